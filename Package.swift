@@ -1,0 +1,67 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "carillon",
+  products: [.executable(name: "carillon", targets: ["carillon"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+    .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+
+    module("EventLoop", []),
+    module("TLS", ["EventLoop", "COpenSSL"]),
+    module("HTTP2", ["CNghttp2"]),
+    module("Redis", ["EventLoop", "TLS", "CHiredis"]),
+    module("PushCore", []),
+    module("APNs", ["PushCore", "TLS", "EventLoop", "CCurl"]),
+    module(
+      "CampaignStore", ["PushCore", "Redis", "EventLoop"],
+      resources: [.embedInCode("Scripts")]),
+    module("PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"]),
+    module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
+    .executableTarget(
+      name: "carillon",
+      dependencies: [
+        "EventLoop", "TLS", "Redis", "PushCore", "APNs", "CampaignStore", "PushWorker", "APNsSimulator", "Yams",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: settings),
+
+    // What tests share: private Redis servers, scratch folders, keys made on the spot.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    tests("EventLoopTests", ["EventLoop"]),
+    tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
+    tests("HTTP2Tests", ["HTTP2"]),
+    tests("RedisTests", ["Redis", "EventLoop", "TestSupport"]),
+    tests("PushCoreTests", ["PushCore"]),
+    tests("APNsTests", ["APNs", "PushCore", "TLS", "EventLoop", "APNsSimulator", "TestSupport"]),
+    tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "HTTP2", "EventLoop", "TestSupport"]),
+    tests("CampaignStoreTests", ["CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"]),
+    tests("PushWorkerTests", ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TestSupport"]),
+    tests("CommandLineTests", ["carillon", "PushCore", "TestSupport"]),
+    tests("EndToEndTests", ["carillon", "TestSupport"]),
+  ]
+)

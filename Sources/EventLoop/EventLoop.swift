@@ -1,0 +1,37 @@
+public import Dispatch
+
+/// A serial Dispatch queue that is also an actor's executor.
+///
+/// Everything that belongs to one connection (its socket, its C handles, its buffers) lives on one loop. An actor
+/// declares `unownedExecutor` as ``asUnownedSerialExecutor()`` of its loop; a C callback or a Dispatch source that fires
+/// on ``queue`` may then enter the actor with `assumeIsolated`, without a hop.
+///
+/// Swift on Linux has no `DispatchSerialQueue`, so this is the executor that Apple's platforms ship.
+public final class EventLoop: SerialExecutor {
+  /// The queue itself: private to this loop, serial, on Dispatch's global pool.
+  public let queue: DispatchQueue
+
+  /// - Parameter label: shown by debuggers; no meaning to the program.
+  public init(label: String) {
+    queue = DispatchQueue(label: label)
+  }
+
+  /// Runs an actor's job on the queue.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  /// Traps unless called on ``queue``; what makes `assumeIsolated` sound.
+  public func checkIsolated() {
+    dispatchPrecondition(condition: .onQueue(queue))
+  }
+
+  /// Runs `body` on the queue, after everything already enqueued.
+  public func execute(_ body: @escaping @Sendable () -> Void) {
+    queue.async(execute: body)
+  }
+
+  /// Monotonic time in nanoseconds; only differences mean anything.
+  public static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+}

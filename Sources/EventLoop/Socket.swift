@@ -1,0 +1,118 @@
+import Glibc
+
+/// A non-blocking TCP socket that owns its descriptor.
+///
+/// Confined to one loop. The descriptor is closed by ``close()`` or with the last reference; when a ``SocketWatcher``
+/// watches it, close through the watcher, which waits for Dispatch to let go of the descriptor first.
+public final class Socket: ByteStream {
+  public private(set) var descriptor: Int32
+
+  private init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// Begins to connect. The socket is writable when the attempt has ended; then ask ``connectionError()``.
+  public static func connect(to address: SocketAddress) throws -> Socket {
+    let socket = try open(address)
+    socket.setNoDelay()
+    let status = address.withSockaddr { Glibc.connect(socket.descriptor, $0, $1) }
+    guard status == 0 || errno == EINPROGRESS else { throw SocketError.last("connect to \(address)") }
+    return socket
+  }
+
+  /// Listens at `address`, with `SO_REUSEADDR`.
+  ///
+  /// - Parameter backlog: connections the kernel completes before ``accept()`` takes them; a fleet reconnects at once.
+  public static func listen(at address: SocketAddress, backlog: Int32 = 1024) throws -> Socket {
+    let socket = try open(address)
+    var yes: Int32 = 1
+    setsockopt(socket.descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    guard address.withSockaddr({ bind(socket.descriptor, $0, $1) }) == 0 else {
+      throw SocketError.last("listen at \(address)")
+    }
+    guard Glibc.listen(socket.descriptor, backlog) == 0 else { throw SocketError.last("listen at \(address)") }
+    return socket
+  }
+
+  /// Takes the next completed connection, or `nil` when there is none just now.
+  public func accept() throws -> Socket? {
+    let peer = Glibc.accept(descriptor, nil, nil)
+    guard peer >= 0 else {
+      // ECONNABORTED: the peer gave up while queued (accept(2)); the listener itself is fine.
+      if errno == EAGAIN || errno == EINTR || errno == ECONNABORTED { return nil }
+      throw SocketError.last("accept")
+    }
+    let socket = Socket(descriptor: peer)
+    // Two calls for what accept4(2) does in one: Swift's Glibc module is built without _GNU_SOURCE.
+    _ = fcntl(peer, F_SETFL, O_NONBLOCK)
+    _ = fcntl(peer, F_SETFD, FD_CLOEXEC)
+    socket.setNoDelay()
+    return socket
+  }
+
+  /// The address this socket is bound to; tells the port when 0 was asked for.
+  public func localAddress() throws -> SocketAddress {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let status = withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    guard status == 0 else { throw SocketError.last("getsockname") }
+    return SocketAddress(storage: storage, length: length)
+  }
+
+  /// How the attempt begun by ``connect(to:)`` ended: `nil` for success.
+  public func connectionError() -> SocketError? {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+    return code == 0 ? nil : SocketError.coded("connect", code)
+  }
+
+  public func handshake() -> IOResult? { nil }
+
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> IOResult {
+    let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    if count > 0 { return .bytes(count) }
+    if count == 0 { return .closed }
+    if errno == EAGAIN || errno == EINTR { return .wantsRead }
+    throw SocketError.last("read")
+  }
+
+  public func write(_ bytes: UnsafeRawBufferPointer) throws -> IOResult {
+    let count = send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    if count > 0 { return .bytes(count) }
+    if count == 0 || errno == EAGAIN || errno == EINTR { return .wantsWrite }
+    throw SocketError.last("write")
+  }
+
+  /// Closes the descriptor. Idempotent.
+  public func close() {
+    guard descriptor >= 0 else { return }
+    _ = Glibc.close(descriptor)
+    descriptor = -1
+  }
+
+  deinit { close() }
+
+  private static func open(_ address: SocketAddress) throws -> Socket {
+    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(address.family, type, 0)
+    guard descriptor >= 0 else { throw SocketError.last("socket") }
+    return Socket(descriptor: descriptor)
+  }
+
+  private func setNoDelay() {
+    var yes: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+  }
+}
+
+extension SocketAddress {
+  func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    var copy = storage
+    return withUnsafePointer(to: &copy) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// An IPv4 or IPv6 address with a port.
+public struct SocketAddress: Sendable, CustomStringConvertible {
+  var storage: sockaddr_storage
+  var length: socklen_t
+
+  /// Looks `host` up, uncached. Blocks on the name service: call it off the event loops.
+  ///
+  /// - Parameters:
+  ///   - host: a name or a literal address.
+  ///   - port: 0 to 65535; 0 lets the system choose when listening.
+  /// - Returns: every stream address, in the resolver's order; at least one.
+  public static func resolve(host: String, port: UInt16) throws -> [SocketAddress] {
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    let status = getaddrinfo(host, String(port), &hints, &list)
+    guard status == 0 else {
+      throw SocketError(operation: "look up \(host)", reason: String(cString: gai_strerror(status)))
+    }
+    defer { freeaddrinfo(list) }
+    var addresses: [SocketAddress] = []
+    var next = list
+    while let entry = next?.pointee {
+      var storage = sockaddr_storage()
+      memcpy(&storage, entry.ai_addr, Int(entry.ai_addrlen))
+      addresses.append(SocketAddress(storage: storage, length: entry.ai_addrlen))
+      next = entry.ai_next
+    }
+    return addresses
+  }
+
+  var family: Int32 { Int32(storage.ss_family) }
+
+  /// The port in host byte order.
+  public var port: UInt16 {
+    var copy = storage
+    return withUnsafeBytes(of: &copy) { raw in
+      // `sin_port` and `sin6_port` stand at the same offset, behind the family (RFC 3493 section 3.3).
+      UInt16(bigEndian: raw.load(fromByteOffset: 2, as: UInt16.self))
+    }
+  }
+
+  public var description: String {
+    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    var copy = storage
+    let status = withUnsafePointer(to: &copy) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getnameinfo($0, length, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST)
+      }
+    }
+    let name = status == 0 ? String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
+    return family == AF_INET6 ? "[\(name)]:\(port)" : "\(name):\(port)"
+  }
+}
