@@ -1,0 +1,60 @@
+/// An APNs device token: 1 to 200 bytes, written as lower-case hex.
+///
+/// Apple documents no length; 32 bytes is usual, 40, 48, 54 and 80 are on record.
+public struct DeviceToken: Hashable, Sendable {
+  /// The longest token accepted; generous against the 80 bytes on record, small enough for a length byte.
+  public static let maximumLength = 200
+
+  /// The raw bytes.
+  public let bytes: [UInt8]
+
+  /// - Parameter bytes: `nil` is returned unless there are 1 to ``maximumLength`` of them.
+  public init?(bytes: some Collection<UInt8>) {
+    guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
+    self.bytes = Array(bytes)
+  }
+
+  /// Parses hex of any case; `<`, `>` and blanks, which old logs put around tokens, are stripped.
+  ///
+  /// - Returns: `nil` for anything else, an odd number of digits, or a length out of range.
+  public init?(hex text: some StringProtocol) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32)
+    var high: UInt8?
+    for character in text.utf8 {
+      let digit: UInt8
+      switch character {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = character - UInt8(ascii: "A") + 10
+      case UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: " "), UInt8(ascii: "\t"): continue
+      default: return nil
+      }
+      if let pending = high {
+        bytes.append(pending << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+    }
+    guard high == nil else { return nil }
+    self.init(bytes: bytes)
+  }
+
+  /// Lower-case hex.
+  public var hex: String {
+    String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+      for (index, byte) in bytes.enumerated() {
+        buffer[2 * index] = Hex.digits[Int(byte >> 4)]
+        buffer[2 * index + 1] = Hex.digits[Int(byte & 15)]
+      }
+      return bytes.count * 2
+    }
+  }
+}
+
+/// The alphabet that tokens, ids and digests are written in.
+public enum Hex {
+  /// ASCII `0` to `f`.
+  public static let digits: [UInt8] = Array("0123456789abcdef".utf8)
+}

@@ -1,0 +1,47 @@
+/// What finally became of one target. The raw values are stored in ledger records: never renumber.
+///
+/// Zero and one are not outcomes: they are the ledger's `granted` and `waiting` (see ``LedgerRecord``).
+public enum Outcome: UInt8, CaseIterable, Sendable {
+  /// APNs answered 200.
+  case accepted = 16
+  /// 410 `Unregistered`.
+  case unregistered = 17
+  /// 410 `ExpiredToken`.
+  case expiredToken = 18
+  /// 400 `BadDeviceToken`.
+  case badToken = 19
+  /// 400 `DeviceTokenNotForTopic`.
+  case wrongTopic = 20
+  /// Any other refusal that a retry can't change.
+  case rejected = 21
+  /// Retries were used up.
+  case failed = 22
+  /// The campaign's expiration passed first.
+  case expired = 23
+  /// In doubt after a crash, and the campaign says `skip`.
+  case unknown = 24
+  /// The campaign was cancelled first.
+  case cancelled = 25
+
+  /// The name in JSON, CSV and the results hashes.
+  public var name: String {
+    switch self {
+    case .accepted: "accepted"
+    case .unregistered: "unregistered"
+    case .expiredToken: "expiredToken"
+    case .badToken: "badToken"
+    case .wrongTopic: "wrongTopic"
+    case .rejected: "rejected"
+    case .failed: "failed"
+    case .expired: "expired"
+    case .unknown: "unknown"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  /// The outcome of this name, as ``name`` writes it.
+  public init?(name: String) {
+    guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = match
+  }
+}
