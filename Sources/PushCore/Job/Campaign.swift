@@ -25,11 +25,17 @@ public struct Campaign: Sendable, Equatable {
   /// Seconds that results and ledger stay after the end.
   public var timeToLive: Int
 
+  /// The longest `apns-collapse-id` in bytes of UTF-8. Source: Apple, "Sending notification requests to APNs".
+  public static let maximumCollapseID = 64
+
+  /// Seconds that results stay unless the job says otherwise: a week.
+  public static let defaultTimeToLive = 7 * 86400
+
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, payload: [UInt8], pushType: PushType = .alert, priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, results: ResultsMode = .failures,
-    ambiguity: Ambiguity = .resend, timeToLive: Int = 7 * 86400
+    ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
   ) {
     self.id = id
     self.app = app
@@ -44,6 +50,9 @@ public struct Campaign: Sendable, Equatable {
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive
   }
+
+  /// The topic for an app of this bundle id: what the push type adds comes behind it.
+  public func defaultTopic(bundle: String) -> String { bundle + pushType.topicSuffix }
 }
 
 /// Whom a campaign goes to.
