@@ -1,9 +1,10 @@
 #!lua
 -- own: gives tokens to users, and notes from whom each is moving.
--- Keeps: a token belongs to one user; an older registration never undoes a newer one. What is noted as moving holds all
--- that is needed to end the move, so anybody can.
+-- Keeps: a token belongs to one user; an older registration never undoes a newer one. A note holds all that is needed
+-- to end its move, so anybody can.
 -- KEYS 1 owner, 2 moving
 -- ARGV three each: raw token, 'at:user', the note to keep while the move lasts
+-- A note stands under: u16 length of the old user, old user, raw token.
 -- Returns for each: false when a newer owner stands, '' when nobody else had it, else the user that had it
 local answers = {}
 for i = 1, #ARGV, 3 do
@@ -19,7 +20,9 @@ for i = 1, #ARGV, 3 do
   end
   if answer then
     redis.call('HSET', KEYS[1], ARGV[i], at .. ':' .. user)
-    if answer ~= '' then redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 2]) end
+    if answer ~= '' then
+      redis.call('HSET', KEYS[2], struct.pack('>I2', #answer) .. answer .. ARGV[i], ARGV[i + 2])
+    end
   end
   answers[#answers + 1] = answer
 end
