@@ -1,5 +1,5 @@
 public import PushCore
-public import Redis
+import Redis
 
 /// Where a campaign is in its life. Raw values are names in Redis and JSON.
 public enum CampaignState: String, Sendable {

@@ -31,12 +31,12 @@ public struct CampaignStore: Sendable {
         .unfit, "Redis \(version) is too old: Carillon needs \(Self.oldestServer) or newer",
         hint: "upgrade Redis; 7.0 or newer is recommended")
     }
-    if let policy = info.maxmemoryPolicy, policy != "noeviction", info.maxmemory != 0 {
+    if let policy = info.evictionPolicy, policy != "noeviction" {
       throw StoreError(
-        .unfit, "Redis may evict campaigns and devices: maxmemory-policy is \(policy)",
+        .unfit, "Redis is set to evict campaigns and devices: maxmemory-policy is \(policy)",
         hint: "set maxmemory-policy to noeviction")
     }
-    if info.role == "slave" {
+    if info.role == .replica {
       throw StoreError(.readOnly, "this Redis is a read-only replica", hint: "point redis.url at the primary")
     }
     var pipeline = RedisPipeline()
@@ -60,7 +60,7 @@ public struct CampaignStore: Sendable {
 
   /// Time by Redis' clock, in µs since the epoch.
   public func time() async throws -> Int {
-    try await redis.time()
+    Int(try await redis.time())
   }
 
   /// Runs commands, none of which may be refused.

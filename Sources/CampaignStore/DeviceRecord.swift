@@ -29,7 +29,9 @@ public struct DeviceRecord: Equatable, Sendable {
     bytes.append(contentsOf: [0, 0, UInt8(token.count)])
     bytes.append(contentsOf: token)
     for time in [registeredAt, lastSeen] {
-      for shift in stride(from: 40, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: time >> UInt64(shift))) }
+      for shift in stride(from: 40, through: 0, by: -8) {
+        bytes.append(UInt8(truncatingIfNeeded: time >> UInt64(shift)))
+      }
     }
     bytes.append(isQuarantined ? 1 : 0)
     for name in [app, environment, locale, timezone, appVersion, osVersion] {
@@ -100,7 +102,9 @@ struct DeviceView {
       guard at < bytes.count else { break }
       at += 1 + Int(bytes[at])
     }
-    guard at < bytes.count, at + 1 + Int(bytes[at]) <= bytes.count else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    guard at < bytes.count, at + 1 + Int(bytes[at]) <= bytes.count else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
     return UnsafeRawBufferPointer(rebasing: bytes[(at + 1)..<(at + 1 + Int(bytes[at]))])
   }
 

@@ -44,7 +44,8 @@ extension CampaignStore {
         return try await builder.flush(to: self)
       }
     case .segment(let expression):
-      var plan = ExpressionPlan(keys: keys, partition: partition, scratch: String(decoding: ledger.claim, as: UTF8.self))
+      var plan = ExpressionPlan(
+        keys: keys, partition: partition, scratch: String(decoding: ledger.claim, as: UTF8.self))
       let source = plan.evaluate(expression.root)
       try await scanUsers(partition, plan.pipeline, source: source) { users, records in
         builder.add(users: users, records: records, filter: filter)

@@ -1,5 +1,5 @@
 public import PushCore
-public import Redis
+import Redis
 
 /// What became of a job that was submitted or taken in.
 public enum Admission: String, Sendable {
@@ -148,9 +148,13 @@ extension CampaignStore {
     switch campaign.audience {
     case .segment: return Array(0..<keys.partitions)
     case .users(let users):
-      for user in users { members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8)) }
+      for user in users {
+        members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))
+      }
     case .tokens(let tokens):
-      for token in tokens { members[Partition.of(token: token, count: keys.partitions), default: []].append(token.bytes) }
+      for token in tokens {
+        members[Partition.of(token: token, count: keys.partitions), default: []].append(token.bytes)
+      }
     }
     var pipeline = RedisPipeline()
     for (partition, list) in members {

@@ -37,28 +37,28 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// What a refusal by the server means for its user.
   public init(_ error: RedisServerError) {
     switch error.code {
-    case "READONLY":
+    case .readOnly:
       self.init(
         .readOnly, "this Redis is a read-only replica",
         hint: "point redis.url at the primary")
-    case "OOM":
+    case .outOfMemory:
       self.init(
         .readOnly, "Redis is out of memory and refuses writes",
         hint: "raise maxmemory, or let results and old campaigns expire")
-    case "MISCONF":
+    case .misconfigured:
       self.init(
         .readOnly, "Redis fails to persist and refuses writes",
         hint: "look at its log; usually the disk is full")
-    case "NOPERM":
+    case .noPermission:
       self.init(
         .refused, "the Redis user lacks a permission: \(error.message)",
         hint: "grant it the keys of the namespace and the commands that deploy/README.md lists")
-    case "CROSSSLOT", "MOVED", "ASK":
+    case .crossSlot, .moved, .clusterDown:
       self.init(
         .refused, "this Redis is a node of a cluster: \(error.message)",
         hint: "use a single Redis or one with all slots: clusters are not supported yet")
     default:
-      self.init(.refused, "Redis refused: \(error.code) \(error.message)", hint: "see the log of Redis")
+      self.init(.refused, "Redis refused: \(error)", hint: "see the log of Redis")
     }
   }
 

@@ -33,4 +33,14 @@ public struct TargetChunk: Sendable {
 
   /// The number of targets.
   public var count: Int { places.count }
+
+  /// The raw token of the target at a position, counted from ``first``.
+  public func token(_ position: Int) -> ArraySlice<UInt8> {
+    bytes[Int(places[position].token)..<Int(places[position].user)]
+  }
+
+  /// The user of the target at a position, in UTF-8; nothing for a raw token of a job.
+  public func user(_ position: Int) -> ArraySlice<UInt8> {
+    bytes[Int(places[position].user)..<Int(places[position].end)]
+  }
 }
