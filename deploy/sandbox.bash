@@ -46,7 +46,7 @@ close_sandbox() {
 is_running() { [[ $'\n'$(jobs -rp)$'\n' == *$'\n'"$1"$'\n'* ]]; }
 
 fail() {
-  echo "${0##*/}: $*" >&2
+  echo "$0: $*" >&2
   exit 1
 }
 
