@@ -43,21 +43,24 @@ public struct DeviceToken: Hashable, Sendable {
   public var hex: String { String(decoding: hexBytes, as: UTF8.self) }
 
   /// Lower-case hex as ASCII.
-  public var hexBytes: [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: bytes.count * 2) { buffer, count in
-      for (index, byte) in bytes.enumerated() {
-        buffer[2 * index] = Hex.digits[Int(byte >> 4)]
-        buffer[2 * index + 1] = Hex.digits[Int(byte & 15)]
-      }
-      count = bytes.count * 2
-    }
-  }
+  public var hexBytes: [UInt8] { Hex.encode(bytes) }
 }
 
 /// The alphabet that tokens, ids and digests are written in.
 public enum Hex {
   /// ASCII `0` to `f`.
   public static let digits: [UInt8] = Array("0123456789abcdef".utf8)
+
+  /// Two lower-case digits for every byte.
+  public static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: bytes.count * 2) { buffer, count in
+      for byte in bytes {
+        buffer[count] = digits[Int(byte >> 4)]
+        buffer[count + 1] = digits[Int(byte & 15)]
+        count += 2
+      }
+    }
+  }
 
   /// The value of a hex digit of any case; `nil` for any other byte.
   @inlinable
