@@ -7,7 +7,7 @@ import Glibc
 public final class Socket: ByteStream {
   public private(set) var descriptor: Int32
 
-  private init(descriptor: Int32) {
+  init(descriptor: Int32) {
     self.descriptor = descriptor
   }
 
