@@ -1,0 +1,61 @@
+public import PushCore
+
+/// Pushes that share their headers, in contiguous storage: nothing is allocated per push.
+public struct PushBatch: Sendable {
+  /// Headers that all pushes of the batch share.
+  public var headers: PushHeaders
+  /// Raw tokens and payloads; ``Push`` points into it.
+  public var bytes: [UInt8]
+  /// The pushes.
+  public var pushes: [Push]
+
+  /// An empty batch.
+  public init(headers: PushHeaders) {
+    self.headers = headers
+    bytes = []
+    pushes = []
+  }
+}
+
+/// Headers that the pushes of a campaign share. Source: Apple, "Sending notification requests to APNs".
+public struct PushHeaders: Sendable, Equatable {
+  /// `apns-topic`, suffix included.
+  public var topic: String
+  /// `apns-push-type`.
+  public var pushType: PushType
+  /// `apns-priority`.
+  public var priority: Int
+  /// `apns-expiration` in UNIX seconds; `nil` sends no header.
+  public var expiration: Int?
+  /// `apns-collapse-id`; `nil` sends no header.
+  public var collapseID: String?
+
+  /// Memberwise.
+  public init(topic: String, pushType: PushType, priority: Int, expiration: Int? = nil, collapseID: String? = nil) {
+    self.topic = topic
+    self.pushType = pushType
+    self.priority = priority
+    self.expiration = expiration
+    self.collapseID = collapseID
+  }
+}
+
+/// One push of a batch.
+public struct Push: Sendable {
+  /// The caller's own number for it, given back with the completion.
+  public var tag: UInt64
+  /// `apns-id`: the 16 bytes of a UUID in network order, in two halves.
+  public var apnsID: (high: UInt64, low: UInt64)
+  /// Where the raw token stands in ``PushBatch/bytes``; at most 200 bytes.
+  public var token: Range<Int32>
+  /// Where the payload stands in ``PushBatch/bytes``; pushes may share one.
+  public var payload: Range<Int32>
+
+  /// Memberwise.
+  public init(tag: UInt64, apnsID: (high: UInt64, low: UInt64), token: Range<Int32>, payload: Range<Int32>) {
+    self.tag = tag
+    self.apnsID = apnsID
+    self.token = token
+    self.payload = payload
+  }
+}

@@ -1,0 +1,161 @@
+/// What follows from one attempt to send a push: for the target, for its token, and beyond them.
+public struct Disposition: Sendable, Equatable {
+  /// What becomes of the target.
+  public enum Target: Sendable, Equatable {
+    /// It is done.
+    case finish(Outcome)
+    /// It waits, then is sent again as the next attempt.
+    case retry(afterMilliseconds: Int)
+    /// It is sent again at once, if possible on another connection.
+    case resendNow
+  }
+
+  /// What becomes of the device token, subject to the guard.
+  public enum TokenFate: Sendable, Equatable {
+    case keep
+    /// Removed, unless the device registered after the answer's timestamp.
+    case prune
+    /// Not used any more, kept for review: the fault may be in the configuration.
+    case quarantine
+  }
+
+  /// What the answer says about more than this target.
+  public enum Effect: Sendable, Equatable {
+    case none
+    /// Every push of the campaign would fail the same way.
+    case pauseCampaign(Reason)
+    /// Every push with the credential would fail the same way: whoever uses it stops, and somebody is told.
+    case stopCredential(Reason)
+  }
+
+  public var target: Target
+  public var token: TokenFate
+  public var effect: Effect
+  /// Whether sending again is a new attempt. A push that was provably not processed costs none.
+  public var countsAttempt: Bool
+
+  /// Memberwise.
+  public init(_ target: Target, token: TokenFate = .keep, effect: Effect = .none, countsAttempt: Bool = true) {
+    self.target = target
+    self.token = token
+    self.effect = effect
+    self.countsAttempt = countsAttempt
+  }
+
+  /// Decides. Pure.
+  ///
+  /// A known reason decides, whatever 4xx it came with; an unknown or missing one, and any reason with another
+  /// status, decides by its status class. Source: Apple, "Handling notification responses from APNs".
+  ///
+  /// - Parameters:
+  ///   - answer: what is known of the attempt.
+  ///   - attempt: its number, from 1.
+  ///   - policy: delays and the number of attempts.
+  ///   - ambiguity: what the campaign wants when it is unknown whether APNs took the push.
+  ///   - jitter: random, 0 to 1; spreads retries.
+  public static func decide(
+    _ answer: PushAnswer, attempt: Int, policy: RetryPolicy, ambiguity: Ambiguity, jitter: Double
+  ) -> Disposition {
+    switch answer.kind {
+    case .answered:
+      if answer.status / 100 == 2 { return Disposition(.finish(.accepted)) }
+      let decided = Self.decide(rejection: answer, attempt: attempt, policy: policy, jitter: jitter)
+      return decided.limited(attempt: attempt, policy: policy, exhausted: .failed)
+    case .notSent:
+      return Disposition(.resendNow, countsAttempt: false)
+    case .ambiguous:
+      guard ambiguity == .resend else { return Disposition(.finish(.unknown)) }
+      // A second doubt in a row means trouble on the way; more of the same at once would only feed it.
+      let target: Target =
+        attempt <= 1
+        ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, jitter: jitter))
+      return Disposition(target).limited(attempt: attempt, policy: policy, exhausted: .unknown)
+    }
+  }
+
+  private static func decide(
+    rejection answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double
+  ) -> Disposition {
+    switch answer.status {
+    case 400..<500:
+      return decide(clientError: answer, attempt: attempt, policy: policy, jitter: jitter)
+    case 500..<600:
+      // The one server that stops is no reason to wait for the others; a second time, Apple's word holds.
+      if answer.reason == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
+      return .later(policy.afterServerError(jitter: jitter), answer)
+    default:
+      // Nothing documented, nothing a retry would change.
+      return Disposition(.finish(.rejected))
+    }
+  }
+
+  private static func decide(
+    clientError answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double
+  ) -> Disposition {
+    let reason = answer.reason
+    switch reason {
+    case .badDeviceToken: return Disposition(.finish(.badToken), token: .quarantine)
+    case .deviceTokenNotForTopic: return Disposition(.finish(.wrongTopic), token: .quarantine)
+    case .unregistered: return Disposition(.finish(.unregistered), token: answer.status == 410 ? .prune : .quarantine)
+    case .expiredToken: return Disposition(.finish(.expiredToken), token: answer.status == 410 ? .prune : .quarantine)
+
+    case .badCollapseId, .badExpirationDate, .badPriority, .badTopic, .invalidPushType, .missingTopic, .payloadEmpty,
+      .topicDisallowed:
+      return Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
+    // The payload may differ from target to target.
+    case .payloadTooLarge: return Disposition(.finish(.rejected))
+    case .badMessageId, .duplicateHeaders, .missingDeviceToken, .badPath, .methodNotAllowed:
+      return Disposition(.finish(.rejected))
+
+    case .forbidden: return Disposition(.finish(.rejected), effect: .stopCredential(reason))
+    case .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,
+      .badEnvironmentKeyIdInToken:
+      return .held(policy, reason, jitter)
+
+    // The provider token source measures its clock again and mints once more; a second refusal ends that.
+    case .expiredProviderToken: return attempt <= 1 ? Disposition(.resendNow) : .held(policy, reason, jitter)
+    // The connection is at fault; its engine replaces it.
+    case .idleTimeout, .unrelatedKeyIdInToken:
+      return attempt <= 2 ? Disposition(.resendNow) : .later(policy.afterServerError(jitter: jitter), answer)
+
+    case .tooManyRequests:
+      return .later(policy.afterTooManyRequests(attempt: attempt, jitter: jitter), answer)
+    // Concerns the credential, not the device: waiting two seconds would change nothing.
+    case .tooManyProviderTokenUpdates: return .later(policy.afterServerError(jitter: jitter), answer)
+
+    case .none, .other, .internalServerError, .serviceUnavailable, .shutdown:
+      return decide(unexplained: answer, attempt: attempt, policy: policy, jitter: jitter)
+    }
+  }
+
+  private static func decide(
+    unexplained answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double
+  ) -> Disposition {
+    switch answer.status {
+    case 403: .held(policy, answer.reason, jitter)
+    case 410: Disposition(.finish(.unregistered), token: .prune)
+    case 429: .later(policy.afterTooManyRequests(attempt: attempt, jitter: jitter), answer)
+    default: Disposition(.finish(.rejected))
+    }
+  }
+
+  /// A retry, no sooner than the peer's own `Retry-After`.
+  private static func later(_ milliseconds: Int, _ answer: PushAnswer) -> Disposition {
+    let asked = min(Int(answer.retryAfter) * 1000, RetryPolicy.longest)
+    return Disposition(.retry(afterMilliseconds: max(milliseconds, asked)))
+  }
+
+  /// The credential is refused: its targets are held, not failed, until somebody has mended it.
+  private static func held(_ policy: RetryPolicy, _ reason: Reason, _ jitter: Double) -> Disposition {
+    Disposition(
+      .retry(afterMilliseconds: policy.afterServerError(jitter: jitter)), effect: .stopCredential(reason),
+      countsAttempt: false)
+  }
+
+  /// This disposition, unless it wants another attempt and none is left.
+  private func limited(attempt: Int, policy: RetryPolicy, exhausted: Outcome) -> Disposition {
+    guard countsAttempt, attempt >= policy.attempts else { return self }
+    if case .finish = target { return self }
+    return Disposition(.finish(exhausted), token: token, effect: effect)
+  }
+}

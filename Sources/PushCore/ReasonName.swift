@@ -1,0 +1,23 @@
+extension Reason {
+  /// The reason that Apple spells this way; ``other`` for a spelling this table doesn't know, ``none`` for no bytes.
+  ///
+  /// Rejections are a few in a hundred, and at most four names share a length: a scan beats hashing.
+  public init(name: some Collection<UInt8>) {
+    let count = name.count
+    guard count > 0 else {
+      self = .none
+      return
+    }
+    for entry in Self.spellings where entry.bytes.count == count && entry.bytes.elementsEqual(name) {
+      self = entry.reason
+      return
+    }
+    self = .other
+  }
+
+  private static let spellings: [(bytes: [UInt8], reason: Reason)] =
+    allCases.filter { !$0.name.isEmpty }.map { (Array($0.name.utf8), $0) } + [
+      // Documented with "KeyId", seen on the wire with "Key" (APNSwift, October 2025).
+      (Array("BadEnvironmentKeyInToken".utf8), .badEnvironmentKeyIdInToken)
+    ]
+}

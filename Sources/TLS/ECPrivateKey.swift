@@ -1,0 +1,147 @@
+internal import COpenSSL
+internal import Glibc
+
+/// A P-256 private key that signs with ES256, such as an Apple `.p8`.
+///
+/// `@unchecked Sendable` is sound because the key is never changed after `init`, and OpenSSL allows an unchanging
+/// `EVP_PKEY` to be used from any number of threads (openssl-threads(7)).
+public final class ECPrivateKey: @unchecked Sendable {
+  private let handle: OpaquePointer
+
+  /// The bytes of a raw ES256 signature (RFC 7518 section 3.4).
+  public static let signatureLength = 64
+
+  /// Reads a key file.
+  ///
+  /// - Parameter path: a `.p8` as Apple's developer site gives it: PKCS#8 in PEM, P-256, not encrypted.
+  /// - Throws: ``SigningKeyError``, which names the file.
+  public convenience init(contentsOf path: String) throws(SigningKeyError) {
+    // A key is some 250 bytes; whoever names a core dump by mistake should hear of it soon.
+    let limit = 64 * 1024
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw SigningKeyError(file: path, problem: .unreadable(String(cString: strerror(errno))))
+    }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: limit)
+    var count = 0
+    while count < limit {
+      let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: count), limit - count) }
+      guard got >= 0 else {
+        if errno == EINTR { continue }
+        throw SigningKeyError(file: path, problem: .unreadable(String(cString: strerror(errno))))
+      }
+      if got == 0 { break }
+      count += got
+    }
+    try self.init(pem: Array(bytes.prefix(count)), file: path)
+  }
+
+  /// Reads a key from the bytes of a PEM file.
+  ///
+  /// - Parameter file: named in errors.
+  public convenience init(pem: [UInt8], file: String = "the signing key") throws(SigningKeyError) {
+    let text = String(decoding: pem, as: UTF8.self)
+    guard !text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----"), !text.contains("Proc-Type: 4,ENCRYPTED") else {
+      throw SigningKeyError(file: file, problem: .encrypted)
+    }
+    guard text.contains("PRIVATE KEY-----") else { throw SigningKeyError(file: file, problem: .notAKey) }
+    let key = pem.withUnsafeBytes { bytes -> OpaquePointer? in
+      // BIO_new_mem_buf(3) reads the caller's memory, which must outlive the BIO: both end with this closure.
+      guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+      defer { BIO_free(bio) }
+      // pem_password_cb(3): without a callback OpenSSL asks on the terminal; -1 says there is no passphrase.
+      return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+    }
+    ERR_clear_error()
+    guard let key else { throw SigningKeyError(file: file, problem: .notAKey) }
+    try self.init(adopting: key, file: file)
+  }
+
+  /// A new random key: for tests, demonstrations and the simulator.
+  public static func generate() throws(SigningKeyError) -> ECPrivateKey {
+    let failure = SigningKeyError(file: "a new key", problem: .openSSL("generation failed"))
+    guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { throw failure }
+    defer { EVP_PKEY_CTX_free(context) }
+    var key: OpaquePointer?
+    // EVP_PKEY_generate(3): the context must be initialised and know its group first; 1 is success everywhere.
+    guard EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_CTX_set_group_name(context, "P-256") == 1,
+      EVP_PKEY_generate(context, &key) == 1, let key
+    else {
+      ERR_clear_error()
+      throw failure
+    }
+    return try ECPrivateKey(adopting: key, file: "a new key")
+  }
+
+  /// Takes over a reference to `key`, and checks that it is on P-256.
+  private init(adopting key: OpaquePointer, file: String) throws(SigningKeyError) {
+    handle = key
+    var name = [CChar](repeating: 0, count: 64)
+    var length = 0
+    // EVP_PKEY_get_group_name(3): fails for a key without a group, such as RSA; writes no more than the count given.
+    let hasGroup = EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1
+    ERR_clear_error()
+    let group = hasGroup ? String(decoding: name.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+    // From here on `deinit` frees the key, also when this throws: every property is set.
+    guard group == "prime256v1" else { throw SigningKeyError(file: file, problem: .wrongKind(group)) }
+  }
+
+  deinit { EVP_PKEY_free(handle) }
+
+  /// ES256: ECDSA with SHA-256, as the raw 64 bytes r‖s (RFC 7518 section 3.4). Random: no two calls agree.
+  public func sign(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] {
+    guard let der = derSignature(of: message), let raw = Self.raw(fromDER: der) else {
+      ERR_clear_error()
+      throw SigningKeyError(file: "the signing key", problem: .openSSL("signing failed"))
+    }
+    return raw
+  }
+
+  /// The key as PKCS#8 in PEM: what a `.p8` holds.
+  public var pem: String {
+    Self.text { bio in PEM_write_bio_PKCS8PrivateKey(bio, handle, nil, nil, 0, nil, nil) }
+  }
+
+  /// The public half in PEM (`BEGIN PUBLIC KEY`): what a server verifies with.
+  public var publicPEM: String {
+    Self.text { bio in PEM_write_bio_PUBKEY(bio, handle) }
+  }
+
+  private func derSignature(of message: [UInt8]) -> [UInt8]? {
+    guard let context = EVP_MD_CTX_new() else { return nil }
+    defer { EVP_MD_CTX_free(context) }
+    guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, handle) == 1 else { return nil }
+    // A P-256 signature in DER is at most 72 bytes (RFC 3279 section 2.2.3); `count` says how many are used.
+    var signature = [UInt8](repeating: 0, count: 80)
+    var count = signature.count
+    guard EVP_DigestSign(context, &signature, &count, message, message.count) == 1 else { return nil }
+    return Array(signature.prefix(count))
+  }
+
+  private static func raw(fromDER der: [UInt8]) -> [UInt8]? {
+    der.withUnsafeBufferPointer { bytes -> [UInt8]? in
+      var place = bytes.baseAddress
+      guard let signature = d2i_ECDSA_SIG(nil, &place, bytes.count) else { return nil }
+      defer { ECDSA_SIG_free(signature) }
+      var raw = [UInt8](repeating: 0, count: signatureLength)
+      // ECDSA_SIG_get0_r(3) lends the numbers; BN_bn2binpad(3) fills with zeros in front and returns the length asked.
+      let filled = raw.withUnsafeMutableBufferPointer { buffer -> Bool in
+        guard let start = buffer.baseAddress else { return false }
+        return BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, 32) == 32
+          && BN_bn2binpad(ECDSA_SIG_get0_s(signature), start + 32, 32) == 32
+      }
+      return filled ? raw : nil
+    }
+  }
+
+  private static func text(_ write: (OpaquePointer) -> Int32) -> String {
+    // BIO_s_mem(3): grows as needed; BIO_read(3) returns how many bytes it copied, or less than 1 at the end.
+    guard let bio = BIO_new(BIO_s_mem()) else { return "" }
+    defer { BIO_free(bio) }
+    guard write(bio) == 1 else { return "" }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = BIO_read(bio, &bytes, Int32(bytes.count))
+    return String(decoding: bytes.prefix(Int(max(count, 0))), as: UTF8.self)
+  }
+}
