@@ -6,3 +6,42 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+
+// Each inline stands for a macro or a variadic function, which Swift can't import.
+
+// SSL_OP_IGNORE_UNEXPECTED_EOF is SSL_OP_BIT(7).
+static inline void carillon_ssl_ignore_unexpected_eof(SSL_CTX *ctx) {
+  SSL_CTX_set_options(ctx, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+
+// SSL_CTX_set_min_proto_version is a macro over SSL_CTX_ctrl.
+static inline int carillon_ssl_require_tls12(SSL_CTX *ctx) {
+  return SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+}
+
+// SSL_CTX_set_mode is a macro over SSL_CTX_ctrl.
+static inline void carillon_ssl_allow_partial_writes(SSL_CTX *ctx) {
+  SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+
+// SSL_CTX_set_read_ahead is a macro over SSL_CTX_ctrl.
+static inline void carillon_ssl_read_ahead(SSL_CTX *ctx, size_t buffer) {
+  SSL_CTX_set_read_ahead(ctx, 1);
+  SSL_CTX_set_default_read_buffer_len(ctx, buffer);
+}
+
+// SSL_set_tlsext_host_name is a macro over SSL_ctrl.
+static inline int carillon_ssl_set_server_name(SSL *ssl, const char *name) {
+  return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+
+// EVP_EC_gen is a macro over the variadic EVP_PKEY_Q_keygen.
+static inline EVP_PKEY *carillon_new_p256_key(void) { return EVP_EC_gen("P-256"); }
+
+// BIO_set_retry_read, BIO_set_retry_write and BIO_clear_retry_flags are macros.
+static inline void carillon_bio_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
+static inline void carillon_bio_retry_write(BIO *bio) { BIO_set_retry_write(bio); }
+static inline void carillon_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+// BIO_get_mem_data is a macro over BIO_ctrl.
+static inline long carillon_bio_memory(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }

@@ -6,20 +6,24 @@ public struct SocketError: Error, Sendable, CustomStringConvertible {
   public var operation: String
   /// The system's own words for the failure.
   public var reason: String
+  /// The `errno` of the failed call; 0 when the failure was not a system call's.
+  public var code: Int32
 
   /// - Parameters:
   ///   - operation: what was attempted.
   ///   - reason: why it failed.
-  public init(operation: String, reason: String) {
+  ///   - code: the `errno`, when there is one.
+  public init(operation: String, reason: String, code: Int32 = 0) {
     self.operation = operation
     self.reason = reason
+    self.code = code
   }
 
   /// The error that `errno` tells of; call it right after the failed call.
   static func last(_ operation: String) -> SocketError { coded(operation, errno) }
 
   static func coded(_ operation: String, _ code: Int32) -> SocketError {
-    SocketError(operation: operation, reason: String(cString: strerror(code)))
+    SocketError(operation: operation, reason: String(cString: strerror(code)), code: code)
   }
 
   public var description: String { "\(operation): \(reason)" }

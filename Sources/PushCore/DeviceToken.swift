@@ -22,13 +22,11 @@ public struct DeviceToken: Hashable, Sendable {
     bytes.reserveCapacity(32)
     var high: UInt8?
     for character in text.utf8 {
-      let digit: UInt8
-      switch character {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = character - UInt8(ascii: "A") + 10
-      case UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: " "), UInt8(ascii: "\t"): continue
-      default: return nil
+      guard let digit = Hex.value(of: character) else {
+        switch character {
+        case UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: " "), UInt8(ascii: "\t"): continue
+        default: return nil
+        }
       }
       if let pending = high {
         bytes.append(pending << 4 | digit)
@@ -42,19 +40,36 @@ public struct DeviceToken: Hashable, Sendable {
   }
 
   /// Lower-case hex.
-  public var hex: String {
-    String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
-      for (index, byte) in bytes.enumerated() {
-        buffer[2 * index] = Hex.digits[Int(byte >> 4)]
-        buffer[2 * index + 1] = Hex.digits[Int(byte & 15)]
-      }
-      return bytes.count * 2
-    }
-  }
+  public var hex: String { String(decoding: hexBytes, as: UTF8.self) }
+
+  /// Lower-case hex as ASCII.
+  public var hexBytes: [UInt8] { Hex.encode(bytes) }
 }
 
 /// The alphabet that tokens, ids and digests are written in.
 public enum Hex {
   /// ASCII `0` to `f`.
   public static let digits: [UInt8] = Array("0123456789abcdef".utf8)
+
+  /// Two lower-case digits for every byte.
+  public static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: bytes.count * 2) { buffer, count in
+      for byte in bytes {
+        buffer[count] = digits[Int(byte >> 4)]
+        buffer[count + 1] = digits[Int(byte & 15)]
+        count += 2
+      }
+    }
+  }
+
+  /// The value of a hex digit of any case; `nil` for any other byte.
+  @inlinable
+  public static func value(of digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
 }

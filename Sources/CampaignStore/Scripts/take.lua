@@ -1,2 +1,16 @@
 #!lua
-return 1
+-- take: pops a reference to an open slice of one campaign into a worker's processing list.
+-- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script.
+-- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list
+-- ARGV 1 id
+-- Returns the partition, or false when this campaign has nothing to take (it then leaves its lane)
+local state = redis.call('HGET', KEYS[2], 'state')
+local partition = (state == 'active' or state == 'cancelled') and redis.call('LPOP', KEYS[3])
+if not partition then
+  redis.call('LREM', KEYS[1], 0, ARGV[1])
+  return false
+end
+redis.call('RPUSH', KEYS[4], partition .. ':' .. ARGV[1])
+local time = redis.call('TIME')
+redis.call('HSETNX', KEYS[2], 'startedAt', time[1] * 1000 + math.floor(time[2] / 1000))
+return tonumber(partition)

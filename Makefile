@@ -1,0 +1,38 @@
+# What can be done here; `make` alone lists it. Nothing here asks a question or leaves anything running.
+
+SHELL := /usr/bin/env bash
+CARILLON := .build/release/carillon
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint demo bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+build: ## the release binary, .build/release/carillon
+	@deploy/install-dependencies build
+	swift build -c release --product carillon
+
+# The runner's own closing line comes last. XCTest is off because no test uses it: its "Executed 0 tests" would mislead.
+test: ## installs what is missing, lints, builds, runs every test
+	@deploy/install-dependencies test
+	@$(MAKE) --no-print-directory lint
+	@swift test --parallel --disable-xctest
+
+lint: ## formatting, import directions, forbidden words
+	@swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	@.ci/check-imports --self-test
+	@.ci/check-imports
+
+demo: ## a private Redis, the simulator, 100,000 devices, three workers, one killed on the way
+	@deploy/install-dependencies demo
+	swift build -c release --product carillon
+	@CARILLON=$(CARILLON) deploy/demo/run
+
+bench: ## the figures of the README, on this machine
+	@deploy/install-dependencies bench
+	swift build -c release --product carillon
+	@CARILLON=$(CARILLON) deploy/bench/run
+
+clean: ## removes everything that was built
+	swift package clean

@@ -1,0 +1,76 @@
+public import Redis
+
+/// Everything that Carillon keeps in Redis: the one place that knows its keys and its scripts.
+///
+/// A value over a client; copies share the connection. Callers with different needs of latency use different clients.
+public struct CampaignStore: Sendable {
+  /// The keys, for those who show them to other programs.
+  public let keys: Keyspace
+  let redis: RedisClient
+
+  /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
+  private static let oldestServer = RedisVersion(major: 6, minor: 2)
+  /// The layout of the keys; another number means another program.
+  private static let layoutVersion = 1
+
+  /// - Parameters:
+  ///   - redis: the client to use for every call.
+  ///   - keys: namespace and partitions; ``open()`` checks them against what is stored.
+  public init(redis: RedisClient, keys: Keyspace) {
+    self.redis = redis
+    self.keys = keys
+  }
+
+  /// Checks that the server is fit, and that the store is ours: initialises it the first time.
+  ///
+  /// - Throws: ``StoreError`` `unfit`, `readOnly` or `mismatch`, each with what to do; `RedisError` when out of reach.
+  public func open() async throws {
+    let info = try await redis.serverInfo()
+    if let version = info.version, version < Self.oldestServer {
+      throw StoreError(
+        .unfit, "Redis \(version) is too old: Carillon needs \(Self.oldestServer) or newer",
+        hint: "upgrade Redis; 7.0 or newer is recommended")
+    }
+    if let policy = info.evictionPolicy, policy != "noeviction" {
+      throw StoreError(
+        .unfit, "Redis is set to evict campaigns and devices: maxmemory-policy is \(policy)",
+        hint: "set maxmemory-policy to noeviction")
+    }
+    if info.role == .replica {
+      throw StoreError(.readOnly, "this Redis is a read-only replica", hint: "point redis.url at the primary")
+    }
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.initialise, keys: [keys.store]) {
+      $0.append(keys.partitions)
+      $0.append(Self.layoutVersion)
+    }
+    let stored = try await run(pipeline)[0]
+    guard stored[1].integer == Self.layoutVersion else {
+      throw StoreError(
+        .mismatch, "the store under namespace \(keys.namespace) has layout \(stored[1].integer ?? 0), not 1",
+        hint: "use the version of Carillon that wrote it, or another redis.namespace")
+    }
+    guard let partitions = stored[0].integer, partitions == keys.partitions else {
+      throw StoreError(
+        .mismatch,
+        "the store under namespace \(keys.namespace) has \(stored[0].integer ?? 0) partitions, not \(keys.partitions)",
+        hint: "set redis.partitions to \(stored[0].integer ?? 0); it is fixed for the life of a store")
+    }
+  }
+
+  /// Time by Redis' clock, in µs since the epoch.
+  public func time() async throws -> Int {
+    Int(try await redis.time())
+  }
+
+  /// Runs commands, none of which may be refused.
+  ///
+  /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
+  func run(_ pipeline: RedisPipeline) async throws -> [RedisReply] {
+    let replies = try await redis.execute(pipeline)
+    for reply in replies {
+      if let error = reply.error { throw StoreError(error) }
+    }
+    return replies
+  }
+}

@@ -1,0 +1,186 @@
+public import PushCore
+import Redis
+
+/// What became of a job that was submitted or taken in.
+public enum Admission: String, Sendable {
+  /// It is new.
+  case new
+  /// The same job under the same id is known: nothing changes.
+  case duplicate
+  /// Another job has this id.
+  case conflict
+}
+
+/// From the producers' list to an active campaign.
+extension CampaignStore {
+  /// How long an id stands for its job, in seconds: 90 days.
+  static let idMemory = 90 * 86400
+  /// How many jobs the dead list keeps; at 1 MB a job it stays below 10 GB even then.
+  static let deadJobs = 10_000
+
+  /// Puts a job on the intake list, unless its id is taken.
+  ///
+  /// - Parameters:
+  ///   - job: the job as written.
+  ///   - campaign: what it says.
+  public func submit(_ job: [UInt8], as campaign: Campaign) async throws -> Admission {
+    var pipeline = RedisPipeline(reserving: job.count * 2 + 256)
+    pipeline.script(
+      StoreScripts.submit, keys: [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
+    ) {
+      $0.append(job)
+      $0.append(JSONValue.minified(job[...]))
+      $0.append(Self.idMemory)
+    }
+    return try await admission(run(pipeline)[0])
+  }
+
+  /// Waits for a job and moves it to the worker's own list, where it stays until ``activate(_:job:worker:environment:)``
+  /// or ``bury(_:reason:hint:worker:)`` has taken care of it.
+  ///
+  /// - Parameters:
+  ///   - worker: the worker's name.
+  ///   - seconds: how long to wait; the connection is blocked meanwhile, so it must be one of its own.
+  public func awaitJob(worker: String, seconds: Int) async throws -> [UInt8]? {
+    var pipeline = RedisPipeline()
+    pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
+    let reply = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))[0]
+    if let error = reply.error { throw StoreError(error) }
+    return reply.bytes.map(Array.init)
+  }
+
+  /// A job that an earlier life of this worker took and did not finish, oldest first.
+  public func unfinishedJob(worker: String) async throws -> [UInt8]? {
+    var pipeline = RedisPipeline()
+    pipeline.append("LINDEX", keys.intake(worker: worker), -1)
+    return try await run(pipeline)[0].bytes.map(Array.init)
+  }
+
+  /// Makes a campaign of a job: reserves its id, writes down the audience that it lists, opens its slices.
+  ///
+  /// Every step can be repeated, so a worker that dies in between loses nothing.
+  ///
+  /// - Throws: ``StoreError`` `conflict` when another job has the id, `invalid` for an unknown segment.
+  public func activate(_ campaign: Campaign, job: [UInt8], worker: String) async throws -> Admission {
+    if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }
+    let minified = JSONValue.minified(job[...])
+    var pipeline = RedisPipeline(reserving: minified.count + 256)
+    pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
+      $0.append(minified)
+      $0.append(Self.idMemory)
+    }
+    let admission = try await admission(run(pipeline)[0])
+    guard admission == .new else {
+      if admission == .duplicate { try await acknowledge(job, worker: worker) }
+      return admission
+    }
+    let partitions = try await writeAudience(of: campaign)
+    let now = try await time() / 1_000_000
+    pipeline.removeAll()
+    pipeline.script(
+      StoreScripts.activate,
+      keys: [
+        keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
+        keys.intake(worker: worker),
+      ]
+    ) { arguments in
+      arguments.append(campaign.id)
+      arguments.append(job)
+      arguments.append(partitions.count)
+      for partition in partitions { arguments.append(partition) }
+      let fields: [(String, String)] = [
+        ("app", campaign.app), ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
+        ("expiration", campaign.expiration.instant(startingAt: now).map(String.init) ?? ""),
+      ]
+      for (field, value) in fields {
+        arguments.append(field)
+        arguments.append(value)
+      }
+      arguments.append("job")
+      arguments.append(minified)
+    }
+    return try await run(pipeline)[0].integer == 1 ? .new : .duplicate
+  }
+
+  /// Moves a job that can't be run to the dead list.
+  public func bury(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
+    var pipeline = RedisPipeline(reserving: job.count + 512)
+    pipeline.script(StoreScripts.bury, keys: [keys.dead, keys.intake(worker: worker)]) {
+      $0.append(job)
+      $0.append(reason)
+      $0.append(hint)
+      $0.append(Self.deadJobs)
+    }
+    _ = try await run(pipeline)
+  }
+
+  /// Refuses an expression that names a segment nobody has imported: `!churnd` would otherwise mean everybody.
+  public func checkSegments(of expression: AudienceExpression) async throws {
+    let names = expression.segmentNames
+    guard !names.isEmpty else { return }
+    let known = try await segmentNames()
+    for name in names.sorted() where !known.contains(name) {
+      throw StoreError(
+        .invalid, "audience.segment: there is no segment \(Excerpt.quoted(name))",
+        hint: Nearest.match(name, among: known).map { "did you mean \($0)?" }
+          ?? "import it first: carillon segment import \(name) FILE")
+    }
+  }
+
+  private func acknowledge(_ job: [UInt8], worker: String) async throws {
+    var pipeline = RedisPipeline(reserving: job.count + 256)
+    pipeline.append("LREM", keys.intake(worker: worker), 1, job)
+    _ = try await run(pipeline)
+  }
+
+  private func admission(_ reply: RedisReply) throws -> Admission {
+    guard let admission = reply.string.flatMap(Admission.init(rawValue:)) else {
+      throw StoreError(.refused, "the intake script answered \(reply)", hint: "report this: it is a defect")
+    }
+    return admission
+  }
+
+  /// Spreads listed users or tokens over their partitions.
+  ///
+  /// - Returns: the partitions that get a slice: all of them for an expression, else those with anybody in them.
+  private func writeAudience(of campaign: Campaign) async throws -> [Int] {
+    var members: [Int: [[UInt8]]] = [:]
+    switch campaign.audience {
+    case .segment: return Array(0..<keys.partitions)
+    case .users(let users):
+      for user in users {
+        members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))
+      }
+    case .tokens(let tokens):
+      for token in tokens {
+        members[Partition.of(token: token, count: keys.partitions), default: []].append(token.bytes)
+      }
+    }
+    var pipeline = RedisPipeline()
+    for (partition, list) in members {
+      for start in stride(from: 0, to: list.count, by: Self.batch) {
+        pipeline.command("SADD") { arguments in
+          arguments.append(keys.audience(partition, campaign.id))
+          for member in list[start..<min(start + Self.batch, list.count)] { arguments.append(member) }
+        }
+      }
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+    return members.keys.sorted()
+  }
+
+  /// Members that one command works on at most, so that no command holds Redis up for long.
+  static let batch = 500
+}
+
+extension Expiration {
+  /// The `apns-expiration` of a campaign that starts at `start` (both UNIX seconds); `nil` for no header.
+  func instant(startingAt start: Int) -> Int? {
+    switch self {
+    case .unset: nil
+    case .immediate: 0
+    case .after(let seconds): start + seconds
+    case .at(let seconds): seconds
+    }
+  }
+}

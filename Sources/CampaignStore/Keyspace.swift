@@ -1,0 +1,100 @@
+/// Every Redis key of the store, by name.
+///
+/// Two kinds of slot: *control* keys under the hash tag `{namespace}`, *slice* keys under `{namespace:partition}`. A
+/// script touches keys of one tag only, so the store also runs on a cluster.
+public struct Keyspace: Sendable {
+  /// The prefix of all keys: one or more of `A-Za-z0-9_-` (a brace would break the tags).
+  public let namespace: String
+  /// The number of partitions, fixed for the life of the store.
+  public let partitions: Int
+  private let control: String
+
+  /// - Returns: `nil` when the namespace has other characters, or partitions are not 1 to 16,384.
+  public init?(namespace: String, partitions: Int) {
+    let allowed = namespace.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+    // A cluster has 16,384 slots: more partitions than that could not be spread any further.
+    guard allowed, !namespace.isEmpty, (1...16384).contains(partitions) else { return nil }
+    self.namespace = namespace
+    self.partitions = partitions
+    control = "{\(namespace)}:"
+  }
+
+  // MARK: Control
+
+  /// Hash: what the store was initialised with.
+  var store: String { control + "store" }
+  /// List: jobs that producers push.
+  public var campaigns: String { control + "campaigns" }
+  /// List: the job that a worker is taking in.
+  func intake(worker: String) -> String { control + "intake:" + worker }
+  /// String: digest of the job that an id stands for.
+  func job(_ id: String) -> String { control + "job:" + id }
+  /// Hash: a campaign and its totals.
+  func campaign(_ id: String) -> String { control + "campaign:" + id }
+  /// Bitmap: the partitions whose slices are finished.
+  func finished(_ id: String) -> String { control + "finished:" + id }
+  /// List: the partitions whose slices wait for a worker.
+  func open(_ id: String) -> String { control + "open:" + id }
+  /// List: a ring of campaigns.
+  func lane(_ name: String) -> String { control + "lane:" + name }
+  /// List: references to the slices that a worker holds.
+  func processing(worker: String) -> String { control + "processing:" + worker }
+  /// Sorted set: workers by their last sign of life.
+  var workers: String { control + "workers" }
+  /// Sorted set: references to slices that wait for a retry, by when it is due.
+  var parked: String { control + "parked" }
+  /// Sorted set: campaigns by creation.
+  var all: String { control + "all" }
+  /// Stream: jobs that could not be run.
+  public var dead: String { control + "dead" }
+  /// List: pruned tokens, for the backend's own database.
+  public var feedback: String { control + "feedback" }
+  /// Set: names of segments.
+  var segments: String { control + "segments" }
+
+  // MARK: Slice
+
+  private func slice(_ partition: Int, _ name: String) -> String { "{\(namespace):\(partition)}:\(name)" }
+
+  /// Set: registered users.
+  func users(_ partition: Int) -> String { slice(partition, "users") }
+  /// Hash: user to device records.
+  func devices(_ partition: Int) -> String { slice(partition, "devices") }
+  /// Hash: user to attributes as JSON.
+  func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
+  /// Hash: raw token to `at:user`. The partition is the token's, not the user's.
+  func owner(_ partition: Int) -> String { slice(partition, "owner") }
+  /// Hash: raw token to the note of a move that has not ended. The partition is the token's.
+  func moving(_ partition: Int) -> String { slice(partition, "moving") }
+  /// Set: users of a segment.
+  func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
+  /// Set: users or raw tokens that a job lists.
+  func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
+  /// Set: an intermediate result of an audience expression.
+  func scratch(_ partition: Int, _ claim: String, _ step: Int) -> String {
+    slice(partition, "scratch:\(claim):\(step)")
+  }
+  /// Hash: claim, lease, phase and counters of a slice.
+  func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
+  /// List: targets, as far as the expansion has got.
+  func building(_ partition: Int, _ id: String) -> String { slice(partition, "building:" + id) }
+  /// List: sealed targets.
+  func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
+  /// String: a fixed-size record for every target.
+  func ledger(_ partition: Int, _ id: String) -> String { slice(partition, "ledger:" + id) }
+  /// Sorted set: index of a waiting target to when it is due.
+  func retry(_ partition: Int, _ id: String) -> String { slice(partition, "retry:" + id) }
+  /// Hash: index to the text of a reason that has no code.
+  func reasons(_ partition: Int, _ id: String) -> String { slice(partition, "reasons:" + id) }
+  /// Hash: token in hex to `outcome status reason at-ms`.
+  public func results(_ partition: Int, _ id: String) -> String { slice(partition, "results:" + id) }
+  /// List: prunes that other slots have yet to hear of.
+  func outbox(_ partition: Int) -> String { slice(partition, "outbox") }
+}

@@ -1,0 +1,153 @@
+#!lua
+-- commit: merges outcomes into the ledger, prunes what they say is dead, and grants more targets.
+-- Keeps: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all;
+-- of two terminals `accepted` wins, else the first stays), and the counters move with them. A target is granted only
+-- to the owner of the claim; a stale owner's outcomes still count, but it is given nothing.
+-- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner
+-- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 records, 6... details, eight each:
+--      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
+-- A record on the wire: index u32, then the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
+-- flags u8, at u48 (ms); a waiting one has its delay in ms in `at` instead. Sorted by index.
+-- Returns {owner (1 or 0), phase, granted, in doubt, waiting, ms to the next retry (-1: none), retries as index u32 +
+--          attempt u8}
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'app')
+local phase = slice[2]
+local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
+local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
+local owner = slice[1] == ARGV[1] and phase == 'sealed'
+local moved = {}
+
+local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
+
+local details = {}
+for i = 6, #ARGV, 8 do details[tonumber(ARGV[i])] = i end
+
+-- What a record that has just become terminal entails.
+local function settle(index, reason_code)
+  local i = details[index]
+  if not i then return end
+  local action, token, user, timestamp, hex = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]), ARGV[i + 5]
+  if reason_code == 255 then redis.call('HSET', KEYS[5], index, ARGV[i + 7]) end
+  if ARGV[i + 6] ~= '' then redis.call('HSET', KEYS[4], hex, ARGV[i + 6]) end
+  if action == '' then return end
+  if user ~= '' then
+    if not edit_device(KEYS[6], KEYS[7], user, token, action, timestamp) then return end
+  else
+    -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
+    local owner = redis.call('HGET', KEYS[9], token)
+    if not owner then return end
+    user = owner:match('^%d+:(.*)$')
+  end
+  if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
+  if action == 'prune' or ARGV[i + 3] == '' then
+    redis.call('RPUSH', KEYS[8], cjson.encode({action = action, user = user, token = hex, app = slice[7],
+      reason = ARGV[i + 7], timestamp = timestamp, at = now}))
+  end
+end
+
+local wire = ARGV[5]
+local number = #wire / 16
+local function index_at(i)
+  local a, b, c, d = wire:byte(i * 16 - 15, i * 16 - 12)
+  return ((a * 256 + b) * 256 + c) * 256 + d
+end
+
+-- Merges the record at position i of the wire into the old one; returns the new record, or nil to leave the old.
+local function merge(i, index, old)
+  local base = i * 16 - 15
+  local state, attempt = wire:byte(base + 4, base + 5)
+  local old_state, old_attempt = old:byte(1, 2)
+  if old_state >= 16 then
+    if state ~= 16 or old_state == 16 then return nil end
+    count_by(old_state, -1)
+  elseif state < 16 and attempt * 2 + state <= old_attempt * 2 + old_state then
+    return nil
+  elseif old_state == 1 then
+    waiting = waiting - 1
+    redis.call('ZREM', KEYS[3], index)
+  else
+    doubt = doubt - 1
+  end
+  if state >= 16 then
+    count_by(state, 1)
+    return wire:sub(base + 4, base + 15)
+  end
+  if state == 0 then
+    doubt = doubt + 1
+    return wire:sub(base + 4, base + 15)
+  end
+  local delay = struct.unpack('>I6', wire, base + 10)
+  waiting = waiting + 1
+  redis.call('ZADD', KEYS[3], now + delay, index)
+  return wire:sub(base + 4, base + 9) .. struct.pack('>I6', now + delay)
+end
+
+local i = 1
+while phase == 'sealed' and i <= number do
+  -- Neighbours are read and written at once; a gap of up to 16 records is cheaper copied than split.
+  local first = index_at(i)
+  local j, last = i, first
+  while j < number do
+    local next_index = index_at(j + 1)
+    if next_index <= last or next_index - last > 16 then break end
+    j, last = j + 1, next_index
+  end
+  if last >= granted then
+    -- Redis forgot a grant that it had acknowledged: what was sent had been granted.
+    doubt = doubt + last + 1 - granted
+    granted = last + 1
+  end
+  local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
+  local size = (last - first + 1) * 12
+  if #block < size then block = block .. string.rep('\0', size - #block) end
+  local pieces, from = {}, 1
+  for k = i, j do
+    local index = index_at(k)
+    local offset = (index - first) * 12
+    local record = merge(k, index, block:sub(offset + 1, offset + 12))
+    if record then
+      pieces[#pieces + 1] = block:sub(from, offset)
+      pieces[#pieces + 1] = record
+      from = offset + 13
+      if record:byte(1) >= 16 then settle(index, record:byte(5)) end
+    end
+  end
+  if from > 1 then
+    pieces[#pieces + 1] = block:sub(from)
+    redis.call('SETRANGE', KEYS[2], first * 12, table.concat(pieces))
+  end
+  i = j + 1
+end
+
+local retries = {}
+if owner then
+  local credit = tonumber(ARGV[3])
+  if credit > 0 and waiting > 0 then
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, credit)) do
+      local index = tonumber(member)
+      local record = redis.call('GETRANGE', KEYS[2], index * 12, index * 12 + 11)
+      local attempt = record:byte(2) + 1
+      redis.call('SETRANGE', KEYS[2], index * 12, '\0' .. string.char(attempt) .. record:sub(3))
+      redis.call('ZREM', KEYS[3], member)
+      retries[#retries + 1] = struct.pack('>I4B', index, attempt)
+      waiting, doubt, credit = waiting - 1, doubt + 1, credit - 1
+    end
+  end
+  local fresh = math.min(credit, count - granted)
+  if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
+  redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting, 'lease', now + tonumber(ARGV[2]))
+elseif phase == 'sealed' then
+  redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting)
+end
+if ARGV[4] ~= '0' then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
+for field, n in pairs(moved) do
+  if n ~= 0 then redis.call('HINCRBY', KEYS[1], field, n) end
+end
+local due = -1
+if waiting > 0 then
+  local nearest = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+  if nearest[2] then due = math.max(0, tonumber(nearest[2]) - now) end
+end
+return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries)}

@@ -1,0 +1,22 @@
+#!lua
+-- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
+-- Keeps: a slice counts once, however often this runs: the bit says whether it did.
+-- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked
+-- ARGV 1 partition, 2 id, 3... counters and their values
+-- Returns {1 when this call ended the campaign else 0, state}
+local reference = ARGV[1] .. ':' .. ARGV[2]
+redis.call('LREM', KEYS[3], 0, reference)
+redis.call('ZREM', KEYS[6], reference)
+local state = redis.call('HGET', KEYS[1], 'state')
+if not state then return {0, 'gone'} end
+redis.call('LREM', KEYS[5], 0, ARGV[1])
+if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 1 then return {0, state} end
+for i = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local done = redis.call('HINCRBY', KEYS[1], 'finished', 1)
+if done < tonumber(redis.call('HGET', KEYS[1], 'slices')) then return {0, state} end
+if state ~= 'cancelled' then state = 'completed' end
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('LREM', KEYS[4], 0, ARGV[2])
+redis.call('DEL', KEYS[5])
+return {1, state}

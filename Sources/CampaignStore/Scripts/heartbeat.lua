@@ -1,0 +1,11 @@
+#!lua
+-- heartbeat: says that a worker lives, and tells it what others left behind.
+-- Keeps: time is Redis' own, so workers' clocks don't matter.
+-- KEYS 1 workers, 2 parked
+-- ARGV 1 worker, 2 ms after which a silent worker is taken for dead, 3 references to return at most
+-- Returns {now ms, {silent workers}, {parked references that are due}}
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+return {now, redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2])),
+  redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[3])}

@@ -1,0 +1,29 @@
+#!lua
+-- own: gives tokens to users, and notes from whom each is moving.
+-- Keeps: a token belongs to one user; an older registration never undoes a newer one. A note holds all that is needed
+-- to end its move, so anybody can.
+-- KEYS 1 owner, 2 moving
+-- ARGV three each: raw token, 'at:user', the note to keep while the move lasts
+-- A note stands under: u16 length of the old user, old user, raw token.
+-- Returns for each: false when a newer owner stands, '' when nobody else had it, else the user that had it
+local answers = {}
+for i = 1, #ARGV, 3 do
+  local at, user = ARGV[i + 1]:match('^(%d+):(.*)$')
+  local known = redis.call('HGET', KEYS[1], ARGV[i])
+  local known_at, known_user
+  if known then known_at, known_user = known:match('^(%d+):(.*)$') end
+  local answer = ''
+  if known and known_user ~= user then
+    if tonumber(known_at) > tonumber(at) then answer = false else answer = known_user end
+  elseif known and tonumber(known_at) > tonumber(at) then
+    at = known_at
+  end
+  if answer then
+    redis.call('HSET', KEYS[1], ARGV[i], at .. ':' .. user)
+    if answer ~= '' then
+      redis.call('HSET', KEYS[2], struct.pack('>I2', #answer) .. answer .. ARGV[i], ARGV[i + 2])
+    end
+  end
+  answers[#answers + 1] = answer
+end
+return answers

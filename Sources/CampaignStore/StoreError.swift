@@ -1,0 +1,66 @@
+public import Redis
+
+/// Why the store could not do what was asked.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// What kind of failure it was.
+  public enum Code: String, Sendable {
+    /// The store was initialised with another number of partitions, or by another version.
+    case mismatch
+    /// The server can't be trusted with campaigns: too old, or set to evict.
+    case unfit
+    /// The server takes no writes: a replica, out of memory, or failing to persist.
+    case readOnly
+    /// What was asked for doesn't exist.
+    case notFound
+    /// The id is another job's.
+    case conflict
+    /// What was given can't be right.
+    case invalid
+    /// Redis refused a command in a way that none of the above explains.
+    case refused
+  }
+
+  /// What kind of failure it was.
+  public var code: Code
+  /// What is wrong, and where.
+  public var message: String
+  /// What to do next.
+  public var hint: String
+
+  /// Memberwise.
+  public init(_ code: Code, _ message: String, hint: String) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+  }
+
+  /// What a refusal by the server means for its user.
+  public init(_ error: RedisServerError) {
+    switch error.code {
+    case .readOnly:
+      self.init(
+        .readOnly, "this Redis is a read-only replica",
+        hint: "point redis.url at the primary")
+    case .outOfMemory:
+      self.init(
+        .readOnly, "Redis is out of memory and refuses writes",
+        hint: "raise maxmemory, or let results and old campaigns expire")
+    case .misconfigured:
+      self.init(
+        .readOnly, "Redis fails to persist and refuses writes",
+        hint: "look at its log; usually the disk is full")
+    case .noPermission:
+      self.init(
+        .refused, "the Redis user lacks a permission: \(error.message)",
+        hint: "grant it the keys of the namespace and the commands that deploy/README.md lists")
+    case .crossSlot, .moved, .clusterDown:
+      self.init(
+        .refused, "this Redis is a node of a cluster: \(error.message)",
+        hint: "use a single Redis or one with all slots: clusters are not supported yet")
+    default:
+      self.init(.refused, "Redis refused: \(error)", hint: "see the log of Redis")
+    }
+  }
+
+  public var description: String { "\(message); \(hint)" }
+}

@@ -1,0 +1,17 @@
+internal import CNghttp2
+
+/// A session that can't go on, or a submission that it refuses.
+public struct HTTP2Error: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What was attempted.
+  public var operation: String
+  /// nghttp2's own words.
+  public var reason: String
+
+  init(_ operation: String, code: Int) {
+    self.operation = operation
+    // nghttp2_strerror(3) returns a static string for every code.
+    reason = String(cString: nghttp2_strerror(Int32(clamping: code)))
+  }
+
+  public var description: String { "\(operation): \(reason)" }
+}

@@ -1,0 +1,119 @@
+/// A campaign as its job describes it: validated, with every default filled in.
+public struct Campaign: Sendable, Equatable {
+  /// The idempotency key: 1 to 64 of `A-Za-z0-9._-`.
+  public var id: String
+  /// The name of an app of the configuration.
+  public var app: String
+  /// Whom it goes to.
+  public var audience: Audience
+  /// The APNs payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
+  public var payload: [UInt8]
+  /// `apns-push-type`.
+  public var pushType: PushType
+  /// `apns-priority`: 10, 5 or 1.
+  public var priority: Int
+  /// `apns-expiration`, before the start of the campaign makes an instant of a duration.
+  public var expiration: Expiration
+  /// The job's own `apns-collapse-id`, at most 64 bytes; `nil` derives one from ``id`` for alerts.
+  public var collapseID: String?
+  /// How urgent it is beside other campaigns.
+  public var lane: Lane
+  /// Which results are also kept as plain hashes.
+  public var results: ResultsMode
+  /// What becomes of targets in doubt after a crash.
+  public var ambiguity: Ambiguity
+  /// Seconds that results and ledger stay after the end.
+  public var timeToLive: Int
+
+  /// The longest `apns-collapse-id` in bytes of UTF-8. Source: Apple, "Sending notification requests to APNs".
+  public static let maximumCollapseID = 64
+
+  /// Seconds that results stay unless the job says otherwise: a week.
+  public static let defaultTimeToLive = 7 * 86400
+
+  /// Memberwise; validation is ``CampaignJob``'s.
+  public init(
+    id: String, app: String, audience: Audience, payload: [UInt8], pushType: PushType = .alert, priority: Int = 10,
+    expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, results: ResultsMode = .failures,
+    ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
+  ) {
+    self.id = id
+    self.app = app
+    self.audience = audience
+    self.payload = payload
+    self.pushType = pushType
+    self.priority = priority
+    self.expiration = expiration
+    self.collapseID = collapseID
+    self.lane = lane
+    self.results = results
+    self.ambiguity = ambiguity
+    self.timeToLive = timeToLive
+  }
+
+  /// The topic for an app of this bundle id: what the push type adds comes behind it.
+  public func defaultTopic(bundle: String) -> String { bundle + pushType.topicSuffix }
+}
+
+/// Whom a campaign goes to.
+public enum Audience: Sendable, Equatable {
+  /// Everybody for whom the expression holds.
+  case segment(AudienceExpression)
+  /// These users, with all their devices of the app.
+  case users([String])
+  /// These device tokens, whoever they belong to.
+  case tokens([DeviceToken])
+}
+
+/// `apns-expiration` as a job gives it.
+public enum Expiration: Sendable, Equatable {
+  /// Not given: no header, APNs' own storage policy.
+  case unset
+  /// `0`: one attempt at delivery, never stored.
+  case immediate
+  /// Seconds from the campaign's start.
+  case after(seconds: Int)
+  /// UNIX seconds.
+  case at(seconds: Int)
+}
+
+/// The order in which campaigns are served. Raw values are names in Redis and JSON.
+public enum Lane: String, CaseIterable, Sendable {
+  case urgent, normal, bulk
+}
+
+/// Which results are kept as plain hashes, beside the ledger that has them all.
+public enum ResultsMode: String, CaseIterable, Sendable {
+  case all, failures, none
+}
+
+/// What becomes of a target that was sent without an answer by a worker that died.
+public enum Ambiguity: String, CaseIterable, Sendable {
+  /// Send again: at least once.
+  case resend
+  /// Record `unknown`: at most once.
+  case skip
+}
+
+/// `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
+public enum PushType: String, CaseIterable, Sendable {
+  case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, controls, widgets
+
+  /// What the type adds to the bundle id to make the topic.
+  public var topicSuffix: String {
+    switch self {
+    case .alert, .background, .mdm: ""
+    case .voip: ".voip"
+    case .complication: ".complication"
+    case .fileprovider: ".pushkit.fileprovider"
+    case .location: ".location-query"
+    case .liveactivity: ".push-type.liveactivity"
+    case .pushtotalk: ".voip-ptt"
+    case .controls: ".push-type.controls"
+    case .widgets: ".push-type.widgets"
+    }
+  }
+
+  /// The largest payload in bytes (Apple: 5 KB for VoIP, 4 KB for all else).
+  public var maximumPayload: Int { self == .voip ? 5120 : 4096 }
+}

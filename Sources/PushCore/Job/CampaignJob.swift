@@ -1,0 +1,122 @@
+/// Reads the JSON that producers push: every rule that can be checked without a store is checked here, once, for the CLI
+/// and for the workers alike.
+public enum CampaignJob {
+  /// The largest job in bytes: holds 15,000 tokens, and a worker parses it in some milliseconds. More belongs into a
+  /// segment.
+  public static let maximumSize = 1 << 20
+
+  /// How many objects and arrays may stand in each other.
+  public static let maximumNesting = 32
+
+  private static let fields = [
+    "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "results",
+    "ambiguity", "ttl",
+  ]
+  private static let plannedFields: Set = ["localized", "sendAt", "localTime", "repeat", "finishBy", "rate"]
+
+  /// The campaign that a job describes, every default filled in.
+  ///
+  /// - Parameters:
+  ///   - job: one JSON object in UTF-8.
+  ///   - knownApps: the apps of the configuration; `nil` leaves the name unchecked.
+  /// - Throws: the first thing that is wrong.
+  public static func parse(_ job: some Collection<UInt8>, knownApps: Set<String>?) throws(JobError) -> Campaign {
+    guard job.count <= maximumSize else {
+      throw JobError(
+        field: "",
+        message: "the job has \(job.count) bytes, \(job.count - maximumSize) over the limit of \(maximumSize)",
+        hint: "put the audience into a segment: carillon segment import NAME FILE")
+    }
+    let bytes = Array(job)
+    let root: JSONValue
+    do {
+      root = try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
+    } catch {
+      throw JobError(field: "", message: "not valid JSON: \(error)")
+    }
+    let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
+    let pushType = try fields.choice("pushType", default: PushType.alert)
+    return Campaign(
+      id: try readID(fields),
+      app: try readApp(fields, knownApps: knownApps),
+      audience: try JobAudience.read(fields.required("audience"), path: "audience"),
+      payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload", pushType: pushType),
+      pushType: pushType,
+      priority: try readPriority(fields, pushType: pushType),
+      expiration: try readExpiration(fields),
+      collapseID: try readCollapseID(fields),
+      lane: try fields.choice("lane", default: .normal),
+      results: try fields.choice("results", default: .failures),
+      ambiguity: try fields.choice("ambiguity", default: .resend),
+      timeToLive: try readTimeToLive(fields))
+  }
+
+  private static func readID(_ fields: JobFields) throws(JobError) -> String {
+    let id = try fields.requiredString("id")
+    guard PlainName.isValid(id) else {
+      throw fields.error("id", "\(Excerpt.quoted(id)) is not a campaign id", hint: "it must be \(PlainName.form)")
+    }
+    return id
+  }
+
+  private static func readApp(_ fields: JobFields, knownApps: Set<String>?) throws(JobError) -> String {
+    let app = try fields.requiredString("app")
+    guard let knownApps else { return app }
+    guard knownApps.contains(app) else {
+      throw fields.error(
+        "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: knownApps))
+    }
+    return app
+  }
+
+  private static func readPriority(_ fields: JobFields, pushType: PushType) throws(JobError) -> Int {
+    guard let value = fields.value("priority") else { return pushType == .background ? 5 : 10 }
+    guard case .number(let text) = value.kind, let priority = Int(text), [10, 5, 1].contains(priority) else {
+      throw fields.error("priority", "must be the number 10, 5 or 1")
+    }
+    // Apple, "Pushing background updates to your App": 10 is an error there.
+    guard pushType != .background || priority != 10 else {
+      throw fields.error("priority", "APNs does not allow 10 for push type background", hint: "use 5")
+    }
+    return priority
+  }
+
+  private static func readExpiration(_ fields: JobFields) throws(JobError) -> Expiration {
+    guard let value = fields.value("expiration") else { return .unset }
+    switch value.kind {
+    case .number("0"), .string("0"): return .immediate
+    case .string(let text):
+      if let seconds = DurationText.seconds(text), seconds > 0 { return .after(seconds: seconds) }
+      if let instant = Timestamp.milliseconds(text), instant >= 1000 { return .at(seconds: instant / 1000) }
+    default: break
+    }
+    throw fields.error(
+      "expiration", "must be 0 (one attempt, never stored), a duration or an instant",
+      hint: "a duration is \(DurationText.form); an instant is \(Timestamp.form)")
+  }
+
+  private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {
+    guard let id = try fields.string("collapseId") else { return nil }
+    let size = id.utf8.count
+    guard size <= Campaign.maximumCollapseID else {
+      throw fields.error(
+        "collapseId",
+        "\(size) bytes, which is \(size - Campaign.maximumCollapseID) over the \(Campaign.maximumCollapseID) that APNs "
+          + "allows")
+    }
+    guard !id.isEmpty else { throw fields.error("collapseId", "must not be empty", hint: "leave it out") }
+    // It becomes a header: RFC 9110, 5.5, allows no control characters and no blank at either end.
+    guard !id.unicodeScalars.contains(where: Excerpt.isControl), id.first != " ", id.last != " " else {
+      throw fields.error("collapseId", "must not have control characters, nor blanks at its ends")
+    }
+    return id
+  }
+
+  private static func readTimeToLive(_ fields: JobFields) throws(JobError) -> Int {
+    guard let text = try fields.string("ttl") else { return Campaign.defaultTimeToLive }
+    guard let seconds = DurationText.seconds(text), seconds > 0 else {
+      throw fields.error("ttl", "\(Excerpt.quoted(text)) is not a duration", hint: "it must be \(DurationText.form)")
+    }
+    return seconds
+  }
+}

@@ -1,0 +1,91 @@
+/// The members of one JSON object of a job, read by name. `null` counts as not given: many encoders write it for that.
+struct JobFields {
+  /// The path of the object, with its dot; empty for the job itself.
+  private let prefix: String
+  private let values: [String: JSONValue]
+
+  /// - Parameters:
+  ///   - path: the path of the object; empty for the job itself.
+  ///   - known: the fields there are.
+  ///   - planned: fields that the contract knows and this version does not do: silence would send something else than
+  ///     what was asked for.
+  init(
+    _ value: JSONValue, path: String, known: some Sequence<String>, planned: Set<String>
+  ) throws(JobError) {
+    guard case .object(let members) = value.kind else {
+      throw JobError(
+        field: path, message: (path.isEmpty ? "a job must be" : "must be") + " a JSON object, not \(value.kindName)")
+    }
+    prefix = path.isEmpty ? "" : path + "."
+    let names = Set(known)
+    var values: [String: JSONValue] = [:]
+    for member in members {
+      let isKnown = names.contains(member.name)
+      guard isKnown || planned.contains(member.name) else {
+        throw JobError(
+          field: prefix + String(Excerpt.quoted(member.name).dropFirst().dropLast()), message: "unknown field",
+          hint: Nearest.hint(member.name, among: names.union(planned)))
+      }
+      if case .null = member.value.kind { continue }
+      guard isKnown else { throw Self.notYet(field: prefix + member.name) }
+      values[member.name] = member.value
+    }
+    self.values = values
+  }
+
+  /// The error for something that a later version does.
+  static func notYet(field: String, _ what: String = "this field") -> JobError {
+    JobError(field: field, message: "\(what) is not supported yet", hint: "leave it out, or wait for a later version")
+  }
+
+  func path(_ name: String) -> String { prefix + name }
+
+  func value(_ name: String) -> JSONValue? { values[name] }
+
+  func error(_ name: String, _ message: String, hint: String? = nil) -> JobError {
+    JobError(field: path(name), message: message, hint: hint)
+  }
+
+  func required(_ name: String) throws(JobError) -> JSONValue {
+    guard let value = values[name] else { throw error(name, "is missing") }
+    return value
+  }
+
+  func string(_ name: String) throws(JobError) -> String? {
+    guard let value = values[name] else { return nil }
+    guard case .string(let text) = value.kind else { throw error(name, "must be a string, not \(value.kindName)") }
+    return text
+  }
+
+  func requiredString(_ name: String) throws(JobError) -> String {
+    guard let text = try string(name) else { throw error(name, "is missing") }
+    return text
+  }
+
+  /// One of the raw values of an enum.
+  func choice<Choice: RawRepresentable<String> & CaseIterable>(
+    _ name: String, default fallback: Choice
+  ) throws(JobError) -> Choice {
+    guard let text = try string(name) else { return fallback }
+    guard let choice = Choice(rawValue: text) else {
+      throw error(
+        name, "unknown value \(Excerpt.quoted(text))", hint: Nearest.hint(text, among: Choice.allCases.map(\.rawValue)))
+    }
+    return choice
+  }
+
+  /// The strings of an array.
+  func strings(_ name: String) throws(JobError) -> [String]? {
+    guard let value = values[name] else { return nil }
+    guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
+    var strings: [String] = []
+    strings.reserveCapacity(elements.count)
+    for (index, element) in elements.enumerated() {
+      guard case .string(let text) = element.kind else {
+        throw error("\(name)[\(index)]", "must be a string, not \(element.kindName)")
+      }
+      strings.append(text)
+    }
+    return strings
+  }
+}

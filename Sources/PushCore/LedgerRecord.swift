@@ -1,0 +1,85 @@
+/// What the ledger knows of one target: twelve bytes, big-endian, in the order of the fields.
+///
+/// State is ordered, and a record only ever rises: within an attempt `granted < waiting`, a later attempt is above an
+/// earlier one, every terminal outcome above all. Twelve zero bytes, which is what an absent record reads as, are the
+/// first attempt, granted if the slice's high-water mark has passed it and untouched if not.
+public struct LedgerRecord: Equatable, Sendable {
+  /// Bytes of one record.
+  public static let size = 12
+
+  /// Where a target is on its way.
+  public enum State: Equatable, Sendable {
+    /// May be sent, and may have been: in doubt until an answer is merged.
+    case granted
+    /// Answered with something that a retry may change; not in doubt.
+    case waiting
+    /// Over.
+    case terminal(Outcome)
+
+    /// As stored.
+    public var code: UInt8 {
+      switch self {
+      case .granted: 0
+      case .waiting: 1
+      case .terminal(let outcome): outcome.rawValue
+      }
+    }
+
+    /// - Returns: `nil` for a code that no version has written.
+    public init?(code: UInt8) {
+      switch code {
+      case 0: self = .granted
+      case 1: self = .waiting
+      default:
+        guard let outcome = Outcome(rawValue: code) else { return nil }
+        self = .terminal(outcome)
+      }
+    }
+  }
+
+  public var state: State
+  /// Attempts before this one: 0 to 255.
+  public var attempt: UInt8
+  /// The last HTTP status; 0 for none.
+  public var status: UInt16
+  /// The last reason.
+  public var reason: Reason
+  /// When the state was reached, in ms since the epoch; in a commit, a waiting record has its delay here instead.
+  public var at: UInt64
+
+  /// Memberwise.
+  public init(state: State, attempt: UInt8 = 0, status: UInt16 = 0, reason: Reason = .none, at: UInt64 = 0) {
+    self.state = state
+    self.attempt = attempt
+    self.status = status
+    self.reason = reason
+    self.at = at
+  }
+
+  /// Reads the record that begins at `offset`; behind the end of the bytes everything is zero.
+  ///
+  /// - Returns: `nil` for bytes that no version has written.
+  public init?(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+    guard offset + Self.size <= bytes.count else {
+      self.init(state: .granted)
+      return
+    }
+    guard let state = State(code: bytes[offset]), let reason = Reason(rawValue: bytes[offset + 4]) else { return nil }
+    var at: UInt64 = 0
+    for byte in bytes[(offset + 6)..<(offset + Self.size)] { at = at << 8 | UInt64(byte) }
+    self.init(
+      state: state, attempt: bytes[offset + 1], status: UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3]),
+      reason: reason, at: at)
+  }
+
+  /// Appends the record as stored.
+  public func write(to bytes: inout [UInt8]) {
+    bytes.append(state.code)
+    bytes.append(attempt)
+    bytes.append(UInt8(truncatingIfNeeded: status >> 8))
+    bytes.append(UInt8(truncatingIfNeeded: status))
+    bytes.append(reason.rawValue)
+    bytes.append(0)
+    for shift in stride(from: 40, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: at >> UInt64(shift))) }
+  }
+}

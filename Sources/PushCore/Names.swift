@@ -1,0 +1,40 @@
+/// The id of a user, as the application's own backend chose it.
+public enum UserID {
+  /// The longest id in bytes of UTF-8: beyond any UUID, mail address or hash, and ten million of them still fit.
+  public static let maximumLength = 256
+
+  /// What is wrong with an id; `nil` when nothing is.
+  public static func problem(_ id: String) -> String? {
+    if id.isEmpty { return "a user id must not be empty" }
+    if id.utf8.count > maximumLength {
+      return "a user id has at most \(maximumLength) bytes, this one \(id.utf8.count)"
+    }
+    // Ids are lines of files and arguments of redis-cli: a line feed in one would break both.
+    if id.unicodeScalars.contains(where: Excerpt.isControl) { return "a user id must not have control characters" }
+    return nil
+  }
+}
+
+/// The names that Carillon itself gives meaning to: campaign ids and segments.
+public enum PlainName {
+  /// The longest name in bytes.
+  public static let maximumLength = 64
+
+  /// What a name has to look like, for messages.
+  public static let form = "1 to 64 of A-Z a-z 0-9 . _ -"
+
+  /// Whether it is 1 to ``maximumLength`` of `A-Za-z0-9._-`: no character of it has a meaning in a key, an expression, a
+  /// shell or a URL.
+  public static func isValid(_ name: some StringProtocol) -> Bool {
+    (1...maximumLength).contains(name.utf8.count) && name.utf8.allSatisfy(isLetter)
+  }
+
+  static func isLetter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/// Text of somebody else's, made fit for a message of ours.
+public enum Excerpt {
+  /// The text in single quotes: at most 48 characters of it, control characters (which could drive a terminal) replaced.
+  public static func quoted(_ text: some StringProtocol) -> String {
+    var shown = "'"
+    var count = 0
+    for scalar in text.unicodeScalars {
+      guard count < 48 else {
+        shown += "…"
+        break
+      }
+      shown.unicodeScalars.append(isControl(scalar) ? "\u{FFFD}" : scalar)
+      count += 1
+    }
+    return shown + "'"
+  }
+
+  /// C0, DEL, C1, and the line and paragraph separators.
+  static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
+  }
+}

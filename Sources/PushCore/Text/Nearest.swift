@@ -1,0 +1,51 @@
+/// Finds what somebody probably meant by a name that doesn't exist.
+public enum Nearest {
+  /// Names longer than this get no suggestion: no name of ours is, and the distance costs length × length.
+  static let longestName = 64
+
+  /// The known name nearest to `name`, or `nil` when none is near enough to be what was meant.
+  ///
+  /// A name that differs in case only is always near; otherwise a third of its letters may differ, and at least one.
+  public static func match(_ name: String, among known: some Sequence<String>) -> String? {
+    guard !name.isEmpty, name.utf8.count <= longestName else { return nil }
+    let wanted = Array(name.lowercased().utf8)
+    var best: (name: String, distance: Int)?
+    for candidate in known {
+      let distance = Self.distance(wanted, Array(candidate.lowercased().utf8))
+      if distance < best?.distance ?? .max { best = (candidate, distance) }
+    }
+    guard let best, best.distance <= max(1, wanted.count / 3) else { return nil }
+    return best.name
+  }
+
+  /// A hint for an unknown name: the nearest known one, or else all of them.
+  public static func hint(_ name: String, among known: some Sequence<String>) -> String {
+    if let match = match(name, among: known) { return "did you mean '\(match)'?" }
+    let all = known.sorted()
+    guard !all.isEmpty else { return "there are none" }
+    // More than a screen line of names helps nobody.
+    let shown = all.prefix(20).joined(separator: ", ")
+    return "known: " + shown + (all.count > 20 ? ", …" : "")
+  }
+
+  /// Levenshtein's distance, where two neighbours that swapped places count as one step.
+  static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
+    var beforePrevious: [Int] = []
+    var previous = Array(0...second.count)
+    for row in first.indices {
+      var current = [row + 1]
+      current.reserveCapacity(second.count + 1)
+      for column in second.indices {
+        let same = first[row] == second[column]
+        var least = min(previous[column] + (same ? 0 : 1), previous[column + 1] + 1, current[column] + 1)
+        if row > 0, column > 0, first[row] == second[column - 1], first[row - 1] == second[column] {
+          least = min(least, beforePrevious[column - 1] + 1)
+        }
+        current.append(least)
+      }
+      beforePrevious = previous
+      previous = current
+    }
+    return previous[second.count]
+  }
+}

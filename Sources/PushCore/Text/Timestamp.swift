@@ -1,0 +1,148 @@
+/// Instants as RFC 3339 text and as milliseconds since 1970. Works on bytes alone: no formatter, locale or time zone data.
+public enum Timestamp {
+  /// What an instant has to look like, for messages.
+  public static let form = "RFC 3339, such as 2026-12-01T09:00:00Z"
+
+  /// The instants that ``format(milliseconds:)`` can write: the years 0000 to 9999.
+  public static let range = -62_167_219_200_000...253_402_300_799_999
+
+  /// Milliseconds since 1970 of an RFC 3339 date-time; `nil` for anything else.
+  ///
+  /// Smaller fractions are cut off. A leap second counts as the second after it, as UNIX time has none.
+  public static func milliseconds(_ text: some StringProtocol) -> Int? {
+    var scanner = Scanner(rest: Array(text.utf8)[...])
+    guard let year = scanner.number(digits: 4), scanner.take("-"),
+      let month = scanner.number(digits: 2), (1...12).contains(month), scanner.take("-"),
+      let day = scanner.number(digits: 2), (1...daysIn(month: month, year: year)).contains(day),
+      // RFC 3339, 5.6: lower case is allowed, and a blank for readability.
+      scanner.take("T") || scanner.take("t") || scanner.take(" "),
+      let hour = scanner.number(digits: 2), hour < 24, scanner.take(":"),
+      let minute = scanner.number(digits: 2), minute < 60, scanner.take(":"),
+      let second = scanner.number(digits: 2), second <= 60,
+      let fraction = scanner.fraction(),
+      let offset = scanner.offset(), scanner.rest.isEmpty
+    else { return nil }
+    let days = daysSince1970(year: year, month: month, day: day)
+    return (((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + fraction
+  }
+
+  /// The instant in UTC with milliseconds: `2026-12-01T09:00:00.000Z`. Outside ``range`` the nearest end of it.
+  public static func format(milliseconds: Int) -> String {
+    var bytes: [UInt8] = []
+    append(milliseconds: milliseconds, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Appends what ``format(milliseconds:)`` gives: 24 bytes.
+  public static func append(milliseconds: Int, to bytes: inout [UInt8]) {
+    let clamped = min(max(milliseconds, range.lowerBound), range.upperBound)
+    let (days, time) = flooredDivision(clamped, by: 86_400_000)
+    let (year, month, day) = date(daysSince1970: days)
+    appendNumber(year, digits: 4, to: &bytes)
+    bytes.append(UInt8(ascii: "-"))
+    appendNumber(month, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: "-"))
+    appendNumber(day, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: "T"))
+    appendNumber(time / 3_600_000, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    appendNumber(time / 60_000 % 60, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    appendNumber(time / 1000 % 60, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: "."))
+    appendNumber(time % 1000, digits: 3, to: &bytes)
+    bytes.append(UInt8(ascii: "Z"))
+  }
+
+  // The Gregorian calendar by its cycle of 400 years, after Howard Hinnant, "chrono-Compatible Low-Level Date
+  // Algorithms": years begin in March, so that the day that comes and goes is a year's last.
+
+  private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+    let (era, yearOfEra) = flooredDivision(month > 2 ? year : year - 1, by: 400)
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+
+  private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
+    let (era, dayOfEra) = flooredDivision(days + 719_468, by: 146_097)
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shifted = (5 * dayOfYear + 2) / 153
+    let month = shifted < 10 ? shifted + 3 : shifted - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
+  }
+
+  private static func daysIn(month: Int, year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  private static func flooredDivision(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: Int) {
+    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+
+  private static func appendNumber(_ value: Int, digits: Int, to bytes: inout [UInt8]) {
+    var divisor = 1
+    for _ in 1..<digits { divisor *= 10 }
+    while divisor > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+      divisor /= 10
+    }
+  }
+
+  /// Takes the parts of a date-time off the front of a text.
+  private struct Scanner {
+    var rest: ArraySlice<UInt8>
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+      guard rest.first == UInt8(ascii: character) else { return false }
+      rest.removeFirst()
+      return true
+    }
+
+    mutating func digit() -> Int? {
+      guard let byte = rest.first, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+      rest.removeFirst()
+      return Int(byte - UInt8(ascii: "0"))
+    }
+
+    mutating func number(digits: Int) -> Int? {
+      var number = 0
+      for _ in 0..<digits {
+        guard let digit = digit() else { return nil }
+        number = number * 10 + digit
+      }
+      return number
+    }
+
+    /// Milliseconds of the fraction; 0 where there is none.
+    mutating func fraction() -> Int? {
+      guard take(".") else { return 0 }
+      guard var digit = digit() else { return nil }
+      var value = 0
+      var weight = 100
+      while true {
+        value += digit * weight
+        weight /= 10
+        guard let next = self.digit() else { return value }
+        digit = next
+      }
+    }
+
+    /// Minutes east of UTC.
+    mutating func offset() -> Int? {
+      if take("Z") || take("z") { return 0 }
+      let sign = take("-") ? -1 : 1
+      if sign == 1, !take("+") { return nil }
+      guard let hours = number(digits: 2), hours < 24, take(":"), let minutes = number(digits: 2), minutes < 60 else {
+        return nil
+      }
+      return sign * (hours * 60 + minutes)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/// What a connection says first, and what it makes of the answers. Pure.
+struct Handshake {
+  private enum Step: String {
+    case login = "logging in"
+    case database = "selecting the database"
+    case name = "naming the connection"
+    case info = "reading INFO"
+  }
+
+  let pipeline: RedisPipeline
+  private let steps: [Step]
+  private let endpoint: String
+
+  init(url: RedisURL, clientName: String) {
+    var pipeline = RedisPipeline()
+    var steps: [Step] = []
+    if let password = url.password {
+      steps.append(.login)
+      pipeline.command("AUTH") {
+        if let user = url.user { $0.append(user) }
+        $0.append(password)
+      }
+    }
+    if url.database != 0 {
+      steps.append(.database)
+      pipeline.append("SELECT", url.database)
+    }
+    steps.append(.name)
+    pipeline.append("CLIENT", "SETNAME", Self.allowed(clientName))
+    steps.append(.info)
+    pipeline.append("INFO")
+    self.pipeline = pipeline
+    self.steps = steps
+    endpoint = url.endpoint
+  }
+
+  /// - Returns: what `INFO` said; nothing, if this user may not ask.
+  func check(_ replies: [RedisReply]) throws(RedisError) -> RedisServerInfo {
+    var info = RedisServerInfo(parsing: "")
+    for (step, reply) in zip(steps, replies) {
+      guard let error = reply.error else {
+        if step == .info { info = RedisServerInfo(parsing: reply.string ?? "") }
+        continue
+      }
+      // A connection without a name, or with a server that keeps its facts to itself, works all the same.
+      let isOptional = (step == .name || step == .info) && [.noPermission, .generic].contains(error.code)
+      if isOptional { continue }
+      if step == .login, error.code == .generic { throw Self.wrongLogin(error, endpoint: endpoint) }
+      throw Self.refusal(error, step: step.rawValue, endpoint: endpoint)
+    }
+    if info.isLoading {
+      throw Self.refusal(RedisServerError(line: "LOADING its data"), step: "the first command", endpoint: endpoint)
+    }
+    return info
+  }
+
+  /// What it means when Redis refuses something that a connection needs before it is of use.
+  static func refusal(_ error: RedisServerError, step: String, endpoint: String) -> RedisError {
+    switch error.code {
+    case .noAuthentication, .wrongPassword: wrongLogin(error, endpoint: endpoint)
+    case .generic, .noPermission, .crossSlot:
+      RedisError(
+        .refused, "\(step) was refused: \(error)", endpoint: endpoint,
+        hint: "Check the database number of the URL, the permissions of its user and the version of the server.")
+    default:
+      RedisError(
+        .notReady, "\(step) is not possible now: \(error)", endpoint: endpoint,
+        hint: "Wait until the server is ready; its log says what it does.")
+    }
+  }
+
+  private static func wrongLogin(_ error: RedisServerError, endpoint: String) -> RedisError {
+    RedisError(
+      .authentication, "logging in was refused: \(error)", endpoint: endpoint,
+      hint: "Check user and password in the URL: redis://[[user]:password@]host.")
+  }
+
+  /// `CLIENT SETNAME` takes printable ASCII without blanks.
+  private static func allowed(_ name: String) -> String {
+    String(decoding: name.utf8.map { (33...126).contains($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+  }
+}
+
+/// Hints that several errors share.
+enum Hint {
+  static let address = "Check host and port of the URL, and that Redis is running and reachable."
+  static let none = "Nothing needs to be done."
+}

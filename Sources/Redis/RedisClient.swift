@@ -1,0 +1,264 @@
+import Dispatch
+import EventLoop
+
+/// A Redis server, by way of one connection at a time: a dead connection is replaced, never used again.
+///
+/// The first call connects. After that it keeps a connection, and when it loses it, it tries again and again, with
+/// growing, jittered pauses, until ``close()``. Calls that were in flight fail with ``RedisError/mayHaveExecuted`` set;
+/// calls of which nothing was sent are carried over to the next connection while their patience lasts.
+///
+/// A blocking command (`BLMOVE`) holds up everything behind it: give it a client of its own and a longer timeout.
+public actor RedisClient {
+  /// Bounds the calls that wait for a connection; each is a suspended task of ours, and a worker has some dozens.
+  static let maximumWaiting = 65_536
+
+  private enum State {
+    case idle
+    case connecting
+    case connected(RedisConnection)
+    case closed
+  }
+
+  private struct Waiter {
+    var deadline: UInt64
+    var continuation: CheckedContinuation<Result<RedisConnection, RedisError>, Never>
+  }
+
+  /// Where this client connects to.
+  public nonisolated let url: RedisURL
+  private let options: RedisOptions
+  private let scripts: [RedisScript]
+  private let loop: EventLoop
+  private var random: any RandomNumberGenerator & Sendable
+  private var state = State.idle
+  private var failedAttempts = 0
+  private var lastError: RedisError?
+  private var waiters: [UInt64: Waiter] = [:]
+  private var nextID: UInt64 = 0
+  private var timer: LoopTimer?
+  private var connecting: Task<Void, Never>?
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// - Parameters:
+  ///   - url: where to, and as whom.
+  ///   - options: timeouts, patience, backoff.
+  ///   - scripts: loaded on every new connection before its first call; others when they are first called.
+  ///   - random: the source of jitter.
+  public init(
+    url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [],
+    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+  ) {
+    self.url = url
+    self.options = options
+    self.scripts = scripts
+    self.random = random
+    loop = EventLoop(label: "redis \(url.endpoint)")
+  }
+
+  /// Sends commands and waits for all their answers.
+  ///
+  /// - Parameters:
+  ///   - pipeline: what to send; an empty one is answered at once.
+  ///   - timeout: for the answers, instead of the option.
+  ///   - patience: for a connection if there is none, instead of the option; zero fails at once.
+  /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
+  public func execute(
+    _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil
+  ) async throws(RedisError) -> [RedisReply] {
+    let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+    while true {
+      let connection = try await connection(until: patienceEnd)
+      do {
+        return try await connection.execute(pipeline, timeout: timeout)
+      } catch {
+        // Nothing of it was sent, so the next connection may have it.
+        guard error.code == .closed, !error.mayHaveExecuted, !isClosed, EventLoop.now < patienceEnd else { throw error }
+      }
+    }
+  }
+
+  /// Sends one command and waits for its answer; see ``execute(_:timeout:patience:)``.
+  public nonisolated func command<each Argument: RedisArgument>(
+    _ name: StaticString, _ argument: repeat each Argument
+  ) async throws(RedisError) -> RedisReply {
+    var pipeline = RedisPipeline()
+    pipeline.append(name, repeat each argument)
+    return try await only(pipeline)
+  }
+
+  /// Runs one script and waits for its answer; see ``RedisPipeline/script(_:keys:arguments:)``.
+  public nonisolated func script(
+    _ script: RedisScript, keys: [some RedisArgument], arguments body: (inout RedisArguments) -> Void = { _ in }
+  ) async throws(RedisError) -> RedisReply {
+    var pipeline = RedisPipeline()
+    pipeline.script(script, keys: keys, arguments: body)
+    return try await only(pipeline)
+  }
+
+  /// Connects, if it has not happened yet, and says what is wrong if it can't be done.
+  ///
+  /// - Parameter patience: how long to try, instead of the option.
+  /// - Returns: what the server said of itself when the connection was made.
+  @discardableResult
+  public func connect(patience: Duration? = nil) async throws(RedisError) -> RedisServerInfo {
+    let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+    return await (try connection(until: patienceEnd)).server
+  }
+
+  /// What the server says of itself now.
+  public nonisolated func serverInfo() async throws -> RedisServerInfo {
+    RedisServerInfo(parsing: try await command("INFO").get().string ?? "")
+  }
+
+  /// The server's clock, in microseconds since 1970.
+  public nonisolated func time() async throws -> Int64 {
+    let reply = try await command("TIME").get()
+    guard reply.count == 2, let seconds = reply[0].integer, let microseconds = reply[1].integer else {
+      throw RedisError(
+        .protocolViolation, "TIME was answered with \(reply)", endpoint: url.endpoint,
+        hint: "Is it a Redis that listens there?", mayHaveExecuted: true)
+    }
+    return Int64(seconds) * 1_000_000 + Int64(microseconds)
+  }
+
+  /// Ends the connection and everything that waits. Idempotent; the client can't be used again.
+  public func close() async {
+    guard !isClosed else { return }
+    let last = state
+    state = .closed
+    connecting?.cancel()
+    failWaiters(closedError)
+    if case .connected(let connection) = last { await connection.close() }
+  }
+}
+
+// MARK: - Keeping a connection
+
+extension RedisClient {
+  private var isClosed: Bool { if case .closed = state { true } else { false } }
+
+  private var closedError: RedisError {
+    RedisError(.closed, "the client is closed", endpoint: url.endpoint, hint: Hint.none)
+  }
+
+  private nonisolated func only(_ pipeline: RedisPipeline) async throws(RedisError) -> RedisReply {
+    let replies = try await execute(pipeline)
+    return replies[0]
+  }
+
+  private func connection(until deadline: UInt64) async throws(RedisError) -> RedisConnection {
+    switch state {
+    case .connected(let connection): return connection
+    case .closed: throw closedError
+    case .idle: startConnecting(after: .zero)
+    case .connecting: if let lastError, lastError.isPermanent { throw lastError }
+    }
+    guard deadline > EventLoop.now else { throw notConnected }
+    guard waiters.count < Self.maximumWaiting else {
+      throw RedisError(
+        .overloaded, "\(waiters.count) calls wait for a connection already", endpoint: url.endpoint, hint: Hint.address)
+    }
+    let id = nextID
+    nextID += 1
+    let result: Result<RedisConnection, RedisError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        waiters[id] = Waiter(deadline: deadline, continuation: continuation)
+        armTimer()
+      }
+    } onCancel: {
+      loop.execute { [weak self] in self?.assumeIsolated { $0.abandon(id) } }
+    }
+    return try result.get()
+  }
+
+  private func startConnecting(after delay: Duration) {
+    state = .connecting
+    connecting = Task { [weak self] in
+      var pause: Duration? = delay
+      while let wait = pause {
+        if wait > .zero { try? await Task.sleep(for: wait) }
+        if Task.isCancelled { return }
+        pause = await self?.attempt() ?? nil
+      }
+    }
+  }
+
+  /// Tries once to connect.
+  ///
+  /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
+  private func attempt() async -> Duration? {
+    do throws(RedisError) {
+      let connection = try await RedisConnection.connect(to: url, options: options, scripts: scripts, on: loop)
+      guard !isClosed else {
+        await connection.close()
+        return nil
+      }
+      state = .connected(connection)
+      failedAttempts = 0
+      lastError = nil
+      await connection.whenDead { [weak self] error in self?.assumeIsolated { $0.connectionDied(error) } }
+      guard case .connected = state else { return nil }
+      for waiter in takeWaiters() { waiter.continuation.resume(returning: .success(connection)) }
+      return nil
+    } catch {
+      guard !isClosed else { return nil }
+      lastError = error
+      if error.isPermanent { failWaiters(error) }
+      defer { failedAttempts += 1 }
+      return options.backoff.delay(attempt: failedAttempts, using: &random)
+    }
+  }
+
+  private func connectionDied(_ error: RedisError) {
+    guard case .connected = state else { return }
+    lastError = error
+    // A server that restarts loses its whole fleet at one moment: even the first attempt is jittered.
+    startConnecting(after: options.backoff.delay(attempt: 0, using: &random))
+  }
+}
+
+// MARK: - Waiting for a connection
+
+extension RedisClient {
+  private var notConnected: RedisError {
+    var error =
+      lastError ?? RedisError(.connectTimeout, "no connection yet", endpoint: url.endpoint, hint: Hint.address)
+    error.mayHaveExecuted = false
+    return error
+  }
+
+  private func takeWaiters() -> [Waiter] {
+    defer { waiters = [:] }
+    // In the order of the calls, so that it is kept on the wire.
+    return waiters.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  private func failWaiters(_ error: RedisError) {
+    for waiter in takeWaiters() { waiter.continuation.resume(returning: .failure(error)) }
+  }
+
+  private func abandon(_ id: UInt64) {
+    guard let waiter = waiters.removeValue(forKey: id) else { return }
+    waiter.continuation.resume(
+      returning: .failure(
+        RedisError(.cancelled, "the call was cancelled", endpoint: url.endpoint, hint: Hint.none)))
+  }
+
+  private func timerFired() {
+    let now = EventLoop.now
+    for (id, waiter) in waiters where waiter.deadline <= now {
+      waiters[id] = nil
+      waiter.continuation.resume(returning: .failure(notConnected))
+    }
+    armTimer()
+  }
+
+  private func armTimer() {
+    guard let earliest = waiters.values.lazy.map(\.deadline).min() else { return }
+    let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.timerFired() } }
+    self.timer = timer
+    let now = EventLoop.now
+    timer.schedule(after: .nanoseconds(earliest > now ? Int(clamping: earliest - now) : 0))
+  }
+}

@@ -1,0 +1,434 @@
+import Dispatch
+public import EventLoop
+import Glibc
+
+/// One connection to one Redis server: calls go out as they come, answers are given back in their order.
+///
+/// It lives on one event loop with its socket, its buffers and its parser. The first failure or missed deadline kills it
+/// for good, because afterwards nobody could tell which answer belongs to which call: what is in flight fails, and so
+/// does every later call. ``RedisClient`` replaces dead connections.
+public actor RedisConnection {
+  /// Bounds the calls in flight: each is a suspended task of ours, and a worker has some dozens.
+  static let maximumCalls = 65_536
+  /// Bounds what waits to be sent: a commit is below 1 MB, so this is a server that stopped reading.
+  static let maximumUnsentBytes = 64 << 20
+
+  private typealias Waiter = CheckedContinuation<Result<[RedisReply], RedisError>, Never>
+
+  private enum Phase {
+    case idle
+    case connecting(CheckedContinuation<RedisError?, Never>)
+    case handshaking(CheckedContinuation<RedisError?, Never>)
+    case open
+    case dead(RedisError)
+  }
+
+  private let loop: EventLoop
+  private let endpoint: String
+  private let answerTimeout: Duration
+  private let readBuffer = ReadBuffer()
+  private var phase = Phase.idle
+  private var socket: Socket?
+  private var stream: (any ByteStream)?
+  private var watcher: SocketWatcher?
+  private var timer: LoopTimer?
+  private var timerDeadline = UInt64.max
+  private var parser = ReplyParser()
+  private var inFlight = InFlight<Waiter>()
+  private var outgoing = OutgoingBytes()
+  private var nextID: UInt64 = 0
+  private var hashes: [ObjectIdentifier: [UInt8]] = [:]
+  private var onDeath: (@Sendable (RedisError) -> Void)?
+
+  /// What the server said of itself when the connection was made.
+  public private(set) var server = RedisServerInfo(parsing: "")
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  private init(endpoint: String, answerTimeout: Duration, loop: EventLoop) {
+    self.loop = loop
+    self.endpoint = endpoint
+    self.answerTimeout = answerTimeout
+  }
+
+  /// Connects, logs in, selects the database and loads the scripts.
+  ///
+  /// - Parameters:
+  ///   - url: where to, and as whom.
+  ///   - options: its timeouts and name; patience and backoff are of no meaning here.
+  ///   - scripts: loaded before the first call. Others are loaded when they are first called.
+  ///   - loop: where the connection lives.
+  public static func connect(
+    to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [],
+    on loop: EventLoop = EventLoop(label: "redis")
+  ) async throws(RedisError) -> RedisConnection {
+    let addresses = try await resolve(url)
+    let deadline = EventLoop.now + options.connectTimeout.wholeNanoseconds
+    var failure: RedisError?
+    for (index, address) in addresses.enumerated() {
+      // An address that swallows packets must leave time for the others.
+      let now = EventLoop.now
+      let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
+      let connection = RedisConnection(endpoint: url.endpoint, answerTimeout: options.answerTimeout, loop: loop)
+      failure = await connection.open(address, deadline: now + share)
+      if failure == nil {
+        try await connection.greet(url, options: options, scripts: scripts, deadline: deadline)
+        return connection
+      }
+    }
+    throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
+  }
+
+  /// Sends commands and waits for all their answers.
+  ///
+  /// - Parameters:
+  ///   - pipeline: what to send; an empty one is answered at once.
+  ///   - timeout: instead of the connection's own answer timeout, counted from now.
+  /// - Returns: one reply per command, in their order; a refusal is a reply.
+  /// - Throws: ``RedisError`` when the connection failed. ``RedisError/mayHaveExecuted`` is false only if not a byte of
+  ///   the call was sent.
+  public func execute(
+    _ pipeline: RedisPipeline, timeout: Duration? = nil
+  ) async throws(RedisError) -> [RedisReply] {
+    guard !pipeline.isEmpty else { return [] }
+    let deadline = EventLoop.now + (timeout ?? answerTimeout).wholeNanoseconds
+    guard !pipeline.scriptCalls.isEmpty else {
+      return try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
+    }
+
+    let unloaded = pipeline.scriptCalls.lazy.map(\.script).filter { [hashes] in hashes[ObjectIdentifier($0)] == nil }
+    if !unloaded.isEmpty {
+      do throws(RedisError) {
+        try await load(Array(unloaded), deadline: deadline)
+      } catch {
+        var failure = error
+        failure.mayHaveExecuted = false
+        throw failure
+      }
+    }
+    var filled = pipeline
+    for call in pipeline.scriptCalls {
+      guard let hash = hashes[ObjectIdentifier(call.script)] else { continue }
+      filled.fill(call, with: hash)
+    }
+    var replies = try await send(filled.bytes, replies: filled.count, deadline: deadline)
+    let lost = filled.scriptCalls.filter { replies[$0.position].isNoScript }
+    if !lost.isEmpty { try await repeatLost(lost, of: filled, in: &replies, deadline: deadline) }
+    return replies
+  }
+
+  /// Ends the connection; calls in flight fail. Idempotent.
+  public func close() {
+    die(RedisError(.closed, "the connection was closed by this program", endpoint: endpoint, hint: Hint.none))
+  }
+
+  /// Has `handler` called on the loop when the connection dies, or now if it has died.
+  func whenDead(_ handler: @escaping @Sendable (RedisError) -> Void) {
+    if case .dead(let error) = phase { return handler(error) }
+    onDeath = handler
+  }
+}
+
+// MARK: - Connecting
+
+extension RedisConnection {
+  /// Asks the name service, which blocks, on a queue where that is allowed.
+  private static func resolve(_ url: RedisURL) async throws(RedisError) -> [SocketAddress] {
+    let result: Result<[SocketAddress], RedisError> = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        do {
+          continuation.resume(returning: .success(try SocketAddress.resolve(host: url.host, port: url.port)))
+        } catch {
+          continuation.resume(
+            returning: .failure(RedisError(.unknownHost, "\(error)", endpoint: url.endpoint, hint: Hint.address)))
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  private func open(_ address: SocketAddress, deadline: UInt64) async -> RedisError? {
+    do {
+      let socket = try Socket.connect(to: address)
+      let watcher = SocketWatcher(
+        socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable() } },
+        onWritable: { [weak self] in self?.assumeIsolated { $0.writable() } })
+      // Only writability says that the attempt has ended (connect(2), EINPROGRESS).
+      watcher.wantsRead = false
+      watcher.wantsWrite = true
+      self.watcher = watcher
+      self.socket = socket
+      stream = socket
+    } catch {
+      return refusal(error)
+    }
+    timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.timerFired() } }
+    return await withCheckedContinuation { continuation in
+      phase = .connecting(continuation)
+      arm(deadline)
+    }
+  }
+
+  private func connected(_ continuation: CheckedContinuation<RedisError?, Never>) {
+    if let error = socket?.connectionError() { return die(refusal(error)) }
+    phase = .handshaking(continuation)
+    advanceHandshake(continuation)
+  }
+
+  /// Carries on the stream's own handshake; plain TCP has none.
+  private func advanceHandshake(_ continuation: CheckedContinuation<RedisError?, Never>) {
+    do {
+      let step = try stream?.handshake()
+      watcher?.wantsWrite = step == .wantsWrite
+      watcher?.wantsRead = step != .wantsWrite
+      if step == .closed { return peerClosed() }
+      guard step == nil else { return }
+      phase = .open
+      continuation.resume(returning: nil)
+    } catch {
+      die(lost("\(error)"))
+    }
+  }
+
+  private func greet(
+    _ url: RedisURL, options: RedisOptions, scripts: [RedisScript], deadline: UInt64
+  ) async throws(RedisError) {
+    do throws(RedisError) {
+      let handshake = Handshake(url: url, clientName: options.clientName)
+      let replies = try await send(handshake.pipeline.bytes, replies: handshake.pipeline.count, deadline: deadline)
+      server = try handshake.check(replies)
+      try await load(scripts, deadline: deadline)
+    } catch {
+      die(error)
+      throw error
+    }
+  }
+
+  private func refusal(_ error: any Error) -> RedisError {
+    RedisError(.connectionRefused, "\(error)", endpoint: endpoint, hint: Hint.address)
+  }
+}
+
+// MARK: - Scripts
+
+extension RedisConnection {
+  private func load(_ scripts: [RedisScript], deadline: UInt64) async throws(RedisError) {
+    guard !scripts.isEmpty else { return }
+    var pipeline = RedisPipeline()
+    for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source(for: server.version)) }
+    let replies = try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
+    for (script, reply) in zip(scripts, replies) {
+      guard let hash = reply.bytes, reply.kind == .bulk, hash.count == RedisPipeline.hashLength else {
+        let answer = reply.error ?? RedisServerError(line: "ERR unexpected answer \(reply)")
+        throw Handshake.refusal(answer, step: "loading the script \(script.name)", endpoint: endpoint)
+      }
+      hashes[ObjectIdentifier(script)] = Array(hash)
+    }
+  }
+
+  /// Loads again the scripts that a flush or a restart took away, and runs again, in their order, the calls that met
+  /// with NOSCRIPT, in one round trip. A NOSCRIPT call has had no effect, so nothing runs twice.
+  private func repeatLost(
+    _ lost: [RedisPipeline.ScriptCall], of pipeline: RedisPipeline, in replies: inout [RedisReply], deadline: UInt64
+  ) async throws(RedisError) {
+    var again = RedisPipeline(reserving: pipeline.byteCount)
+    var loaded: Set<ObjectIdentifier> = []
+    for call in lost where loaded.insert(ObjectIdentifier(call.script)).inserted {
+      again.append("SCRIPT", "LOAD", call.script.source(for: server.version))
+    }
+    for call in lost { again.copy(call, from: pipeline) }
+    do {
+      let answers = try await send(again.bytes, replies: again.count, deadline: deadline)
+      for (call, answer) in zip(lost, answers.dropFirst(loaded.count)) { replies[call.position] = answer }
+    } catch {
+      var failure = error
+      failure.mayHaveExecuted = true
+      throw failure
+    }
+  }
+}
+
+// MARK: - Sending and receiving
+
+extension RedisConnection {
+  private func send(_ bytes: [UInt8], replies: Int, deadline: UInt64) async throws(RedisError) -> [RedisReply] {
+    switch phase {
+    case .open: break
+    case .idle, .connecting, .handshaking: throw lost("not connected yet")
+    case .dead(let error): throw lost("the connection is dead: \(error.message)")
+    }
+    guard inFlight.count < Self.maximumCalls, outgoing.waiting + bytes.count <= Self.maximumUnsentBytes else {
+      throw RedisError(
+        .overloaded, "\(inFlight.count) calls and \(outgoing.waiting) unsent bytes are waiting already",
+        endpoint: endpoint, hint: "Send less at a time, or find out why Redis is slow (SLOWLOG GET).")
+    }
+    let id = nextID
+    nextID += 1
+    let result: Result<[RedisReply], RedisError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        inFlight.append(
+          .init(id: id, missing: replies, deadline: deadline, offset: outgoing.accepted, waiter: continuation))
+        outgoing.append(bytes)
+        if deadline < timerDeadline { arm(deadline) }
+        // If writability is awaited already, the socket is full, and the bytes go when it is not.
+        if watcher?.wantsWrite == false { flush() }
+      }
+    } onCancel: {
+      loop.execute { [weak self] in self?.assumeIsolated { $0.abandon(id) } }
+    }
+    return try result.get()
+  }
+
+  private func abandon(_ id: UInt64) {
+    guard let (waiter, offset) = inFlight.abandon(id: id) else { return }
+    waiter.resume(
+      returning: .failure(
+        RedisError(
+          .cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none,
+          mayHaveExecuted: outgoing.written > offset)))
+  }
+
+  private func flush() {
+    guard let stream, let watcher else { return }
+    do {
+      var wantsWrite = false
+      var isClosed = false
+      try outgoing.drain { bytes in
+        switch try stream.write(bytes) {
+        case .bytes(let count): return count
+        case .wantsWrite: wantsWrite = true
+        case .wantsRead: break
+        case .closed: isClosed = true
+        }
+        return 0
+      }
+      if isClosed { return peerClosed() }
+      watcher.wantsWrite = wantsWrite
+    } catch {
+      die(lost("\(error)"))
+    }
+  }
+
+  private func writable() {
+    switch phase {
+    case .connecting(let continuation): connected(continuation)
+    case .handshaking(let continuation): advanceHandshake(continuation)
+    case .open: flush()
+    case .idle, .dead: break
+    }
+  }
+
+  private func readable() {
+    if case .handshaking(let continuation) = phase { advanceHandshake(continuation) }
+    // Ends, because the server sends no more than was asked for.
+    while case .open = phase, let stream {
+      do {
+        switch try stream.read(into: readBuffer.memory) {
+        case .bytes(let count):
+          try parser.feed(UnsafeRawBufferPointer(rebasing: readBuffer.memory[..<count]))
+          try deliver()
+        case .wantsRead:
+          // TLS may have waited for these bytes before it could write.
+          if outgoing.waiting > 0, watcher?.wantsWrite == false { flush() }
+          return
+        case .wantsWrite:
+          watcher?.wantsWrite = true
+          return
+        case .closed: return peerClosed()
+        }
+      } catch let violation as ReplyParser.Violation {
+        die(
+          RedisError(
+            .protocolViolation, "the answer can't be understood: \(violation.reason)", endpoint: endpoint,
+            hint: "Is it a Redis that listens there?"))
+      } catch {
+        die(lost("\(error)"))
+      }
+    }
+  }
+
+  private func deliver() throws {
+    while let root = try parser.next() {
+      switch inFlight.received(root: root) {
+      case .incomplete: continue
+      case .complete(let waiter, let roots):
+        let arena = parser.take()
+        waiter?.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
+      case .unexpected:
+        throw ReplyParser.Violation(reason: "\(RedisReply(arena: parser.take(), index: root)), which nobody asked for")
+      }
+    }
+  }
+}
+
+// MARK: - Dying
+
+extension RedisConnection {
+  private func die(_ error: RedisError) {
+    let last = phase
+    if case .dead = last { return }
+    phase = .dead(error)
+    watcher?.close()
+    watcher = nil
+    stream = nil
+    socket = nil
+    timer?.disarm()
+    switch last {
+    case .connecting(let continuation), .handshaking(let continuation): continuation.resume(returning: error)
+    case .idle, .open, .dead: break
+    }
+    for call in inFlight.removeAll() {
+      var failure = error
+      failure.mayHaveExecuted = outgoing.written > call.offset
+      call.waiter?.resume(returning: .failure(failure))
+    }
+    onDeath?(error)
+    onDeath = nil
+  }
+
+  /// A server that turns somebody away says why, in an answer nobody asked for alone, and closes.
+  private func peerClosed() {
+    let said = inFlight.lastRoot.flatMap { RedisReply(arena: parser.take(), index: $0).error }
+    die(lost(said.map { "Redis closed the connection after saying \"\($0)\"" } ?? "Redis closed the connection"))
+  }
+
+  private func lost(_ message: String) -> RedisError {
+    RedisError(.closed, message, endpoint: endpoint, hint: "Is Redis running, and does its log say why it hung up?")
+  }
+
+  /// One timer serves all calls: it is armed for some deadline that is no later than the earliest, and looks again when
+  /// it fires. A call that ends in time costs it nothing.
+  private func timerFired() {
+    timerDeadline = .max
+    switch phase {
+    case .connecting, .handshaking:
+      return die(RedisError(.connectTimeout, "no connection in time", endpoint: endpoint, hint: Hint.address))
+    case .idle, .open, .dead: break
+    }
+    guard let earliest = inFlight.earliestDeadline else { return }
+    if earliest > EventLoop.now { return arm(earliest) }
+    die(
+      RedisError(
+        .answerTimeout, "no answer in time", endpoint: endpoint,
+        hint: "Look for slow commands (SLOWLOG GET), swapping or a full disk; blocking commands need a longer timeout.")
+    )
+  }
+
+  private func arm(_ deadline: UInt64) {
+    timerDeadline = deadline
+    let now = EventLoop.now
+    timer?.schedule(after: .nanoseconds(deadline > now ? Int(clamping: deadline - now) : 0))
+  }
+}
+
+/// Where one read of the socket lands. 64 KB holds some hundred commits' answers and is what a socket buffer gives.
+private final class ReadBuffer {
+  let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+  deinit { memory.deallocate() }
+}
+
+extension RedisReply {
+  fileprivate var isNoScript: Bool {
+    kind == .error && withBytes { $0.starts(with: "NOSCRIPT".utf8) }
+  }
+}

@@ -1,0 +1,30 @@
+/// How a connection to Redis behaves.
+public struct RedisOptions: Sendable {
+  /// The name that `CLIENT LIST` shows; characters that Redis forbids there become dashes.
+  public var clientName: String
+  /// How long connecting, logging in and loading the scripts may take, the name service apart.
+  public var connectTimeout: Duration
+  /// How long the answers of a call may take, from the call on. A blocking command needs a longer one of its own.
+  public var answerTimeout: Duration
+  /// How long a call waits for a connection when there is none; zero fails at once.
+  public var patience: Duration
+  /// How long to wait between attempts to connect.
+  public var backoff: Backoff
+
+  /// - Parameters:
+  ///   - clientName: the name that `CLIENT LIST` shows.
+  ///   - connectTimeout: for connecting, logging in and loading the scripts.
+  ///   - answerTimeout: for the answers of a call.
+  ///   - patience: how long a call waits for a connection when there is none.
+  ///   - backoff: between attempts to connect.
+  public init(
+    clientName: String = "carillon", connectTimeout: Duration = .seconds(5), answerTimeout: Duration = .seconds(5),
+    patience: Duration = .seconds(5), backoff: Backoff = Backoff()
+  ) {
+    self.clientName = clientName
+    self.connectTimeout = connectTimeout
+    self.answerTimeout = answerTimeout
+    self.patience = patience
+    self.backoff = backoff
+  }
+}

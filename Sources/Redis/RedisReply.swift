@@ -1,0 +1,135 @@
+/// One answer of Redis, or one element of one: a view into the storage that all answers of a call share.
+///
+/// Copying a reply, taking an element and walking over an array allocate nothing. A view keeps the whole storage of its
+/// call alive: copy out what is to be kept for long.
+public struct RedisReply: Sendable {
+  /// The types of RESP2.
+  public enum Kind: UInt8, Sendable {
+    /// A short text such as `OK`.
+    case status
+    /// A refusal; see ``RedisReply/error``.
+    case error
+    /// A 64-bit integer.
+    case integer
+    /// Bytes.
+    case bulk
+    /// An absent bulk string or array.
+    case null
+    /// A list of replies.
+    case array
+  }
+
+  private let arena: ReplyArena
+  private let index: Int
+
+  init(arena: ReplyArena, index: Int) {
+    self.arena = arena
+    self.index = index
+  }
+
+  private var node: ReplyArena.Node { arena.nodes[index] }
+
+  /// The type of this answer.
+  public var kind: Kind { node.kind }
+
+  /// Whether Redis said that there is no value.
+  public var isNull: Bool { kind == .null }
+
+  /// The integer, also when it came as the decimal text that hashes and strings hold; `nil` for anything else.
+  public var integer: Int? {
+    let node = node
+    switch node.kind {
+    case .integer: return node.value
+    case .bulk: return withBytes { Int(decimal: $0) }
+    default: return nil
+    }
+  }
+
+  /// The bytes of a bulk string, status or error; `nil` for other kinds. Shares the storage.
+  public var bytes: ArraySlice<UInt8>? {
+    let node = node
+    guard node.kind.isText else { return nil }
+    return arena.bytes[node.value..<(node.value + Int(node.count))]
+  }
+
+  /// The bytes of ``bytes`` as UTF-8, with what is not UTF-8 replaced; `nil` for kinds without bytes.
+  public var string: String? {
+    kind.isText ? withBytes { String(decoding: $0, as: UTF8.self) } : nil
+  }
+
+  /// Calls `body` with the bytes of a bulk string, status or error, and with no bytes for other kinds.
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    let node = node
+    guard node.kind.isText else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+    return try arena.bytes.withUnsafeBytes { all in
+      try body(UnsafeRawBufferPointer(rebasing: all[node.value..<(node.value + Int(node.count))]))
+    }
+  }
+
+  /// The refusal, if this is one.
+  public var error: RedisServerError? {
+    guard kind == .error else { return nil }
+    return RedisServerError(line: withBytes { String(decoding: $0, as: UTF8.self) })
+  }
+
+  /// This reply, unless it is a refusal, which is thrown.
+  @discardableResult
+  public func get() throws(RedisServerError) -> RedisReply {
+    if let error { throw error }
+    return self
+  }
+}
+
+/// The elements of an array; none for every other kind.
+extension RedisReply: RandomAccessCollection {
+  public var startIndex: Int { 0 }
+  public var endIndex: Int {
+    let node = node
+    return node.kind == .array ? Int(node.count) : 0
+  }
+
+  public subscript(position: Int) -> RedisReply {
+    precondition(position >= 0 && position < endIndex, "A Redis array has no element \(position)")
+    return RedisReply(arena: arena, index: node.value + position)
+  }
+}
+
+extension RedisReply: CustomStringConvertible {
+  public var description: String {
+    switch kind {
+    case .status: string ?? ""
+    case .error: "(error) \(string ?? "")"
+    case .integer: "\(node.value)"
+    case .bulk: "\"\(string ?? "")\""
+    case .null: "(null)"
+    case .array: "[" + map(\.description).joined(separator: ", ") + "]"
+    }
+  }
+}
+
+extension RedisReply.Kind {
+  var isText: Bool { self == .bulk || self == .status || self == .error }
+}
+
+extension Int {
+  /// Reads an optional minus sign and digits, nothing else; no String is made.
+  init?(decimal text: UnsafeRawBufferPointer) {
+    let isNegative = text.first == UInt8(ascii: "-")
+    let digits = isNegative ? text.dropFirst() : text[...]
+    guard !digits.isEmpty else { return nil }
+    var value = 0
+    for character in digits {
+      guard character >= UInt8(ascii: "0"), character <= UInt8(ascii: "9") else { return nil }
+      // Built downwards: the smallest Int has no positive counterpart.
+      let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+      let (next, underflow) = product.subtractingReportingOverflow(Int(character - UInt8(ascii: "0")))
+      guard !overflow, !underflow else { return nil }
+      value = next
+    }
+    if !isNegative {
+      guard value != .min else { return nil }
+      value = -value
+    }
+    self = value
+  }
+}

@@ -1,0 +1,58 @@
+/// An error that Redis answered a command with: data, like any other answer, until somebody decides to throw it.
+public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The first word of the answer, which is what Redis promises to keep stable.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    /// The word itself, in capitals.
+    public var rawValue: String
+    /// - Parameter rawValue: the word, in capitals.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Anything without a code of its own.
+    public static let generic = Code(rawValue: "ERR")
+    /// The server is a replica that takes no writes.
+    public static let readOnly = Code(rawValue: "READONLY")
+    /// The script cache does not know this script.
+    public static let noScript = Code(rawValue: "NOSCRIPT")
+    /// The server still loads its data.
+    public static let loading = Code(rawValue: "LOADING")
+    /// The write would exceed `maxmemory`.
+    public static let outOfMemory = Code(rawValue: "OOM")
+    /// A script has been running for too long, and everybody waits.
+    public static let busy = Code(rawValue: "BUSY")
+    /// The server cannot persist and refuses writes.
+    public static let misconfigured = Code(rawValue: "MISCONF")
+    /// Cluster: the slot lives elsewhere.
+    public static let moved = Code(rawValue: "MOVED")
+    /// Cluster: the keys of one call are in several slots.
+    public static let crossSlot = Code(rawValue: "CROSSSLOT")
+    /// Cluster: some slot has no owner.
+    public static let clusterDown = Code(rawValue: "CLUSTERDOWN")
+    /// The key holds another type.
+    public static let wrongType = Code(rawValue: "WRONGTYPE")
+    /// A password is needed.
+    public static let noAuthentication = Code(rawValue: "NOAUTH")
+    /// User or password are wrong.
+    public static let wrongPassword = Code(rawValue: "WRONGPASS")
+    /// The user may not do this.
+    public static let noPermission = Code(rawValue: "NOPERM")
+  }
+
+  /// What kind of refusal it is.
+  public var code: Code
+  /// The rest of the answer, for humans.
+  public var message: String
+
+  /// - Parameter line: the answer without its leading `-`.
+  public init(line: String) {
+    let word = line.prefix { $0 != " " }
+    if !word.isEmpty, word.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) {
+      code = Code(rawValue: String(word))
+      message = String(line.dropFirst(word.count + 1))
+    } else {
+      code = .generic
+      message = line
+    }
+  }
+
+  public var description: String { "\(code.rawValue) \(message)" }
+}

@@ -1,0 +1,159 @@
+/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`.
+///
+/// User, password and host may be percent-encoded. Neither the description nor an error ever shows the password.
+public struct RedisURL: Hashable, Sendable {
+  /// A name, an IPv4 address, or an IPv6 address without its brackets.
+  public var host: String
+  /// 6379 unless given.
+  public var port: UInt16
+  /// The ACL user; `nil` for the default user.
+  public var user: String?
+  /// The password, if one is needed.
+  public var password: String?
+  /// The database number; 0 unless given, and the only one in a cluster.
+  public var database: Int
+
+  /// - Parameters:
+  ///   - host: a name or an address, IPv6 without brackets.
+  ///   - port: the port.
+  ///   - user: the ACL user; `nil` for the default user.
+  ///   - password: the password, if one is needed.
+  ///   - database: the database number.
+  public init(
+    host: String, port: UInt16 = 6379, user: String? = nil, password: String? = nil, database: Int = 0
+  ) {
+    self.host = host
+    self.port = port
+    self.user = user
+    self.password = password
+    self.database = database
+  }
+
+  /// Reads a URL.
+  ///
+  /// - Throws: ``RedisError`` with ``RedisError/Code/invalidURL`` or ``RedisError/Code/unsupported``.
+  public init(_ text: String) throws(RedisError) {
+    guard let colon = text.firstRange(of: "://") else {
+      throw Self.invalid("it has no scheme")
+    }
+    let scheme = text[..<colon.lowerBound].lowercased()
+    switch scheme {
+    case "redis": break
+    case "rediss", "sentinel", "cluster":
+      throw RedisError(
+        .unsupported, "\(scheme):// is not yet supported", hint: "Use redis:// and one host for now.")
+    default: throw Self.invalid("the scheme \"\(scheme)\" is none of Redis")
+    }
+    var authority = text[colon.upperBound...]
+    guard !authority.contains(where: { $0 == "?" || $0 == "#" }) else {
+      throw Self.invalid("it has a query or a fragment, or a raw \"?\" or \"#\" in the password")
+    }
+
+    // A password with a raw slash or at-sign would end up in the wrong part: the last @ before any / is the separator.
+    var path: Substring = ""
+    if let slash = authority.firstIndex(of: "/") {
+      path = authority[authority.index(after: slash)...]
+      authority = authority[..<slash]
+      guard !path.contains("@") else {
+        throw Self.invalid("a \"/\" in the user or the password is not percent-encoded")
+      }
+    }
+    user = nil
+    password = nil
+    if let at = authority.lastIndex(of: "@") {
+      (user, password) = try Self.credentials(authority[..<at])
+      authority = authority[authority.index(after: at)...]
+    }
+    (host, port) = try Self.endpoint(authority)
+    database = try Self.database(path)
+  }
+
+  /// `host:port`, fit for logs.
+  public var endpoint: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  private static func credentials(_ text: Substring) throws(RedisError) -> (user: String?, password: String?) {
+    let colon = text.firstIndex(of: ":")
+    let userText = text[..<(colon ?? text.endIndex)]
+    let user = try decode(userText, "user")
+    guard let colon else {
+      throw invalid("it has a user but no password; for a password alone write \"redis://:PASSWORD@host\"")
+    }
+    let password = try decode(text[text.index(after: colon)...], "password")
+    guard !password.isEmpty else { throw invalid("its password is empty") }
+    return (user.isEmpty ? nil : user, password)
+  }
+
+  private static func endpoint(_ text: Substring) throws(RedisError) -> (host: String, port: UInt16) {
+    var rest = text
+    var host: Substring
+    if rest.first == "[" {
+      guard let bracket = rest.firstIndex(of: "]") else { throw invalid("the \"[\" of its address has no \"]\"") }
+      host = rest[rest.index(after: rest.startIndex)..<bracket]
+      rest = rest[rest.index(after: bracket)...]
+    } else {
+      host = rest.prefix { $0 != ":" }
+      rest = rest[host.endIndex...]
+      guard rest.dropFirst().firstIndex(of: ":") == nil else {
+        throw invalid("it has more than one \":\" behind the host; an IPv6 address needs brackets")
+      }
+    }
+    guard !host.isEmpty else { throw invalid("it has no host") }
+    let decoded = try decode(host, "host")
+    guard !rest.isEmpty else { return (decoded, 6379) }
+    guard rest.first == ":", let port = UInt16(rest.dropFirst()), port > 0 else {
+      throw invalid("its port is not a number from 1 to 65535")
+    }
+    return (decoded, port)
+  }
+
+  private static func database(_ path: Substring) throws(RedisError) -> Int {
+    guard !path.isEmpty else { return 0 }
+    guard path.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let number = Int(path) else {
+      throw invalid("its database is not a number")
+    }
+    return number
+  }
+
+  private static func decode(_ text: Substring, _ part: String) throws(RedisError) -> String {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      let digits = rest.prefix(2)
+      guard digits.count == 2, let value = UInt8(hex: Substring(digits)) else {
+        throw invalid("a \"%\" in its \(part) is not followed by two hex digits")
+      }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    guard let decoded = String(validating: bytes, as: UTF8.self) else { throw invalid("its \(part) is not UTF-8") }
+    return decoded
+  }
+
+  private static func invalid(_ why: String) -> RedisError {
+    RedisError(
+      .invalidURL, "the URL can't be used: \(why)", hint: "Write redis://[[user]:password@]host[:port][/database].")
+  }
+}
+
+extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  public var description: String {
+    let login = password == nil ? "" : "\(user ?? ""):***@"
+    return "redis://\(login)\(endpoint)/\(database)"
+  }
+
+  public var debugDescription: String { description }
+
+  /// Hides the password from `dump`.
+  public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+}
+
+extension UInt8 {
+  fileprivate init?(hex text: Substring) {
+    guard text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
+    self.init(text, radix: 16)
+  }
+}

@@ -1,0 +1,32 @@
+/// A version of the Redis server, such as 7.0.15.
+public struct RedisVersion: Comparable, Hashable, Sendable, CustomStringConvertible {
+  /// The first number.
+  public var major: Int
+  /// The second number.
+  public var minor: Int
+  /// The third number.
+  public var patch: Int
+
+  /// - Parameters:
+  ///   - major: the first number.
+  ///   - minor: the second number.
+  ///   - patch: the third number.
+  public init(major: Int, minor: Int = 0, patch: Int = 0) {
+    self.major = major
+    self.minor = minor
+    self.patch = patch
+  }
+
+  /// Reads `7.0.15`; missing or unreadable later parts count as 0.
+  public init?(_ text: some StringProtocol) {
+    let parts = text.split(separator: ".").map { Int($0) }
+    guard let first = parts.first, let major = first else { return nil }
+    self.init(major: major, minor: (parts.dropFirst().first ?? nil) ?? 0, patch: (parts.dropFirst(2).first ?? nil) ?? 0)
+  }
+
+  public static func < (left: RedisVersion, right: RedisVersion) -> Bool {
+    (left.major, left.minor, left.patch) < (right.major, right.minor, right.patch)
+  }
+
+  public var description: String { "\(major).\(minor).\(patch)" }
+}

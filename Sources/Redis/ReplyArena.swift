@@ -1,0 +1,78 @@
+/// The answers of one call: all their bytes in one buffer, all their structure in another.
+///
+/// Children of an array stand side by side, so that the n-th is found without a walk.
+final class ReplyArena: Sendable {
+  struct Node: Sendable {
+    /// The integer, the offset of the first byte, or the index of the first child.
+    var value = 0
+    /// Bytes of a text, children of an array.
+    var count: UInt32 = 0
+    var kind = RedisReply.Kind.null
+  }
+
+  let bytes: [UInt8]
+  let nodes: [Node]
+
+  init(bytes: [UInt8], nodes: [Node]) {
+    self.bytes = bytes
+    self.nodes = nodes
+  }
+}
+
+/// Collects answers, in the order in which they are parsed.
+struct ReplyBuilder {
+  private var bytes: [UInt8] = []
+  private var nodes: [ReplyArena.Node] = []
+
+  /// Bounds the children of one array: no command of ours asks for more than a few hundred elements, so a larger number
+  /// is a corrupt stream, which must not make us reserve gigabytes.
+  static let maximumElements = 1 << 20
+
+  var isEmpty: Bool { nodes.isEmpty }
+
+  mutating func reserve(bytes count: Int) { bytes.reserveCapacity(count) }
+
+  /// - Returns: the index of the node.
+  mutating func addText(
+    _ text: UnsafeRawBufferPointer, kind: RedisReply.Kind, parent: Int?, position: Int
+  ) -> Int {
+    let node = ReplyArena.Node(value: bytes.count, count: UInt32(truncatingIfNeeded: text.count), kind: kind)
+    bytes.append(contentsOf: text)
+    return place(node, parent, position)
+  }
+
+  mutating func addInteger(_ value: Int64, parent: Int?, position: Int) -> Int {
+    place(ReplyArena.Node(value: Int(value), kind: .integer), parent, position)
+  }
+
+  mutating func addNull(parent: Int?, position: Int) -> Int {
+    place(ReplyArena.Node(), parent, position)
+  }
+
+  /// - Returns: the index of the node, or `nil` when the array is larger than ``maximumElements``.
+  mutating func addArray(count: Int, parent: Int?, position: Int) -> Int? {
+    guard count <= Self.maximumElements else { return nil }
+    let index = place(ReplyArena.Node(count: UInt32(count), kind: .array), parent, position)
+    nodes[index].value = nodes.count
+    nodes.append(contentsOf: repeatElement(ReplyArena.Node(), count: count))
+    return index
+  }
+
+  /// Hands over what was collected and starts anew.
+  mutating func take() -> ReplyArena {
+    let arena = ReplyArena(bytes: bytes, nodes: nodes)
+    bytes = []
+    nodes = []
+    return arena
+  }
+
+  private mutating func place(_ node: ReplyArena.Node, _ parent: Int?, _ position: Int) -> Int {
+    guard let parent else {
+      nodes.append(node)
+      return nodes.count - 1
+    }
+    let index = nodes[parent].value + position
+    nodes[index] = node
+    return index
+  }
+}

@@ -1,0 +1,74 @@
+internal import COpenSSL
+
+/// A P-256 public key that verifies ES256 signatures (RFC 7518 section 3.4).
+///
+/// `@unchecked Sendable` is sound because the key is never changed after `init`, and OpenSSL allows an unchanging
+/// `EVP_PKEY` to be used from any number of threads (openssl-threads(7)).
+public final class ECPublicKey: @unchecked Sendable {
+  private let handle: OpaquePointer
+
+  /// - Parameter pem: a public key (`BEGIN PUBLIC KEY`) or a private key whose public half is used (`.p8` included).
+  /// - Throws: ``TLSError`` when the text holds no key or one that is not on P-256.
+  public init(pem: String) throws {
+    let isPrivate = pem.contains("PRIVATE KEY")
+    handle =
+      try isPrivate
+      ? PEM.privateKey(in: pem)
+      : PEM.reading(pem) { bio in
+        guard let key = PEM_read_bio_PUBKEY(bio, nil, refusePassphrase, nil) else {
+          throw TLSError.last("read public key")
+        }
+        return key
+      }
+    var name = [CChar](repeating: 0, count: 32)
+    var length = 0
+    // EVP_PKEY_get_group_name(3): fails for a key without a group, such as RSA; terminates within the length given.
+    guard EVP_PKEY_get_group_name(handle, &name, name.count, &length) == 1,
+      name.prefix(length).elementsEqual("prime256v1".utf8.map(CChar.init(bitPattern:)))
+    else {
+      ERR_clear_error()
+      throw TLSError(operation: "read public key", reason: "not an elliptic-curve key on P-256")
+    }
+  }
+
+  deinit { EVP_PKEY_free(handle) }
+
+  /// Whether `signature` is the raw 64 bytes r‖s of ES256 over `data`.
+  public func verify(rawSignature signature: [UInt8], of data: [UInt8]) -> Bool {
+    guard signature.count == 64, let der = Self.der(fromRaw: signature) else { return false }
+    return verify(derSignature: der, of: data)
+  }
+
+  /// Whether `signature` is a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3) of ES256 over `data`.
+  public func verify(derSignature signature: [UInt8], of data: [UInt8]) -> Bool {
+    guard let context = EVP_MD_CTX_new() else { return false }
+    defer { EVP_MD_CTX_free(context) }
+    defer { ERR_clear_error() }
+    // EVP_DigestVerify(3): 1 for a good signature; 0 for a wrong one, and negative values for malformed ones.
+    guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle) == 1 else { return false }
+    return EVP_DigestVerify(context, signature, signature.count, data, data.count) == 1
+  }
+
+  private static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
+    raw.withUnsafeBufferPointer { bytes -> [UInt8]? in
+      guard let start = bytes.baseAddress, let signature = ECDSA_SIG_new() else { return nil }
+      defer { ECDSA_SIG_free(signature) }
+      guard let r = BN_bin2bn(start, 32, nil) else { return nil }
+      guard let s = BN_bin2bn(start + 32, 32, nil) else {
+        BN_free(r)
+        return nil
+      }
+      // ECDSA_SIG_set0(3) takes both numbers over; it fails only for null arguments.
+      guard ECDSA_SIG_set0(signature, r, s) == 1 else { return nil }
+      // i2d_ECDSA_SIG(3) with a null place only measures; the second call moves the pointer past what it wrote.
+      let count = i2d_ECDSA_SIG(signature, nil)
+      guard count > 0 else { return nil }
+      var der = [UInt8](repeating: 0, count: Int(count))
+      let written = der.withUnsafeMutableBufferPointer { buffer in
+        var place = buffer.baseAddress
+        return i2d_ECDSA_SIG(signature, &place)
+      }
+      return written == count ? der : nil
+    }
+  }
+}

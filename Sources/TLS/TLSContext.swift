@@ -1,0 +1,144 @@
+internal import COpenSSL
+
+/// What many TLS connections share: trust, identity and the protocols on offer.
+///
+/// `@unchecked Sendable` is sound because the `SSL_CTX` is changed in `init` only, and OpenSSL allows any number of
+/// threads to make connections from a context that nobody changes (openssl-threads(7)).
+public final class TLSContext: @unchecked Sendable {
+  /// Whose certificates a client believes.
+  public enum Trust: Sendable {
+    /// The system's store, as OpenSSL was built to find it (`SSL_CERT_FILE` and `SSL_CERT_DIR` override it).
+    case system
+    /// Exactly the certificates in this PEM text.
+    case pem(String)
+    /// Exactly the certificates in this PEM file.
+    case file(String)
+  }
+
+  /// 16 kB is one TLS record (RFC 8446 section 5.1); four of them a system call is where more stops to pay.
+  private static let readBuffer = 4 * (16_384 + 512)
+
+  let handle: OpaquePointer
+  let isServer: Bool
+  private let protocols: ProtocolList
+
+  /// A context for clients: verifies the server's certificate and host name, TLS 1.2 at least.
+  ///
+  /// - Parameters:
+  ///   - trust: the roots to believe.
+  ///   - protocols: the ALPN offer in order of preference, such as `h2`; empty offers none.
+  ///   - identity: the client's certificate, for servers that ask for one.
+  /// - Throws: ``TLSError`` when a PEM text or file can't be read or key and certificate don't match.
+  public static func client(
+    trust: Trust = .system, protocols: [String] = [], identity: TLSIdentity? = nil
+  ) throws -> TLSContext {
+    let context = try TLSContext(method: TLS_client_method(), isServer: false, protocols: protocols)
+    try context.believe(trust)
+    SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
+    if let identity { try context.use(identity) }
+    // SSL_CTX_set_alpn_protos(3) copies the list, and returns 0 on success unlike its neighbours.
+    let offer = context.protocols
+    if !protocols.isEmpty, SSL_CTX_set_alpn_protos(context.handle, offer.bytes, offer.count) != 0 {
+      throw TLSError.last("offer \(protocols)")
+    }
+    return context
+  }
+
+  /// A context for servers, TLS 1.2 at least.
+  ///
+  /// A client that offers ALPN must offer one of `protocols`; one that offers none is let in (APNs does the same).
+  ///
+  /// - Parameters:
+  ///   - identity: the server's certificate and key.
+  ///   - protocols: what may be spoken, in order of preference; empty answers no offer.
+  /// - Throws: ``TLSError`` when a PEM text can't be read or key and certificate don't match.
+  public static func server(identity: TLSIdentity, protocols: [String] = []) throws -> TLSContext {
+    let context = try TLSContext(method: TLS_server_method(), isServer: true, protocols: protocols)
+    try context.use(identity)
+    if !protocols.isEmpty {
+      let list = Unmanaged.passUnretained(context.protocols).toOpaque()
+      // The argument lives as long as this context, and every TLSStream keeps its context (SSL_CTX_set_alpn_select_cb(3)).
+      SSL_CTX_set_alpn_select_cb(context.handle, selectProtocol, list)
+    }
+    return context
+  }
+
+  private init(method: OpaquePointer?, isServer: Bool, protocols: [String]) throws {
+    guard let handle = SSL_CTX_new(method) else { throw TLSError.last("make a TLS context") }
+    self.handle = handle
+    self.isServer = isServer
+    self.protocols = ProtocolList(protocols)
+    guard carillon_ssl_require_tls12(handle) == 1 else { throw TLSError.last("require TLS 1.2") }
+    // A bare end of file reads as an orderly close: both HTTP/2 and RESP tell by themselves when something is missing.
+    carillon_ssl_ignore_unexpected_eof(handle)
+    carillon_ssl_allow_partial_writes(handle)
+    // Without it every record costs two recv calls, header and body apart (SSL_CTX_set_read_ahead(3)).
+    carillon_ssl_read_ahead(handle, Self.readBuffer)
+  }
+
+  deinit { SSL_CTX_free(handle) }
+
+  private func believe(_ trust: Trust) throws {
+    switch trust {
+    case .system:
+      guard SSL_CTX_set_default_verify_paths(handle) == 1 else { throw TLSError.last("load the system's trust store") }
+    case .file(let path):
+      guard SSL_CTX_load_verify_file(handle, path) == 1 else { throw TLSError.last("load trust roots from \(path)") }
+    case .pem(let text):
+      let store = SSL_CTX_get_cert_store(handle)
+      for certificate in try PEM.certificates(in: text) {
+        defer { X509_free(certificate) }
+        // X509_STORE_add_cert(3) takes a reference of its own.
+        guard X509_STORE_add_cert(store, certificate) == 1 else { throw TLSError.last("add a trust root") }
+      }
+    }
+  }
+
+  private func use(_ identity: TLSIdentity) throws {
+    let chain = try PEM.certificates(in: identity.certificateChainPEM)
+    defer { chain.forEach { X509_free($0) } }
+    // SSL_CTX_use_certificate(3) and SSL_CTX_use_PrivateKey(3) take references; SSL_CTX_add1_chain_cert is a macro over
+    // SSL_CTX_ctrl whose `1` means the same.
+    guard SSL_CTX_use_certificate(handle, chain[0]) == 1 else { throw TLSError.last("use the certificate") }
+    for intermediate in chain.dropFirst() {
+      guard SSL_CTX_ctrl(handle, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(intermediate)) == 1 else {
+        throw TLSError.last("use the certificate chain")
+      }
+    }
+    let key = try PEM.privateKey(in: identity.privateKeyPEM)
+    defer { EVP_PKEY_free(key) }
+    guard SSL_CTX_use_PrivateKey(handle, key) == 1, SSL_CTX_check_private_key(handle) == 1 else {
+      throw TLSError.last("use the private key")
+    }
+  }
+}
+
+/// The ALPN list in wire format (RFC 7301 section 3.1), at an address that doesn't move.
+final class ProtocolList {
+  let bytes: UnsafeMutablePointer<UInt8>
+  let count: UInt32
+
+  init(_ names: [String]) {
+    let wire = names.flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
+    bytes = .allocate(capacity: max(wire.count, 1))
+    bytes.initialize(from: wire, count: wire.count)
+    count = UInt32(wire.count)
+  }
+
+  deinit { bytes.deallocate() }
+}
+
+private func selectProtocol(
+  _: OpaquePointer?, chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, chosenCount: UnsafeMutablePointer<UInt8>?,
+  offered: UnsafePointer<UInt8>?, offeredCount: UInt32, argument: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let argument, let chosen, let chosenCount else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+  let list = Unmanaged<ProtocolList>.fromOpaque(argument).takeUnretainedValue()
+  var match: UnsafeMutablePointer<UInt8>?
+  // SSL_select_next_proto(3): the result points into one of the two lists, both alive during the handshake; the server's
+  // preference comes first.
+  let status = SSL_select_next_proto(&match, chosenCount, list.bytes, list.count, offered, offeredCount)
+  guard status == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+  chosen.pointee = UnsafePointer(match)
+  return SSL_TLSEXT_ERR_OK
+}

@@ -1,0 +1,213 @@
+import PushCore
+import Testing
+
+/// A job of the least that is needed, with members added, replaced or (empty) taken out.
+func job(_ changes: [String: String] = [:]) -> String {
+  var members = ["id": "\"c1\"", "app": "\"news\"", "audience": "{\"segment\":\"*\"}", "payload": "{\"aps\":{}}"]
+  members.merge(changes) { $1 }
+  return "{"
+    + members.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map { "\"\($0)\":\($1)" }
+    .joined(separator: ",") + "}"
+}
+
+func parse(_ text: String) throws(JobError) -> Campaign {
+  try CampaignJob.parse(Array(text.utf8), knownApps: ["news", "shop"])
+}
+
+struct CampaignJobTests {
+  @Test func fillsInTheDefaults() throws {
+    let campaign = try parse(job())
+    #expect(
+      campaign
+        == Campaign(
+          id: "c1", app: "news", audience: .segment(AudienceExpression(root: .everybody)),
+          payload: Array("{\"aps\":{}}".utf8), pushType: .alert, priority: 10, expiration: .unset, collapseID: nil,
+          lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800))
+  }
+
+  @Test func readsEveryField() throws {
+    let campaign = try parse(
+      #"""
+      { "id": "spring-sale_2026.1", "app": "shop", "audience": { "users": ["zoë", "7", "zoë"] },
+        "payload": { "aps" : { "alert" : "H\u00e9  llo" }, "n": 1.50 },
+        "pushType": "voip", "priority": 5, "expiration": "4h", "collapseId": "sale é", "lane": "urgent",
+        "results": "all", "ambiguity": "skip", "ttl": "2d" }
+      """#)
+    #expect(campaign.id == "spring-sale_2026.1")
+    #expect(campaign.app == "shop")
+    #expect(campaign.audience == .users(["zoë", "7"]))
+    #expect(String(decoding: campaign.payload, as: UTF8.self) == #"{"aps":{"alert":"H\u00e9  llo"},"n":1.50}"#)
+    #expect(campaign.pushType == .voip)
+    #expect(campaign.defaultTopic(bundle: "com.example.shop") == "com.example.shop.voip")
+    #expect(campaign.priority == 5)
+    #expect(campaign.expiration == .after(seconds: 14400))
+    #expect(campaign.collapseID == "sale é")
+    #expect(campaign.lane == .urgent)
+    #expect(campaign.results == .all)
+    #expect(campaign.ambiguity == .skip)
+    #expect(campaign.timeToLive == 172_800)
+  }
+
+  @Test(arguments: [
+    ("0", Expiration.immediate), ("\"0\"", .immediate), ("\"90s\"", .after(seconds: 90)),
+    ("\"2026-12-01T09:00:00.9Z\"", .at(seconds: 1_796_115_600)), ("null", .unset),
+  ])
+  func readsExpirations(json: String, expiration: Expiration) throws {
+    #expect(try parse(job(["expiration": json])).expiration == expiration)
+  }
+
+  @Test func tokensAreReadInAnyDressAndKeptOnce() throws {
+    let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
+    #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { DeviceToken(hex: $0) }))
+  }
+
+  @Test func backgroundIsSentAtPriorityFive() throws {
+    #expect(try parse(job(["pushType": "\"background\""])).priority == 5)
+    #expect(try parse(job(["pushType": "\"background\"", "priority": "1"])).priority == 1)
+  }
+
+  @Test func nullIsNotGiven() throws {
+    #expect(try parse(job(["collapseId": "null", "sendAt": "null", "lane": "null"])) == parse(job()))
+  }
+
+  @Test func payloadsMayBeAsLargeAsAPNsAllows() throws {
+    let payload = { (size: Int) in "{\"a\":\"" + String(repeating: "x", count: size - 8) + "\"}" }
+    #expect(try parse(job(["payload": payload(4096)])).payload.count == 4096)
+    #expect(try parse(job(["payload": " " + payload(4096) + "\n"])).payload.count == 4096)
+    #expect(try parse(job(["payload": payload(5120), "pushType": "\"voip\""])).payload.count == 5120)
+    let error = #expect(throws: JobError.self) { try parse(job(["payload": payload(4196)])) }
+    #expect(
+      error?.message == "4196 bytes, which is 100 over the 4096 that APNs allows for push type alert")
+    #expect(throws: JobError.self) { try parse(job(["payload": payload(5121), "pushType": "\"voip\""])) }
+  }
+
+  @Test func appsAreNotCheckedWithoutAConfiguration() throws {
+    let campaign = try CampaignJob.parse(Array(job(["app": "\"other\""]).utf8)[...], knownApps: nil)
+    #expect(campaign.app == "other")
+  }
+
+  /// What is changed in a good job, and the field and a part of the message and hint that come of it.
+  static let mistakes: [(change: [String: String], field: String, says: String)] = [
+    (["id": ""], "id", "is missing"),
+    (["id": "null"], "id", "is missing"),
+    (["id": "\"\""], "id", "1 to 64 of"),
+    (["id": "\"a b\""], "id", "'a b' is not a campaign id"),
+    (["id": "\"\(String(repeating: "x", count: 65))\""], "id", "1 to 64 of"),
+    (["id": "7"], "id", "must be a string, not a number"),
+    (["app": ""], "app", "is missing"),
+    (["app": "\"nwes\""], "app", "did you mean 'news'?"),
+    (["app": "\"zzzzzz\""], "app", "known: news, shop"),
+    (["prioritty": "5"], "prioritty", "did you mean 'priority'?"),
+    (["sendat": "1"], "sendat", "did you mean 'sendAt'?"),
+    (["\\u001b[31m": "1"], "\u{FFFD}[31m", "unknown field"),
+    (["audience": ""], "audience", "is missing"),
+    (["audience": "\"*\""], "audience", "must be a JSON object, not a string"),
+    (["audience": "{}"], "audience", "names nobody"),
+    (["audience": #"{"segment":"*","users":["1"]}"#], "audience", "segment and users at once"),
+    (["audience": #"{"segments":"*"}"#], "audience.segments", "did you mean 'segment'?"),
+    (["audience": #"{"segment":"vip & "}"#], "audience.segment", "column 7: expected a segment name"),
+    (["audience": #"{"segment":["vip"]}"#], "audience.segment", "must be a string, not an array"),
+    (["audience": #"{"users":[]}"#], "audience.users", "is empty"),
+    (["audience": #"{"users":["1",2]}"#], "audience.users[1]", "must be a string, not a number"),
+    (["audience": #"{"users":["1","a\nb"]}"#], "audience.users[1]", "control characters"),
+    (["audience": #"{"tokens":[]}"#], "audience.tokens", "is empty"),
+    (["audience": #"{"tokens":["00","xyz"]}"#], "audience.tokens[1]", "is not a device token"),
+    (["audience": #"{"tokens":["00","000"]}"#], "audience.tokens[1]", "is not a device token"),
+    (["audience": #"{"tokens":"00"}"#], "audience.tokens", "must be an array, not a string"),
+    (["audience": #"{"segment":"*","where":"locale = 'en'"}"#], "audience.where", "not supported yet"),
+    (["audience": #"{"segment":"*","limit":5}"#], "audience.limit", "not supported yet"),
+    (["audience": #"{"segment":"*","sample":0.1}"#], "audience.sample", "not supported yet"),
+    (["audience": #"{"campaign":"c0"}"#], "audience.campaign", "not supported yet"),
+    (["audience": #"{"channel":"x"}"#], "audience.channel", "not supported yet"),
+    (["localized": "{}"], "localized", "not supported yet"),
+    (["sendAt": "\"2026-12-01T09:00:00Z\""], "sendAt", "not supported yet"),
+    (["localTime": "false"], "localTime", "not supported yet"),
+    (["repeat": "\"0 9 * * *\""], "repeat", "not supported yet"),
+    (["finishBy": "\"2026-12-01T09:00:00Z\""], "finishBy", "not supported yet"),
+    (["rate": "5000"], "rate", "not supported yet"),
+    (["payload": ""], "payload", "is missing"),
+    (["payload": "[]"], "payload", "must be a JSON object, not an array"),
+    (["payload": #""{\"aps\":{}}""#], "payload", "must be a JSON object, not a string"),
+    (["payload": #"{"aps":[]}"#], "payload.aps", "must be a JSON object"),
+    (["payload": #"{"aps":{"alert":["Hi {{name}}"]}}"#], "payload.aps.alert[0]", "{{…}}, is not supported yet"),
+    (["payload": #"{"aps":{"alert":"\u007b{name|x}}"}}"#], "payload.aps.alert", "not supported yet"),
+    (["pushType": "\"Alert\""], "pushType", "did you mean 'alert'?"),
+    (["pushType": "10"], "pushType", "must be a string"),
+    (["priority": "7"], "priority", "must be the number 10, 5 or 1"),
+    (["priority": "\"10\""], "priority", "must be the number 10, 5 or 1"),
+    (["priority": "5.0"], "priority", "must be the number 10, 5 or 1"),
+    (["priority": "10", "pushType": "\"background\""], "priority", "use 5"),
+    (["expiration": "300"], "expiration", "a duration or an instant"),
+    (["expiration": "\"0s\""], "expiration", "a duration or an instant"),
+    (["expiration": "\"tomorrow\""], "expiration", "RFC 3339"),
+    (["expiration": "\"1969-01-01T00:00:00Z\""], "expiration", "RFC 3339"),
+    (["expiration": "true"], "expiration", "a duration or an instant"),
+    (["collapseId": "\"\""], "collapseId", "must not be empty"),
+    (["collapseId": "\"\(String(repeating: "é", count: 33))\""], "collapseId", "66 bytes, which is 2 over the 64"),
+    (["collapseId": "\"a\\r\\nb\""], "collapseId", "control characters"),
+    (["collapseId": "\" a\""], "collapseId", "blanks at its ends"),
+    (["lane": "\"urgnet\""], "lane", "did you mean 'urgent'?"),
+    (["results": "\"some\""], "results", "known: all, failures, none"),
+    (["ambiguity": "\"drop\""], "ambiguity", "known: resend, skip"),
+    (["ttl": "7"], "ttl", "must be a string, not a number"),
+    (["ttl": "\"7\""], "ttl", "is not a duration"),
+    (["ttl": "\"0d\""], "ttl", "is not a duration"),
+    (["ttl": "\"3651d\""], "ttl", "is not a duration"),
+  ]
+
+  @Test(arguments: mistakes)
+  func saysWhatIsWrongAndWhere(change: [String: String], field: String, says: String) {
+    let error = #expect(throws: JobError.self) { try parse(job(change)) }
+    #expect(error?.field == field)
+    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+  }
+
+  @Test func brokenJSONIsPointedAt() {
+    let error = #expect(throws: JobError.self) { try parse("{\n  \"id\": \"c1\",\n  \"app\" \"news\"\n}") }
+    #expect(error?.message == "not valid JSON: line 3, column 9: expected ':', found '\"'")
+    #expect(throws: JobError.self) { try parse("") }
+    #expect(throws: JobError.self) { try parse("[]") }
+    #expect(throws: JobError.self) { try parse("\"c1\"") }
+  }
+
+  @Test func sizeAndNestingAreBounded() {
+    let long = job(["collapseId": "\"" + String(repeating: "x", count: CampaignJob.maximumSize) + "\""])
+    let error = #expect(throws: JobError.self) { try parse(long) }
+    #expect(error?.message.contains("over the limit of 1048576") == true)
+    let deep = String(repeating: "[", count: 40) + String(repeating: "]", count: 40)
+    let nested = #expect(throws: JobError.self) { try parse(job(["payload": "{\"a\":\(deep)}"])) }
+    #expect(nested?.message.contains("nested more than 32 deep") == true)
+  }
+
+  @Test func noMutilatedJobCrashesTheParser() {
+    var random = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
+    print("CampaignJob fuzz: \(random)")
+    let good = [
+      job(["expiration": "\"4h\"", "collapseId": "\"é\\ud83d\\ude00\"", "priority": "5", "ttl": "\"7d\""]),
+      job(["audience": #"{"tokens":["00ff","<AB>"]}"#]), job(["audience": #"{"users":["1","zoë"]}"#]),
+      job(["audience": #"{"segment":"vip & (a | !b) & *"}"#, "payload": #"{"aps":{"alert":[1,-2.5e3,true,null]}}"#]),
+    ].map { Array($0.utf8) }
+    let pieces = ["{", "}", "[", "]", "\"", "\\", "\\u", ",", ":", "null", "-", "e", "\0", "{{", "}}", "(", "!"]
+    var refused = 0
+    for _ in 0..<20_000 {
+      var bytes = good[Int.random(in: 0..<good.count, using: &random)]
+      for _ in 0...Int.random(in: 0..<4, using: &random) {
+        let position = Int.random(in: 0..<max(1, bytes.count), using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0 where !bytes.isEmpty: bytes[position] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.insert(contentsOf: (pieces.randomElement(using: &random) ?? "").utf8, at: position)
+        case 2 where !bytes.isEmpty: bytes.removeLast(bytes.count - position)
+        default: bytes.insert(contentsOf: bytes[position...].prefix(16), at: position)
+        }
+      }
+      do {
+        let campaign = try CampaignJob.parse(bytes, knownApps: ["news"])
+        #expect(campaign.payload.count <= 4096)
+      } catch {
+        #expect(!error.message.isEmpty)
+        refused += 1
+      }
+    }
+    #expect(refused > 1000)
+  }
+}

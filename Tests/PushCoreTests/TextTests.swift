@@ -1,0 +1,135 @@
+import PushCore
+import Testing
+
+struct DurationTextTests {
+  @Test(arguments: [
+    ("90s", 90), ("30m", 1800), ("4h", 14400), ("2d", 172_800), ("0s", 0), ("007m", 420), ("3650d", 315_360_000),
+  ])
+  func reads(text: String, seconds: Int) {
+    #expect(DurationText.seconds(text) == seconds)
+  }
+
+  @Test(arguments: [
+    "", "s", "90", "-1s", "+1s", "1.5h", "1h30m", "4 h", " 4h", "4H", "4w", "3651d", "99999999999999999999s", "4hours",
+    "٤h",
+  ])
+  func refuses(text: String) {
+    #expect(DurationText.seconds(text) == nil)
+  }
+
+  @Test(arguments: [
+    (0, "0s"), (59, "59s"), (60, "1m"), (5400, "90m"), (3600, "1h"), (172_800, "2d"), (86_401, "86401s"),
+  ])
+  func printsInTheLargestUnitThatFits(seconds: Int, text: String) {
+    #expect(DurationText.format(seconds: seconds) == text)
+    #expect(DurationText.seconds(text) == seconds)
+  }
+}
+
+struct TimestampTests {
+  @Test(arguments: [
+    ("1970-01-01T00:00:00Z", 0),
+    ("1970-01-01T00:00:00.001Z", 1),
+    ("1969-12-31T23:59:59.999Z", -1),
+    ("2026-12-01T09:00:00Z", 1_796_115_600_000),
+    ("2026-12-01t10:30:00+01:30", 1_796_115_600_000),
+    ("2026-12-01 04:00:00-05:00", 1_796_115_600_000),
+    ("2000-02-29T12:34:56.7891Z", 951_827_696_789),
+    ("2026-12-01T09:00:00.5z", 1_796_115_600_500),
+    ("2016-12-31T23:59:60Z", 1_483_228_800_000),
+    ("0000-01-01T00:00:00Z", -62_167_219_200_000),
+    ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+  ])
+  func reads(text: String, milliseconds: Int) {
+    #expect(Timestamp.milliseconds(text) == milliseconds)
+  }
+
+  @Test(arguments: [
+    "", "2026-12-01", "2026-12-01T09:00:00", "2026-12-01T09:00Z", "2026-13-01T09:00:00Z", "2026-02-29T09:00:00Z",
+    "1900-02-29T00:00:00Z", "2026-00-01T09:00:00Z", "2026-12-00T09:00:00Z", "2026-04-31T09:00:00Z",
+    "2026-12-01T24:00:00Z", "2026-12-01T09:60:00Z", "2026-12-01T09:00:61Z", "2026-12-01T09:00:00.Z",
+    "2026-12-01T09:00:00+0100", "2026-12-01T09:00:00+24:00", "2026-12-01T09:00:00Z ", " 2026-12-01T09:00:00Z",
+    "+026-12-01T09:00:00Z", "20２6-12-01T09:00:00Z", "1796115600",
+  ])
+  func refuses(text: String) {
+    #expect(Timestamp.milliseconds(text) == nil)
+  }
+
+  @Test func everyDayOfTheCalendarComesBack() {
+    // 1880 to 2120 has a century that leaps and two that don't; a prime step of about a day varies the time of day.
+    for instant in stride(from: -2_840_140_800_000, through: 4_733_510_400_000, by: 86_413_007) {
+      let text = Timestamp.format(milliseconds: instant)
+      if Timestamp.milliseconds(text) != instant { Issue.record("\(instant) became \(text)") }
+    }
+  }
+
+  @Test func printsMillisecondsInUTC() {
+    #expect(Timestamp.format(milliseconds: 1_796_115_600_007) == "2026-12-01T09:00:00.007Z")
+    #expect(Timestamp.format(milliseconds: -1) == "1969-12-31T23:59:59.999Z")
+    #expect(Timestamp.format(milliseconds: .max) == "9999-12-31T23:59:59.999Z")
+    #expect(Timestamp.format(milliseconds: .min) == "0000-01-01T00:00:00.000Z")
+  }
+}
+
+struct NearestTests {
+  private let known = ["priority", "payload", "pushType", "expiration", "id"]
+
+  @Test(arguments: [
+    ("prioritty", "priority"), ("pirority", "priority"), ("pushtype", "pushType"), ("push_type", "pushType"),
+    ("ID", "id"), ("expires", nil), ("zzz", nil), ("", nil),
+  ])
+  func findsWhatWasMeant(name: String, match: String?) {
+    #expect(Nearest.match(name, among: known) == match)
+  }
+
+  @Test func namesAllWhereNoneIsNear() {
+    #expect(Nearest.hint("zzzzzz", among: ["b", "a"]) == "known: a, b")
+    #expect(Nearest.hint("lanes", among: ["lane"]) == "did you mean 'lane'?")
+    #expect(Nearest.hint("x", among: []) == "there are none")
+    #expect(Nearest.match(String(repeating: "x", count: 1_000_000), among: known) == nil)
+  }
+}
+
+struct NamesTests {
+  @Test func userIDsAreShortLinesOfText() {
+    for id in ["1", "user@example.com", "Zoë 😀", String(repeating: "x", count: 256)] {
+      #expect(UserID.problem(id) == nil)
+    }
+    for id in [
+      "", String(repeating: "x", count: 257), String(repeating: "é", count: 129), "a\nb", "a\0", "\u{7F}", "\u{85}",
+    ] {
+      #expect(UserID.problem(id) != nil)
+    }
+  }
+
+  @Test func plainNamesHaveNoCharacterWithAMeaning() {
+    for name in ["a", "A-z_0.9", String(repeating: "x", count: 64)] { #expect(PlainName.isValid(name)) }
+    for name in ["", "a b", "a|b", "{a}", "é", "a/b", String(repeating: "x", count: 65)] {
+      #expect(!PlainName.isValid(name))
+    }
+  }
+
+  @Test func excerptsAreShortAndHarmless() {
+    #expect(Excerpt.quoted("a\u{1B}[31mb\n") == "'a\u{FFFD}[31mb\u{FFFD}'")
+    #expect(Excerpt.quoted(String(repeating: "x", count: 1000)).count == 51)
+  }
+}
+
+struct CRC16Tests {
+  @Test func agreesWithTheClusterSpecification() {
+    #expect(CRC16.of("123456789") == 0x31C3)
+    #expect(CRC16.of("") == 0)
+    #expect(CRC16.of(Array("123456789".utf8)) == 0x31C3)
+    // CLUSTER KEYSLOT foo is 12182, by Redis' own documentation.
+    #expect(CRC16.of("foo") % 16384 == 12182)
+  }
+
+  @Test func partitionsAreSpreadEvenlyAndTokensGoByTheirHex() throws {
+    var counts = Array(repeating: 0, count: 256)
+    for user in 0..<100_000 { counts[Partition.of(user: "user-\(user)", count: 256)] += 1 }
+    #expect(counts.allSatisfy { (250...550).contains($0) })
+    let token = try #require(DeviceToken(hex: "<00FF aa>"))
+    #expect(Partition.of(token: token, count: 16384) == Int(CRC16.of("00ffaa")) % 16384)
+    #expect(Partition.of(user: Array("foo".utf8), count: 16384) == 12182)
+  }
+}

@@ -1,0 +1,167 @@
+import Dispatch
+public import Foundation
+import Glibc
+import Synchronization
+
+/// A program that a test runs, and that does not outlive the tests.
+public final class ChildProcess: Sendable {
+  /// How a program ended.
+  public enum Exit: Equatable, Sendable {
+    /// By itself, with this status; 127 when there is no such program.
+    case status(Int32)
+    /// By a signal.
+    case signal(Int32)
+  }
+
+  /// All that a finished program said.
+  public struct Output: Sendable {
+    /// How it ended.
+    public var exit: Exit
+    /// Its standard output.
+    public var standardOutput: String
+    /// Its standard error.
+    public var standardError: String
+  }
+
+  /// The lines of standard output, as they come, kept until somebody asks. For one reader.
+  public let lines: AsyncStream<String>
+  /// The lines of standard error, as they come, kept until somebody asks. For one reader.
+  public let errorLines: AsyncStream<String>
+  /// The process id.
+  public let processIdentifier: Int32
+
+  private let outcome: Outcome
+
+  /// Starts a program.
+  ///
+  /// - Parameters:
+  ///   - executable: a path, or a name to be found in `PATH`.
+  ///   - arguments: without the program's name.
+  ///   - environment: added to this process' own.
+  ///   - folder: where it runs; `nil` for here.
+  ///   - input: its standard input, of at most 64 kB.
+  public static func start(
+    _ executable: String, _ arguments: [String] = [], environment: [String: String] = [:], folder: URL? = nil,
+    input: String = ""
+  ) async throws -> ChildProcess {
+    precondition(input.utf8.count <= 64 << 10, "more than a pipe holds (pipe(7)) would block the test")
+    var words = ["env"]
+    if let folder { words += ["-C", folder.path] }
+    words += environment.map { "\($0)=\($1)" }
+    // The kernel then kills it when we die, however we die; every Debian and Ubuntu has it (util-linux).
+    if access("/usr/bin/setpriv", X_OK) == 0 { words += ["setpriv", "--pdeathsig", "KILL"] }
+    let child = try await Spawner.shared.start(words + [executable] + arguments)
+    Array(input.utf8).withUnsafeBytes { _ = write(child.input, $0.baseAddress, $0.count) }
+    close(child.input)
+    return ChildProcess(child)
+  }
+
+  private init(_ child: Spawner.Child) {
+    processIdentifier = child.processIdentifier
+    lines = Self.lines(of: child.output)
+    errorLines = Self.lines(of: child.errors)
+    outcome = Outcome(of: child.processIdentifier)
+  }
+
+  deinit { send(signal: SIGKILL) }
+
+  /// Runs a program to its end.
+  public static func run(
+    _ executable: String, _ arguments: [String] = [], environment: [String: String] = [:], folder: URL? = nil,
+    input: String = ""
+  ) async throws -> Output {
+    let child = try await start(executable, arguments, environment: environment, folder: folder, input: input)
+    async let output = child.lines.reduce(into: "") { $0 += $1 + "\n" }
+    async let errors = child.errorLines.reduce(into: "") { $0 += $1 + "\n" }
+    return Output(exit: await child.waitForExit(), standardOutput: await output, standardError: await errors)
+  }
+
+  /// Waits until the program has ended.
+  @discardableResult
+  public func waitForExit() async -> Exit { await outcome.wait() }
+
+  /// How it ended; `nil` while it runs.
+  public var exit: Exit? { outcome.current }
+
+  /// Sends a signal, unless the program has ended.
+  public func send(signal: Int32) { outcome.send(signal) }
+
+  /// Waits for a line of standard output that contains `text`; other lines are dropped.
+  ///
+  /// - Returns: the line, or `nil` if the program ended without it.
+  public func line(containing text: String) async -> String? {
+    for await line in lines where line.contains(text) { return line }
+    return nil
+  }
+
+  /// Reads to the end, and closes the descriptor there.
+  private static func lines(of descriptor: Int32) -> AsyncStream<String> {
+    let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+    let thread = Thread {
+      var splitter = LineSplitter()
+      var buffer = [UInt8](repeating: 0, count: 16 << 10)
+      while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        for line in splitter.feed(buffer[..<count]) { continuation.yield(line) }
+      }
+      if let last = splitter.finish() { continuation.yield(last) }
+      continuation.finish()
+      close(descriptor)
+    }
+    thread.start()
+    return stream
+  }
+}
+
+/// How a process ended, and who waits for that.
+private final class Outcome: Sendable {
+  private struct State {
+    var exit: ChildProcess.Exit?
+    var waiters: [CheckedContinuation<ChildProcess.Exit, Never>] = []
+  }
+
+  private let child: pid_t
+  private let state = Mutex(State())
+
+  init(of child: pid_t) {
+    self.child = child
+    let thread = Thread { self.watch() }
+    thread.start()
+  }
+
+  var current: ChildProcess.Exit? { state.withLock { $0.exit } }
+
+  /// Under the lock, so that the id can't have been given to another process: it is free only once ``watch()`` collected
+  /// the child.
+  func send(_ signal: Int32) {
+    state.withLock { if $0.exit == nil { kill(child, signal) } }
+  }
+
+  func wait() async -> ChildProcess.Exit {
+    await withCheckedContinuation { continuation in
+      let exit = state.withLock { state in
+        if state.exit == nil { state.waiters.append(continuation) }
+        return state.exit
+      }
+      if let exit { continuation.resume(returning: exit) }
+    }
+  }
+
+  private func watch() {
+    var information = siginfo_t()
+    // Leaves the child uncollected (waitid(2), WNOWAIT), so that its end can be noted and its id freed in one step.
+    while waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    let (exit, waiters) = state.withLock { state in
+      var status: Int32 = 0
+      while waitpid(child, &status, 0) < 0, errno == EINTR {}
+      // The macros of wait(2) are not imported: the low seven bits are the signal, the next byte the status.
+      let exit: ChildProcess.Exit = status & 0x7F == 0 ? .status((status >> 8) & 0xFF) : .signal(status & 0x7F)
+      state.exit = exit
+      defer { state.waiters = [] }
+      return (exit, state.waiters)
+    }
+    for waiter in waiters { waiter.resume(returning: exit) }
+  }
+}

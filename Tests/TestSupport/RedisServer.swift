@@ -1,0 +1,135 @@
+import Foundation
+
+/// A private redis-server on 127.0.0.1, in a scratch folder, without persistence unless asked for. It ends with the last
+/// reference or with the tests, whatever comes first.
+public actor RedisServer {
+  /// What to run besides an ordinary server.
+  public enum Mode: Sendable {
+    /// A single server with 16 databases.
+    case single
+    /// A cluster of one node that serves all slots: what touches two slots at once fails.
+    case cluster
+  }
+
+  /// Its port, the same after a restart.
+  public nonisolated let port: UInt16
+  /// `redis://127.0.0.1:PORT`.
+  public nonisolated let url: String
+  /// Its working folder, where dumps and append-only files are.
+  public nonisolated let folder: ScratchFolder
+
+  private let mode: Mode
+  private let arguments: [String]
+  private let password: String?
+  private var process: ChildProcess
+
+  /// A server that all tests of the process share; use keys of your own, and leave its settings and scripts alone.
+  public static var shared: RedisServer { get async throws { try await sharedServer.value } }
+  private static let sharedServer = Task { try await RedisServer.start() }
+
+  /// The same as ``shared``, as a cluster of one node.
+  public static var sharedCluster: RedisServer { get async throws { try await sharedClusterServer.value } }
+  private static let sharedClusterServer = Task { try await RedisServer.start(.cluster) }
+
+  /// Starts a server and waits until it answers.
+  ///
+  /// - Parameters:
+  ///   - mode: a single server, or a cluster of one.
+  ///   - arguments: more options, such as `["--appendonly", "yes"]`; they come last and so prevail.
+  ///   - password: of the default user.
+  public static func start(
+    _ mode: Mode = .single, arguments: [String] = [], password: String? = nil
+  ) async throws -> RedisServer {
+    var failure = TestSupportError("redis-server did not start")
+    // Another process may take the port between the probe and the server's own bind.
+    for _ in 0..<5 {
+      let folder = try ScratchFolder("redis")
+      let port = try FreePort.find()
+      do {
+        let process = try await launch(mode, arguments, password: password, port: port, folder: folder)
+        let server = RedisServer(mode, arguments, password, port, folder, process)
+        try await server.join()
+        return server
+      } catch let error as TestSupportError {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  private init(
+    _ mode: Mode, _ arguments: [String], _ password: String?, _ port: UInt16, _ folder: ScratchFolder,
+    _ process: ChildProcess
+  ) {
+    self.mode = mode
+    self.arguments = arguments
+    self.password = password
+    self.port = port
+    self.folder = folder
+    self.process = process
+    url = "redis://127.0.0.1:\(port)"
+  }
+
+  /// Ends the server in an orderly way (SIGTERM: it persists what it is configured to) and waits for its end.
+  public func stop() async { await kill(SIGTERM) }
+
+  /// Sends a signal, and waits for the server's end unless it is one of SIGSTOP and SIGCONT.
+  public func kill(_ signal: Int32) async {
+    process.send(signal: signal)
+    if signal != SIGSTOP, signal != SIGCONT { await process.waitForExit() }
+  }
+
+  /// Starts the server again on its port and in its folder, after killing it if it still runs.
+  public func restart() async throws {
+    process.send(signal: SIGKILL)
+    await process.waitForExit()
+    process = try await Self.launch(mode, arguments, password: password, port: port, folder: folder)
+    try await join()
+  }
+
+  /// Runs one command through redis-cli, for looking at the server from outside the module under test.
+  ///
+  /// - Returns: what redis-cli prints, without the last line end.
+  @discardableResult
+  public func command(_ words: String...) async throws -> String {
+    let login = password.map { ["--no-auth-warning", "-a", $0] } ?? []
+    let output = try await ChildProcess.run("redis-cli", ["-h", "127.0.0.1", "-p", String(port)] + login + words)
+    guard output.exit == .status(0) else {
+      throw TestSupportError("redis-cli \(words): \(output.standardOutput)\(output.standardError)")
+    }
+    return output.standardOutput.trimmingCharacters(in: .newlines)
+  }
+
+  private static func launch(
+    _ mode: Mode, _ arguments: [String], password: String?, port: UInt16, folder: ScratchFolder
+  ) async throws -> ChildProcess {
+    var options = [
+      "--port", String(port), "--bind", "127.0.0.1", "--dir", folder.url.path, "--daemonize", "no", "--logfile", "",
+      "--save", "", "--appendonly", "no",
+    ]
+    if mode == .cluster { options += ["--cluster-enabled", "yes"] }
+    if let password { options += ["--requirepass", password] }
+    let process = try await ChildProcess.start("redis-server", options + arguments, folder: folder.url)
+    var log: [String] = []
+    for await line in process.lines {
+      // Said after the data is loaded and the port is bound (server.c, InitServerLast and loadDataFromDisk).
+      if line.contains("eady to accept connections") { return process }
+      log.append(line)
+    }
+    throw TestSupportError("redis-server ended at its start:\n" + log.joined(separator: "\n"))
+  }
+
+  /// Makes a new cluster node serve all slots.
+  private func join() async throws {
+    guard mode == .cluster else { return }
+    if try await !command("cluster", "info").contains("cluster_slots_assigned:16384") {
+      try await command("cluster", "addslotsrange", "0", "16383")
+    }
+    // A node takes a second or two to believe in its own cluster (cluster.c, CLUSTER_WRITABLE_DELAY).
+    let deadline = ContinuousClock.now + .seconds(20)
+    while try await !command("cluster", "info").contains("cluster_state:ok") {
+      guard ContinuousClock.now < deadline else { throw TestSupportError("the cluster node did not come up") }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import Foundation
+
+/// A repeatable source of randomness that says how to repeat it.
+///
+/// `CARILLON_TEST_SEED` sets the seed; otherwise it is drawn, and printed with the name of what uses it.
+public struct Seed: RandomNumberGenerator, Sendable {
+  /// What the sequence began with.
+  public let value: UInt64
+  private var state: UInt64
+
+  /// - Parameters:
+  ///   - name: of the test, printed with the seed.
+  ///   - value: a fixed seed; `nil` for the environment's or a drawn one.
+  public init(_ name: String, value: UInt64? = nil) {
+    let environment = ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) }
+    self.value = value ?? environment ?? UInt64.random(in: .min ... .max)
+    state = self.value
+    print("seed of \(name): CARILLON_TEST_SEED=\(self.value)")
+  }
+
+  // SplitMix64 (Steele, Lea, Flood, 2014): any seed will do, and every value occurs once in a period.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

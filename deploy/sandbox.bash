@@ -1,0 +1,163 @@
+# shellcheck shell=bash
+# For scripts that need a Redis and a simulator of their own: everything in a private folder, on ports nobody uses,
+# and gone when the script ends, however it ends. Sourced by demo/run and bench/run.
+#
+# Expects $CARILLON (the binary). Sets $sandbox (the folder), $redis_port, $apns_port, $control_port.
+
+sandbox=
+redis_port=
+apns_port=
+control_port=
+# Only processes that were started here are ever signalled.
+started=()
+
+open_sandbox() { # name
+  sandbox=$(mktemp -d "${TMPDIR:-/tmp}/carillon-$1.XXXXXX")
+  chmod 700 "$sandbox"
+  trap close_sandbox EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+}
+
+close_sandbox() {
+  local status=$? pid
+  trap - EXIT
+  trap '' INT TERM
+  # Latest first: workers, then the simulator, then Redis.
+  for ((i = ${#started[@]} - 1; i >= 0; i--)); do
+    pid=${started[i]}
+    is_running "$pid" || continue
+    kill -TERM "$pid"
+    for _ in {1..100}; do
+      is_running "$pid" || continue 2
+      sleep 0.05
+    done
+    kill -KILL "$pid"
+  done
+  if ((status != 0)) && [[ -n ${KEEP_SANDBOX:-} ]]; then
+    echo "kept for inspection: $sandbox" >&2
+  else
+    rm -rf "$sandbox"
+  fi
+  exit "$status"
+}
+
+# By the shell's own list of its children: a number that the kernel gave to another process meanwhile is not in it.
+is_running() { [[ $'\n'$(jobs -rp)$'\n' == *$'\n'"$1"$'\n'* ]]; }
+
+fail() {
+  echo "$0: $*" >&2
+  exit 1
+}
+
+# Waits until the command succeeds, as long as the process lives.
+wait_for() { # pid, seconds, what is waited for, command...
+  local pid=$1 deadline=$((SECONDS + $2)) what=$3
+  shift 3
+  until "$@" >/dev/null 2>&1; do
+    is_running "$pid" || return 1
+    ((SECONDS < deadline)) || fail "waited in vain for $what"
+    sleep 0.05
+  done
+}
+
+redis() { redis-cli -h 127.0.0.1 -p "$redis_port" "$@"; }
+
+# As a production Redis should be: nothing is evicted, and the append-only file is synced every second.
+start_redis() {
+  mkdir "$sandbox/redis"
+  local attempt pid
+  for attempt in {1..20}; do
+    # Below the range from which the kernel gives out ports by itself.
+    redis_port=$((20000 + RANDOM % 12000))
+    redis-server --port "$redis_port" --bind 127.0.0.1 --dir "$sandbox/redis" --save '' \
+      --appendonly yes --appendfsync everysec --maxmemory-policy noeviction >"$sandbox/redis.log" 2>&1 &
+    pid=$!
+    started+=("$pid")
+    # Asks for its process id, so that another server on this port can't be taken for ours.
+    if wait_for "$pid" 20 "Redis on port $redis_port" redis_is "$pid"; then
+      # shellcheck disable=SC2034  # read by the scripts that source this
+      redis_pid=$pid
+      return
+    fi
+    unset 'started[-1]'
+  done
+  fail "no Redis after $attempt attempts: $(tail -n 3 "$sandbox/redis.log")"
+}
+
+redis_is() { [[ $(redis info server | tr -d '\r' | sed -n 's/^process_id://p') == "$1" ]]; }
+
+# Makes keys and certificates, starts the simulator, and points the app `news` at it by the environment.
+start_simulator() { # options of simulate...
+  "$CARILLON" simulate --init "$sandbox/simulator" >"$sandbox/simulator-init.log" 2>&1 ||
+    fail "simulate --init: $(cat "$sandbox/simulator-init.log")"
+  "$CARILLON" simulate --directory "$sandbox/simulator" --port 0 "$@" \
+    >"$sandbox/simulator.ndjson" 2>"$sandbox/simulator.log" &
+  simulator_pid=$!
+  started+=("$simulator_pid")
+  wait_for "$simulator_pid" 20 'the simulator' grep -q '"listening"' "$sandbox/simulator.ndjson" ||
+    fail "the simulator did not start: $(tail -n 3 "$sandbox/simulator.log")"
+  local listening
+  listening=$(jq -c 'select(.event == "listening")' "$sandbox/simulator.ndjson" | head -n 1)
+  apns_port=$(jq -r .port <<<"$listening")
+  control_port=$(jq -r .controlPort <<<"$listening")
+
+  export CARILLON_CONFIG=$sandbox/simulator/carillon.yaml
+  export CARILLON_REDIS_URL=redis://127.0.0.1:$redis_port/0
+  export CARILLON_APPS_NEWS_ENDPOINT=https://127.0.0.1:$apns_port
+}
+
+# The simulator's control API.
+control() { # path, curl options...
+  local path=$1
+  shift
+  curl --silent --show-error --fail --http2 --cacert "$sandbox/simulator/ca.pem" \
+    "https://127.0.0.1:$control_port$path" "$@"
+}
+
+# The app's devices and what the simulator should know of them, the same on every machine.
+#
+# Writes devices.csv (for `devices import`), apns.csv (for the simulator), users and optedout (for `segment import`) and
+# expected.json (what a campaign to `everyone & !optedout` must come to) to the sandbox.
+# Every fourth user has a second device until the rows are used up; 3 % are unregistered, 1 % bad; 5 % of users opted out.
+generate_devices() { # rows, users
+  awk -v rows="$1" -v users="$2" -v folder="$sandbox" '
+    # A linear congruential generator (Numerical Recipes): its product stays below 2^53, so awk computes it exactly.
+    function draw() { state = (1664525 * state + 1013904223) % 4294967296; return int(state / 65536) }
+    BEGIN {
+      state = 20260101
+      split("en de fr es ja", locale, " ")
+      devices = folder "/devices.csv"; apns = folder "/apns.csv"
+      print "user,token,app,environment,locale,appVersion,registeredAt" > devices
+      for (row = 0; row < rows; row++) {
+        user = row < users ? row : ((row - users) * 4) % users
+        token = ""
+        for (i = 0; i < 14; i++) token = token sprintf("%04x", draw())
+        token = token sprintf("%08x", row)
+        kind = draw() % 100
+        state_name = kind < 3 ? "unregistered" : kind < 4 ? "bad" : "registered"
+        printf "u%d,%s,news,production,%s,5.%d,2026-01-01T00:00:00Z\n", user, token, locale[draw() % 5 + 1], draw() % 4 > devices
+        # Gone since 2026-02-01, so after it registered.
+        printf "%s,%s,com.example.news,%s\n", token, state_name, state_name == "unregistered" ? "1769904000000" : "" > apns
+        if (user % 20 != 0) { targets++; count[state_name]++ }
+      }
+      for (user = 0; user < users; user++) {
+        print "u" user > (folder "/users")
+        if (user % 20 == 0) print "u" user > (folder "/optedout")
+      }
+      printf "{\"targets\":%d,\"accepted\":%d,\"unregistered\":%d,\"badToken\":%d}\n", \
+        targets, count["registered"], count["unregistered"], count["bad"] > (folder "/expected.json")
+    }'
+}
+
+# Highest memory a process has used so far, in MiB.
+peak_memory() { awk '/^VmHWM:/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
+
+# CPU time a process has used so far, in seconds.
+cpu_seconds() {
+  # The name in parentheses may hold blanks; after it, user and system time are the 12th and 13th field.
+  sed 's/.*) //' "/proc/$1/stat" | awk -v hz="$(getconf CLK_TCK)" '{ printf "%.2f", ($12 + $13) / hz }'
+}
+
+# Seconds between two RFC 3339 times.
+seconds_between() { awk -v a="$(date -d "$1" +%s.%N)" -v b="$(date -d "$2" +%s.%N)" 'BEGIN { printf "%.3f", b - a }'; }
