@@ -172,12 +172,17 @@ extension CampaignStore {
 
   /// Whether nothing is left to do: no job to take in, and every campaign has ended or is scheduled for later.
   public func isIdle() async throws -> Bool {
+    // In the order in which a job travels, so that none is overtaken: producers' list, workers' lists, campaigns.
     var pipeline = RedisPipeline()
     pipeline.append("LLEN", keys.campaigns)
+    pipeline.append("ZRANGE", keys.workers, 0, -1)
+    let waiting = try await run(pipeline)
+    pipeline.removeAll()
+    for worker in waiting[1].compactMap(\.string) { pipeline.append("LLEN", keys.intake(worker: worker)) }
     pipeline.append("ZRANGE", keys.all, 0, -1)
-    let replies = try await run(pipeline)
-    guard replies[0].integer == 0 else { return false }
-    let ids = replies[1].compactMap(\.string)
+    var replies = try await run(pipeline)
+    let ids = replies.removeLast().compactMap(\.string)
+    guard waiting[0].integer == 0, replies.allSatisfy({ $0.integer == 0 }) else { return false }
     for start in stride(from: 0, to: ids.count, by: Self.batch) {
       pipeline.removeAll()
       for id in ids[start..<min(start + Self.batch, ids.count)] {

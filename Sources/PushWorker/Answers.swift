@@ -27,19 +27,25 @@ extension PushWorker {
     batch.bytes.append(contentsOf: context.campaign.payload)
     let payload = 0..<Int32(batch.bytes.count)
     for target in targets where !run.isUnderWay(target.index) {
-      guard let (chunk, position) = run.place(of: target.index), position < chunk.count else { continue }
-      run.begin(target.index, attempt: target.attempt, free: target.free)
       if isExpired || run.intent != .send {
+        run.begin(target.index, attempt: target.attempt, free: target.free)
         settle(run, target.index, isExpired ? .expired : nil)
         continue
       }
+      guard let (chunk, position) = run.place(of: target.index), position < chunk.count else {
+        throw StoreError(
+          .mismatch, "slice \(run.ledger.slice) has no target \(target.index), though it was sealed with \(run.count)",
+          hint: "Redis lost writes that it had acknowledged; see its persistence settings")
+      }
+      run.begin(target.index, attempt: target.attempt, free: target.free)
       let token = chunk.token(position)
       let start = Int32(batch.bytes.count)
       batch.bytes.append(contentsOf: token)
       let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
       batch.pushes.append(
         Push(
-          tag: run.tagBase | UInt64(target.index), apnsID: id, token: start..<Int32(batch.bytes.count), payload: payload))
+          tag: run.tagBase | UInt64(target.index), apnsID: id, token: start..<Int32(batch.bytes.count), payload: payload
+        ))
     }
     guard !batch.pushes.isEmpty else { return }
     run.unanswered += batch.pushes.count
@@ -140,7 +146,9 @@ extension PushWorker {
     case .stopCredential(let reason):
       context.app.credential.stop(reason)
       pauseCampaign(
-        id, "APNs refuses the credential of app \(context.campaign.app): \(reason.name); mend key, team or topic, then resume")
+        id,
+        "APNs refuses the credential of app \(context.campaign.app): \(reason.name); mend key, team or topic, then resume"
+      )
     }
   }
 

@@ -74,6 +74,8 @@ public actor PushWorker {
   public func run() async throws {
     inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
     try await measureClock()
+    // Listed before anything is taken: others look for what a worker left behind only if it is.
+    _ = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
     timer.schedule(every: .milliseconds(SliceSituation.patience))
     observer(.started(name: configuration.name))
@@ -100,7 +102,7 @@ public actor PushWorker {
     beginStop()
     let limit = Task {
       try await Task.sleep(for: .seconds(deadline))
-      await self.abandonUnanswered()
+      abandonUnanswered()
     }
     await withCheckedContinuation { stopWaiters.append($0) }
     limit.cancel()

@@ -17,7 +17,7 @@ extension PushWorker {
     for lane in Lane.allCases.indices {
       for run in slots {
         guard let run, run.isReady, run.context.lane == lane else { continue }
-        if run.situation(credit: credit(for: run), now: now).next != .wait { run.wake() }
+        if nextStep(of: run, now: now) != .wait { run.wake() }
         ready += run.count - run.granted
       }
     }
