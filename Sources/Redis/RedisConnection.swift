@@ -311,7 +311,10 @@ extension RedisConnection {
       if isClosed { return peerClosed() }
       watcher.wantsWrite = wantsWrite
     } catch {
-      die(lost("\(error)"))
+      // What the server said before it hung up may wait to be read. Reading must not try to write again.
+      watcher.wantsWrite = true
+      readable()
+      peerClosed("\(error)")
     }
   }
 
@@ -348,7 +351,7 @@ extension RedisConnection {
             .protocolViolation, "the answer can't be understood: \(violation.reason)", endpoint: endpoint,
             hint: "Is it a Redis that listens there?"))
       } catch {
-        die(lost("\(error)"))
+        peerClosed("\(error)")
       }
     }
   }
@@ -361,7 +364,9 @@ extension RedisConnection {
         let arena = parser.take()
         waiter?.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
       case .unexpected:
-        throw ReplyParser.Violation(reason: "\(RedisReply(arena: parser.take(), index: root)), which nobody asked for")
+        let reply = RedisReply(arena: parser.take(), index: root)
+        if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }
+        throw ReplyParser.Violation(reason: "\(reply), which nobody asked for")
       }
     }
   }
@@ -393,9 +398,10 @@ extension RedisConnection {
   }
 
   /// A server that turns somebody away says why, in an answer nobody asked for alone, and closes.
-  private func peerClosed() {
+  private func peerClosed(_ what: String = "Redis closed the connection") {
+    guard case .open = phase else { return die(lost(what)) }
     let said = inFlight.lastRoot.flatMap { RedisReply(arena: parser.take(), index: $0).error }
-    die(lost(said.map { "Redis closed the connection after saying \"\($0)\"" } ?? "Redis closed the connection"))
+    die(lost(said.map { "\(what), after saying \"\($0)\"" } ?? what))
   }
 
   private func lost(_ message: String) -> RedisError {
