@@ -37,7 +37,7 @@ public actor RedisConnection {
   private var inFlight = InFlight<Waiter>()
   private var outgoing = OutgoingBytes()
   private var nextID: UInt64 = 0
-  private var hashes: [ObjectIdentifier: [UInt8]] = [:]
+  private var scripts = ScriptCache()
   private var onDeath: (@Sendable (RedisError) -> Void)?
 
   /// What the server said of itself when the connection was made.
@@ -96,25 +96,28 @@ public actor RedisConnection {
       return try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
     }
 
-    let unloaded = pipeline.scriptCalls.lazy.map(\.script).filter { [hashes] in hashes[ObjectIdentifier($0)] == nil }
-    if !unloaded.isEmpty {
+    let missing = scripts.missing(in: pipeline)
+    if !missing.isEmpty {
       do throws(RedisError) {
-        try await load(Array(unloaded), deadline: deadline)
+        try await load(missing, deadline: deadline)
       } catch {
         var failure = error
         failure.mayHaveExecuted = false
         throw failure
       }
     }
-    var filled = pipeline
-    for call in pipeline.scriptCalls {
-      guard let hash = hashes[ObjectIdentifier(call.script)] else { continue }
-      filled.fill(call, with: hash)
-    }
+    let filled = scripts.filled(pipeline)
     var replies = try await send(filled.bytes, replies: filled.count, deadline: deadline)
-    let lost = filled.scriptCalls.filter { replies[$0.position].isNoScript }
-    if !lost.isEmpty { try await repeatLost(lost, of: filled, in: &replies, deadline: deadline) }
-    return replies
+    guard let again = ScriptCache.repetition(of: filled, after: replies, into: server.version) else { return replies }
+    do throws(RedisError) {
+      let answers = try await send(again.pipeline.bytes, replies: again.pipeline.count, deadline: deadline)
+      for (call, answer) in zip(again.calls, answers.suffix(again.calls.count)) { replies[call.position] = answer }
+      return replies
+    } catch {
+      var failure = error
+      failure.mayHaveExecuted = true
+      throw failure
+    }
   }
 
   /// Ends the connection; calls in flight fail. Idempotent.
@@ -210,47 +213,15 @@ extension RedisConnection {
     }
   }
 
-  private func refusal(_ error: any Error) -> RedisError {
-    RedisError(.connectionRefused, "\(error)", endpoint: endpoint, hint: Hint.address)
-  }
-}
-
-// MARK: - Scripts
-
-extension RedisConnection {
   private func load(_ scripts: [RedisScript], deadline: UInt64) async throws(RedisError) {
     guard !scripts.isEmpty else { return }
-    var pipeline = RedisPipeline()
-    for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source(for: server.version)) }
+    let pipeline = ScriptCache.loading(scripts, into: server.version)
     let replies = try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
-    for (script, reply) in zip(scripts, replies) {
-      guard let hash = reply.bytes, reply.kind == .bulk, hash.count == RedisPipeline.hashLength else {
-        let answer = reply.error ?? RedisServerError(line: "ERR unexpected answer \(reply)")
-        throw Handshake.refusal(answer, step: "loading the script \(script.name)", endpoint: endpoint)
-      }
-      hashes[ObjectIdentifier(script)] = Array(hash)
-    }
+    try self.scripts.note(replies, for: scripts, endpoint: endpoint)
   }
 
-  /// Loads again the scripts that a flush or a restart took away, and runs again, in their order, the calls that met
-  /// with NOSCRIPT, in one round trip. A NOSCRIPT call has had no effect, so nothing runs twice.
-  private func repeatLost(
-    _ lost: [RedisPipeline.ScriptCall], of pipeline: RedisPipeline, in replies: inout [RedisReply], deadline: UInt64
-  ) async throws(RedisError) {
-    var again = RedisPipeline(reserving: pipeline.byteCount)
-    var loaded: Set<ObjectIdentifier> = []
-    for call in lost where loaded.insert(ObjectIdentifier(call.script)).inserted {
-      again.append("SCRIPT", "LOAD", call.script.source(for: server.version))
-    }
-    for call in lost { again.copy(call, from: pipeline) }
-    do {
-      let answers = try await send(again.bytes, replies: again.count, deadline: deadline)
-      for (call, answer) in zip(lost, answers.dropFirst(loaded.count)) { replies[call.position] = answer }
-    } catch {
-      var failure = error
-      failure.mayHaveExecuted = true
-      throw failure
-    }
+  private func refusal(_ error: any Error) -> RedisError {
+    RedisError(.connectionRefused, "\(error)", endpoint: endpoint, hint: Hint.address)
   }
 }
 
@@ -430,17 +401,5 @@ extension RedisConnection {
     timerDeadline = deadline
     let now = EventLoop.now
     timer?.schedule(after: .nanoseconds(deadline > now ? Int(clamping: deadline - now) : 0))
-  }
-}
-
-/// Where one read of the socket lands. 64 KB holds some hundred commits' answers and is what a socket buffer gives.
-private final class ReadBuffer {
-  let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-  deinit { memory.deallocate() }
-}
-
-extension RedisReply {
-  fileprivate var isNoScript: Bool {
-    kind == .error && withBytes { $0.starts(with: "NOSCRIPT".utf8) }
   }
 }
