@@ -69,8 +69,8 @@ final class SessionLog: HTTP2SessionHandler {
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) {
     var lines: [String] = []
     for index in 0..<fields.count {
-      lines.append(
-        String(decoding: fields.name(index), as: UTF8.self) + "=" + String(decoding: fields.value(index), as: UTF8.self))
+      let value = String(decoding: fields.value(index), as: UTF8.self)
+      lines.append(String(decoding: fields.name(index), as: UTF8.self) + "=" + value)
     }
     if messages[stream] == nil {
       messages[stream] = Message(fields: lines)
