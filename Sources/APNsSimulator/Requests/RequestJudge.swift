@@ -45,8 +45,12 @@ struct RequestJudge {
     self.registry = registry
   }
 
-  /// - Parameter now: seconds since 1970, by the simulator's clock.
-  mutating func judge(_ headers: PushHeaders, knobs: SimulatorKnobs, now: Int64) -> Verdict {
+  /// - Parameters:
+  ///   - headers: what the request said.
+  ///   - id: the `apns-id` in `headers`, when it is one.
+  ///   - knobs: what holds now.
+  ///   - now: seconds since 1970, by the simulator's clock.
+  mutating func judge(_ headers: PushHeaders, id: MessageID?, knobs: SimulatorKnobs, now: Int64) -> Verdict {
     var verdict = Verdict()
     guard let path = headers.path, path.begins(with: "/3/device/") else { return Verdict(rejection: .badPath) }
     guard let method = headers.method, method.matches("POST") else { return Verdict(rejection: .methodNotAllowed) }
@@ -60,7 +64,7 @@ struct RequestJudge {
     case .success(let number): key = number
     }
 
-    if let id = headers.id, MessageID(id) == nil { return Verdict(rejection: .badMessageID) }
+    if headers.id != nil, id == nil { return Verdict(rejection: .badMessageID) }
     if let expiration = headers.expiration, expiration.decimal == nil { return Verdict(rejection: .badExpirationDate) }
     if let priority = headers.priority, !(priority.matches("10") || priority.matches("5") || priority.matches("1")) {
       return Verdict(rejection: .badPriority)
