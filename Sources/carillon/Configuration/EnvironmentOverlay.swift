@@ -6,10 +6,14 @@ enum EnvironmentOverlay {
   static let prefix = "CARILLON_"
   /// Names the file; not a key of it.
   static let fileVariable = "CARILLON_CONFIG"
+  /// What tests tell each other, in the environment that they start commands in.
+  private static let testPrefix = "CARILLON_TEST_"
 
   /// Sets what the environment sets. An empty variable is not given, as compose files can't leave one out.
   static func apply(_ environment: [String: String], to root: inout ConfigurationNode) throws(ConfigurationError) {
-    let given = environment.filter { $0.key.hasPrefix(prefix) && $0.key != fileVariable && !$0.value.isEmpty }
+    let given = environment.filter { name, value in
+      name.hasPrefix(prefix) && !name.hasPrefix(testPrefix) && name != fileVariable && !value.isEmpty
+    }
     guard !given.isEmpty else { return }
     var apps: [String] = []
     if case .section(let sections) = root.content, case .section(let named)? = sections["apps"]?.content {
