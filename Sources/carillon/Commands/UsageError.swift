@@ -27,7 +27,7 @@ enum UsageError {
       guard let next = subcommands.first(where: { $0._commandName == argument }) else {
         return CommandError(
           .usage, "'\(path)' has no command \(Excerpt.quoted(argument))",
-          hint: Nearest.hint(argument, among: subcommands.map(\._commandName)))
+          hint: Nearest.hint(argument, among: subcommands.map { $0._commandName }))
       }
       command = next
       path += " " + argument

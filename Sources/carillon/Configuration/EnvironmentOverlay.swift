@@ -55,12 +55,12 @@ enum EnvironmentOverlay {
   }
 
   private static func hint(_ name: String, known: some Collection<String>, apps: [String]) -> String {
-    if let match = Nearest.match(name, among: Array(known) + [fileVariable]) { return "did you mean \(match)?" }
-    if name.hasPrefix(prefix + "APPS_") {
-      return apps.isEmpty
-        ? "the configuration file has no apps whose keys it could set"
-        : "it can set keys of the apps of the configuration file: " + apps.sorted().joined(separator: ", ")
+    let appPrefixes = apps.map { variable(of: ["apps", $0]) + "_" }
+    if name.hasPrefix(prefix + "APPS_"), !appPrefixes.contains(where: name.hasPrefix) {
+      return "a variable can set a key of the apps of the configuration file: "
+        + (apps.isEmpty ? "there are none" : apps.sorted().joined(separator: ", "))
     }
+    if let match = Nearest.match(name, among: Array(known) + [fileVariable]) { return "did you mean \(match)?" }
     return "variables are named after keys: CARILLON_REDIS_URL is redis.url"
   }
 }
