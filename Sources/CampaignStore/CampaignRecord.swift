@@ -170,6 +170,27 @@ extension CampaignStore {
     return records
   }
 
+  /// Whether nothing is left to do: no job to take in, and every campaign has ended or is scheduled for later.
+  public func isIdle() async throws -> Bool {
+    var pipeline = RedisPipeline()
+    pipeline.append("LLEN", keys.campaigns)
+    pipeline.append("ZRANGE", keys.all, 0, -1)
+    let replies = try await run(pipeline)
+    guard replies[0].integer == 0 else { return false }
+    let ids = replies[1].compactMap(\.string)
+    for start in stride(from: 0, to: ids.count, by: Self.batch) {
+      pipeline.removeAll()
+      for id in ids[start..<min(start + Self.batch, ids.count)] {
+        pipeline.append("HMGET", keys.campaign(id), "state", "finishedAt")
+      }
+      for reply in try await run(pipeline) {
+        // A record that has gone by itself had ended long before.
+        if let state = reply[0].string, state != CampaignState.scheduled.rawValue, reply[1].isNull { return false }
+      }
+    }
+    return true
+  }
+
   /// The states of campaigns, in the order asked for; `nil` for those that are gone.
   public func states(of ids: [String]) async throws -> [CampaignState?] {
     guard !ids.isEmpty else { return [] }

@@ -40,7 +40,7 @@ extension CampaignStore {
   /// - Parameters:
   ///   - worker: whose list it goes to.
   ///   - lanes: the lanes to look at, highest first.
-  public func takeSlice(worker: String, lanes: [Lane] = Lane.allCases) async throws -> SliceReference? {
+  public func takeSlice(worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...]) async throws -> SliceReference? {
     for lane in lanes {
       // A campaign with nothing to take leaves its ring, so this ends.
       while true {
@@ -58,14 +58,6 @@ extension CampaignStore {
       }
     }
     return nil
-  }
-
-  /// Whether any lane has a campaign.
-  public func occupiedLanes() async throws -> [Lane] {
-    var pipeline = RedisPipeline()
-    for lane in Lane.allCases { pipeline.append("EXISTS", keys.lane(lane.rawValue)) }
-    let replies = try await run(pipeline)
-    return zip(Lane.allCases, replies).filter { $1.integer == 1 }.map(\.0)
   }
 
   /// Puts a slice back among the open ones of its campaign.

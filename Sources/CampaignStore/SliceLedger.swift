@@ -34,6 +34,8 @@ public struct CommitAnswer: Sendable {
     public var index: Int
     /// Attempts before this one.
     public var attempt: UInt8
+    /// How many of them don't count.
+    public var free: UInt8
   }
 
   /// Whether the claim still holds; if not, nothing was granted.
@@ -183,9 +185,9 @@ public struct SliceLedger: Sendable {
     }
     let reply = try await store.run(pipeline)[0]
     let retries = reply[6].withBytes { bytes in
-      stride(from: 0, to: bytes.count - 4, by: 5).map { at in
+      stride(from: 0, to: bytes.count - 5, by: 6).map { at in
         let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
-        return CommitAnswer.Retry(index: index, attempt: bytes[at + 4])
+        return CommitAnswer.Retry(index: index, attempt: bytes[at + 4], free: bytes[at + 5])
       }
     }
     let due = reply[5].integer ?? -1

@@ -1,4 +1,4 @@
-/// What the ledger knows of one target: twelve bytes, big-endian, in the order of the fields.
+/// What the ledger knows of one target: twelve bytes, big-endian: state, attempt, status, reason, free, at.
 ///
 /// State is ordered, and a record only ever rises: within an attempt `granted < waiting`, a later attempt is above an
 /// earlier one, every terminal outcome above all. Twelve zero bytes, which is what an absent record reads as, are the
@@ -40,6 +40,8 @@ public struct LedgerRecord: Equatable, Sendable {
   public var state: State
   /// Attempts before this one: 0 to 255.
   public var attempt: UInt8
+  /// How many of those don't count against the limit of attempts: nothing was sent, or it was nobody's fault.
+  public var free: UInt8
   /// The last HTTP status; 0 for none.
   public var status: UInt16
   /// The last reason.
@@ -48,9 +50,12 @@ public struct LedgerRecord: Equatable, Sendable {
   public var at: UInt64
 
   /// Memberwise.
-  public init(state: State, attempt: UInt8 = 0, status: UInt16 = 0, reason: Reason = .none, at: UInt64 = 0) {
+  public init(
+    state: State, attempt: UInt8 = 0, free: UInt8 = 0, status: UInt16 = 0, reason: Reason = .none, at: UInt64 = 0
+  ) {
     self.state = state
     self.attempt = attempt
+    self.free = free
     self.status = status
     self.reason = reason
     self.at = at
@@ -68,8 +73,8 @@ public struct LedgerRecord: Equatable, Sendable {
     var at: UInt64 = 0
     for byte in bytes[(offset + 6)..<(offset + Self.size)] { at = at << 8 | UInt64(byte) }
     self.init(
-      state: state, attempt: bytes[offset + 1], status: UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3]),
-      reason: reason, at: at)
+      state: state, attempt: bytes[offset + 1], free: bytes[offset + 5],
+      status: UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3]), reason: reason, at: at)
   }
 
   /// Appends the record as stored.
@@ -79,7 +84,7 @@ public struct LedgerRecord: Equatable, Sendable {
     bytes.append(UInt8(truncatingIfNeeded: status >> 8))
     bytes.append(UInt8(truncatingIfNeeded: status))
     bytes.append(reason.rawValue)
-    bytes.append(0)
+    bytes.append(free)
     for shift in stride(from: 40, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: at >> UInt64(shift))) }
   }
 }

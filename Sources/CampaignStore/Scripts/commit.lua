@@ -7,9 +7,9 @@
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 records, 6... details, eight each:
 --      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
 -- A record on the wire: index u32, then the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
--- flags u8, at u48 (ms); a waiting one has its delay in ms in `at` instead. Sorted by index.
--- Returns {owner (1 or 0), phase, granted, in doubt, waiting, ms to the next retry (-1: none), retries as index u32 +
---          attempt u8}
+-- free u8, at u48 (ms); a waiting one has its delay in ms in `at` instead. Sorted by index.
+-- Returns {owner (1 or 0), phase, granted, in doubt, waiting, ms to the next retry (-1: none), retries as index u32,
+--          attempt u8, free u8}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'app')
@@ -59,6 +59,8 @@ local function merge(i, index, old)
   local base = i * 16 - 15
   local state, attempt = wire:byte(base + 4, base + 5)
   local old_state, old_attempt = old:byte(1, 2)
+  -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it.
+  if state < 16 and not owner then return nil end
   if old_state >= 16 then
     if state ~= 16 or old_state == 16 then return nil end
     count_by(old_state, -1)
@@ -131,7 +133,7 @@ if owner then
       local attempt = record:byte(2) + 1
       redis.call('SETRANGE', KEYS[2], index * 12, '\0' .. string.char(attempt) .. record:sub(3))
       redis.call('ZREM', KEYS[3], member)
-      retries[#retries + 1] = struct.pack('>I4B', index, attempt)
+      retries[#retries + 1] = struct.pack('>I4BB', index, attempt, record:byte(6))
       waiting, doubt, credit = waiting - 1, doubt + 1, credit - 1
     end
   end
