@@ -60,7 +60,9 @@ let package = Package(
     tests("APNsTests", ["APNs", "PushCore", "TLS", "EventLoop", "APNsSimulator", "TestSupport"]),
     tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "HTTP2", "EventLoop", "TestSupport"]),
     tests("CampaignStoreTests", ["CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"]),
-    tests("PushWorkerTests", ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TestSupport"]),
+    tests(
+      "PushWorkerTests",
+      ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),
     tests("CommandLineTests", ["carillon", "PushCore", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "TestSupport"]),
   ]

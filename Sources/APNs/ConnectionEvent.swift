@@ -4,6 +4,8 @@ enum ConnectionEvent: Sendable, Equatable {
   case opening
   /// APNs accepted the first push on the connection.
   case established
+  /// Pushes went without an answer, but the connection goes on; the text is for logs.
+  case trouble(String)
   /// The connection could not be opened, or broke; the text is for logs.
   case failed(String)
   /// The connection was closed in order, or given up on purpose.

@@ -173,10 +173,6 @@ extension ConnectionPool: PushSupply {
     }
   }
 
-  func mayReopen() -> ReconnectBudget.Decision {
-    state.withLock { $0.budget.request(now: EventLoop.now, jitter: .random(in: 0..<1)) }
-  }
-
   func note(_ event: ConnectionEvent, of engine: Int) {
     switch event {
     case .opening: state.withLock { $0.published.openings += 1 }
@@ -187,6 +183,7 @@ extension ConnectionPool: PushSupply {
       }
       // The others may open their connections now.
       wakeAll()
+    case .trouble(let error): state.withLock { $0.published.lastError = error }
     case .failed(let error):
       state.withLock { state in
         state.isEstablished[engine] = false

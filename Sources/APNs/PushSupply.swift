@@ -7,8 +7,6 @@ protocol PushSupply: AnyObject, Sendable {
   func providerToken() -> ProviderToken?
   /// Whether the engine may open a connection for what waits; `nil` when nothing does: then it is woken.
   func mayOpen(_ engine: Int) -> ReconnectBudget.Decision?
-  /// Whether the engine may replace a connection that it finds closed, with pushes already on their way.
-  func mayReopen() -> ReconnectBudget.Decision
   /// What happened on the engine's connection.
   func note(_ event: ConnectionEvent, of engine: Int)
   /// Delivers completions, in batches.

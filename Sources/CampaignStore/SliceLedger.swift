@@ -27,17 +27,25 @@ public struct SliceStanding: Sendable {
   public var claims: Int
 }
 
+/// A target that may be sent.
+public struct GrantedTarget: Sendable {
+  /// Its place in the slice.
+  public var index: Int
+  /// Attempts before this one.
+  public var attempt: UInt8
+  /// How many of them don't count.
+  public var free: UInt8
+
+  /// Memberwise; a first attempt unless said otherwise.
+  public init(index: Int, attempt: UInt8 = 0, free: UInt8 = 0) {
+    self.index = index
+    self.attempt = attempt
+    self.free = free
+  }
+}
+
 /// What a commit brought.
 public struct CommitAnswer: Sendable {
-  /// A target whose retry is granted.
-  public struct Retry: Sendable {
-    public var index: Int
-    /// Attempts before this one.
-    public var attempt: UInt8
-    /// How many of them don't count.
-    public var free: UInt8
-  }
-
   /// Whether the claim still holds; if not, nothing was granted.
   public var isOwner: Bool
   /// The high-water mark now: first attempts below it may be sent.
@@ -49,7 +57,7 @@ public struct CommitAnswer: Sendable {
   /// ms until the nearest retry is due; `nil` when none waits.
   public var nextRetry: Int?
   /// Retries that may be sent.
-  public var retries: [Retry]
+  public var retries: [GrantedTarget]
 }
 
 /// How a slice is closed.
@@ -187,7 +195,7 @@ public struct SliceLedger: Sendable {
     let retries = reply[6].withBytes { bytes in
       stride(from: 0, to: bytes.count - 5, by: 6).map { at in
         let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
-        return CommitAnswer.Retry(index: index, attempt: bytes[at + 4], free: bytes[at + 5])
+        return GrantedTarget(index: index, attempt: bytes[at + 4], free: bytes[at + 5])
       }
     }
     let due = reply[5].integer ?? -1

@@ -7,7 +7,7 @@ import Glibc
 public final class Socket: ByteStream {
   public private(set) var descriptor: Int32
 
-  private init(descriptor: Int32) {
+  init(descriptor: Int32) {
     self.descriptor = descriptor
   }
 
@@ -35,7 +35,7 @@ public final class Socket: ByteStream {
   }
 
   /// Takes the next completed connection, or `nil` when there is none just now.
-  public func accept() throws -> Socket? {
+  public func accept() throws -> sending Socket? {
     let peer = Glibc.accept(descriptor, nil, nil)
     guard peer >= 0 else {
       // ECONNABORTED: the peer gave up while queued (accept(2)); the listener itself is fine.

@@ -8,47 +8,47 @@ enum HTTP2Callbacks {
   static func install(_ callbacks: OpaquePointer?) {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
       guard let frame else { return 0 }
-      return with(context) { session in
+      return withSession(context) { session in
         session.incoming.removeAll()
         if frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { session.openSlot(for: frame.pointee.hd.stream_id) }
       }
     }
     nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       _, _, nameStart, nameCount, valueStart, valueCount, _, context in
-      with(context) { session in
+      withSession(context) { session in
         let name = UnsafeRawBufferPointer(start: nameStart, count: nameCount)
         session.incoming.add(name, UnsafeRawBufferPointer(start: valueStart, count: valueCount))
       }
     }
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
       guard let frame else { return 0 }
-      return with(context) { received(frame, in: $0) }
+      return withSession(context) { HTTP2Callbacks.received(frame, in: $0) }
     }
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, context in
-      with(context) { session in
+      withSession(context) { session in
         guard let stream = session.stream(id) else { return }
         session.handler?.received(UnsafeRawBufferPointer(start: bytes, count: count), on: stream)
       }
     }
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, error, context in
-      with(context) { session in
+      withSession(context) { session in
         guard let stream = session.stream(id) else { return }
-        close(stream, HTTP2ErrorCode(rawValue: error), in: session)
+        HTTP2Callbacks.close(stream, HTTP2ErrorCode(rawValue: error), in: session)
       }
     }
     nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, code, context in
       guard let frame, code == NGHTTP2_ERR_REFUSED_STREAM.rawValue else { return 0 }
-      return with(context) { $0.handler?.refused(streamID: frame.pointee.hd.stream_id) }
+      return withSession(context) { $0.handler?.refused(streamID: frame.pointee.hd.stream_id) }
     }
     nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, context in
       guard let frame, frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue),
         frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
       else { return 0 }
-      return with(context) { session in
+      return withSession(context) { session in
         // A request that never left, after a GOAWAY for instance: nghttp2 has no stream for it, so no close callback
         // follows (session_predicate_request_headers_send in nghttp2_session.c).
         guard let stream = session.queuedStream(frame.pointee.hd.stream_id) else { return }
-        close(stream, .refusedStream, in: session)
+        HTTP2Callbacks.close(stream, .refusedStream, in: session)
       }
     }
   }
@@ -94,11 +94,11 @@ enum HTTP2Callbacks {
     if taken.isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
     return taken.count
   }
+}
 
-  private static func with(_ context: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
-    guard let context else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
-    // The session outlives its callbacks, which come during its own methods only: no need to count references.
-    Unmanaged<HTTP2Session>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
-    return 0
-  }
+private func withSession(_ context: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
+  guard let context else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
+  // The session outlives its callbacks, which come during its own methods only: no need to count references.
+  Unmanaged<HTTP2Session>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
+  return 0
 }

@@ -29,7 +29,8 @@ public enum PlainName {
     (1...maximumLength).contains(name.utf8.count) && name.utf8.allSatisfy(isLetter)
   }
 
-  static func isLetter(_ byte: UInt8) -> Bool {
+  /// Whether an ASCII character may stand in such a name.
+  public static func isLetter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):

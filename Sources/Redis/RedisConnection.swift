@@ -199,8 +199,14 @@ extension RedisConnection {
       server = try handshake.check(replies)
       try await load(scripts, deadline: deadline)
     } catch {
-      die(error)
-      throw error
+      var failure = error
+      failure.mayHaveExecuted = false
+      if failure.code == .answerTimeout {
+        failure.code = .connectTimeout
+        failure.message = "the connection was made, but Redis did not answer in time"
+      }
+      die(failure)
+      throw failure
     }
   }
 

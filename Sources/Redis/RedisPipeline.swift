@@ -53,10 +53,10 @@ public struct RedisPipeline: Sendable {
   }
 
   /// Appends a command whose arguments `body` writes.
-  public mutating func command(_ name: StaticString, _ body: (inout RedisArguments) throws -> Void) rethrows {
+  public mutating func command(_ name: StaticString, _ body: (inout RedisArguments) -> Void) {
     let start = arguments.begin()
     name.append(to: &arguments)
-    try body(&arguments)
+    body(&arguments)
     arguments.end(start)
     count += 1
   }
@@ -71,8 +71,8 @@ public struct RedisPipeline: Sendable {
   ///   - keys: every key that it touches (`KEYS`), all of one slot.
   ///   - body: writes the rest (`ARGV`).
   public mutating func script(
-    _ script: RedisScript, keys: [some RedisArgument], arguments body: (inout RedisArguments) throws -> Void = { _ in }
-  ) rethrows {
+    _ script: RedisScript, keys: [some RedisArgument], arguments body: (inout RedisArguments) -> Void = { _ in }
+  ) {
     let start = arguments.begin()
     arguments.append("EVALSHA" as StaticString)
     arguments.append(Self.unknownHash)
@@ -80,7 +80,7 @@ public struct RedisPipeline: Sendable {
     let hash = arguments.bytes.count - 2 - Self.hashLength
     arguments.append(decimal: UInt64(keys.count))
     for key in keys { arguments.append(key) }
-    try body(&arguments)
+    body(&arguments)
     let moved = arguments.end(start)
     scriptCalls.append(
       ScriptCall(script: script, position: count, range: start..<arguments.bytes.count, hash: hash + moved))

@@ -1,8 +1,298 @@
+internal import CCurl
+internal import Dispatch
 internal import EventLoop
+internal import PushCore
 
-/// One connection to APNs through libcurl's multi interface. The default engine; handles proxies.
+/// One connection to APNs through libcurl's multi interface. The default engine.
+///
+/// Works in turns on its own serial queue: libcurl says what has ended, what has room is filled from the supply, libcurl
+/// sends; then what ended is delivered, all at once. When a connection has failed, or should be replaced, it takes no
+/// more pushes, ends when the last is answered, and another takes over as soon as the pool's budget allows.
 actor CurlEngine: PushEngine {
-  init(number: Int, configuration: ConnectionPool.Configuration, supply: any PushSupply) {}
-  nonisolated func wake() {}
-  func drain(deadline: UInt64) async {}
+  private let loop: EventLoop
+  private let number: Int
+  private let configuration: ConnectionPool.Configuration
+  private let supply: any PushSupply
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  private var window: CongestionWindow
+  private var current: CurlConnection?
+  /// Connections that only wait for their last answers.
+  private var ending: [Int: CurlConnection] = [:]
+  /// Names the current connection to handlers that may fire late.
+  private var serial = 0
+  private var headers: HeaderList?
+  private var completions: [PushCompletion] = []
+  /// What went wrong on the current connection since the last look.
+  private var trouble: CurlError?
+  /// A push timed out: the connection may be half dead, and nobody would tell.
+  private var isSilent = false
+  /// Answers in a row that put the blame on the connection.
+  private var faults = 0
+  private var openTimer: LoopTimer?
+  private var isDraining = false
+  private var drained: [CheckedContinuation<Void, Never>] = []
+  private var drainTimer: LoopTimer?
+
+  /// Rounds of one turn: as long as libcurl has more to do at once, but other sources get their turn too.
+  private static let roundsPerTurn = 8
+  /// So many answers in a row that blame the connection replace it; one alone may be a whim of the server.
+  private static let faultsToReplace = 3
+
+  init(number: Int, configuration: ConnectionPool.Configuration, supply: any PushSupply) {
+    loop = EventLoop(label: "carillon.apns.\(number)")
+    self.number = number
+    self.configuration = configuration
+    self.supply = supply
+    window = CongestionWindow(maximum: configuration.maximumStreams)
+  }
+
+  nonisolated func wake() {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.turn() } }
+  }
+
+  func drain(deadline: UInt64) async {
+    isDraining = true
+    openTimer = nil
+    finishDraining()
+    guard current != nil || !ending.isEmpty else { return }
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.giveUp() } }
+    timer.schedule(after: .nanoseconds(Int(min(deadline, UInt64(Int.max)))))
+    drainTimer = timer
+    await withCheckedContinuation { drained.append($0) }
+  }
+
+  // MARK: Turns
+
+  /// Fills what has room, lets libcurl work, delivers.
+  private func turn() {
+    if current?.isDue != true { refill() }
+    if let current { work(current) }
+    finishTurn()
+  }
+
+  private func ready(_ serial: Int, _ descriptor: Int32, _ events: Int32) {
+    guard let connection = connection(serial) else { return }
+    connection.run(descriptor: descriptor, events: events)
+    work(connection)
+    finishTurn()
+  }
+
+  private func timerFired(_ serial: Int) {
+    guard let connection = connection(serial) else { return }
+    connection.timerFired()
+    work(connection)
+    finishTurn()
+  }
+
+  private func connection(_ serial: Int) -> CurlConnection? {
+    serial == self.serial ? current ?? ending[serial] : ending[serial]
+  }
+
+  private func work(_ connection: CurlConnection) {
+    var rounds = 0
+    repeat {
+      if connection.isDue { connection.run() }
+      collect(connection)
+      if connection === current {
+        settle(connection)
+        refill()
+      }
+      rounds += 1
+    } while connection.isDue && rounds < Self.roundsPerTurn
+    if connection.isDue { wake(connection) }
+    connection.armTimer()
+  }
+
+  private func wake(_ connection: CurlConnection) {
+    let serial = connection === current ? serial : ending.first { $0.value === connection }?.key
+    guard let serial else { return }
+    loop.execute { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } }
+  }
+
+  private func finishTurn() {
+    if !ending.isEmpty {
+      for (serial, connection) in ending where connection.inFlight == 0 {
+        connection.close()
+        ending[serial] = nil
+      }
+    }
+    if !completions.isEmpty {
+      let batch = completions
+      // A new array of the same size: the receiver keeps the old one.
+      completions = []
+      completions.reserveCapacity(batch.count)
+      supply.complete(batch, by: number)
+    }
+    if isDraining { finishDraining() }
+  }
+
+  // MARK: What has ended
+
+  private func collect(_ connection: CurlConnection) {
+    let now = EventLoop.now
+    connection.takeEnded { transfer, code in
+      if code == CURLE_OK {
+        let answer = CurlAnswer(transfer)
+        completions.append(answer.completion(tag: transfer.tag))
+        if connection === current { note(answer.answer, transfer, now) }
+      } else {
+        completions.append(CurlAnswer.failure(transfer))
+        if connection === current { note(CurlError(code, detail: transfer.errorDetail), transfer, now) }
+      }
+    }
+  }
+
+  private func note(_ answer: PushAnswer, _ transfer: CurlTransfer, _ now: UInt64) {
+    let signal: CongestionWindow.Signal
+    switch answer.status {
+    case 200..<300:
+      signal = .accepted
+      faults = 0
+      if let current, current.phase == .opening {
+        current.phase = .established
+        supply.note(.established, of: number)
+      }
+    case 429: signal = .throttled
+    case 500..<600: signal = .busy
+    default: signal = .rejected
+    }
+    window.note(signal, startedAt: transfer.startedAt, now: now)
+    switch answer.reason {
+    case .expiredProviderToken:
+      faults = Self.faultsToReplace
+      if let generation = transfer.headers?.generation {
+        supply.note(.providerTokenExpired(generation: generation), of: number)
+      }
+    case .tooManyProviderTokenUpdates:
+      faults += 1
+      if let generation = transfer.headers?.generation {
+        supply.note(.tooManyProviderTokens(generation: generation), of: number)
+      }
+    case .idleTimeout, .unrelatedKeyIdInToken, .shutdown: faults += 1
+    default: break
+    }
+  }
+
+  private func note(_ error: CurlError, _ transfer: CurlTransfer, _ now: UInt64) {
+    // On a connection that worked, a push that libcurl did not even begin to send found it closed: no harm done.
+    guard transfer.wasRead || current?.phase == .opening else { return }
+    trouble = error
+    if error.isTimeout { isSilent = true }
+    window.note(.failed, startedAt: transfer.startedAt, now: now)
+  }
+
+  /// Draws the conclusions for the connection from what has ended on it.
+  private func settle(_ connection: CurlConnection) {
+    defer {
+      trouble = nil
+      isSilent = false
+    }
+    if let trouble {
+      // Before the first acceptance, and down at one push at a time, an error means that the connection is no good.
+      let isLost = connection.phase == .opening || connection.openSockets == 0 || window.limit == 1 || isSilent
+      if isLost { return replace(connection, .failed(trouble.description)) }
+      supply.note(.trouble(trouble.description), of: number)
+    } else if faults >= Self.faultsToReplace {
+      replace(connection, .closed)
+    } else if connection.phase == .established, connection.openSockets == 0 {
+      connection.phase = .closed
+      supply.note(.closed, of: number)
+    }
+  }
+
+  /// Takes no more pushes on this connection.
+  private func replace(_ connection: CurlConnection, _ event: ConnectionEvent) {
+    connection.phase = .closed
+    faults = 0
+    ending[serial] = connection
+    current = nil
+    supply.note(event, of: number)
+  }
+
+  // MARK: What is next
+
+  private func refill() {
+    guard !isDraining else { return }
+    var room = window.limit - (current?.inFlight ?? 0)
+    guard room > 0, let token = supply.providerToken(), let connection = openConnection() else { return }
+    room = window.limit - connection.inFlight
+    let now = EventLoop.now
+    while room > 0, let part = supply.take(upTo: room, for: number) {
+      start(part, on: connection, token, now)
+      room -= part.range.count
+    }
+  }
+
+  private func start(_ part: PushBatch.Part, on connection: CurlConnection, _ token: ProviderToken, _ now: UInt64) {
+    let headers = headerList(part.batch.headers, token)
+    part.batch.bytes.withUnsafeBytes { bytes in
+      for push in part.batch.pushes[part.range] {
+        if let headers, connection.start(push, of: bytes, headers: headers, now: now) { continue }
+        completions.append(PushCompletion(tag: push.tag, answer: PushAnswer(kind: .notSent)))
+      }
+    }
+  }
+
+  private func headerList(_ headers: PushHeaders, _ token: ProviderToken) -> HeaderList? {
+    if let list = self.headers, list.generation == token.generation, list.headers == headers { return list }
+    self.headers = HeaderList(headers, token: token)
+    return self.headers
+  }
+
+  /// The connection to send on, opened if there is none and the budget allows it.
+  private func openConnection() -> CurlConnection? {
+    if let current, current.phase != .closed { return current }
+    switch supply.mayOpen(number) {
+    case nil: return nil
+    case .wait(let delay):
+      let timer = openTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
+      openTimer = timer
+      timer.schedule(after: .nanoseconds(Int(delay)))
+      return nil
+    case .open: break
+    }
+    guard let connection = current ?? makeConnection() else {
+      supply.note(.failed("libcurl could not be initialised: out of memory"), of: number)
+      return nil
+    }
+    current = connection
+    connection.phase = .opening
+    faults = 0
+    window.reset()
+    supply.note(.opening, of: number)
+    return connection
+  }
+
+  private func makeConnection() -> CurlConnection? {
+    serial += 1
+    let serial = serial
+    return CurlConnection(
+      configuration, loop: loop,
+      onReady: { [weak self] descriptor, events in self?.assumeIsolated { $0.ready(serial, descriptor, events) } },
+      onTimer: { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } })
+  }
+
+  // MARK: The end
+
+  private func finishDraining() {
+    if let connection = current, connection.inFlight == 0 {
+      connection.close()
+      if connection.phase != .closed { supply.note(.closed, of: number) }
+      current = nil
+    }
+    guard current == nil, ending.isEmpty else { return }
+    drainTimer = nil
+    for waiter in drained { waiter.resume() }
+    drained = []
+  }
+
+  /// The deadline has passed: what is unanswered is given back as it is.
+  private func giveUp() {
+    for connection in ending.values + (current.map { [$0] } ?? []) {
+      connection.abandon { completions.append(CurlAnswer.failure($0)) }
+    }
+    finishTurn()
+  }
 }

@@ -15,6 +15,14 @@ public enum Excerpt {
     return shown + "'"
   }
 
+  /// The whole text on one line, control characters replaced.
+  public static func harmless(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars { result.unicodeScalars.append(isControl(scalar) ? "\u{FFFD}" : scalar) }
+    return result
+  }
+
   /// C0, DEL, C1, and the line and paragraph separators.
   static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029

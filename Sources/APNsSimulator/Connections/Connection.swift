@@ -1,0 +1,159 @@
+internal import EventLoop
+internal import HTTP2
+internal import TLS
+
+/// What a connection is for; told of its streams like any session handler, but free to fail the connection.
+protocol ConnectionRole: AnyObject {
+  func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws
+  func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) throws
+  func ended(_ stream: HTTP2Stream) throws
+  func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
+  func refused(streamID: Int32)
+  /// The connection is closed; its open streams get no answer.
+  func abandoned()
+}
+
+/// One accepted connection: moves bytes between TLS and the HTTP/2 session. Confined to its loop.
+final class Connection: HTTP2SessionHandler {
+  /// What the loop does next about a connection.
+  enum Progress {
+    /// Wait for the socket.
+    case waiting
+    /// Read again soon: its share of this turn is used up.
+    case hungry
+    /// Close it.
+    case finished
+  }
+
+  /// Records read before other connections of the loop get their turn.
+  private static let readsPerTurn = 16
+  /// Records read before answers are written: fewer writes for a busy sender, no wait for a slow one.
+  private static let readsPerWrite = 4
+
+  let session: HTTP2Session
+  let role: any ConnectionRole
+  private let tls: TLSStream
+  private let loop: LoopState
+  private var isReady = false
+  /// Whether the last byte was written: only the client's close is waited for.
+  private(set) var isLeaving = false
+  /// Whether the loop has set a limit to that wait.
+  var isAwaited = false
+  private var unwritten: [UInt8] = []
+  private var failure: (any Error)?
+  /// Whether the socket has to be writable before anything else can be sent.
+  private(set) var wantsWrite = false
+
+  init(tls: TLSStream, session: HTTP2Session, role: any ConnectionRole, loop: LoopState) {
+    self.tls = tls
+    self.session = session
+    self.role = role
+    self.loop = loop
+  }
+
+  /// Moves what can be moved in both directions.
+  func pump() throws -> Progress {
+    if !isReady {
+      switch try tls.handshake() {
+      case nil:
+        isReady = true
+        loop.tally.connections += 1
+      case .wantsWrite:
+        wantsWrite = true
+        return .waiting
+      case .closed: return .finished
+      case .wantsRead, .bytes: return .waiting
+      }
+    }
+    for turn in 1...Self.readsPerTurn {
+      switch try tls.read(into: loop.input) {
+      case .bytes(let count):
+        // While the last bytes leave, the peer's are read and dropped: closing with unread bytes would reset the
+        // connection and could take the GOAWAY with it (RFC 9112 section 9.6 tells the same story for HTTP/1.1).
+        if isLeaving { continue }
+        try session.receive(UnsafeRawBufferPointer(rebasing: loop.input[..<count]), handler: self)
+        if let failure { throw failure }
+        if turn % Self.readsPerWrite == 0 { try flush() }
+      case .wantsRead: return try settle(.waiting)
+      case .wantsWrite:
+        wantsWrite = true
+        return try settle(.waiting)
+      case .closed:
+        return .finished
+      }
+    }
+    return try settle(.hungry)
+  }
+
+  /// Tells the role that its open streams are gone with the connection.
+  func abandon() { role.abandoned() }
+
+  private func settle(_ progress: Progress) throws -> Progress {
+    try flush()
+    return progress
+  }
+
+  /// Writes what the session has to say, as far as the socket takes it.
+  func flush() throws {
+    guard isReady, !isLeaving else { return }
+    if !unwritten.isEmpty {
+      let written = try unwritten.withUnsafeBytes { try write($0) }
+      unwritten.removeFirst(written)
+      if !unwritten.isEmpty { return }
+    }
+    while let count = try gather() {
+      let bytes = UnsafeRawBufferPointer(rebasing: loop.output[..<count])
+      let written = try write(bytes)
+      if written < count {
+        unwritten.append(contentsOf: bytes[written...])
+        return
+      }
+    }
+    wantsWrite = false
+    if session.isFinished {
+      isLeaving = true
+      tls.finishWriting()
+    }
+  }
+
+  /// Collects output in the loop's buffer; `nil` when there is none.
+  private func gather() throws -> Int? {
+    var count = 0
+    // A frame has at most 16,384 bytes of payload behind nine of header (RFC 9113 section 4): room for one is kept.
+    while count + 16_384 + 9 <= loop.output.count, let chunk = try session.nextOutput(handler: self) {
+      UnsafeMutableRawBufferPointer(rebasing: loop.output[count...]).copyMemory(from: chunk)
+      count += chunk.count
+    }
+    return count == 0 ? nil : count
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+    var written = 0
+    while written < bytes.count {
+      guard case .bytes(let count) = try tls.write(UnsafeRawBufferPointer(rebasing: bytes[written...])) else {
+        wantsWrite = true
+        return written
+      }
+      written += count
+    }
+    return written
+  }
+
+  // MARK: HTTP2SessionHandler
+
+  func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) {
+    do { try role.received(fields, on: stream) } catch { failure = error }
+  }
+
+  func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
+    do { try role.received(bytes, on: stream) } catch { failure = error }
+  }
+
+  func ended(_ stream: HTTP2Stream) {
+    do { try role.ended(stream) } catch { failure = error }
+  }
+
+  func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) { role.closed(stream, error: error) }
+
+  func refused(streamID: Int32) { role.refused(streamID: streamID) }
+}

@@ -1,0 +1,80 @@
+private import EventLoop
+internal import HTTP2
+private import Glibc
+
+/// What the connections of one event loop share; confined to that loop.
+final class LoopState {
+  /// An answer that waits for its time.
+  struct PendingAnswer {
+    var connection: Int
+    var stream: HTTP2Stream
+  }
+
+  /// Bytes that one read takes: a TLS record.
+  static let readSize = 16_384
+  /// Bytes gathered before they are written, four TLS records.
+  static let writeSize = 65_536
+
+  let shared: SharedState
+  var knobs: SimulatorKnobs
+  var tally = Tally()
+  var generator = SplitMix64(seed: .random(in: .min ... .max))
+  var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
+  /// How far each of `knobs.failures` is towards its next request.
+  var failureProgress: [Double] = []
+  /// Connections hand it to TLS for each read and use what came before they return.
+  let input = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
+  /// Connections gather output here and keep what could not be written.
+  let output = UnsafeMutableRawBufferPointer.allocate(byteCount: writeSize, alignment: 16)
+  /// Seconds since 1970 by the simulator's clock, as of the last event.
+  private(set) var now: Int64 = 0
+
+  init(shared: SharedState) {
+    self.shared = shared
+    knobs = shared.configuration.knobs
+    updateClock()
+  }
+
+  deinit {
+    input.deallocate()
+    output.deallocate()
+  }
+
+  /// Reads the clock, once for all requests of one event.
+  func updateClock() { now = Int64(time(nil)) + knobs.clockSkewSeconds }
+
+  /// The injected error that the next acceptable request gets, if any.
+  func nextFailure() -> SimulatorKnobs.Failure? {
+    if knobs.failures.isEmpty { return nil }
+    if failureProgress.count != knobs.failures.count {
+      failureProgress = Array(repeating: 0, count: knobs.failures.count)
+    }
+    var due: SimulatorKnobs.Failure?
+    for (index, failure) in knobs.failures.enumerated() {
+      failureProgress[index] += failure.share
+      // Sums of tenths fall a little short of one.
+      if due == nil, failureProgress[index] >= 1 - 1e-9 {
+        failureProgress[index] -= 1
+        due = failure
+      }
+    }
+    return due
+  }
+
+  static var milliseconds: UInt64 { EventLoop.now / 1_000_000 }
+}
+
+/// A small random generator; for identifiers nobody guards.
+struct SplitMix64: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}

@@ -1,0 +1,36 @@
+/// Counts of one event loop, summed up when somebody asks.
+struct Tally: Sendable {
+  var received = 0
+  var accepted = 0
+  var byReason = [Int](repeating: 0, count: Reason.allCases.count)
+  var injected: [String: Int] = [:]
+  var connections = 0
+  var openConnections = 0
+  var goAways = 0
+  var refusedStreams = 0
+  var abandonedStreams = 0
+  var bodyBytes = 0
+
+  /// Back to zero, but for what is open now.
+  mutating func reset() {
+    let open = openConnections
+    self = Tally()
+    openConnections = open
+  }
+
+  /// Adds these counts to `counters`.
+  func add(to counters: inout SimulatorCounters) {
+    counters.received += received
+    counters.accepted += accepted
+    counters.connections += connections
+    counters.openConnections += openConnections
+    counters.goAways += goAways
+    counters.refusedStreams += refusedStreams
+    counters.abandonedStreams += abandonedStreams
+    counters.bodyBytes += bodyBytes
+    for (reason, count) in zip(Reason.allCases, byReason) where count > 0 {
+      counters.reasons[reason.name, default: 0] += count
+    }
+    counters.reasons.merge(injected, uniquingKeysWith: +)
+  }
+}

@@ -1,0 +1,76 @@
+private import Foundation
+internal import Synchronization
+internal import TLS
+
+/// Tells which key signed a provider token and when; each distinct token is verified once. Shared by all event loops.
+final class ProviderTokenVerifier: Sendable {
+  /// A key that may sign.
+  struct Key: Sendable {
+    var keyID: String
+    var teamID: String
+    var publicKey: ECPublicKey
+    var topics: Set<[UInt8]>?
+  }
+
+  /// What a genuine token says.
+  struct Verified: Equatable, Sendable {
+    /// Which of the keys signed.
+    var key: Int
+    /// `iat`, seconds since 1970.
+    var issuedAt: Int64
+  }
+
+  private struct Header: Decodable {
+    var alg: String
+    var kid: String
+  }
+
+  private struct Claims: Decodable {
+    var iss: String
+    var iat: Int64
+  }
+
+  /// A fleet has a handful of tokens at a time; the bound keeps a sender of random ones from filling memory.
+  private static let mostRemembered = 1000
+
+  let keys: [Key]
+  private let remembered = Mutex<[[UInt8]: Verified?]>([:])
+
+  init(_ keys: [SimulatorConfiguration.Key]) throws {
+    self.keys = try keys.map { key in
+      Key(
+        keyID: key.keyID, teamID: key.teamID, publicKey: try ECPublicKey(pem: key.pem),
+        topics: key.topics.map { Set($0.map { Array($0.utf8) }) })
+    }
+  }
+
+  /// - Returns: `nil` for a token that is malformed, signed by an unknown key or not by the key it names.
+  func verify(_ token: [UInt8], acceptsDER: Bool) -> Verified? {
+    if let known = remembered.withLock({ $0[token] }) { return known }
+    let verified = examine(token, acceptsDER: acceptsDER)
+    remembered.withLock { remembered in
+      if remembered.count >= Self.mostRemembered { remembered.removeAll() }
+      remembered[token] = .some(verified)
+    }
+    return verified
+  }
+
+  /// Forgets what was verified, after a change of what is accepted.
+  func forget() { remembered.withLock { $0.removeAll() } }
+
+  private func examine(_ token: [UInt8], acceptsDER: Bool) -> Verified? {
+    let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let headerText = Base64URL.decode(parts[0]), let claimsText = Base64URL.decode(parts[1]),
+      let signature = Base64URL.decode(parts[2]),
+      let header = try? JSONDecoder().decode(Header.self, from: Data(headerText)), header.alg == "ES256",
+      let claims = try? JSONDecoder().decode(Claims.self, from: Data(claimsText)),
+      let index = keys.firstIndex(where: { $0.keyID == header.kid }), keys[index].teamID == claims.iss
+    else { return nil }
+    let signed = Array(token[..<(parts[0].count + 1 + parts[1].count)])
+    let key = keys[index].publicKey
+    let isGenuine =
+      key.verify(rawSignature: signature, of: signed)
+      || acceptsDER && key.verify(derSignature: signature, of: signed)
+    return isGenuine ? Verified(key: index, issuedAt: claims.iat) : nil
+  }
+}

@@ -1,0 +1,54 @@
+public import TLS
+
+/// How a ``Simulator`` starts.
+public struct SimulatorConfiguration: Sendable {
+  /// A signing key whose provider tokens are believed.
+  public struct Key: Sendable {
+    /// The ten characters of `kid`.
+    public var keyID: String
+    /// The ten characters of `iss`.
+    public var teamID: String
+    /// The public key as PEM; a private key's PEM (`.p8`) does too, its public half is used.
+    public var pem: String
+    /// The topics the key may push to, or `nil` for all of its team's.
+    public var topics: [String]?
+
+    /// - Parameters:
+    ///   - keyID: the ten characters of `kid`.
+    ///   - teamID: the ten characters of `iss`.
+    ///   - pem: the public key, or a private key whose public half is used.
+    ///   - topics: the topics the key may push to, or `nil` for all.
+    public init(keyID: String, teamID: String, pem: String, topics: [String]? = nil) {
+      self.keyID = keyID
+      self.teamID = teamID
+      self.pem = pem
+      self.topics = topics
+    }
+  }
+
+  /// The address to listen at; loopback unless there is a reason.
+  public var host = "127.0.0.1"
+  /// The port for pushes; 0 lets the system choose.
+  public var port: UInt16 = 0
+  /// The port of the control API, always on loopback; 0 lets the system choose.
+  public var controlPort: UInt16 = 0
+  /// Event loops that connections are spread over, at least 1; each can use one core.
+  public var threads = 1
+  /// The server's certificate; `nil` makes a self-signed one for localhost, whose authority is
+  /// ``Simulator/authorityPEM``.
+  public var identity: TLSIdentity?
+  /// The keys whose provider tokens are believed.
+  public var keys: [Key] = []
+  /// Streams a connection has before its first accepted push.
+  public var initialStreams: UInt32 = 1
+  /// Streams a connection has from then on.
+  public var fullStreams: UInt32 = 1000
+  /// Bytes of body that a connection may have under way; nobody has published APNs' own number, and the 65,535 that
+  /// HTTP/2 begins with would make the sender wait for the simulator.
+  public var connectionWindow: Int32 = 1 << 20
+  /// What holds until it is changed.
+  public var knobs = SimulatorKnobs()
+
+  /// Free ports, one event loop, a self-signed certificate and no keys: every push is refused until one is added.
+  public init() {}
+}

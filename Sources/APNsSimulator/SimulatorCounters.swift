@@ -1,0 +1,37 @@
+/// What the simulator has counted since its start or the last reset.
+public struct SimulatorCounters: Codable, Equatable, Sendable {
+  /// Requests received in full.
+  public var received = 0
+  /// Requests answered with 200.
+  public var accepted = 0
+  /// Requests answered otherwise, by reason, injected ones included.
+  public var reasons: [String: Int] = [:]
+  /// Acceptances of an `apns-id` beyond its first: what a person would see twice.
+  public var duplicates = 0
+  /// Deliveries of an `apns-id` beyond its first, whatever the answers: the sum of deliveries − 1.
+  public var duplicatesReceived = 0
+  /// `apns-id`s that came more than once.
+  public var repeatedIDs = 0
+  /// The most that one `apns-id` came.
+  public var mostDeliveries = 0
+  /// Connections that completed their handshake.
+  public var connections = 0
+  /// Connections open now; a reset leaves it.
+  public var openConnections = 0
+  /// GOAWAYs sent on purpose.
+  public var goAways = 0
+  /// Streams refused because they were over the announced limit, or their header list was too long.
+  public var refusedStreams = 0
+  /// Streams that ended before their answer was sent: reset by the client, or lost with the connection.
+  public var abandonedStreams = 0
+  /// Bytes of request bodies.
+  public var bodyBytes = 0
+  /// Device tokens known; a reset leaves it unless it says otherwise.
+  public var devices = 0
+
+  /// All zero.
+  public init() {}
+
+  /// Requests answered with anything but 200.
+  public var rejected: Int { reasons.values.reduce(0, +) }
+}

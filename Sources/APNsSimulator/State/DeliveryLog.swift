@@ -1,0 +1,65 @@
+internal import Synchronization
+
+/// Which `apns-id`s came, and how often: what proves or disproves duplicates. Shared by all event loops.
+final class DeliveryLog: Sendable {
+  /// Sums over all identifiers.
+  struct Summary: Equatable, Sendable {
+    /// Deliveries of an identifier beyond its first, whatever the answers were.
+    var received = 0
+    /// Acceptances of an identifier beyond its first: what a person would see twice.
+    var accepted = 0
+    /// Identifiers that came more than once.
+    var repeatedIDs = 0
+    /// The most that one identifier came; 0 when none did.
+    var mostDeliveries = 0
+  }
+
+  private final class Shard: Sendable {
+    let state = Mutex(State())
+  }
+
+  private struct State {
+    var ids = MessageIDSet()
+    var deliveries: [MessageID.Key: Int] = [:]
+    var acceptedAgain = 0
+  }
+
+  /// Many more than threads, so that two seldom want the same lock; a power of two.
+  private static let shardCount = 64
+  private let shards = (0..<shardCount).map { _ in Shard() }
+
+  /// Notes that a request with this identifier was received in full, and whether it is answered with 200.
+  func record(_ key: MessageID.Key, accepted: Bool) {
+    let hash = ByteHash.hash(key)
+    shards[Int(hash >> 26) & (Self.shardCount - 1)].state.withLock { state in
+      switch state.ids.insert(key, hash: hash, accepted: accepted) {
+      case .new: return
+      case .received: break
+      case .accepted: if accepted { state.acceptedAgain += 1 }
+      }
+      state.deliveries[key, default: 1] += 1
+    }
+  }
+
+  /// The sums so far.
+  var summary: Summary {
+    var summary = Summary()
+    for shard in shards {
+      shard.state.withLock { state in
+        summary.accepted += state.acceptedAgain
+        summary.repeatedIDs += state.deliveries.count
+        for count in state.deliveries.values {
+          summary.received += count - 1
+          summary.mostDeliveries = max(summary.mostDeliveries, count)
+        }
+        if state.ids.count > 0 { summary.mostDeliveries = max(summary.mostDeliveries, 1) }
+      }
+    }
+    return summary
+  }
+
+  /// Forgets everything.
+  func removeAll() {
+    for shard in shards { shard.state.withLock { $0 = State() } }
+  }
+}

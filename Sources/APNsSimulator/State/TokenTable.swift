@@ -1,0 +1,109 @@
+/// A hash table from raw token bytes to a device's state: 12 bytes and the token for each device, plus 8 bytes a slot.
+///
+/// Entries lie one behind the other in one run of bytes; slots hold the upper half of the hash and where the entry is,
+/// so that a miss is seen without leaving the slots. Entries are changed in place and never removed singly.
+struct TokenTable {
+  /// The mutable part of an entry.
+  struct Record: Equatable {
+    var state: SimulatedDevice.State
+    var topic: UInt16
+    var timestamp: Int64
+  }
+
+  // An entry: timestamp (8), topic (2), state (1), length of the token (1), token; padded to a multiple of 4.
+  private static let headerSize = 12
+  private static let states = SimulatedDevice.State.allCases
+
+  private var slots = [UInt64](repeating: 0, count: 64)
+  private var entries: [UInt8] = []
+  private(set) var count = 0
+
+  /// The record of `token`, whose hash the caller knows.
+  func find(_ token: UnsafeRawBufferPointer, hash: UInt64) -> Record? {
+    guard count > 0, let offset = locate(token, hash: hash).offset else { return nil }
+    return entries.withUnsafeBytes { bytes in
+      Record(
+        state: Self.states[Int(bytes[offset + 10])],
+        topic: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt16.self),
+        timestamp: bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self))
+    }
+  }
+
+  /// Adds `token`, of 1 to 255 bytes, or changes its record.
+  mutating func set(_ token: UnsafeRawBufferPointer, hash: UInt64, _ record: Record) {
+    let place = locate(token, hash: hash)
+    guard let offset = place.offset else {
+      append(token, hash: hash, record, slot: place.slot)
+      return
+    }
+    write(record, at: offset)
+  }
+
+  private func locate(_ token: UnsafeRawBufferPointer, hash: UInt64) -> (slot: Int, offset: Int?) {
+    let mask = slots.count - 1
+    let tag = hash >> 32
+    var slot = Int(truncatingIfNeeded: hash) & mask
+    return slots.withUnsafeBufferPointer { slots in
+      entries.withUnsafeBytes { entries in
+        while slots[slot] != 0 {
+          if slots[slot] >> 32 == tag {
+            let offset = Self.offset(slots[slot])
+            let length = Int(entries[offset + 11])
+            let start = offset + Self.headerSize
+            let known = UnsafeRawBufferPointer(rebasing: entries[start..<start + length])
+            if known.matches(token) { return (slot, offset) }
+          }
+          slot = (slot + 1) & mask
+        }
+        return (slot, nil)
+      }
+    }
+  }
+
+  private mutating func append(_ token: UnsafeRawBufferPointer, hash: UInt64, _ record: Record, slot: Int) {
+    let offset = entries.count
+    let size = (Self.headerSize + token.count + 3) & ~3
+    if entries.capacity < offset + size {
+      // A quarter at a time: an array's own doubling would leave half of the memory unused.
+      entries.reserveCapacity(entries.capacity + max(entries.capacity / 4, 4096))
+    }
+    entries.append(contentsOf: repeatElement(0, count: Self.headerSize - 1))
+    entries.append(UInt8(token.count))
+    entries.append(contentsOf: token)
+    entries.append(contentsOf: repeatElement(0, count: size - Self.headerSize - token.count))
+    write(record, at: offset)
+    slots[slot] = Self.slot(tag: hash >> 32, offset: offset)
+    count += 1
+    if count * 3 > slots.count * 2 { grow() }
+  }
+
+  private mutating func write(_ record: Record, at offset: Int) {
+    entries.withUnsafeMutableBytes { bytes in
+      bytes.storeBytes(of: record.timestamp, toByteOffset: offset, as: Int64.self)
+      bytes.storeBytes(of: record.topic, toByteOffset: offset + 8, as: UInt16.self)
+      bytes[offset + 10] = UInt8(Self.states.firstIndex(of: record.state) ?? 0)
+    }
+  }
+
+  private mutating func grow() {
+    let old = slots
+    slots = [UInt64](repeating: 0, count: old.count * 2)
+    let mask = slots.count - 1
+    for value in old where value != 0 {
+      let offset = Self.offset(value)
+      let hash = entries.withUnsafeBytes { bytes in
+        let start = offset + Self.headerSize
+        return ByteHash.hash(UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(bytes[offset + 11])]))
+      }
+      var slot = Int(truncatingIfNeeded: hash) & mask
+      while slots[slot] != 0 { slot = (slot + 1) & mask }
+      slots[slot] = value
+    }
+  }
+
+  // The lower half of a slot is the entry's offset in words of four bytes, counted from one: zero is an empty slot.
+
+  private static func slot(tag: UInt64, offset: Int) -> UInt64 { tag << 32 | UInt64(offset / 4 + 1) }
+
+  private static func offset(_ slot: UInt64) -> Int { (Int(slot & 0xFFFF_FFFF) - 1) * 4 }
+}

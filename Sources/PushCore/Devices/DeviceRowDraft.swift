@@ -1,0 +1,116 @@
+/// A device row in the making: takes texts by column, from a file or from the command line, and checks each.
+public struct DeviceRowDraft: Sendable {
+  /// What is wrong with a column or a row.
+  public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// One sentence without its line.
+    public var description: String
+  }
+
+  /// Attributes of one user at most: they are read with every personalised push.
+  public static let maximumAttributes = 64
+  /// The longest name of an attribute in bytes.
+  public static let maximumAttributeName = 64
+  /// The longest value of an attribute in bytes: a quarter of the largest payload it could go into.
+  public static let maximumAttributeValue = 1024
+
+  /// Locales, versions and zone names are a dozen bytes; more is a mixed-up column.
+  private static let maximumDetail = 64
+
+  private var user: String?
+  private var token: DeviceToken?
+  private var app: String?
+  private var environment: PushEnvironment?
+  private var locale: String?
+  private var timezone: String?
+  private var appVersion: String?
+  private var osVersion: String?
+  private var registeredAt: Int?
+  private var lastSeen: Int?
+  private var attributes: [String: String] = [:]
+
+  /// An empty draft.
+  public init() {}
+
+  /// Sets a column; an empty text is not given.
+  public mutating func set(_ column: DeviceColumn, to text: String) throws(Problem) {
+    guard !text.isEmpty else { return }
+    switch column {
+    case .user:
+      if let problem = UserID.problem(text) { throw Problem(description: problem) }
+      user = text
+    case .token:
+      guard let parsed = DeviceToken(hex: text) else {
+        throw Problem(description: "token: not hex of 1 to \(DeviceToken.maximumLength) bytes")
+      }
+      token = parsed
+    case .app:
+      guard PlainName.isValid(text) else {
+        throw Problem(description: "app: \(Excerpt.quoted(text)) is not \(PlainName.form)")
+      }
+      app = text
+    case .environment:
+      guard let parsed = PushEnvironment(rawValue: text) else {
+        throw Problem(description: "environment: \(Excerpt.quoted(text)) is neither production nor sandbox")
+      }
+      environment = parsed
+    case .locale: locale = try detail(column, text)
+    case .timezone: timezone = try detail(column, text)
+    case .appVersion: appVersion = try detail(column, text)
+    case .osVersion: osVersion = try detail(column, text)
+    case .registeredAt: registeredAt = try instant(column, text)
+    case .lastSeen: lastSeen = try instant(column, text)
+    }
+  }
+
+  /// Sets an attribute whose name has passed ``checkAttributeName(_:)``; an empty text is not given.
+  public mutating func setAttribute(_ name: String, to text: String) throws(Problem) {
+    guard !text.isEmpty else { return }
+    guard text.utf8.count <= Self.maximumAttributeValue else {
+      throw Problem(
+        description: "\(name): \(text.utf8.count) bytes, an attribute has at most \(Self.maximumAttributeValue)")
+    }
+    attributes[name] = text
+    guard attributes.count <= Self.maximumAttributes else {
+      throw Problem(description: "more than \(Self.maximumAttributes) attributes")
+    }
+  }
+
+  /// What is wrong with the name of an attribute, if anything is.
+  public static func checkAttributeName(_ name: String) throws(Problem) {
+    guard (1...maximumAttributeName).contains(name.utf8.count), !name.unicodeScalars.contains(where: Excerpt.isControl)
+    else {
+      throw Problem(
+        description: "\(Excerpt.quoted(name)) can't name an attribute: 1 to \(maximumAttributeName) bytes without "
+          + "control characters")
+    }
+  }
+
+  /// The row, once user and token are there.
+  public func row() throws(Problem) -> DeviceRow {
+    guard let user else { throw Problem(description: "user: is missing") }
+    guard let token else { throw Problem(description: "token: is missing") }
+    return DeviceRow(
+      user: user, token: token, app: app, environment: environment, locale: locale, timezone: timezone,
+      appVersion: appVersion, osVersion: osVersion, registeredAt: registeredAt, lastSeen: lastSeen,
+      attributes: attributes)
+  }
+
+  private func detail(_ column: DeviceColumn, _ text: String) throws(Problem) -> String {
+    guard text.utf8.count <= Self.maximumDetail, !text.unicodeScalars.contains(where: Excerpt.isControl) else {
+      throw Problem(
+        description: "\(column.rawValue): longer than \(Self.maximumDetail) bytes, or with control characters")
+    }
+    return text
+  }
+
+  /// Milliseconds since 1970, given as such or as RFC 3339.
+  private func instant(_ column: DeviceColumn, _ text: String) throws(Problem) -> Int {
+    guard let instant = Int(text) ?? Timestamp.milliseconds(text), instant >= 0, instant <= Timestamp.range.upperBound
+    else {
+      throw Problem(
+        description: "\(column.rawValue): \(Excerpt.quoted(text)) is neither milliseconds since 1970 nor "
+          + Timestamp.form)
+    }
+    return instant
+  }
+}

@@ -1,0 +1,194 @@
+/// Reads device rows from a file that arrives in chunks; what it holds is one chunk and one record.
+public struct DeviceRowReader: Sendable {
+  /// How rows are written.
+  public enum Format: String, CaseIterable, Sendable {
+    /// RFC 4180 with a header; `\n` and `\r` end records too, a byte order mark is skipped.
+    case csv
+    /// One JSON object a line.
+    case ndjson
+  }
+
+  /// A row that is not one. Reading goes on behind it.
+  public struct RowError: Error, Equatable, Sendable {
+    /// The line of the file where the row begins, from 1.
+    public var line: Int
+    /// What is wrong with it.
+    public var message: String
+  }
+
+  /// A file that can't be read at all: its header is wrong.
+  public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong.
+    public var description: String
+    /// What to do about it.
+    public var hint: String
+  }
+
+  /// The longest record in bytes: twice what the bounds of ``DeviceRowDraft`` leave for a usual row, and little enough to
+  /// read again when a quote turns out to be never closed.
+  public static let maximumRecord = 16384
+
+  private let format: Format
+  private var header: [Column]?
+  private var fields = CSVFields()
+  private var pending: [UInt8] = []
+  private var position = 0
+  private var line = 1
+  private var atStart = true
+  /// Inside a record that was too long: everything up to the next line is dropped.
+  private var skipping = false
+
+  private enum Column: Sendable {
+    case known(DeviceColumn)
+    case attribute(String)
+  }
+
+  /// A reader at the beginning of a file.
+  public init(format: Format) {
+    self.format = format
+  }
+
+  /// Takes the next bytes of the file and gives the rows that they complete.
+  public mutating func read(_ chunk: some Sequence<UInt8>) throws(FileError) -> [Result<DeviceRow, RowError>] {
+    pending.removeFirst(position)
+    position = 0
+    pending.append(contentsOf: chunk)
+    return try readRecords(isFinal: false)
+  }
+
+  /// Gives the last rows, at the end of the file.
+  public mutating func finish() throws(FileError) -> [Result<DeviceRow, RowError>] {
+    let rows = try readRecords(isFinal: true)
+    if format == .csv, header == nil { throw Self.headerError("the file is empty") }
+    return rows
+  }
+
+  private mutating func readRecords(isFinal: Bool) throws(FileError) -> [Result<DeviceRow, RowError>] {
+    if atStart {
+      guard pending.count >= 3 || isFinal else { return [] }
+      if pending.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
+      atStart = false
+    }
+    var rows: [Result<DeviceRow, RowError>] = []
+    while position < pending.count {
+      if skipping, !skipLine(isFinal: isFinal) { break }
+      let start = position
+      let startLine = line
+      let end = min(pending.count, start + Self.maximumRecord + 1)
+      let step =
+        switch format {
+        case .csv: fields.scan(pending, in: start..<end, isFinal: isFinal && end == pending.count)
+        case .ndjson: NDJSONLine.scan(pending, in: start..<end, isFinal: isFinal && end == pending.count)
+        }
+      switch step {
+      case .needsMore:
+        guard end - start > Self.maximumRecord else { return rows }
+        let message = "longer than \(Self.maximumRecord) bytes" + (format == .csv ? ", or a quote is never closed" : "")
+        rows.append(dropLine(message, at: startLine, isFinal: isFinal))
+      case .malformed(let message):
+        rows.append(dropLine(message, at: startLine, isFinal: isFinal))
+      case .record(let content, let next, let lines):
+        position = next
+        line += lines
+        if !content.isEmpty, let row = try row(content, line: startLine) { rows.append(row) }
+      }
+    }
+    return rows
+  }
+
+  /// A record that was read whole, or `nil` where it was the header.
+  private mutating func row(_ content: Range<Int>, line: Int) throws(FileError) -> Result<DeviceRow, RowError>? {
+    if format == .csv, header == nil {
+      header = try readHeader()
+      return nil
+    }
+    do {
+      return .success(format == .csv ? try readCSVRow() : try NDJSONLine.row(Array(pending[content])))
+    } catch {
+      return .failure(RowError(line: line, message: error.description))
+    }
+  }
+
+  /// Drops the line that a bad record began on: what stands behind it may be good rows.
+  private mutating func dropLine(_ message: String, at line: Int, isFinal: Bool) -> Result<DeviceRow, RowError> {
+    skipping = true
+    _ = skipLine(isFinal: isFinal)
+    return .failure(RowError(line: line, message: message))
+  }
+
+  /// Moves behind the end of the line; `false` when it isn't there yet.
+  private mutating func skipLine(isFinal: Bool) -> Bool {
+    while position < pending.count {
+      let isReturn = pending[position] == UInt8(ascii: "\r") && format == .csv
+      // Whether a line feed belongs to the carriage return may be in the next chunk.
+      if isReturn, position + 1 == pending.count, !isFinal { return false }
+      let isPair = isReturn && position + 1 < pending.count && pending[position + 1] == UInt8(ascii: "\n")
+      let isEnd = isReturn || pending[position] == UInt8(ascii: "\n")
+      position += isPair ? 2 : 1
+      guard isEnd else { continue }
+      line += 1
+      skipping = false
+      return true
+    }
+    return false
+  }
+
+  private func readHeader() throws(FileError) -> [Column] {
+    var columns: [Column] = []
+    var names: Set<String> = []
+    for index in 0..<fields.count {
+      guard let name = fields.text(index, in: pending) else { throw Self.headerError("the header is not UTF-8") }
+      guard names.insert(name).inserted else { throw Self.headerError("two columns are named \(Excerpt.quoted(name))") }
+      if let known = DeviceColumn(rawValue: name) {
+        columns.append(.known(known))
+      } else {
+        do {
+          try DeviceRowDraft.checkAttributeName(name)
+        } catch {
+          throw Self.headerError("column \(index + 1): \(error.description)")
+        }
+        columns.append(.attribute(name))
+      }
+    }
+    for needed in [DeviceColumn.user, .token] where !names.contains(needed.rawValue) {
+      let near = Nearest.match(needed.rawValue, among: names).map { "; is \(Excerpt.quoted($0)) meant?" } ?? ""
+      throw Self.headerError("the header has no column '\(needed.rawValue)'\(near)")
+    }
+    return columns
+  }
+
+  private static func headerError(_ message: String) -> FileError {
+    FileError(
+      description: message,
+      hint: "the first line names the columns: user,token and any of "
+        + DeviceColumn.allCases.dropFirst(2).map(\.rawValue).joined(separator: ",") + " and attributes")
+  }
+
+  private func readCSVRow() throws(DeviceRowDraft.Problem) -> DeviceRow {
+    let header = header ?? []
+    guard fields.count == header.count else {
+      throw DeviceRowDraft.Problem(description: "\(fields.count) fields, but the header has \(header.count)")
+    }
+    var draft = DeviceRowDraft()
+    for (index, column) in header.enumerated() {
+      guard let text = fields.text(index, in: pending) else {
+        throw DeviceRowDraft.Problem(description: "field \(index + 1) is not UTF-8")
+      }
+      switch column {
+      case .known(let known): try draft.set(known, to: text)
+      case .attribute(let name): try draft.setAttribute(name, to: text)
+      }
+    }
+    return try draft.row()
+  }
+}
+
+/// What a look for the next record found.
+enum RecordStep {
+  /// The record's end is not in the bytes yet.
+  case needsMore
+  /// There is no record to be had from here.
+  case malformed(String)
+  /// A record: its bytes without the line end, where the next begins, and how many line ends it took.
+  case record(content: Range<Int>, next: Int, lines: Int)
+}

@@ -1,0 +1,45 @@
+/// One line of a device file in NDJSON.
+enum NDJSONLine {
+  /// A device is flat; what is deeper is an error of its own in ``row(_:)``, with a better message.
+  private static let maximumNesting = 8
+
+  static func scan(_ bytes: [UInt8], in range: Range<Int>, isFinal: Bool) -> RecordStep {
+    let lineEnd = bytes[range].firstIndex(of: UInt8(ascii: "\n"))
+    guard let end = lineEnd ?? (isFinal ? range.upperBound : nil) else { return .needsMore }
+    var content = range.lowerBound..<end
+    while let last = content.last, JSONParser.isBlank(bytes[last]) { content.removeLast() }
+    return .record(content: content, next: lineEnd.map { $0 + 1 } ?? end, lines: lineEnd == nil ? 0 : 1)
+  }
+
+  static func row(_ bytes: [UInt8]) throws(DeviceRowDraft.Problem) -> DeviceRow {
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
+    } catch {
+      throw DeviceRowDraft.Problem(description: "not valid JSON: column \(error.column): \(error.message)")
+    }
+    guard case .object(let members) = value.kind else {
+      throw DeviceRowDraft.Problem(description: "must be a JSON object, not \(value.kindName)")
+    }
+    var draft = DeviceRowDraft()
+    for member in members {
+      let text: String
+      switch member.value.kind {
+      case .string(let string): text = string
+      case .number(let digits): text = digits
+      case .bool(let bool): text = bool ? "true" : "false"
+      case .null: continue
+      case .object, .array:
+        throw DeviceRowDraft.Problem(
+          description: "\(Excerpt.quoted(member.name)): must be a string or a number, not \(member.value.kindName)")
+      }
+      if let column = DeviceColumn(rawValue: member.name) {
+        try draft.set(column, to: text)
+      } else {
+        try DeviceRowDraft.checkAttributeName(member.name)
+        try draft.setAttribute(member.name, to: text)
+      }
+    }
+    return try draft.row()
+  }
+}

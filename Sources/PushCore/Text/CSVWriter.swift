@@ -1,0 +1,48 @@
+/// Writes CSV by RFC 4180.
+public struct CSVWriter: Sendable {
+  /// What has been written so far.
+  public private(set) var bytes: [UInt8] = []
+  /// Whether cells that a spreadsheet would run as a formula get an apostrophe in front.
+  public let spreadsheetSafe: Bool
+  private var needsComma = false
+
+  /// - Parameter spreadsheetSafe: prefixes cells that begin with `=`, `+`, `-`, `@`, tab or carriage return; see OWASP, "CSV Injection".
+  public init(spreadsheetSafe: Bool = false) {
+    self.spreadsheetSafe = spreadsheetSafe
+  }
+
+  /// Hands over what has been written since the last time.
+  public mutating func take() -> [UInt8] {
+    defer { bytes = [] }
+    return bytes
+  }
+
+  /// One more cell of the record; `nil` is an empty one.
+  public mutating func cell(_ text: String?) {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+    guard let text, let first = text.utf8.first else { return }
+    let isFormula = spreadsheetSafe && "=+-@\t\r".utf8.contains(first)
+    let needsQuotes = text.utf8.contains(where: ",\"\n\r".utf8.contains)
+    if needsQuotes { bytes.append(UInt8(ascii: "\"")) }
+    if isFormula { bytes.append(UInt8(ascii: "'")) }
+    if needsQuotes {
+      for byte in text.utf8 {
+        if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+        bytes.append(byte)
+      }
+      bytes.append(UInt8(ascii: "\""))
+    } else {
+      bytes.append(contentsOf: text.utf8)
+    }
+  }
+
+  /// One more cell with a number.
+  public mutating func cell(_ number: Int?) { cell(number.map(String.init)) }
+
+  /// Ends the record.
+  public mutating func endRecord() {
+    bytes.append(contentsOf: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
+    needsComma = false
+  }
+}

@@ -1,0 +1,184 @@
+import APNs
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Between the ledger and the connections: batches out, answers in. The hot path: per push plain values only.
+extension PushWorker {
+  func lend(_ amount: Int, to run: SliceRun) {
+    budget.lend(amount)
+    run.credit += amount
+  }
+
+  func giveBack(_ amount: Int, of run: SliceRun) {
+    budget.giveBack(amount)
+    run.credit -= amount
+  }
+
+  /// Hands granted targets to the connections.
+  func send(_ run: SliceRun, _ targets: [GrantedTarget]) async throws {
+    try await run.load(targets.map(\.index))
+    let context = run.context
+    // The campaign's time may have passed, and its slice may have been lost or paused, while the targets were read.
+    let isExpired = context.deadline.map { $0 * 1000 <= Int(now) } ?? false
+    var batch = PushBatch(headers: context.headers)
+    batch.bytes.reserveCapacity(context.campaign.payload.count + targets.count * 32)
+    batch.pushes.reserveCapacity(targets.count)
+    batch.bytes.append(contentsOf: context.campaign.payload)
+    let payload = 0..<Int32(batch.bytes.count)
+    for target in targets where !run.isUnderWay(target.index) {
+      guard let (chunk, position) = run.place(of: target.index), position < chunk.count else { continue }
+      run.begin(target.index, attempt: target.attempt, free: target.free)
+      if isExpired || run.intent != .send {
+        settle(run, target.index, isExpired ? .expired : nil)
+        continue
+      }
+      let token = chunk.token(position)
+      let start = Int32(batch.bytes.count)
+      batch.bytes.append(contentsOf: token)
+      let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
+      batch.pushes.append(
+        Push(
+          tag: run.tagBase | UInt64(target.index), apnsID: id, token: start..<Int32(batch.bytes.count), payload: payload))
+    }
+    guard !batch.pushes.isEmpty else { return }
+    run.unanswered += batch.pushes.count
+    totals.submitted += batch.pushes.count
+    if !context.pool.submit(batch, lane: context.lane) { takeBack(run, batch.pushes.map(\.tag)) }
+  }
+
+  /// Takes the answers that have come.
+  func handleArrivals() {
+    let clock = EventLoop.now
+    let now = now
+    var last: SliceRun?
+    for completion in inbox.take() {
+      if last?.tagBase != completion.tag & ~0xffff_ffff {
+        let slot = Int(completion.tag >> 32 & 0xffff)
+        last = slot < slots.count ? slots[slot] : nil
+      }
+      guard let run = last, run.tagBase == completion.tag & ~0xffff_ffff else { continue }
+      let index = Int(completion.tag & 0xffff_ffff)
+      guard run.isUnderWay(index) else { continue }
+      run.unanswered -= 1
+      if completion.answer.kind == .answered, completion.status == 200, run.context.campaign.results != .all {
+        totals.accepted += 1
+        let attempt = run.attempt(of: index)
+        let record = LedgerRecord(
+          state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: 200, at: now)
+        run.record(clock) { $0.append(record, at: index) }
+        run.end(index)
+      } else {
+        handle(completion, of: run, index, now)
+      }
+    }
+    wakeSlices()
+  }
+
+  /// An answer that says more than "accepted", or a push without an answer.
+  private func handle(_ completion: PushCompletion, of run: SliceRun, _ index: Int, _ now: UInt64) {
+    let campaign = run.context.campaign
+    let (attempt, free) = run.attempt(of: index)
+    let decision = Disposition.decide(
+      completion.answer, attempt: Int(attempt - free) + 1, policy: configuration.retry, ambiguity: campaign.ambiguity,
+      jitter: .random(in: 0..<1))
+    var record = LedgerRecord(
+      state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : free &+ 1, status: completion.status,
+      reason: completion.reason)
+    switch decision.target {
+    case .finish(let outcome):
+      record.state = .terminal(outcome)
+      record.at = now
+      if outcome == .accepted { totals.accepted += 1 }
+    case .retry(let milliseconds): record.at = UInt64(max(0, milliseconds))
+    case .resendNow: record.at = 0
+    }
+    switch (record.state, run.intent) {
+    case (.waiting, .lost):
+      // Sending again is the new owner's to decide.
+      giveBack(1, of: run)
+    case (.waiting, _):
+      run.record(EventLoop.now) { $0.append(record, at: index) }
+    default:
+      append(record, to: run, index, completion, decision.token)
+    }
+    run.end(index)
+    follow(decision.effect, of: run.context)
+  }
+
+  private func append(
+    _ record: LedgerRecord, to run: SliceRun, _ index: Int, _ completion: PushCompletion, _ fate: Disposition.TokenFate
+  ) {
+    let results = run.context.campaign.results
+    let keepsResult = results == .all || results == .failures && record.state != .terminal(.accepted)
+    guard keepsResult || fate != .keep || record.reason == .other, let (chunk, position) = run.place(of: index) else {
+      run.record(EventLoop.now) { $0.append(record, at: index) }
+      return
+    }
+    let action: OutcomeBatch.Action =
+      switch fate {
+      case .keep: .none
+      case .prune: .prune
+      case .quarantine: .quarantine
+      }
+    run.record(EventLoop.now) { batch in
+      batch.append(
+        record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
+        // Without a timestamp the time of receipt counts (design: absent timestamp).
+        timestamp: completion.timestamp == 0 ? record.at : completion.timestamp, keepsResult: keepsResult,
+        reason: completion.unknownReason ?? record.reason.name)
+    }
+  }
+
+  /// What an answer says about more than its target.
+  private func follow(_ effect: Disposition.Effect, of context: CampaignContext) {
+    let id = context.campaign.id
+    switch effect {
+    case .none: return
+    case .pauseCampaign(let reason):
+      pauseCampaign(id, "APNs refuses every push of it: \(reason.name); mend the job's app or headers, then resume")
+    case .stopCredential(let reason):
+      context.app.credential.stop(reason)
+      pauseCampaign(
+        id, "APNs refuses the credential of app \(context.campaign.app): \(reason.name); mend key, team or topic, then resume")
+    }
+  }
+
+  private func pauseCampaign(_ id: String, _ reason: String) {
+    guard pausing.insert(id).inserted else { return }
+    // One task a campaign that is paused, not one a push.
+    Task {
+      do {
+        try await control.steer(id, .pause, reason: reason)
+        observer(.paused(campaign: id, reason: reason))
+      } catch {
+        observer(.trouble("could not pause campaign \(id): \(error)"))
+      }
+      pausing.remove(id)
+    }
+  }
+
+  /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
+  func settle(_ run: SliceRun, _ index: Int, _ outcome: Outcome?) {
+    let (attempt, free) = run.attempt(of: index)
+    run.end(index)
+    var record = LedgerRecord(state: .waiting, attempt: attempt, free: free)
+    if let outcome {
+      record.state = .terminal(outcome)
+      record.at = now
+    } else if run.intent == .lost {
+      return giveBack(1, of: run)
+    } else {
+      record.free &+= 1
+    }
+    run.record(EventLoop.now) { $0.append(record, at: index) }
+  }
+
+  /// Settles pushes that no connection has taken: they were certainly not sent.
+  func takeBack(_ run: SliceRun, _ tags: [UInt64]) {
+    for tag in tags {
+      run.unanswered -= 1
+      settle(run, Int(tag & 0xffff_ffff), nil)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import APNs
+import CampaignStore
+import PushCore
+
+/// What all slices of a campaign share on one worker. Confined to the worker's loop, as the digest in it.
+final class CampaignContext {
+  let campaign: Campaign
+  let app: AppChannel
+  let pool: ConnectionPool
+  let headers: PushHeaders
+  let ids: PushID
+  let filter: DeviceFilter
+  /// Position of the lane in ``Lane/allCases``: 0 is served first.
+  let lane: Int
+  /// UNIX seconds after which nothing is sent any more; `nil` for no limit.
+  let deadline: Int?
+
+  init(campaign: Campaign, record: CampaignRecord, app: AppChannel, pool: ConnectionPool) {
+    self.campaign = campaign
+    self.app = app
+    self.pool = pool
+    let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)
+    headers = PushHeaders(
+      topic: campaign.defaultTopic(bundle: app.topic), pushType: campaign.pushType, priority: campaign.priority,
+      expiration: record.expiration, collapseID: collapse)
+    ids = PushID(campaign: campaign.id)
+    filter = DeviceFilter(app: campaign.app, environment: app.environment)
+    lane = Lane.allCases.firstIndex(of: campaign.lane) ?? 0
+    // 0 asks for one attempt at delivery at any time; it is no instant.
+    deadline = record.expiration == 0 ? nil : record.expiration
+  }
+}

@@ -1,0 +1,277 @@
+import APNs
+public import CampaignStore
+import EventLoop
+import Dispatch
+import Glibc
+import PushCore
+
+/// Pulls campaigns from the store, sends their pushes, records what became of them.
+///
+/// Any number of identical workers share the work; none is special. An actor on a queue of its own: per push it handles
+/// plain values in batches, per slice and commit it suspends.
+public actor PushWorker {
+  let loop: EventLoop
+  let configuration: WorkerConfiguration
+  /// For commits and expansion.
+  let store: CampaignStore
+  /// For everything that may wait behind a large reply without slowing the commits.
+  let control: CampaignStore
+  /// For the blocking wait on the intake list.
+  private let blocking: CampaignStore
+  let observer: @Sendable (WorkerEvent) -> Void
+
+  var budget: CreditBudget
+  /// Slices in hand, by the slot in their tags.
+  var slots: [SliceRun?] = []
+  /// Slices taken, in hand or not yet.
+  var working: Set<SliceReference> = []
+  /// Tells a slot's slices apart, for completions that come after their slice has gone.
+  var generation: UInt16 = 0
+  var contexts: [String: CampaignContext] = [:]
+  private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool)] = []
+  let inbox: CompletionInbox
+  /// Redis' clock less this machine's, in ms.
+  var clockOffset = 0
+  /// What has been done so far.
+  public internal(set) var totals = WorkerTotals()
+  private(set) var isStopping = false
+  private var isFinished = false
+  private var stopWaiters: [CheckedContinuation<Void, Never>] = []
+  private var claimWaiter: CheckedContinuation<Void, Never>?
+  /// Campaigns that are being paused on this worker's word.
+  var pausing: Set<String> = []
+  /// The partition whose leftovers are looked at next.
+  var sweepPosition = 0
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// Slices in hand at most: enough that the tail of one never idles the window, few enough to keep memory flat.
+  static let maximumSlices = 16
+
+  /// - Parameters:
+  ///   - configuration: how it is set up.
+  ///   - store: for commits and expansion; opened before.
+  ///   - control: the same store over another client.
+  ///   - blocking: the same store over a third one, which will be blocked most of the time.
+  ///   - observer: told what is worth a line in the log; called on the worker's queue, must not block.
+  public init(
+    configuration: WorkerConfiguration, store: CampaignStore, control: CampaignStore, blocking: CampaignStore,
+    observer: @escaping @Sendable (WorkerEvent) -> Void
+  ) {
+    self.configuration = configuration
+    self.store = store
+    self.control = control
+    self.blocking = blocking
+    self.observer = observer
+    loop = EventLoop(label: "worker")
+    budget = CreditBudget(window: configuration.window)
+    inbox = CompletionInbox(loop: loop)
+  }
+
+  /// Works until ``stop(within:)`` or, when it drains, until no campaign is left.
+  ///
+  /// - Throws: what makes working impossible from the start: Redis out of reach, or unfit.
+  public func run() async throws {
+    inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
+    try await measureClock()
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
+    timer.schedule(every: .milliseconds(SliceSituation.patience))
+    observer(.started(name: configuration.name))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.intakeLoop() }
+      group.addTask { await self.pulseLoop() }
+      group.addTask { await self.steeringLoop() }
+      await claimLoop(&group)
+      await waitForSlices()
+      isFinished = true
+    }
+    timer.disarm()
+    for entry in pools { _ = await entry.pool.drain(deadline: 1_000_000_000) }
+    try? await control.settle(dead: configuration.name)
+    observer(.stopped(totals))
+    for waiter in stopWaiters { waiter.resume() }
+    stopWaiters = []
+  }
+
+  /// Finishes what is in flight, records it, gives the rest back, and returns when ``run()`` is about to. Idempotent.
+  ///
+  /// - Parameter deadline: seconds for answers under way; what is unanswered then stays in doubt in the ledger.
+  public func stop(within deadline: Int = 10) async {
+    beginStop()
+    let limit = Task {
+      try await Task.sleep(for: .seconds(deadline))
+      await self.abandonUnanswered()
+    }
+    await withCheckedContinuation { stopWaiters.append($0) }
+    limit.cancel()
+  }
+
+  func beginStop() {
+    guard !isStopping else { return }
+    isStopping = true
+    observer(.draining)
+    for run in slots.compactMap({ $0 }) { giveBack(run) }
+    wakeClaims()
+  }
+
+  /// The pool for an app; apps that share credential and endpoint share one.
+  func pool(for app: AppChannel) -> ConnectionPool {
+    if let known = pools.first(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
+      return known.pool
+    }
+    let inbox = inbox
+    let pool = ConnectionPool(
+      configuration: .init(endpoint: app.endpoint, connections: configuration.connections), credential: app.credential
+    ) { inbox.put($0) }
+    pools.append((app.credential, app.endpoint, pool))
+    return pool
+  }
+
+  /// ms since the epoch by Redis' clock.
+  var now: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UInt64(max(0, time.tv_sec * 1000 + time.tv_nsec / 1_000_000 + clockOffset))
+  }
+
+  func measureClock() async throws {
+    clockOffset = 0
+    let local = Int(now)
+    clockOffset = try await control.time() / 1000 - local
+    for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clockOffset) / 1000).rounded())) }
+  }
+
+  // MARK: Claiming
+
+  /// Takes slices while there is room, then waits for a reason to look again.
+  private func claimLoop(_ group: inout DiscardingTaskGroup) async {
+    while !isStopping {
+      do {
+        let lanes = openLanes
+        if !lanes.isEmpty, let slice = try await control.takeSlice(worker: configuration.name, lanes: lanes) {
+          working.insert(slice)
+          group.addTask { await self.work(on: slice) }
+          continue
+        }
+        if configuration.drains, working.isEmpty, try await control.isIdle() { beginStop() }
+      } catch {
+        observer(.trouble("could not take a slice: \(error)"))
+      }
+      await waitForClaim()
+    }
+  }
+
+  /// The lanes from which another slice would be welcome now.
+  private var openLanes: ArraySlice<Lane> {
+    let ready = slots.compactMap { $0 }.filter(\.isReady)
+    let remaining = ready.reduce(0) { $0 + $1.count - $1.granted }
+    // Twice the window ahead keeps the connections busy while further slices are expanded.
+    if working.count < Self.maximumSlices, working.count - ready.count < 4, remaining < 2 * configuration.window {
+      return Lane.allCases[...]
+    }
+    // A higher lane is let in whatever is in hand, up to as much again.
+    guard working.count < 2 * Self.maximumSlices, let lowest = ready.map(\.context.lane).max() else { return [] }
+    return Lane.allCases.prefix(lowest)
+  }
+
+  /// ms between looks at the lanes when nothing else says that there is something new.
+  static let claimInterval = 50
+
+  private func waitForClaim() async {
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.wakeClaims() } }
+    timer.schedule(after: .milliseconds(Self.claimInterval))
+    await withCheckedContinuation { claimWaiter = $0 }
+    timer.disarm()
+  }
+
+  func wakeClaims() {
+    claimWaiter?.resume()
+    claimWaiter = nil
+  }
+
+  private func waitForSlices() async {
+    while !working.isEmpty { await waitForClaim() }
+  }
+
+  // MARK: Intake
+
+  /// Seconds that one wait for a job lasts; a stopping worker waits that long at most for its blocked connection.
+  private static let intakeWait = 1
+
+  private func intakeLoop() async {
+    while !isStopping {
+      do {
+        var job = try await control.unfinishedJob(worker: configuration.name)
+        if job == nil { job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) }
+        if let job { try await takeIn(job) }
+      } catch {
+        observer(.trouble("could not take in a job: \(error)"))
+        await pause(milliseconds: 500)
+      }
+    }
+  }
+
+  /// Makes a campaign of a job, or buries it with the reason. Only failures of the way to Redis are thrown.
+  private func takeIn(_ job: [UInt8]) async throws {
+    do {
+      let campaign = try CampaignJob.parse(job, knownApps: Set(configuration.apps.keys))
+      switch try await control.activate(campaign, job: job, worker: configuration.name) {
+      case .new:
+        observer(.activated(campaign: campaign.id))
+        wakeClaims()
+      case .duplicate: break
+      case .conflict:
+        try await bury(job, "id: \(campaign.id) was used for another job", "give the job an id of its own")
+      }
+    } catch let error as JobError {
+      try await bury(job, "\(error.field): \(error.message)", error.hint ?? "")
+    } catch let error as StoreError where error.code == .invalid {
+      try await bury(job, error.message, error.hint)
+    }
+  }
+
+  private func bury(_ job: [UInt8], _ reason: String, _ hint: String) async throws {
+    try await control.bury(job, reason: reason, hint: hint, worker: configuration.name)
+    observer(.buried(reason: reason))
+  }
+
+  // MARK: Signs of life
+
+  /// ms between signs of life.
+  static let pulseInterval = 1000
+
+  private func pulseLoop() async {
+    while !isFinished {
+      do {
+        let pulse = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
+        try await rescue(pulse)
+        try await sweep()
+        try await measureClock()
+      } catch {
+        observer(.trouble("sign of life failed: \(error)"))
+      }
+      await pause(milliseconds: Self.pulseInterval)
+    }
+  }
+
+  // MARK: Steering
+
+  /// ms between looks at the states of the campaigns in hand.
+  static let steeringInterval = 100
+
+  private func steeringLoop() async {
+    while !isFinished {
+      await pause(milliseconds: Self.steeringInterval)
+      do {
+        try await followSteering()
+      } catch {
+        observer(.trouble("could not read the states of campaigns: \(error)"))
+      }
+    }
+  }
+
+  /// Suspends; a stopping worker's loops end a moment later, so it need not be cut short.
+  private func pause(milliseconds: Int) async {
+    try? await Task.sleep(for: .milliseconds(milliseconds))
+  }
+}

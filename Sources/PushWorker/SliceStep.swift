@@ -1,0 +1,87 @@
+/// What a slice does next. Pure: decided from what is known of it, executed elsewhere.
+enum SliceStep: Equatable {
+  /// Record outcomes, ask for this much credit, renew the lease.
+  case commit(credit: Int)
+  /// Send this many of the targets in doubt again.
+  case resend(Int)
+  /// Every target has its outcome.
+  case finish
+  /// The campaign was cancelled and nothing is under way any more.
+  case cancel
+  /// Only retries are left, the nearest in this many ms.
+  case park(Int)
+  /// Give the slice back: it is paused, or the worker stops.
+  case leave
+  /// The slice is somebody else's, and all that was ours to say has been said.
+  case abandon
+  /// Nothing until something happens.
+  case wait
+}
+
+/// What is known of a slice when its next step is decided.
+struct SliceSituation: Equatable {
+  /// What the slice is being held for.
+  enum Intent: Equatable {
+    case send
+    /// Give it back when nothing is under way.
+    case leave
+    /// Close it as cancelled when nothing is under way.
+    case cancel
+    /// The lease is another's: only report what was answered.
+    case lost
+  }
+
+  var intent = Intent.send
+  /// Outcomes not recorded yet.
+  var pending = 0
+  /// ms since the oldest of them came.
+  var pendingAge = 0
+  /// Pushes without an answer.
+  var unanswered = 0
+  /// Targets in doubt that are yet to be sent again.
+  var doubt = 0
+  /// Targets never granted.
+  var ungranted = 0
+  /// Targets that wait for a retry.
+  var waiting = 0
+  /// ms until the nearest retry; `nil` for none.
+  var nextRetry: Int?
+  /// Credit that could be lent to this slice.
+  var credit = 0
+  /// Whether the lease is due to be renewed.
+  var renews = false
+
+  /// Outcomes that make a commit worth its round trip; a script call handles at most 500.
+  static let fullBatch = 256
+  /// ms that outcomes wait for others to come with them.
+  static let patience = 5
+  /// Credit below which asking for more is not worth a round trip of its own.
+  static let worthwhileCredit = 64
+  /// ms: a retry nearer than this is waited for, a later one lets the slice be parked.
+  static let shortWait = 200
+
+  var next: SliceStep {
+    if intent == .send, doubt > 0, credit > 0 { return .resend(min(doubt, credit)) }
+    let wanted = intent == .send ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
+    if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {
+      return .commit(credit: wanted)
+    }
+    if wanted > 0, wanted >= min(Self.worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
+    if pending == 0, unanswered == 0 {
+      switch intent {
+      case .lost: return .abandon
+      case .leave: return .leave
+      case .cancel: return .cancel
+      case .send:
+        if doubt == 0, ungranted == 0 {
+          guard waiting > 0 else { return .finish }
+          if let nextRetry, nextRetry > Self.shortWait { return .park(nextRetry) }
+        }
+      }
+    }
+    if renews, intent != .lost { return .commit(credit: 0) }
+    return .wait
+  }
+
+  private var dueRetries: Bool { nextRetry.map { $0 <= 0 } ?? false }
+}

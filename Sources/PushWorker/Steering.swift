@@ -1,0 +1,86 @@
+import APNs
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Following what people, other workers and time do to the slices in hand.
+extension PushWorker {
+  /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due.
+  func tick() {
+    wakeSlices()
+  }
+
+  /// Wakes the slices that have something to do, higher lanes first.
+  func wakeSlices() {
+    let now = EventLoop.now
+    var ready = 0
+    for lane in Lane.allCases.indices {
+      for run in slots {
+        guard let run, run.isReady, run.context.lane == lane else { continue }
+        if run.situation(credit: credit(for: run), now: now).next != .wait { run.wake() }
+        ready += run.count - run.granted
+      }
+    }
+    if ready < configuration.window { wakeClaims() }
+  }
+
+  /// Reads the states of the campaigns in hand, in one call, and follows them.
+  func followSteering() async throws {
+    let ids = Array(Set(slots.compactMap { $0?.ledger.slice.campaign }))
+    for (id, state) in zip(ids, try await control.states(of: ids)) {
+      for run in slots.compactMap({ $0 }) where run.ledger.slice.campaign == id && run.intent != .lost {
+        switch state {
+        case .cancelled, nil: withdraw(run, .cancel)
+        case .paused, .failed: withdraw(run, .leave)
+        default: break
+        }
+      }
+      if state != .active { contexts[id] = nil }
+    }
+    wakeSlices()
+  }
+
+  /// Gives a slice back as soon as what is under way has been answered.
+  func giveBack(_ run: SliceRun) {
+    withdraw(run, .leave)
+  }
+
+  /// Stops sending for a slice: what no connection has taken is settled, what is under way is waited for.
+  func withdraw(_ run: SliceRun, _ intent: SliceSituation.Intent) {
+    guard run.intent != intent, run.intent != .lost, run.intent != .cancel else { return }
+    run.intent = intent
+    let base = run.tagBase
+    takeBack(run, run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base })
+    run.wake()
+  }
+
+  /// The deadline of a stop has passed: whatever is unanswered stays in doubt in the ledger.
+  func abandonUnanswered() {
+    for run in slots.compactMap({ $0 }) {
+      run.unanswered = 0
+      run.wake()
+    }
+  }
+
+  /// Gives back what silent workers hold, and what is left in our own name without our knowing.
+  func rescue(_ pulse: CampaignStore.Pulse) async throws {
+    try await control.unpark(pulse.due, worker: configuration.name)
+    for silent in pulse.silent where silent != configuration.name {
+      let rescued = try await control.rescue(from: silent)
+      if !rescued.isEmpty { observer(.rescued(from: silent, slices: rescued.count)) }
+      try await control.settle(dead: silent)
+    }
+    // An earlier life of our name, or a reply that was lost.
+    let own = try await control.rescue(from: configuration.name, except: working)
+    if !own.isEmpty { observer(.rescued(from: configuration.name, slices: own.count)) }
+    if !pulse.due.isEmpty || !pulse.silent.isEmpty || !own.isEmpty { wakeClaims() }
+  }
+
+  /// Looks after one partition at a time: prunes that nobody delivered, moves that nobody ended.
+  func sweep() async throws {
+    let partition = sweepPosition % control.keys.partitions
+    sweepPosition = partition + 1
+    try await control.deliverFeedback(from: partition)
+    _ = try await control.redoMoves(in: partition)
+  }
+}

@@ -1,0 +1,55 @@
+public import APNs
+public import PushCore
+
+/// How a worker is set up.
+public struct WorkerConfiguration: Sendable {
+  /// The worker's name; it may be used again after the worker has gone.
+  public var name: String
+  /// Targets in doubt at most, over all slices the worker holds: what may be sent twice if it dies.
+  public var window: Int
+  /// Connections for every app.
+  public var connections: Int
+  /// When and how often to retry.
+  public var retry: RetryPolicy
+  /// Exit when no campaign is left.
+  public var drains: Bool
+  /// ms for which a slice stays this worker's without a sign of life. A dead worker's slices are taken over after that,
+  /// so it bounds how long they lie still; a live worker renews three times as often.
+  public var lease: Int
+  /// The apps that jobs may name.
+  public var apps: [String: AppChannel]
+
+  /// Memberwise; the ranges are the configuration file's to check.
+  public init(
+    name: String, window: Int = 1000, connections: Int = 2, retry: RetryPolicy = RetryPolicy(), drains: Bool = false,
+    lease: Int = 6000, apps: [String: AppChannel]
+  ) {
+    self.name = name
+    self.window = window
+    self.connections = connections
+    self.retry = retry
+    self.drains = drains
+    self.lease = lease
+    self.apps = apps
+  }
+}
+
+/// The way to one app's devices.
+public struct AppChannel: Sendable {
+  /// The bundle id; the push type may add to it.
+  public var topic: String
+  /// `production` or `sandbox`: devices of the other are left out.
+  public var environment: String
+  /// Where APNs is.
+  public var endpoint: APNsEndpoint
+  /// The signing key's tokens. Apps that share the same source share their connections.
+  public var credential: ProviderTokenSource
+
+  /// Memberwise.
+  public init(topic: String, environment: String, endpoint: APNsEndpoint, credential: ProviderTokenSource) {
+    self.topic = topic
+    self.environment = environment
+    self.endpoint = endpoint
+    self.credential = credential
+  }
+}

@@ -1,0 +1,39 @@
+public import CampaignStore
+
+/// Something worth a line in the log. Never a token, a payload or a secret.
+public enum WorkerEvent: Sendable {
+  case started(name: String)
+  case activated(campaign: String)
+  /// A job went to the dead list.
+  case buried(reason: String)
+  case ended(campaign: String, state: CampaignState)
+  /// The worker paused a campaign because every further push would fail the same way.
+  case paused(campaign: String, reason: String)
+  /// Slices of a silent worker were given back to everybody.
+  case rescued(from: String, slices: Int)
+  /// A slice was taken over with targets in doubt.
+  case tookOver(slice: SliceReference, inDoubt: Int)
+  /// The lease of a slice was lost to somebody else.
+  case lost(slice: SliceReference)
+  /// Something failed and is tried again.
+  case trouble(String)
+  case draining
+  case stopped(WorkerTotals)
+}
+
+/// What a worker has done since its start.
+public struct WorkerTotals: Sendable, Equatable {
+  /// Pushes handed to connections.
+  public var submitted = 0
+  /// Outcomes and retries recorded.
+  public var recorded = 0
+  /// Accepted by APNs.
+  public var accepted = 0
+  /// Slices finished.
+  public var slices = 0
+  /// Targets in doubt that were sent again.
+  public var resent = 0
+
+  /// All zero.
+  public init() {}
+}

@@ -1,0 +1,16 @@
+public import ArgumentParser
+public import Logging
+public import PushCore
+
+// Values of other modules as the command line spells them. Neither module knows of the other, so the conformances can
+// only stand here.
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}
+
+extension DeviceRowReader.Format: ExpressibleByArgument {}
+
+extension Outcome: ExpressibleByArgument {
+  public init?(argument: String) { self.init(name: argument) }
+
+  public static var allValueStrings: [String] { allCases.map(\.name) }
+}

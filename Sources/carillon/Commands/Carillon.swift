@@ -1,0 +1,32 @@
+import ArgumentParser
+
+/// The root of the command tree.
+struct Carillon: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "carillon",
+    abstract: "Sends push campaigns to Apple devices, from a queue in Redis.",
+    discussion: """
+      The configuration is the file of --config, or of the variable CARILLON_CONFIG, or Config/carillon.yaml. Any key \
+      can be overridden by an environment variable: CARILLON_REDIS_URL is redis.url.
+
+      Examples:
+        carillon devices import devices.csv
+        carillon segment import vip vip.txt
+        carillon campaign submit job.json
+        carillon campaign watch spring-sale-2026
+        carillon worker
+
+      Exit status: 0 done; 1 what was asked for failed; 64 usage; 65 bad input; 69 Redis or APNs unreachable; \
+      70 a bug.
+      """,
+    version: version,
+    subcommands: [
+      WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, ResultsCommand.self,
+      SendCommand.self, SimulateCommand.self,
+    ])
+
+  /// The version of this program.
+  static let version = "0.1.0"
+
+  @OptionGroup var global: GlobalOptions
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import Logging
+
+/// The options that every command has.
+struct GlobalOptions: ParsableArguments {
+  @Option(
+    name: .long, help: ArgumentHelp("The configuration file.", discussion: "", valueName: "file"),
+    completion: .file(extensions: ["yaml", "yml"]))
+  var config: String?
+
+  @Flag(help: "Print JSON, and errors as JSON.")
+  var json = false
+
+  @Option(help: "How much is logged to standard error: trace, debug, info, notice, warning, error or critical.")
+  var logLevel: Logger.Level = .info
+
+  init() {}
+
+  /// The configuration that these options and the environment lead to.
+  func loadConfiguration() throws -> CarillonConfiguration {
+    try ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment).load()
+  }
+}
+
+/// A command with the global options.
+protocol CarillonCommand: AsyncParsableCommand {
+  var global: GlobalOptions { get }
+}
+
+/// Moves global options from before the command to behind it, where its parser looks for them:
+/// `carillon --config FILE campaign list` is `carillon campaign list --config FILE`.
+enum GlobalArguments {
+  static func moved(_ arguments: [String]) -> [String] {
+    var leading: [String] = []
+    var rest = arguments[...]
+    while let first = rest.first {
+      if first == "--json" || first.hasPrefix("--config=") || first.hasPrefix("--log-level=") {
+        leading.append(first)
+        rest = rest.dropFirst()
+      } else if first == "--config" || first == "--log-level", rest.count > 1 {
+        leading += rest.prefix(2)
+        rest = rest.dropFirst(2)
+      } else {
+        break
+      }
+    }
+    guard !leading.isEmpty, !rest.isEmpty else { return arguments }
+    let end = rest.firstIndex(of: "--") ?? rest.endIndex
+    return Array(rest[..<end]) + leading + Array(rest[end...])
+  }
+}

@@ -1,0 +1,71 @@
+import PushCore
+
+/// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.
+struct CarillonConfiguration: Equatable {
+  var redis: Redis
+  /// By the name that jobs use.
+  var apps: [String: App]
+  var worker: Worker
+  var retry: Retry
+  var `guard`: Guard
+
+  struct Redis: Equatable {
+    var url: String
+    /// What all keys begin with.
+    var namespace: String
+    /// Fixed when the store is initialised.
+    var partitions: Int
+    /// Entries of the feedback list at most.
+    var feedbackLength: Int
+  }
+
+  struct App: Equatable {
+    /// The bundle id; push types add their suffix.
+    var topic: String
+    var environment: PushEnvironment
+    var token: Token
+    /// In the place of Apple's host: the simulator, or a proxy.
+    var endpoint: Endpoint?
+    /// A file of PEM certificates to trust instead of the system's.
+    var trustRoots: String?
+  }
+
+  struct Token: Equatable {
+    var keyFile: String
+    var keyID: String
+    var teamID: String
+  }
+
+  struct Endpoint: Equatable {
+    var host: String
+    var port: Int
+  }
+
+  struct Worker: Equatable {
+    enum Engine: String, CaseIterable {
+      case curl, native
+    }
+
+    var engine: Engine
+    /// Per app.
+    var connections: Int
+    /// Targets in doubt at most.
+    var window: Int
+    /// Seconds that a worker may take to finish after SIGTERM.
+    var deadline: Int
+  }
+
+  struct Retry: Equatable {
+    /// Seconds to wait after a 5xx.
+    var serverError: Int
+    /// Seconds to wait after a first 429; doubles.
+    var tooManyRequests: Int
+    var attempts: Int
+  }
+
+  struct Guard: Equatable {
+    var threshold: Double
+    var pruneShare: Double
+    var minimum: Int
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// Finds the configuration file, lays the environment over it, and reads the whole.
+struct ConfigurationLoader {
+  /// Where it is looked for when nothing names it.
+  static let defaultFile = "Config/carillon.yaml"
+
+  /// A configuration of a hundred apps is some 20 kB; more is some other file.
+  static let maximumSize = 1 << 20
+
+  /// The value of `--config`.
+  var argument: String?
+  var environment: [String: String]
+
+  /// The configuration. Without any file the environment alone may do, as in a container.
+  func load() throws -> CarillonConfiguration {
+    let named = argument ?? environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+    let file = named ?? Self.defaultFile
+    var root = ConfigurationNode(content: .section([:]), origin: file)
+    var directory = ""
+    if named != nil || FileManager.default.fileExists(atPath: file) {
+      root = try ConfigurationNode.parse(yaml: try read(file), file: file)
+      directory = (file as NSString).deletingLastPathComponent
+    }
+    try EnvironmentOverlay.apply(environment, to: &root)
+    if root.content == .section([:]) {
+      throw ConfigurationError(
+        key: "", message: "no configuration: there is no \(Self.defaultFile)", origin: nil,
+        hint: "name one with --config FILE or \(EnvironmentOverlay.fileVariable)")
+    }
+    return try ConfigurationReader(directory: directory).read(root)
+  }
+
+  private func read(_ file: String) throws(ConfigurationError) -> String {
+    do {
+      return String(decoding: try InputFile.contents(file, limit: Self.maximumSize), as: UTF8.self)
+    } catch {
+      throw ConfigurationError(
+        key: "", message: "can't read the configuration \(file): \(error.reason)", origin: nil,
+        hint: "name another with --config FILE or \(EnvironmentOverlay.fileVariable)")
+    }
+  }
+}

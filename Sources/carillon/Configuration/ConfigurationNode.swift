@@ -1,0 +1,81 @@
+import PushCore
+import Yams
+
+/// A value of the configuration and where it was written.
+struct ConfigurationNode: Equatable {
+  /// What it is. A key without a value is an empty scalar and counts as not given.
+  enum Content: Equatable {
+    case scalar(String)
+    case section([String: ConfigurationNode])
+    case list
+  }
+
+  var content: Content
+  /// For messages: `carillon.yaml line 3`, or the name of an environment variable.
+  var origin: String
+
+  /// Parses YAML; an empty file is an empty section.
+  static func parse(yaml: String, file: String) throws(ConfigurationError) -> ConfigurationNode {
+    do {
+      guard let root = try Yams.compose(yaml: yaml) else {
+        return ConfigurationNode(content: .section([:]), origin: file)
+      }
+      return try convert(root, key: "", file: file)
+    } catch let error as ConfigurationError {
+      throw error
+    } catch let error as YamlError {
+      throw ConfigurationError(key: "", message: "not valid YAML: \(shortened(error))", origin: file)
+    } catch {
+      throw ConfigurationError(key: "", message: "not valid YAML: \(error)", origin: file)
+    }
+  }
+
+  /// Sets a scalar, making the sections on its way.
+  mutating func set(_ path: ArraySlice<String>, to text: String, origin: String) {
+    guard let key = path.first else {
+      self = ConfigurationNode(content: .scalar(text), origin: origin)
+      return
+    }
+    var children: [String: ConfigurationNode] = [:]
+    if case .section(let present) = content { children = present }
+    var child = children[key] ?? ConfigurationNode(content: .section([:]), origin: origin)
+    child.set(path.dropFirst(), to: text, origin: origin)
+    children[key] = child
+    content = .section(children)
+  }
+
+  private static func convert(_ node: Node, key: String, file: String) throws(ConfigurationError) -> ConfigurationNode {
+    let origin = node.mark.map { "\(file) line \($0.line)" } ?? file
+    switch node {
+    case .scalar(let scalar):
+      // An unquoted null or ~ is YAML's way to say that nothing is there.
+      let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+      return ConfigurationNode(content: .scalar(isNull ? "" : scalar.string), origin: origin)
+    case .mapping(let mapping):
+      var children: [String: ConfigurationNode] = [:]
+      for (name, value) in mapping {
+        guard let name = name.scalar?.string else {
+          throw ConfigurationError(key: key, message: "a key must be a plain word", origin: origin)
+        }
+        children[name] = try convert(value, key: key.isEmpty ? name : "\(key).\(name)", file: file)
+      }
+      return ConfigurationNode(content: .section(children), origin: origin)
+    case .sequence, .alias:
+      return ConfigurationNode(content: .list, origin: origin)
+    }
+  }
+
+  /// Yams' own words, without the excerpt of the file that it prints below them.
+  private static func shortened(_ error: YamlError) -> String {
+    switch error {
+    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+      .composer(_, let problem, let mark, _):
+      return "line \(mark.line), column \(mark.column): \(problem)"
+    case .duplicatedKeysInMapping(let duplicates, let context):
+      let keys = duplicates.sorted().map { Excerpt.quoted($0) }.joined(separator: ", ")
+      return "line \(context.mark.line): the same key twice: \(keys)"
+    default:
+      return String("\(error)".prefix { $0 != "\n" })
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import PushCore
+
+/// Makes the typed configuration of a tree.
+struct ConfigurationReader {
+  /// What relative paths are relative to; empty is the working directory.
+  var directory: String
+
+  func read(_ root: ConfigurationNode) throws(ConfigurationError) -> CarillonConfiguration {
+    let top = try ConfigurationSection(root, path: "", schema: "")
+    if top.has("admin") { throw top.error("admin", "is not supported yet", hint: "take the section out") }
+    return CarillonConfiguration(
+      redis: try readRedis(try top.section("redis", schema: "redis")),
+      apps: try readApps(try top.section("apps", schema: nil)),
+      worker: try readWorker(try top.section("worker", schema: "worker")),
+      retry: try readRetry(try top.section("retry", schema: "retry")),
+      guard: try readGuard(try top.section("guard", schema: "guard")))
+  }
+
+  private func readRedis(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Redis {
+    let url = try section.required(
+      "url", hint: "such as redis://127.0.0.1:6379/0; or set CARILLON_REDIS_URL")
+    let schemes = ["redis", "rediss", "sentinel", "cluster"]
+    guard let separator = url.firstRange(of: "://"), schemes.contains(String(url[..<separator.lowerBound])) else {
+      // The URL itself may hold a password: it is not repeated.
+      throw section.error("url", "must begin with one of " + schemes.map { $0 + "://" }.joined(separator: ", "))
+    }
+    let namespace = try section.string("namespace") ?? "carillon"
+    guard (1...64).contains(namespace.utf8.count), namespace.utf8.allSatisfy(Self.isNamespaceLetter) else {
+      // Design: a brace would break the hash tags that keep related keys in one slot.
+      throw section.error("namespace", "\(Excerpt.quoted(namespace)) is not 1 to 64 of A-Z a-z 0-9 _ -")
+    }
+    return CarillonConfiguration.Redis(
+      url: url, namespace: namespace,
+      // Redis Cluster has 16384 slots; more partitions than slots would only cost.
+      partitions: try section.integer("partitions", in: 1...16384, default: 256),
+      feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000))
+  }
+
+  private func readApps(_ section: ConfigurationSection) throws(ConfigurationError) -> [String: CarillonConfiguration
+    .App]
+  {
+    var apps: [String: CarillonConfiguration.App] = [:]
+    for name in section.keys {
+      guard PlainName.isValid(name) else {
+        throw section.error(name, "the name of an app must be \(PlainName.form)")
+      }
+      apps[name] = try readApp(try section.section(name, schema: "apps.*"))
+    }
+    return apps
+  }
+
+  private func readApp(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.App {
+    if section.has("certificate") {
+      throw section.error(
+        "certificate", "is not supported yet", hint: "use a token: keyFile, keyID and teamID of an APNs key")
+    }
+    let topic = try section.required("topic", hint: "the app's bundle id, such as com.example.news")
+    guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy({ PlainName.isLetter($0) }) else {
+      throw section.error("topic", "\(Excerpt.quoted(topic)) is not a bundle id")
+    }
+    let token = try section.section("token", schema: "apps.*.token")
+    return CarillonConfiguration.App(
+      topic: topic,
+      environment: try section.choice("environment", default: PushEnvironment.production),
+      token: CarillonConfiguration.Token(
+        keyFile: resolve(try token.required("keyFile", hint: "the .p8 file of an APNs key of developer.apple.com")),
+        keyID: try appleID("keyID", token, hint: "the ten characters in the name of AuthKey_….p8"),
+        teamID: try appleID("teamID", token, hint: "the ten characters of the team, under Membership")),
+      endpoint: try readEndpoint(section),
+      trustRoots: try section.string("trustRoots").map(resolve))
+  }
+
+  private func appleID(
+    _ key: String, _ section: ConfigurationSection, hint: String
+  ) throws(ConfigurationError) -> String {
+    let id = try section.required(key, hint: hint)
+    // Apple, "Establishing a token-based connection to APNs": a 10-character identifier.
+    guard id.utf8.count == 10, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+      throw section.error(key, "\(Excerpt.quoted(id)) is not ten letters and digits", hint: hint)
+    }
+    return id
+  }
+
+  private func readEndpoint(
+    _ section: ConfigurationSection
+  ) throws(ConfigurationError) -> CarillonConfiguration.Endpoint? {
+    guard let text = try section.string("endpoint") else { return nil }
+    guard let endpoint = CarillonConfiguration.Endpoint(url: text) else {
+      throw section.error(
+        "endpoint", "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT",
+        hint: "APNs speaks HTTP/2 over TLS only")
+    }
+    return endpoint
+  }
+
+  private func readWorker(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Worker {
+    let engine = try section.choice("engine", default: CarillonConfiguration.Worker.Engine.curl)
+    guard engine != .native else {
+      throw section.error("engine", "native is not supported yet", hint: "use curl")
+    }
+    return CarillonConfiguration.Worker(
+      engine: engine,
+      connections: try section.integer("connections", in: 1...100, default: 2),
+      window: try section.integer("window", in: 1...100_000, default: 1000),
+      deadline: try section.duration("deadline", default: 20))
+  }
+
+  private func readRetry(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Retry {
+    CarillonConfiguration.Retry(
+      serverError: try section.duration("serverError", default: 900),
+      tooManyRequests: try section.duration("tooManyRequests", default: 2),
+      attempts: try section.integer("attempts", in: 1...100, default: 5))
+  }
+
+  private func readGuard(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Guard {
+    CarillonConfiguration.Guard(
+      threshold: try section.share("threshold", default: 0.1),
+      pruneShare: try section.share("pruneShare", default: 0.5),
+      minimum: try section.integer("minimum", in: 1...1_000_000, default: 200))
+  }
+
+  private func resolve(_ path: String) -> String {
+    path.hasPrefix("/") || directory.isEmpty ? path : directory + "/" + path
+  }
+
+  private static func isNamespaceLetter(_ byte: UInt8) -> Bool {
+    PlainName.isLetter(byte) && byte != UInt8(ascii: ".")
+  }
+}
+
+extension CarillonConfiguration.Endpoint {
+  /// Reads `https://host`, `https://host:port` and `https://[v6]:port`.
+  init?(url: String) {
+    let scheme = "https://"
+    guard url.hasPrefix(scheme) else { return nil }
+    var rest = url.dropFirst(scheme.count)
+    if rest.hasSuffix("/") { rest.removeLast() }
+    var port = 443
+    if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
+      guard let number = Int(rest[rest.index(after: colon)...]), (1...65535).contains(number) else { return nil }
+      port = number
+      rest = rest[..<colon]
+    }
+    if rest.hasPrefix("["), rest.hasSuffix("]") { rest = rest.dropFirst().dropLast() }
+    let isHost = rest.utf8.allSatisfy { PlainName.isLetter($0) || $0 == UInt8(ascii: ":") }
+    guard !rest.isEmpty, isHost else { return nil }
+    self.init(host: String(rest), port: port)
+  }
+}

@@ -1,0 +1,62 @@
+import PushCore
+
+/// Environment variables that set keys of the configuration: `CARILLON_REDIS_URL` is `redis.url`,
+/// `CARILLON_APPS_NEWS_TOKEN_KEY_FILE` is `apps.news.token.keyFile`.
+enum EnvironmentOverlay {
+  static let prefix = "CARILLON_"
+  /// Names the file; not a key of it.
+  static let fileVariable = "CARILLON_CONFIG"
+
+  /// Sets what the environment sets. An empty variable is not given, as compose files can't leave one out.
+  static func apply(_ environment: [String: String], to root: inout ConfigurationNode) throws(ConfigurationError) {
+    let given = environment.filter { $0.key.hasPrefix(prefix) && $0.key != fileVariable && !$0.value.isEmpty }
+    guard !given.isEmpty else { return }
+    var apps: [String] = []
+    if case .section(let sections) = root.content, case .section(let named)? = sections["apps"]?.content {
+      apps = Array(named.keys)
+    }
+    var paths: [String: [[String]]] = [:]
+    for path in ConfigurationSchema.paths(apps: apps) { paths[variable(of: path), default: []].append(path) }
+    for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+      guard let meant = paths[name] else {
+        throw ConfigurationError(
+          key: "", message: "unknown environment variable \(Excerpt.quoted(name))", origin: nil,
+          hint: hint(name, known: paths.keys, apps: apps))
+      }
+      guard meant.count == 1 else {
+        let keys = meant.map { $0.joined(separator: ".") }.sorted().joined(separator: " and ")
+        throw ConfigurationError(
+          key: "", message: "environment variable \(name) can mean \(keys)", origin: nil,
+          hint: "set it in the configuration file")
+      }
+      root.set(meant[0][...], to: value, origin: "environment variable \(name)")
+    }
+  }
+
+  /// The variable that sets a key: words of camel case come apart, all is upper case, other characters are underscores.
+  static func variable(of path: [String]) -> String {
+    prefix + path.map(upperCased).joined(separator: "_")
+  }
+
+  private static func upperCased(_ key: String) -> String {
+    var result = ""
+    var previousIsLower = false
+    for character in key {
+      // `keyID` is KEY_ID: an acronym stays together.
+      if character.isUppercase, previousIsLower { result += "_" }
+      previousIsLower = character.isLowercase || character.isNumber
+      result += character.isLetter || character.isNumber ? character.uppercased() : "_"
+    }
+    return result
+  }
+
+  private static func hint(_ name: String, known: some Collection<String>, apps: [String]) -> String {
+    if let match = Nearest.match(name, among: Array(known) + [fileVariable]) { return "did you mean \(match)?" }
+    if name.hasPrefix(prefix + "APPS_") {
+      return apps.isEmpty
+        ? "the configuration file has no apps whose keys it could set"
+        : "it can set keys of the apps of the configuration file: " + apps.sorted().joined(separator: ", ")
+    }
+    return "variables are named after keys: CARILLON_REDIS_URL is redis.url"
+  }
+}

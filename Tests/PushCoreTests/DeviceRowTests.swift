@@ -1,0 +1,222 @@
+import PushCore
+import Testing
+
+/// Reads a whole text in chunks of a size.
+private func read(
+  _ text: some Sequence<UInt8>, as format: DeviceRowReader.Format, chunk size: Int = 1 << 16
+) throws -> [Result<DeviceRow, DeviceRowReader.RowError>] {
+  var reader = DeviceRowReader(format: format)
+  var rows: [Result<DeviceRow, DeviceRowReader.RowError>] = []
+  var rest = Array(text)[...]
+  while !rest.isEmpty {
+    rows += try reader.read(rest.prefix(size))
+    rest = rest.dropFirst(size)
+  }
+  return rows + (try reader.finish())
+}
+
+/// One line a row: `user token` or `line: message`.
+private func summary(_ rows: [Result<DeviceRow, DeviceRowReader.RowError>]) -> [String] {
+  rows.map { row in
+    switch row {
+    case .success(let device): "\(device.user) \(device.token.hex)"
+    case .failure(let error): "\(error.line): \(error.message)"
+    }
+  }
+}
+
+struct DeviceRowReaderTests {
+  @Test(arguments: [1, 2, 3, 7, 64, 1 << 16])
+  func readsWholeCSVRowsWhateverTheChunks(size: Int) throws {
+    let text =
+      [
+        "\u{FEFF}token,user,app,environment,locale,timezone,appVersion,osVersion,registeredAt,lastSeen,city,",
+        #""first ""name""""#, "\r\n",
+        "<00FF aa>,zoë,news,sandbox,zh-Hans-CN,Europe/Berlin,5.2,iOS 19,2026-12-01T09:00:00Z,1796115600007,",
+        #""Paris, France","A ""B"""#, "\nC\"\r\n\r\n", #"ab,"2",,,,,,,,,,"#,
+      ].joined()
+    let rows = try read(text.utf8, as: .csv, chunk: size).map { try $0.get() }
+    let (first, second) = try (#require(DeviceToken(hex: "00ffaa")), #require(DeviceToken(hex: "ab")))
+    #expect(
+      rows == [
+        DeviceRow(
+          user: "zoë", token: first, app: "news", environment: .sandbox, locale: "zh-Hans-CN",
+          timezone: "Europe/Berlin", appVersion: "5.2", osVersion: "iOS 19", registeredAt: 1_796_115_600_000,
+          lastSeen: 1_796_115_600_007, attributes: ["city": "Paris, France", "first \"name\"": "A \"B\"\nC"]),
+        DeviceRow(user: "2", token: second),
+      ])
+  }
+
+  @Test(arguments: [1, 3, 1 << 16])
+  func readsNDJSON(size: Int) throws {
+    let text = """
+      {"user":"zoë","token":"00FF","registeredAt":1796115600007,"lastSeen":"2026-12-01T09:00:00Z","city":"Paris","vip":true}
+
+      {"user":"2","token":"ab","app":null,"score":1.50}\r
+      """
+    let rows = try read(text.utf8, as: .ndjson, chunk: size).map { try $0.get() }
+    let (first, second) = try (#require(DeviceToken(hex: "00ff")), #require(DeviceToken(hex: "ab")))
+    #expect(
+      rows == [
+        DeviceRow(
+          user: "zoë", token: first, registeredAt: 1_796_115_600_007, lastSeen: 1_796_115_600_000,
+          attributes: ["city": "Paris", "vip": "true"]),
+        DeviceRow(user: "2", token: second, attributes: ["score": "1.50"]),
+      ])
+  }
+
+  @Test(arguments: ["\n", "\r\n", "\r"], [1, 2, 5, 1 << 16])
+  func badRowsCostOnlyThemselves(newline: String, size: Int) throws {
+    let text = [
+      "user,token,registeredAt", "a,00,", "b,xyz,", ",00,", "c,00", "d,00,,", "e,00,yesterday", "\"f\"x,00,",
+      "g\"h,00,",
+      "\"i", "j\",01,", "k,02,", "\"l,00,", "m,03,", "n,04,-1",
+    ].joined(separator: newline)
+    let expected = [
+      "a 00", "3: token: not hex of 1 to 200 bytes", "4: user: is missing", "5: 2 fields, but the header has 3",
+      "6: 4 fields, but the header has 3",
+      "7: registeredAt: 'yesterday' is neither milliseconds since 1970 nor RFC 3339, such as 2026-12-01T09:00:00Z",
+      "8: text behind a closing quote", "9: a quote inside a field that doesn't begin with one",
+      "10: a user id must not have control characters", "k 02", "13: a quote is never closed", "m 03",
+      "15: registeredAt: '-1' is neither milliseconds since 1970 nor RFC 3339, such as 2026-12-01T09:00:00Z",
+    ]
+    #expect(summary(try read(text.utf8, as: .csv, chunk: size)) == expected)
+  }
+
+  @Test(arguments: [1, 9, 1 << 16])
+  func badLinesOfNDJSONCostOnlyThemselves(size: Int) throws {
+    let text = [
+      #"{"user":"a","token":"00"}"#, #"{"user":"b"}"#, "[]", "{", #"{"user":"c","token":"00","tags":["x"]}"#,
+      #"{"user":"d","token":"00","user":"e"}"#, #"{"user":"f","token":"0"}"#,
+      #"{"user":"g","token":"00","environment":"staging"}"#, #"{"user":"","token":"00"}"#, #"{"user":7,"token":"07"}"#,
+    ].joined(separator: "\n")
+    let expected = [
+      "a 00", "2: token: is missing", "3: must be a JSON object, not an array",
+      "4: not valid JSON: column 2: expected a member name in quotes, found the end",
+      "5: 'tags': must be a string or a number, not an array",
+      "6: not valid JSON: column 26: 'user' appears twice in one object", "7: token: not hex of 1 to 200 bytes",
+      "8: environment: 'staging' is neither production nor sandbox", "9: user: is missing", "7 07",
+    ]
+    #expect(summary(try read(text.utf8, as: .ndjson, chunk: size)) == expected)
+  }
+
+  @Test(arguments: DeviceRowReader.Format.allCases, [100, 1 << 20])
+  func aRecordIsBounded(format: DeviceRowReader.Format, size: Int) throws {
+    let long = String(repeating: "x", count: 100_000)
+    let row = { (user: String) in format == .csv ? "\(user),00" : #"{"user":"\#(user)","token":"00"}"# }
+    let head = format == .csv ? "user,token\n" : ""
+    let text = head + [row("a"), row(long), row("b"), ""].joined(separator: "\n")
+    let lines = summary(try read(text.utf8, as: format, chunk: size))
+    #expect(lines.count == 3)
+    #expect(lines.first == "a 00" && lines.last == "b 00")
+    #expect(lines[1].contains("longer than 16384 bytes"))
+  }
+
+  @Test func aQuoteThatIsNeverClosedSwallowsNothingBehindItsLine() throws {
+    let rows = (0..<5000).map { "u\($0),00" }
+    let lines = summary(
+      try read(("user,token\n\"open,00\n" + rows.joined(separator: "\n")).utf8, as: .csv, chunk: 4096))
+    #expect(lines.count == 5001)
+    #expect(lines.first == "2: longer than 16384 bytes, or a quote is never closed")
+  }
+
+  @Test func bytesThatAreNotUTF8AreABadRow() throws {
+    let bytes = Array("user,token\n".utf8) + [0xFF, 0x2C, 0x30, 0x30, 0x0A] + Array("b,00".utf8)
+    #expect(summary(try read(bytes, as: .csv)) == ["2: field 1 is not UTF-8", "b 00"])
+  }
+
+  @Test(arguments: [
+    ("", "the file is empty"),
+    ("\n\n", "the file is empty"),
+    ("user,locale\n", "no column 'token'"),
+    ("usr,token\n", "no column 'user'; is 'usr' meant?"),
+    ("a,00\n", "no column 'user'"),
+    ("user,token,user\n", "two columns are named 'user'"),
+    ("user,token,\n", "column 3: '' can't name an attribute"),
+  ])
+  func aFileNeedsAHeader(text: String, message: String) {
+    let error = #expect(throws: DeviceRowReader.FileError.self) { try read(text.utf8, as: .csv) }
+    #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+  }
+
+  @Test func attributesAreBounded() throws {
+    var draft = DeviceRowDraft()
+    #expect(throws: DeviceRowDraft.Problem.self) {
+      try draft.setAttribute("a", to: String(repeating: "x", count: 1025))
+    }
+    for index in 0..<64 { try draft.setAttribute("a\(index)", to: "x") }
+    #expect(throws: DeviceRowDraft.Problem.self) { try draft.setAttribute("b", to: "x") }
+  }
+
+  @Test(arguments: DeviceRowReader.Format.allCases)
+  func noFileCrashesTheReader(format: DeviceRowReader.Format) throws {
+    var random = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
+    print("DeviceRowReader \(format) fuzz: \(random)")
+    let pieces = [
+      "\"", "\"\"", ",", "\n", "\r\n", "\r", "user,token\n", "a,00\n", "{\"user\":\"a\",\"token\":\"00\"}\n", "x", "é",
+      "{",
+      "\u{FEFF}", "\0", "\"a\n\",00\n",
+    ].map { Array($0.utf8) }
+    for _ in 0..<3000 {
+      var bytes: [UInt8] = format == .csv ? Array("user,token\n".utf8) : []
+      for _ in 0..<Int.random(in: 0..<40, using: &random) { bytes += pieces.randomElement(using: &random) ?? [] }
+      if !bytes.isEmpty {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
+      }
+      // The chunks must make no difference.
+      let whole = try? summary(read(bytes, as: format))
+      let chunked = try? summary(read(bytes, as: format, chunk: Int.random(in: 1..<9, using: &random)))
+      #expect(whole == chunked, "\(random) \(bytes)")
+    }
+  }
+}
+
+struct DeviceRowWriterTests {
+  @Test(arguments: DeviceRowReader.Format.allCases)
+  func whatIsWrittenReadsBackTheSame(format: DeviceRowReader.Format) throws {
+    let token = try #require(DeviceToken(hex: "00ffaa"))
+    let rows = [
+      DeviceRow(user: "a,b", token: token, attributes: ["say": "\"hi\"\r\nyou"]),
+      DeviceRow(
+        user: "=zoë", token: token, app: "news", environment: .production, locale: "de", timezone: "UTC",
+        appVersion: "1", osVersion: "2", registeredAt: 1_796_115_600_007, lastSeen: 0,
+        attributes: ["city": "Paris", "say": "\u{1}\\"]),
+      DeviceRow(user: "3", token: token),
+    ]
+    var writer = DeviceRowWriter(format: format, attributes: ["city", "say"])
+    var bytes: [UInt8] = []
+    for row in rows {
+      writer.append(row)
+      #expect(writer.count > 0)
+      bytes += writer.take()
+    }
+    #expect(try read(bytes, as: format).map { try $0.get() } == rows)
+    #expect(writer.count == 0)
+  }
+
+  @Test func spreadsheetsGetNoFormulas() {
+    var csv = CSVWriter(spreadsheetSafe: true)
+    for cell in ["=1+1", "+1", "-1", "@x", "a=b", "", "=\",\""] { csv.cell(cell) }
+    csv.cell(-1)
+    csv.endRecord()
+    #expect(String(decoding: csv.bytes, as: UTF8.self) == "'=1+1,'+1,'-1,'@x,a=b,,\"'=\"\",\"\"\",'-1\r\n")
+  }
+
+  @Test func jsonIsEscapedByTheRules() throws {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("a\"", "x\\\n\u{1F}é😀")
+    json.name("list")
+    json.beginArray()
+    json.value(1)
+    json.value(nil as String?)
+    json.value(true)
+    json.beginObject()
+    json.endObject()
+    json.endArray()
+    json.member("n", nil as Int?)
+    json.endObject()
+    #expect(json.text == #"{"a\"":"x\\\n\u001fé😀","list":[1,null,true,{}],"n":null}"#)
+    _ = try JSONValue(parsing: json.bytes, maximumDepth: 4)
+  }
+}

@@ -1,0 +1,29 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import Testing
+
+/// Whole campaigns: Redis, TLS and HTTP/2 are real.
+@Suite struct CampaignRunTests {
+  @Test func campaignEndsWithOneOutcomeForEveryTarget() async throws {
+    let rig = try await WorkerRig()
+    try await rig.register(700) { $0 % 10 == 3 ? .unregistered : $0 % 50 == 7 ? .bad : .registered }
+    try await rig.submit("news-1")
+    let log = EventLog()
+    try await rig.worker("w1", log: log).run()
+    let record = try #require(try await rig.store.show("news-1"))
+    #expect(record.state == .completed, "\(log.all)")
+    #expect(record.counters.targets == 700)
+    #expect(record.counters.outcomes == [.accepted: 616, .unregistered: 70, .badToken: 14])
+    #expect(record.counters.pruned == 70)
+    #expect(record.counters.quarantined == 14)
+    #expect(record.pending == 0)
+    let counters = await rig.simulator.counters()
+    #expect(counters.accepted == 616)
+    #expect(counters.duplicatesReceived == 0)
+    let results = try await rig.results("news-1")
+    #expect(results.count == 700)
+    #expect(results.allSatisfy { $0.outcome != nil })
+  }
+}

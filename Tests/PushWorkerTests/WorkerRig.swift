@@ -1,0 +1,104 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushWorker
+import Redis
+import Synchronization
+import TLS
+import TestSupport
+import Testing
+
+/// A private store on a real Redis, a simulator over real TLS, and workers between them.
+struct WorkerRig {
+  let store: CampaignStore
+  let simulator: Simulator
+  let url: RedisURL
+  let keys: Keyspace
+  let folder: ScratchFolder
+  let channel: AppChannel
+
+  static let topic = "com.example.news"
+
+  init(partitions: Int = 8, configure: (inout SimulatorConfiguration) -> Void = { _ in }) async throws {
+    let server = try await RedisServer.shared
+    url = try RedisURL(server.url)
+    keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
+    store = CampaignStore(redis: RedisClient(url: url), keys: keys)
+    try await store.open()
+    let key = try ECPrivateKey.generate()
+    var configuration = SimulatorConfiguration()
+    configuration.keys = [.init(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", pem: key.publicPEM)]
+    configure(&configuration)
+    simulator = try await Simulator.start(configuration)
+    folder = try ScratchFolder()
+    let roots = try folder.write("ca.pem", try #require(simulator.authorityPEM))
+    channel = AppChannel(
+      topic: Self.topic, environment: "production",
+      endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots),
+      credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key))
+  }
+
+  /// Registers users `u0`, `u1`, … with one device each, at APNs too.
+  func register(_ users: Int, state: (Int) -> SimulatedDevice.State = { _ in .registered }) async throws {
+    var registrations: [DeviceRegistration] = []
+    var devices: [SimulatedDevice] = []
+    for number in 0..<users {
+      let token = Self.token(number)
+      var record = DeviceRecord(token: token)
+      record.app = "news"
+      record.registeredAt = 1000
+      registrations.append(DeviceRegistration(user: "u\(number)", device: record))
+      devices.append(SimulatedDevice(token: token, state: state(number), topic: Self.topic, timestamp: 2000))
+    }
+    try await store.register(registrations)
+    simulator.load(devices)
+  }
+
+  static func token(_ number: Int) -> [UInt8] {
+    (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 4)) &+ $0 * 7) }
+  }
+
+  func worker(
+    _ name: String, window: Int = 100, retry: RetryPolicy = RetryPolicy(), lease: Int = 6000, drains: Bool = true,
+    log: EventLog = EventLog()
+  ) -> PushWorker {
+    let configuration = WorkerConfiguration(
+      name: name, window: window, retry: retry, drains: drains, lease: lease, apps: ["news": channel])
+    return PushWorker(
+      configuration: configuration, store: client(), control: client(), blocking: client(), observer: log.append)
+  }
+
+  func client() -> CampaignStore {
+    CampaignStore(redis: RedisClient(url: url), keys: keys)
+  }
+
+  /// Submits a job; fields replace those of a job to everybody.
+  @discardableResult
+  func submit(_ id: String, _ fields: String = "", audience: String = #"{"segment":"*"}"#) async throws -> Admission {
+    let job = Array(
+      #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(fields)}"#.utf8)
+    return try await store.submit(job, as: CampaignJob.parse(job, knownApps: ["news"]))
+  }
+
+  func results(_ id: String) async throws -> [TargetResult] {
+    var all: [TargetResult] = []
+    try await store.forEachResult(of: id) {
+      all += $0
+      return true
+    }
+    return all
+  }
+}
+
+/// What a worker said, for tests to look at.
+final class EventLog: Sendable {
+  private let events = Mutex<[String]>([])
+
+  func append(_ event: WorkerEvent) {
+    events.withLock { $0.append("\(event)") }
+  }
+
+  var all: [String] { events.withLock { $0 } }
+}

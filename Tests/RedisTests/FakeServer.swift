@@ -1,0 +1,71 @@
+import EventLoop
+
+/// A server that says what the test tells it to, whatever it is asked: for everything that a real Redis won't do.
+final class FakeServer: Sendable {
+  /// What to do when bytes arrive.
+  enum Step: Sendable {
+    case say(String)
+    case hangUp
+    case ignore
+  }
+
+  /// What a client needs to hear first.
+  static let welcome = Step.say("+OK\r\n$21\r\nredis_version:7.0.15\n\r\n")
+
+  let port: UInt16
+  private let body: Body
+
+  /// - Parameter steps: what every connection gets, one each time that bytes arrive; after the last one it is ignored.
+  init(_ steps: [Step]) async throws {
+    body = Body(steps)
+    port = try await body.listen()
+  }
+
+  var connections: Int { get async { await body.accepted } }
+
+  private actor Body {
+    private let loop = EventLoop(label: "fake server")
+    private let steps: [Step]
+    private var socket: Socket?
+    private var listener: SocketWatcher?
+    private var peers: [(watcher: SocketWatcher, socket: Socket, next: Int)] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    var accepted: Int { peers.count }
+
+    init(_ steps: [Step]) { self.steps = steps }
+
+    func listen() throws -> UInt16 {
+      let address = try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0]
+      let socket = try Socket.listen(at: address)
+      listener = SocketWatcher(
+        socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.accept() } },
+        onWritable: {})
+      self.socket = socket
+      return try socket.localAddress().port
+    }
+
+    private func accept() {
+      while let peer = try? socket?.accept() {
+        let index = peers.count
+        let watcher = SocketWatcher(
+          peer, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable(index) } }, onWritable: {})
+        peers.append((watcher, peer, 0))
+      }
+    }
+
+    private func readable(_ index: Int) {
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
+      defer { buffer.deallocate() }
+      let peer = peers[index]
+      guard case .bytes = try? peer.socket.read(into: buffer) else { return peer.watcher.close() }
+      guard peer.next < steps.count else { return }
+      peers[index].next += 1
+      switch steps[peer.next] {
+      case .say(let text): _ = try? Array(text.utf8).withUnsafeBytes { try peer.socket.write($0) }
+      case .hangUp: peer.watcher.close()
+      case .ignore: break
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import Redis
+
+@Suite struct HandshakeTests {
+  @Test func onlyWhatTheURLAsksForIsSaid() {
+    let plain = Handshake(url: RedisURL(host: "h"), clientName: "my worker")
+    #expect(
+      String(decoding: plain.pipeline.bytes, as: UTF8.self)
+        == "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nmy-worker\r\n*1\r\n$4\r\nINFO\r\n")
+    let full = Handshake(url: RedisURL(host: "h", user: "u", password: "p", database: 3), clientName: "w")
+    #expect(full.pipeline.count == 4)
+    #expect(
+      String(decoding: full.pipeline.bytes, as: UTF8.self).hasPrefix("*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n"))
+  }
+
+  @Test(arguments: [
+    (["-WRONGPASS invalid", "+OK", "+OK", "+i"], RedisError.Code.authentication),
+    (["-ERR AUTH called without any password configured", "+OK", "+OK", "+i"], .authentication),
+    (["+OK", "-ERR DB index is out of range", "+OK", "+i"], .refused),
+    (["+OK", "-LOADING dataset", "-LOADING dataset", "-LOADING dataset"], .notReady),
+    (["+OK", "+OK", "+OK", "-BUSY script"], .notReady),
+    (["+OK", "+OK", "-NOAUTH Authentication required.", "+i"], .authentication),
+    (["+OK", "+OK", "+OK", "+loading:1"], .notReady),
+  ])
+  func refusalsAreTold(lines: [String], code: RedisError.Code) throws {
+    let replies = try replies(lines)
+    let error = #expect(throws: RedisError.self) { try handshake.check(replies) }
+    #expect(error?.code == code && error?.endpoint == "h:6379")
+  }
+
+  @Test func userWithoutInfoPermissionIsWelcome() throws {
+    let replies = try replies(["+OK", "+OK", "-NOPERM no", "-NOPERM no"])
+    #expect(try handshake.check(replies).version == nil)
+  }
+
+  private let handshake = Handshake(url: RedisURL(host: "h", password: "p", database: 3), clientName: "w")
+
+  private func replies(_ lines: [String]) throws -> [RedisReply] {
+    var parser = ReplyParser()
+    try Array(lines.map { $0 + "\r\n" }.joined().utf8).withUnsafeBytes { try parser.feed($0) }
+    var roots: [Int] = []
+    while let root = try parser.next() { roots.append(root) }
+    let arena = parser.take()
+    return roots.map { RedisReply(arena: arena, index: $0) }
+  }
+}

@@ -1,0 +1,53 @@
+import Redis
+import Testing
+
+@Suite struct RedisURLTests {
+  @Test(arguments: [
+    ("redis://localhost", RedisURL(host: "localhost")),
+    ("REDIS://h:1/15", RedisURL(host: "h", port: 1, database: 15)),
+    ("redis://h/", RedisURL(host: "h")),
+    ("redis://:secret@h", RedisURL(host: "h", password: "secret")),
+    (
+      "redis://app:s%40c%2Fr%3At%25@h:6380/2",
+      RedisURL(host: "h", port: 6380, user: "app", password: "s@c/r:t%", database: 2)
+    ),
+    ("redis://u:a@b@h", RedisURL(host: "h", user: "u", password: "a@b")),
+    ("redis://u:a:b@h", RedisURL(host: "h", user: "u", password: "a:b")),
+    ("redis://[::1]:7000", RedisURL(host: "::1", port: 7000)),
+    ("redis://[fe80::1%25eth0]", RedisURL(host: "fe80::1%eth0")),
+  ])
+  func partsAreRead(text: String, url: RedisURL) throws {
+    #expect(try RedisURL(text) == url)
+  }
+
+  @Test(arguments: [
+    ("localhost:6379", "no scheme"), ("http://h", "\"http\""), ("redis://", "no host"), ("redis://:6379", "no host"),
+    ("redis://h:0", "port"), ("redis://h:65536", "port"), ("redis://h:x", "port"), ("redis://h/x", "database"),
+    ("redis://h/1/2", "database"), ("redis://h/-1", "database"), ("redis://u@h", "no password"),
+    ("redis://u:@h", "empty"), ("redis://u:%zz@h", "\"%\" in its password"), ("redis://u:%ff@h", "not UTF-8"),
+    ("redis://::1", "brackets"), ("redis://[::1", "\"]\""), ("redis://h?db=1", "query"),
+    ("redis://u:a/b@h", "not percent-encoded"),
+  ])
+  func errorSaysWhatIsWrong(text: String, reason: String) {
+    let error = #expect(throws: RedisError.self) { try RedisURL(text) }
+    #expect(error?.code == .invalidURL)
+    #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
+  }
+
+  @Test(arguments: ["rediss://h", "sentinel://a,b", "cluster://a"])
+  func schemesToComeAreUnsupported(text: String) {
+    #expect(throws: RedisError.self) { try RedisURL(text) }
+  }
+
+  @Test func passwordIsNeverShown() throws {
+    let url = try RedisURL("redis://app:hunter2@h/1")
+    var dumped = ""
+    dump(url, to: &dumped)
+    #expect("\(url)" == "redis://app:***@h:6379/1")
+    #expect(!dumped.contains("hunter2") && !String(reflecting: url).contains("hunter2"))
+    for text in ["redis://u:hunter2@", "redis://u:hunter2/x@h", "redis://u:hunter2%@h", "redis://u:hunter2@h:x"] {
+      let error = #expect(throws: RedisError.self) { try RedisURL(text) }
+      #expect(!"\(String(describing: error))".contains("hunter2"))
+    }
+  }
+}
