@@ -1,0 +1,75 @@
+import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A store is opened only on a server that can be trusted with it.
+struct StoreOpeningTests {
+  @Test(arguments: Backend.allCases)
+  func openingTwiceIsTheSameStore(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.store.open()
+    #expect(try await world.store.time() > 1_700_000_000_000_000)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func anotherNumberOfPartitionsIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 4)
+    let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 8))
+    let error = await #expect(throws: StoreError.self) { try await CampaignStore(redis: world.redis, keys: keys).open() }
+    #expect(error?.code == .mismatch)
+    #expect(error?.hint.contains("redis.partitions to 4") == true)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func anotherLayoutIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.command("HSET", "{\(world.keys.namespace)}:store", "version", 2)
+    let error = await #expect(throws: StoreError.self) { try await world.store.open() }
+    #expect(error?.code == .mismatch)
+    #expect(error?.message.contains("layout 2") == true)
+  }
+
+  @Test func serverThatEvictsIsRefused() async throws {
+    let server = try await RedisServer.start(arguments: ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])
+    let error = await #expect(throws: StoreError.self) { try await open(on: server) }
+    #expect(error?.code == .unfit)
+    #expect(error?.hint.contains("noeviction") == true)
+  }
+
+  @Test func replicaIsRefused() async throws {
+    let server = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", "1"])
+    let error = await #expect(throws: StoreError.self) { try await open(on: server) }
+    #expect(error?.code == .readOnly)
+  }
+
+  @Test func fullServerIsSaidToBeFull() async throws {
+    let server = try await RedisServer.start(arguments: ["--maxmemory", "100kb"])
+    let error = await #expect(throws: StoreError.self) { try await open(on: server) }
+    #expect(error?.code == .readOnly)
+    #expect(error?.message.contains("memory") == true)
+  }
+
+  @Test(arguments: ["", "a b", "{a}", "news:1", "ümlaut"])
+  func namespaceThatWouldBreakTheTagsIsRefused(namespace: String) {
+    #expect(Keyspace(namespace: namespace, partitions: 4) == nil)
+  }
+
+  @Test(arguments: [0, -1, 16_385])
+  func partitionsAreAtMostTheSlotsOfACluster(partitions: Int) {
+    #expect(Keyspace(namespace: "carillon", partitions: partitions) == nil)
+  }
+
+  private func open(on server: RedisServer) async throws {
+    let client = try Backend.connect(to: server)
+    let keys = try #require(Keyspace(namespace: "carillon", partitions: 4))
+    do {
+      try await CampaignStore(redis: client, keys: keys).open()
+    } catch {
+      await client.close()
+      throw error
+    }
+    await client.close()
+  }
+}

@@ -1,0 +1,96 @@
+import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A store of its own for one test: a namespace that nobody else uses, on a server that all tests share.
+struct TestStore {
+  let store: CampaignStore
+  let redis: RedisClient
+  let backend: Backend
+
+  var keys: Keyspace { store.keys }
+
+  /// An initialised, empty store.
+  init(on backend: Backend, partitions: Int = 4) async throws {
+    self.backend = backend
+    redis = try await backend.client
+    let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36)
+    let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
+    store = CampaignStore(redis: redis, keys: keys)
+    try await store.open()
+  }
+
+  /// Runs one command and fails on a refusal.
+  @discardableResult
+  func command<each Argument: RedisArgument>(
+    _ name: StaticString, _ argument: repeat each Argument
+  ) async throws -> RedisReply {
+    try await redis.command(name, repeat each argument).get()
+  }
+
+  // MARK: Devices
+
+  /// A token that only this number has: 32 bytes, like Apple's.
+  static func token(_ number: Int) -> [UInt8] {
+    (0..<32).map { UInt8(truncatingIfNeeded: $0 < 24 ? $0 &* 7 &+ 1 : number >> (8 * (31 - $0))) }
+  }
+
+  static func device(_ number: Int, registeredAt: UInt64 = 1000) -> DeviceRecord {
+    var device = DeviceRecord(token: token(number))
+    device.registeredAt = registeredAt
+    return device
+  }
+
+  /// Registers users `u0`, `u1`, …, each with one device: `u7` has token 7.
+  func registerUsers(_ numbers: Range<Int>, registeredAt: UInt64 = 1000) async throws {
+    for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 5000) {
+      try await store.register(
+        (start..<min(start + 5000, numbers.upperBound)).map {
+          DeviceRegistration(user: "u\($0)", device: Self.device($0, registeredAt: registeredAt))
+        })
+    }
+  }
+
+  // MARK: Campaigns
+
+  /// A job in which only the audience matters, unless more is given as JSON members.
+  static func job(_ id: String, audience: String, _ more: String = "") -> [UInt8] {
+    Array(#"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#.utf8)
+  }
+
+  /// Makes a campaign active without going through the intake list.
+  @discardableResult
+  func activate(_ id: String, audience: String = #"{"segment":"*"}"#, _ more: String = "") async throws -> Campaign {
+    let job = Self.job(id, audience: audience, more)
+    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
+    return campaign
+  }
+
+  /// A ledger of one slice, claimed.
+  func claimed(
+    _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = 60_000
+  ) async throws -> (ledger: SliceLedger, standing: SliceStanding) {
+    let ledger = SliceLedger(store: store, slice: SliceReference(campaign: id, partition: partition), lease: lease)
+    guard case .claimed(let standing) = try await ledger.claim(worker: worker, app: "news") else {
+      throw TestSupportError("slice \(ledger.slice) could not be claimed")
+    }
+    return (ledger, standing)
+  }
+
+  /// A slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
+  func sealed(_ id: String, count: Int, lease: Int = 60_000, _ more: String = "") async throws -> SliceLedger {
+    let tokens = (0..<count).map { "\"\(DeviceToken(bytes: Self.token($0))?.hex ?? "")\"" }.joined(separator: ",")
+    let campaign = try await activate(id, audience: "{\"tokens\":[\(tokens)]}", more)
+    let ledger = try await claimed(id, lease: lease).ledger
+    #expect(try await expand(ledger, campaign) == count)
+    return ledger
+  }
+
+  func expand(_ ledger: SliceLedger, _ campaign: Campaign) async throws -> Int? {
+    try await store.expand(
+      ledger, audience: campaign.audience, filter: DeviceFilter(app: campaign.app, environment: "production"))
+  }
+}
