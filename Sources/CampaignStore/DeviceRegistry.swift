@@ -132,7 +132,8 @@ extension CampaignStore {
     return notes.count
   }
 
-  func partition(of token: [UInt8]) -> Int { Partition.of(user: token, count: keys.partitions) }
+  /// The partition that knows who owns a token; of its hex, as producers compute it.
+  func partition(of token: [UInt8]) -> Int { Partition.of(user: Hex.encode(token), count: keys.partitions) }
 
   /// Step (a). For each: `nil` when a newer owner stands, else the user that had it, or nothing.
   private func own(_ registrations: [DeviceRegistration]) async throws -> [String?] {
