@@ -35,6 +35,8 @@ public actor PushWorker {
   public internal(set) var totals = WorkerTotals()
   private(set) var isStopping = false
   private var isFinished = false
+  /// The deadline of the stop has passed.
+  var isAbandoning = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
   private var claimWaiter: CheckedContinuation<Void, Never>?
   /// Campaigns that are being paused on this worker's word.
