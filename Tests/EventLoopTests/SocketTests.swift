@@ -25,7 +25,9 @@ import Testing
       watch(listener) { $0.accept() }
       let client = try Socket.connect(to: listener.localAddress())
       self.client = client
-      watch(client) { $0.readClient() } writable: {
+      watch(client) {
+        $0.readClient()
+      } writable: {
         $0.events.yield("connected")
         $0.watchers[1].wantsWrite = false
       }

@@ -26,7 +26,8 @@ import Testing
 
   @Test func outcomesWaitForOthersButNotForLong() {
     #expect(step { ($0.pending, $0.pendingAge, $0.unanswered) = (10, 0, 5) } == .wait)
-    #expect(step { ($0.pending, $0.pendingAge, $0.unanswered) = (10, SliceSituation.patience, 5) } == .commit(credit: 0))
+    #expect(
+      step { ($0.pending, $0.pendingAge, $0.unanswered) = (10, SliceSituation.patience, 5) } == .commit(credit: 0))
     #expect(step { ($0.pending, $0.unanswered) = (SliceSituation.fullBatch, 5) } == .commit(credit: 0))
     // Nothing else will come.
     #expect(step { $0.pending = 1 } == .commit(credit: 0))
