@@ -29,6 +29,8 @@ public actor PushWorker {
   var contexts: [String: CampaignContext] = [:]
   private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool)] = []
   let inbox: CompletionInbox
+  /// Pushes that came back unsent, while one lot of answers is handled.
+  var unsent: [(run: SliceRun, index: Int)] = []
   /// Redis' clock less this machine's, in ms.
   var clockOffset = 0
   /// What has been done so far.
