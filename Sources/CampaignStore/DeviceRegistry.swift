@@ -22,6 +22,13 @@ public struct UserRecord: Sendable {
   public var devices: [DeviceRecord]
   /// A JSON object; empty when there are none.
   public var attributes: [UInt8]
+
+  /// Memberwise.
+  public init(user: String, devices: [DeviceRecord] = [], attributes: [UInt8] = []) {
+    self.user = user
+    self.devices = devices
+    self.attributes = attributes
+  }
 }
 
 /// Who has which device. A token belongs to one user; the index of owners says whom, in the token's own partition.

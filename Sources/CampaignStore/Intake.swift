@@ -102,6 +102,38 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer == 1 ? .new : .duplicate
   }
 
+  /// Whether a job of this id was submitted or taken in within ``idMemory``, whatever became of it.
+  public func isKnown(_ id: String) async throws -> Bool {
+    var pipeline = RedisPipeline()
+    pipeline.append("EXISTS", keys.job(id), keys.campaign(id))
+    return try await run(pipeline)[0].integer != 0
+  }
+
+  /// Why the last job of this id went to the dead list; `nil` when it is not among the newest there.
+  public func burial(of id: String) async throws -> Burial? {
+    var pipeline = RedisPipeline()
+    pipeline.append("XREVRANGE", keys.dead, "+", "-", "COUNT", Self.burialsLookedAt)
+    for entry in try await run(pipeline)[0] {
+      var fields: [String: RedisReply] = [:]
+      let pairs = entry[1]
+      for index in stride(from: 0, to: pairs.count - 1, by: 2) { fields[pairs[index].string ?? ""] = pairs[index + 1] }
+      guard let job = fields["job"]?.bytes.map(Array.init), CampaignJob.id(of: job) == id else { continue }
+      return Burial(reason: fields["reason"]?.string ?? "", hint: fields["hint"]?.string ?? "")
+    }
+    return nil
+  }
+
+  /// Why a job could not be run.
+  public struct Burial: Sendable, Equatable {
+    /// What is wrong with it.
+    public var reason: String
+    /// What to do; empty when the reason says it.
+    public var hint: String
+  }
+
+  /// Entries of the dead list that a search goes through: its jobs may have a megabyte each.
+  private static let burialsLookedAt = 50
+
   /// Moves a job that can't be run to the dead list.
   public func bury(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
     var pipeline = RedisPipeline(reserving: job.count + 512)
