@@ -30,7 +30,7 @@ struct CarillonConfiguration: Equatable {
     var trustRoots: String?
   }
 
-  struct Token: Equatable {
+  struct Token: Hashable {
     var keyFile: String
     var keyID: String
     var teamID: String
