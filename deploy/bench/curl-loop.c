@@ -2,7 +2,7 @@
  * The yardstick for the curl engine: what a bare libcurl loop needs for the same pushes on the same machine.
  *
  *   cc -O2 -o curl-loop curl-loop.c -lcurl
- *   curl-loop URL CA_FILE JWT TOPIC PUSHES STREAMS
+ *   curl-loop URL CA_FILE JWT_FILE TOPIC PUSHES STREAMS
  *
  * One multi handle on curl_multi_socket_action and epoll, one HTTP/2 connection, at most STREAMS pushes on their way,
  * each to a token of its own, the body through READFUNCTION with a SEEKFUNCTION that refuses: the options of
@@ -19,7 +19,8 @@
 
 static const char body[] =
     "{\"aps\":{\"alert\":{\"title\":\"Hello\",\"body\":\"This is the body of a push, of the usual length or so\"},"
-    "\"sound\":\"default\"}}";
+    "\"sound\":\"default\"},\"deeplink\":\"app://news/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}";
 
 struct transfer {
   CURL *easy;
@@ -138,15 +139,21 @@ static double seconds(struct timeval time) { return (double)time.tv_sec + (doubl
 
 int main(int count, char **argument) {
   if (count != 7) {
-    fprintf(stderr, "usage: curl-loop URL CA_FILE JWT TOPIC PUSHES STREAMS\n");
+    fprintf(stderr, "usage: curl-loop URL CA_FILE JWT_FILE TOPIC PUSHES STREAMS\n");
     return 64;
   }
   url = argument[1];
   todo = atol(argument[5]);
   long streams = atol(argument[6]), open = 1;
   if (streams < 1 || streams > 1024) streams = 1000;
-  char line[2048];
-  snprintf(line, sizeof line, "authorization: bearer %s", argument[3]);
+  char line[2048], jwt[1024] = "";
+  FILE *file = fopen(argument[3], "r");
+  if (!file || fscanf(file, "%1023s", jwt) != 1) {
+    fprintf(stderr, "curl-loop: no token in %s\n", argument[3]);
+    return 65;
+  }
+  fclose(file);
+  snprintf(line, sizeof line, "authorization: bearer %s", jwt);
   shared = curl_slist_append(NULL, line);
   snprintf(line, sizeof line, "apns-topic: %s", argument[4]);
   curl_slist_append(shared, line);
