@@ -1,6 +1,21 @@
 import CampaignStore
 import PushCore
 
+extension OutcomeBatch {
+  /// Adds an outcome of a target that stands in a chunk, as a worker does.
+  mutating func append(
+    _ outcome: Outcome, _ chunk: TargetChunk, _ position: Int, _ action: Action = .none, at instant: UInt64 = 5000,
+    keepsResult: Bool = true, reason: String = ""
+  ) {
+    let status: UInt16 = outcome == .accepted ? 200 : outcome == .unregistered ? 410 : 400
+    let record = LedgerRecord(
+      state: .terminal(outcome), status: status, reason: Reason(name: reason.utf8), at: instant)
+    append(
+      record, at: chunk.first + position, action: action, token: chunk.token(position), user: chunk.user(position),
+      timestamp: instant, keepsResult: keepsResult, reason: reason)
+  }
+}
+
 extension LedgerRecord {
   static func terminal(_ outcome: Outcome, attempt: UInt8 = 0, at: UInt64 = 5000) -> LedgerRecord {
     LedgerRecord(state: .terminal(outcome), attempt: attempt, status: outcome == .accepted ? 200 : 400, at: at)

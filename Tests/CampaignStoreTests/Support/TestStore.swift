@@ -111,6 +111,15 @@ struct TestStore {
     return ledger
   }
 
+  /// A slice of everybody in the only partition of the store, claimed, sealed and granted.
+  func everybody(_ id: String) async throws -> (ledger: SliceLedger, chunk: TargetChunk) {
+    let campaign = try await activate(id)
+    let ledger = try await claimed(id).ledger
+    let count = try #require(try await expand(ledger, campaign))
+    try await ledger.commit(credit: count)
+    return (ledger, try await ledger.targets(from: 0, count: count))
+  }
+
   func expand(_ ledger: SliceLedger, _ campaign: Campaign) async throws -> Int? {
     try await store.expand(
       ledger, audience: campaign.audience, filter: DeviceFilter(app: campaign.app, environment: "production"))

@@ -1,0 +1,201 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// A slice ends once, with an outcome for every target; a campaign ends with its last slice.
+struct ClosingTests {
+  @Test(arguments: Backend.allCases)
+  func sliceWithAnythingLeftIsNotFinished(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 3)
+    #expect(try await ledger.close(.finish) == nil)
+    try await ledger.commit(credit: 3)
+    #expect(try await ledger.close(.finish) == nil)
+    try await ledger.commit([0: .terminal(.accepted), 1: .terminal(.failed), 2: .waiting(milliseconds: 60_000)])
+    #expect(try await ledger.close(.finish) == nil)
+    try await ledger.commit([2: .terminal(.expired)])
+    let counters = try #require(try await ledger.close(.finish))
+    #expect(counters.targets == 3)
+    #expect(counters.outcomes == [.accepted: 1, .failed: 1, .expired: 1])
+    // Whoever missed the reply gets it again, and nothing changes any more.
+    #expect(try await ledger.close(.finish) == counters)
+    #expect(try await ledger.close(.cancel) == counters)
+    #expect(try await ledger.commit([0: .terminal(.failed)]).isOwner == false)
+    #expect(try await ledger.close(.finish) == counters)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func unsealedSliceIsNotFinished(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    #expect(try await world.claimed("a").ledger.close(.finish) == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelledSliceGivesEveryTargetAnOutcome(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 10)
+    try await ledger.commit(credit: 6)
+    try await ledger.commit([
+      0: .terminal(.accepted), 1: .terminal(.badToken), 2: .waiting(milliseconds: 60_000), 3: .waiting(),
+    ])
+    // One retry is granted again, and so in doubt beside targets 4 and 5.
+    #expect(try await ledger.commit(credit: 1).retries.map(\.index) == [3])
+    try await world.store.steer("a", .cancel)
+    let counters = try #require(try await ledger.close(.cancel))
+    #expect(counters.outcomes == [.accepted: 1, .badToken: 1, .unknown: 3, .cancelled: 5])
+    #expect(counters.inDoubt == 0)
+    #expect(counters.retrying == 0)
+    #expect(counters.targets == 10)
+    let slice = SliceReference(campaign: "a", partition: 0)
+    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .cancelled)
+
+    let record = try #require(try await world.store.show("a"))
+    #expect(record.state == .cancelled)
+    #expect(record.counters.outcomes == counters.outcomes)
+    #expect(record.pending == 0)
+    // The export says the same target by target.
+    var lines: [Outcome?] = []
+    try await world.store.forEachResult(of: "a") { page in
+      lines += page.map(\.outcome)
+      return true
+    }
+    #expect(
+      lines.map { $0?.name } == [
+        "accepted", "badToken", "cancelled", "unknown", "unknown", "unknown", "cancelled", "cancelled", "cancelled",
+        "cancelled",
+      ])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelledSliceThatWasNotSealedHasNoTargets(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<5)
+    try await world.activate("a")
+    let ledger = try await world.claimed("a").ledger
+    var pipeline = RedisPipeline()
+    var entries = EntryList()
+    entries.append { $0 += [1, 2, 3] }
+    ledger.append(entries, to: &pipeline)
+    _ = try await world.store.run(pipeline)
+    #expect(try await ledger.close(.cancel) == SliceCounters())
+    #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)
+    try await world.store.forEachResult(of: "a") { page in
+      Issue.record("results of no targets: \(page)")
+      return true
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sliceCountsOnceHoweverOftenItIsFinished(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a")
+    var counters = SliceCounters()
+    counters.targets = 5
+    counters.outcomes = [.accepted: 4, .unregistered: 1]
+    counters.pruned = 1
+    let first = SliceReference(campaign: "a", partition: 1)
+    for _ in 0..<3 {
+      #expect(try await world.store.finish(first, counters: counters, lane: .normal, worker: "w") == nil)
+    }
+    let record = try #require(try await world.store.campaign("a"))
+    #expect(record.counters == counters)
+    #expect(record.slices == (1, 2))
+    #expect(record.state == .active)
+    let second = SliceReference(campaign: "a", partition: 0)
+    #expect(try await world.store.finish(second, counters: counters, lane: .normal, worker: "w") == .completed)
+    #expect(try await world.store.finish(second, counters: counters, lane: .normal, worker: "w") == nil)
+    #expect(try await world.store.campaign("a")?.counters.targets == 10)
+    #expect(try await world.store.isIdle())
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func finishedSliceIsInNoListAnyMore(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    // As hints may: the reference is open, held and parked at once.
+    try await world.command("RPUSH", world.keys.open("a"), slice.partition)
+    try await world.command("ZADD", world.keys.parked, 0, slice.description)
+    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
+    #expect(try await world.command("ZCARD", world.keys.parked).integer == 0)
+    #expect(try await world.command("LRANGE", world.keys.open("a"), 0, -1).count == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func workerThatDiedBetweenClosingAndCountingIsMadeUpFor(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 2)
+    #expect(try await world.store.takeSlice(worker: "dead") != nil)
+    try await ledger.commit(credit: 2)
+    try await ledger.commit(.accepted, 0..<2)
+    #expect(try await ledger.close(.finish) != nil)
+    // It is gone; its reference comes back, and the next worker finds the slice closed and not counted.
+    let rescued = try await world.store.rescue(from: "dead")
+    #expect(rescued == [ledger.slice])
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let next = SliceLedger(store: world.store, slice: slice, lease: 1000)
+    guard case .finished = try await next.claim(worker: "w", app: "news") else {
+      Issue.record("the slice had ended")
+      return
+    }
+    let counters = try #require(try await next.close(.finish))
+    #expect(counters.outcomes == [.accepted: 2])
+    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func everythingOfAnEndedCampaignGoesAfterItsTime(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1))])
+    let before = try await ownKeys(world)
+    try await finishOne(world, "a", #","ttl":"1h""#)
+    let keys = try await ownKeys(world).subtracting(before)
+    #expect(keys.count >= 6)
+    for key in keys where ![world.keys.all, world.keys.job("a"), world.keys.workers].contains(key) {
+      let lifetime = try #require(try await world.command("TTL", key).integer)
+      #expect((3500...3600).contains(lifetime), "\(key): \(lifetime)")
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignWhoseLastWorkerDiedBeforeTheExpiryExpiresAllTheSame(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await finishOne(world, "a")
+    // As if the worker had died right behind the script that ended the campaign.
+    let key = world.keys.campaign("a")
+    try await world.command("PERSIST", key)
+    try await world.command("ZADD", world.keys.ended, 1, "a")
+    _ = try await world.store.heartbeat(worker: "w", silence: 1000)
+    #expect(try await world.command("TTL", key).integer ?? -1 > 0)
+    #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignThatHasExpiredLeavesTheList(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    for id in ["a", "b"] { try await finishOne(world, id) }
+    try await world.command("DEL", world.keys.campaign("a"))
+    #expect(try await world.store.campaigns().map(\.id) == ["b"])
+    try await finishOne(world, "c")
+    #expect(try await world.command("ZRANGE", world.keys.all, 0, -1).map(\.string) == ["b", "c"])
+  }
+
+  private func finishOne(_ world: TestStore, _ id: String, _ more: String = "") async throws {
+    let campaign = try await world.activate(id, audience: #"{"users":["x"]}"#, more)
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let ledger = try await world.claimed(id, slice.partition).ledger
+    let count = try #require(try await world.expand(ledger, campaign))
+    try await ledger.commit(credit: count)
+    try await ledger.commit(.rejected, 0..<count)
+    let counters = try #require(try await ledger.close(.finish))
+    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
+  }
+
+  private func ownKeys(_ world: TestStore) async throws -> Set<String> {
+    Set(try await world.command("KEYS", "{\(world.keys.namespace)*").compactMap(\.string))
+  }
+}

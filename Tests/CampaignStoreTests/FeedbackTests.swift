@@ -1,0 +1,104 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Prunes reach the owner index and the backend, at least once and without undoing what came later.
+struct FeedbackTests {
+  @Test(arguments: Backend.allCases)
+  func prunedTokenIsToldAndHasNoOwner(on backend: Backend) async throws {
+    let world = try await pruned(on: backend, user: #"x "quoted" ü"#)
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [#"x "quoted" ü"#])
+    #expect(try await world.store.deliverFeedback(from: 0) == 1)
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [nil])
+    let lines = try await world.command("LRANGE", world.keys.feedback, 0, -1)
+    let time = try await world.store.time() / 1000
+    let members = try JSONValue(parsing: Array(lines[0].bytes ?? []), maximumDepth: 1)
+    guard case .object(let object) = members.kind else {
+      Issue.record("no object: \(lines)")
+      return
+    }
+    let text = Dictionary(
+      uniqueKeysWithValues: object.map { member -> (String, String) in
+        if case .string(let string) = member.value.kind { (member.name, string) } else { (member.name, "") }
+      })
+    #expect(text["user"] == #"x "quoted" ü"#)
+    #expect(text["token"] == (try TestStore.deviceToken(1).hex))
+    #expect(text["app"] == "news")
+    #expect(text["reason"] == "Unregistered")
+    let at = try #require(Timestamp.milliseconds(text["at"] ?? ""))
+    #expect((time - 60_000...time).contains(at))
+    #expect(try await world.store.deliverFeedback(from: 0) == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func deviceThatRegisteredAgainBeforeTheDeliveryStays(on backend: Backend) async throws {
+    let world = try await pruned(on: backend, user: "x", registeredAt: 0)
+    // Without a time of its own it would be taken for the one that was pruned.
+    try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 0))])
+    #expect(try await world.store.deliverFeedback(from: 0) == 1)
+    #expect(try await world.store.user("x")?.devices.count == 1)
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == ["x"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func deviceThatMovedBeforeTheDeliveryKeepsItsNewOwner(on backend: Backend) async throws {
+    let world = try await pruned(on: backend, user: "x")
+    try await world.store.register([DeviceRegistration(user: "y", device: TestStore.device(1, registeredAt: 2000))])
+    #expect(try await world.store.deliverFeedback(from: 0) == 1)
+    #expect(try await world.store.user("y")?.devices.count == 1)
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == ["y"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func twoWorkersOnOneOutboxLoseNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<1200)
+    let (ledger, chunk) = try await world.everybody("a")
+    for start in stride(from: 0, to: 1200, by: 400) {
+      var batch = OutcomeBatch()
+      for position in start..<(start + 400) { batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered") }
+      _ = try await ledger.commit(&batch, credit: 0)
+    }
+    let delivered = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<4 { group.addTask { try await world.store.deliverFeedback(from: 0) } }
+      return try await group.reduce(0, +)
+    }
+    #expect(delivered == 1200)
+    let lines = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
+    #expect(lines.count >= 1200)
+    #expect(Set(lines).count == 1200)
+    #expect(try await world.command("HLEN", world.keys.owner(0)).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whoComesSecondTakesNothingOutOfTheOutbox(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.command("RPUSH", world.keys.outbox(0), "1", "2", "3", "4", "5")
+    func deliver(_ count: Int, _ first: String, _ last: String) async throws -> Int? {
+      try await world.redis.script(StoreScripts.deliver, keys: [world.keys.outbox(0)]) {
+        $0.append(count)
+        $0.append(first)
+        $0.append(last)
+      }.get().integer
+    }
+    #expect(try await deliver(2, "1", "2") == 1)
+    #expect(try await deliver(2, "1", "2") == 0)
+    #expect(try await deliver(3, "3", "4") == 0)
+    #expect(try await deliver(3, "3", "5") == 1)
+    #expect(try await deliver(3, "3", "5") == 0)
+  }
+
+  /// A store in which a user's only device was pruned by a commit, and nobody has delivered that yet.
+  private func pruned(on backend: Backend, user: String, registeredAt: UInt64 = 1000) async throws -> TestStore {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let device = TestStore.device(1, registeredAt: registeredAt)
+    try await world.store.register([DeviceRegistration(user: user, device: device)])
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
+    _ = try await ledger.commit(&batch, credit: 0)
+    #expect(try await world.store.user(user) == nil)
+    return world
+  }
+}

@@ -1,0 +1,203 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// What an outcome does beyond the ledger: to the device, the results hash, the reasons, the outbox.
+struct OutcomeTests {
+  @Test(
+    arguments: Backend.allCases,
+    [
+      // registeredAt, timestamp of the answer, whether the device goes
+      (1000, 999, false), (1000, 1000, true), (1000, 1001, true), (0, 1, true), (0, 0, true),
+      (281_474_976_710_655, 281_474_976_710_654, false),
+    ] as [(UInt64, UInt64, Bool)])
+  func prunesWhatRegisteredAtOrBeforeTheAnswer(
+    on backend: Backend, rule: (registeredAt: UInt64, timestamp: UInt64, isPruned: Bool)
+  ) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<1, registeredAt: rule.registeredAt)
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    batch.append(.unregistered, chunk, 0, .prune, at: rule.timestamp, reason: "Unregistered")
+    _ = try await ledger.commit(&batch, credit: 0)
+    let isGone = try await world.store.user("u0") == nil
+    #expect(isGone == rule.isPruned)
+    #expect(try await world.slice("a").numbers["pruned"] == (rule.isPruned ? 1 : nil))
+    #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == (rule.isPruned ? 1 : 0))
+    // The outcome stands either way.
+    #expect(try await world.slice("a").numbers["17"] == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func deviceThatRegisteredAgainWhileThePushWasUnderWayStays(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<1, registeredAt: 1000)
+    let (ledger, chunk) = try await world.everybody("a")
+    try await world.registerUsers(0..<1, registeredAt: 9000)
+    var batch = OutcomeBatch()
+    batch.append(.unregistered, chunk, 0, .prune, at: 5000, reason: "Unregistered")
+    _ = try await ledger.commit(&batch, credit: 0)
+    #expect(try await world.store.user("u0")?.devices.map(\.registeredAt) == [9000])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func usersAreThoseWithADevice(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.store.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1)),
+      DeviceRegistration(user: "x", device: TestStore.device(2)),
+      DeviceRegistration(user: "y", device: TestStore.device(3)),
+    ])
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    for position in 0..<3 where chunk.token(position).last != 2 {
+      batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
+    }
+    _ = try await ledger.commit(&batch, credit: 0)
+    #expect(try await world.store.user("x")?.devices.map(\.token) == [TestStore.token(2)])
+    #expect(try await world.store.user("y") == nil)
+    #expect(try await world.command("SMEMBERS", world.keys.users(0)).map(\.string) == ["x"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func quarantinedDeviceIsKeptAndNotReachedAgain(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<2)
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    batch.append(.badToken, chunk, 0, .quarantine, reason: "BadDeviceToken")
+    _ = try await ledger.commit(&batch, credit: 0)
+    let user = String(decoding: chunk.user(0), as: UTF8.self)
+    #expect(try await world.store.user(user)?.devices.map(\.isQuarantined) == [true])
+    #expect(try await world.slice("a").numbers["quarantined"] == 1)
+    #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == 0)
+    #expect(try await world.everybody("b").chunk.count == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func repeatedCommitDoesNothingTwice(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<2)
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
+    batch.append(.badToken, chunk, 1, .quarantine, reason: "BadDeviceToken")
+    for _ in 0..<2 { _ = try await ledger.commit(&batch, credit: 0) }
+    #expect(try await world.slice("a").numbers["pruned"] == 1)
+    #expect(try await world.slice("a").numbers["quarantined"] == 1)
+    #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func outcomeThatLostAgainstAnotherPrunesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<1)
+    let (ledger, chunk) = try await world.everybody("a")
+    try await ledger.commit([0: .terminal(.accepted)])
+    var batch = OutcomeBatch()
+    batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
+    _ = try await ledger.commit(&batch, credit: 0)
+    #expect(try await world.store.user("u0")?.devices.count == 1)
+    #expect(try await world.command("EXISTS", world.keys.results(0, "a")).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func resultsHashHasWhatTheCallerKeeps(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<4)
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    batch.append(.accepted, chunk, 0, at: 1_700_000_000_001)
+    batch.append(.badToken, chunk, 1, at: 1_700_000_000_002, reason: "BadDeviceToken")
+    batch.append(.rejected, chunk, 2, keepsResult: false, reason: "PayloadTooLarge")
+    batch.append(
+      LedgerRecord(state: .terminal(.failed), at: 1_700_000_000_003), at: 3, action: .none, token: chunk.token(3),
+      user: chunk.user(3), timestamp: 0, keepsResult: true, reason: "")
+    _ = try await ledger.commit(&batch, credit: 0)
+    let key = world.keys.results(0, "a")
+    func line(_ position: Int) async throws -> String? {
+      try await world.command("HGET", key, Hex.encode(chunk.token(position))).string
+    }
+    #expect(try await line(0) == "accepted 200 - 1700000000001")
+    #expect(try await line(1) == "badToken 400 BadDeviceToken 1700000000002")
+    #expect(try await line(2) == nil)
+    #expect(try await line(3) == "failed - - 1700000000003")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func acceptanceTakesTheLineOfTheOutcomeItOverrides(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<3)
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    for position in 0..<3 { batch.append(.unknown, chunk, position, reason: "Strange") }
+    _ = try await ledger.commit(&batch, credit: 0)
+    // As with `failures`: an acceptance comes without a detail. And as with `all`.
+    batch.removeAll()
+    batch.append(.terminal(.accepted), at: 0)
+    batch.append(.accepted, chunk, 1)
+    _ = try await ledger.commit(&batch, credit: 0)
+    let lines = try await world.command("HGETALL", world.keys.results(0, "a"))
+    #expect(lines.count == 4)
+    #expect(try await world.command("HGET", world.keys.results(0, "a"), Hex.encode(chunk.token(0))).isNull)
+    #expect(
+      try await world.command("HGET", world.keys.results(0, "a"), Hex.encode(chunk.token(1))).string
+        == "accepted 200 - 5000")
+    #expect(try await world.command("HKEYS", world.keys.reasons(0, "a")).map(\.integer) == [2])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func reasonThatNobodyKnowsIsKeptInItsWords(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<2)
+    let (ledger, chunk) = try await world.everybody("a")
+    var batch = OutcomeBatch()
+    batch.append(.rejected, chunk, 0, keepsResult: false, reason: "TooManyMoons")
+    batch.append(.rejected, chunk, 1, keepsResult: false, reason: "BadPath")
+    _ = try await ledger.commit(&batch, credit: 0)
+    #expect(try await ledger.record(0).reason == .other)
+    var reasons: [String] = []
+    try await world.store.forEachResult(of: "a") { page in
+      reasons += page.map(\.reason)
+      return true
+    }
+    #expect(reasons == ["TooManyMoons", "BadPath"])
+    // Only the one that has no code of its own takes room beside the ledger.
+    #expect(try await world.command("HLEN", world.keys.reasons(0, "a")).integer == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func rawTokenIsPrunedAtItsOwner(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.registerUsers(0..<3)
+    let tokens = try (0..<5).map { "\"" + (try TestStore.deviceToken($0).hex) + "\"" }.joined(separator: ",")
+    let campaign = try await world.activate("a", audience: #"{"tokens":[\#(tokens)]}"#)
+    while let slice = try await world.store.takeSlice(worker: "w") {
+      let ledger = try await world.claimed("a", slice.partition).ledger
+      let count = try #require(try await world.expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      let chunk = try await ledger.targets(from: 0, count: count)
+      var batch = OutcomeBatch()
+      for position in 0..<count {
+        // Tokens 0 and 3 are unregistered, 1 and 4 bad; 3 and 4 are nobody's.
+        switch Int(chunk.token(position).last ?? 0) % 3 {
+        case 0: batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
+        case 1: batch.append(.badToken, chunk, position, .quarantine, reason: "BadDeviceToken")
+        default: batch.append(.accepted, chunk, position)
+        }
+      }
+      _ = try await ledger.commit(&batch, credit: 0)
+      try await world.store.deliverFeedback(from: slice.partition)
+    }
+    #expect(try await world.store.user("u0") == nil)
+    #expect(try await world.store.user("u1")?.devices.map(\.isQuarantined) == [true])
+    #expect(try await world.store.user("u2")?.devices.map(\.isQuarantined) == [false])
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(0), TestStore.deviceToken(1)]) == [nil, "u1"])
+    #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
+    let counters = try #require(try await world.store.show("a")).counters
+    #expect(counters.pruned == 1)
+    #expect(counters.quarantined == 1)
+    #expect(counters.outcomes == [.accepted: 1, .unregistered: 2, .badToken: 2])
+  }
+}

@@ -1,0 +1,139 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// What a worker leaves behind comes back, as soon as its lease has run out and not before.
+struct RescueTests {
+  @Test(arguments: Backend.allCases)
+  func parkedSliceComesBackWhenItIsDue(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a")
+    let soon = try #require(try await world.store.takeSlice(worker: "w"))
+    let later = try #require(try await world.store.takeSlice(worker: "w"))
+    #expect(try await world.store.park(soon, for: 0, worker: "w"))
+    #expect(try await world.store.park(later, for: 3_600_000, worker: "w"))
+    #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    let pulse = try await world.store.heartbeat(worker: "w", silence: 10_000)
+    #expect(pulse.due == [soon])
+    // Several workers may do it at once.
+    for worker in ["w", "v"] { try await world.store.unpark(pulse.due, worker: worker) }
+    #expect(try await world.store.takeSlice(worker: "v") == soon)
+    #expect(try await world.store.takeSlice(worker: "v") == nil)
+    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).due == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func parkedSliceOfACampaignThatHasGoneIsForgotten(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    #expect(try await world.store.park(slice, for: 0, worker: "w"))
+    try await world.command("DEL", world.keys.campaign("a"))
+    try await world.store.unpark(try await world.store.heartbeat(worker: "w", silence: 10_000).due, worker: "w")
+    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).due == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await world.store.heartbeat(worker: "old", silence: 10_000)
+    let pulse = try await world.store.heartbeat(worker: "w", silence: 10_000)
+    #expect(pulse.silent == [])
+    #expect(try await abs(pulse.now - world.store.time() / 1000) < 60_000)
+    try await world.command("ZADD", world.keys.workers, pulse.now - 20_000, "old")
+    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).silent == ["old"])
+    #expect(try await world.store.heartbeat(worker: "w", silence: 60_000).silent == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func liveLeaseOfASilentWorkerIsLeftAlone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "slow"))
+    _ = try await world.claimed("a", worker: "slow", lease: 60_000)
+    #expect(try await world.store.rescue(from: "slow") == [])
+    #expect(try await processing(world, "slow") == [slice.description])
+    try await world.store.settle(dead: "slow")
+    // It stays listed as long as something of it is.
+    try await world.command("ZADD", world.keys.workers, 1, "slow")
+    try await world.store.settle(dead: "slow")
+    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).silent == ["slow"])
+
+    try await world.endLease("a")
+    #expect(try await world.store.rescue(from: "slow") == [slice])
+    try await world.store.settle(dead: "slow")
+    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).silent == [])
+    #expect(try await world.store.takeSlice(worker: "w") == slice)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func referenceThatWasNeverClaimedComesBackAtOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a")
+    let lost = try #require(try await world.store.takeSlice(worker: "w"))
+    let held = try #require(try await world.store.takeSlice(worker: "w"))
+    // The worker itself finds what a lost reply, or an earlier life of its name, left in its list.
+    #expect(try await world.store.rescue(from: "w", except: [held]) == [lost])
+    #expect(try await processing(world, "w") == [held.description])
+    #expect(try await world.store.takeSlice(worker: "w") == lost)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func referenceToASliceThatAnotherHoldsIsDropped(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "old"))
+    _ = try await world.claimed("a", worker: "new")
+    #expect(try await world.store.rescue(from: "old") == [])
+    #expect(try await processing(world, "old") == [])
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    _ = slice
+  }
+
+  @Test(arguments: Backend.allCases)
+  func referenceOfACampaignThatHasGoneIsDropped(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    _ = try await world.store.takeSlice(worker: "old")
+    try await world.command("DEL", world.keys.campaign("a"))
+    #expect(try await world.store.rescue(from: "old") == [])
+    #expect(try await processing(world, "old") == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func jobOfADeadWorkerIsNextInTurn(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    // Oldest right, in both lists.
+    try await world.command("LPUSH", world.keys.intake(worker: "dead"), "1", "2")
+    try await world.command("LPUSH", world.keys.campaigns, "3", "4")
+    try await world.command("ZADD", world.keys.workers, 1, "dead")
+    try await world.store.settle(dead: "dead")
+    #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == ["4", "3", "2", "1"])
+    #expect(try await world.command("ZSCORE", world.keys.workers, "dead").isNull)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func onlyTargetsInDoubtAreLeftToTheNextOwner(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let dead = try await world.sealed("a", count: 100)
+    #expect(try await world.store.takeSlice(worker: "dead") != nil)
+    try await dead.commit(credit: 50)
+    try await dead.commit(.accepted, 0..<30, credit: 20)
+    try await world.endLease("a")
+    #expect(try await world.store.rescue(from: "dead").count == 1)
+    #expect(try await world.store.takeSlice(worker: "w") != nil)
+    let (ledger, standing) = try await world.claimed("a")
+    #expect(standing.inDoubt == 40)
+    let records = try await ledger.records(from: 0, count: standing.granted)
+    #expect(records.indices.filter { records[$0].state == .granted } == Array(30..<70))
+    // The dead one was only slow: its answers still count, and the new owner sees fewer in doubt.
+    try await dead.commit(.accepted, 30..<40)
+    #expect(try await ledger.commit().inDoubt == 30)
+  }
+
+  private func processing(_ world: TestStore, _ worker: String) async throws -> [String] {
+    try await world.command("LRANGE", world.keys.processing(worker: worker), 0, -1).compactMap(\.string)
+  }
+}

@@ -1,0 +1,133 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Pause, resume, cancel: what workers are given to do follows at once.
+struct SteeringTests {
+  @Test(arguments: Backend.allCases)
+  func pausedCampaignGivesNoSlicesUntilItIsResumed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3)
+    try await world.activate("a")
+    let held = try #require(try await world.store.takeSlice(worker: "w"))
+    #expect(try await world.store.steer("a", .pause, reason: "looks wrong") == .paused)
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.campaign("a")?.reason == "looks wrong")
+    // What a worker gives back meanwhile waits with the rest.
+    try await world.store.requeue(held, lane: .normal, worker: "w")
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.steer("a", .resume) == .active)
+    #expect(try await world.store.campaign("a")?.reason == nil)
+    var taken: Set<Int> = []
+    while let slice = try await world.store.takeSlice(worker: "w") { taken.insert(slice.partition) }
+    #expect(taken == [0, 1, 2])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func verbThatDoesNotApplyChangesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    #expect(try await world.store.steer("a", .resume) == .active)
+    for _ in 0..<2 { #expect(try await world.store.steer("a", .pause) == .paused) }
+    for _ in 0..<2 { #expect(try await world.store.steer("a", .resume) == .active) }
+    for _ in 0..<2 { #expect(try await world.store.steer("a", .cancel) == .cancelled) }
+    #expect(try await world.store.steer("a", .pause) == .cancelled)
+    #expect(try await world.store.steer("a", .resume) == .cancelled)
+    // It stands on its lane once.
+    #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func completedCampaignStaysCompleted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    for verb in [Steering.pause, .resume, .cancel] {
+      #expect(try await world.store.steer("a", verb) == .completed)
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func pausedCampaignWhoseLastSliceFinishesIsCompleted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    try await world.store.steer("a", .pause)
+    #expect(
+      try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == .completed)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelledCampaignGivesOutItsSlicesToBeClosed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 600)
+    try await world.activate("a")
+    var held: [SliceReference] = []
+    for _ in 0..<5 { held.append(try #require(try await world.store.takeSlice(worker: "w"))) }
+    // Two are parked for an hour: they are not waited for. One stays with its worker.
+    for slice in held[0..<2] { #expect(try await world.store.park(slice, for: 3_600_000, worker: "w")) }
+    try await world.store.steer("a", .pause)
+    #expect(try await world.store.steer("a", .cancel) == .cancelled)
+    #expect(try await world.command("ZCARD", world.keys.parked).integer == 0)
+    var taken: Set<Int> = []
+    while let slice = try await world.store.takeSlice(worker: "v") { taken.insert(slice.partition) }
+    #expect(taken == Set(0..<600).subtracting(held[2...].map(\.partition)))
+    // Nothing of it is parked any more.
+    #expect(try await world.store.park(held[2], for: 1000, worker: "w") == false)
+    try await world.store.requeue(held[2], lane: .normal, worker: "w")
+    #expect(try await world.store.takeSlice(worker: "v") == held[2])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelThatWasCutShortCanBeRepeated(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 4)
+    try await world.activate("a")
+    var held: [SliceReference] = []
+    while let slice = try await world.store.takeSlice(worker: "w") { held.append(slice) }
+    for slice in held { #expect(try await world.store.park(slice, for: 3_600_000, worker: "w")) }
+    try await world.command("HSET", world.keys.campaign("a"), "state", "cancelled")
+    #expect(try await world.store.steer("a", .cancel) == .cancelled)
+    var taken = 0
+    while try await world.store.takeSlice(worker: "v") != nil { taken += 1 }
+    #expect(taken == 4)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func unknownCampaignIsAnError(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for verb in [Steering.pause, .resume, .cancel] {
+      let error = await #expect(throws: StoreError.self) { try await world.store.steer("nope", verb) }
+      #expect(error?.code == .notFound)
+    }
+    #expect(try await world.store.show("nope") == nil)
+    await #expect(throws: StoreError.self) { try await world.store.forEachResult(of: "nope") { _ in true } }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func statesAreReadInOneCall(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for id in ["a", "b", "c"] { try await world.activate(id) }
+    try await world.store.steer("b", .pause)
+    try await world.store.steer("c", .cancel)
+    #expect(try await world.store.states(of: ["c", "x", "a", "b"]) == [.cancelled, nil, .active, .paused])
+    #expect(try await world.store.states(of: []) == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func idleIsWhenEveryCampaignHasEnded(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    #expect(try await world.store.isIdle())
+    let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
+    _ = try await world.store.submit(job, as: CampaignJob.parse(job, knownApps: nil))
+    #expect(try await world.store.isIdle() == false)
+    try await world.command("DEL", world.keys.campaigns)
+    try await world.activate("b")
+    #expect(try await world.store.isIdle() == false)
+    // Cancelled, it has still to be closed.
+    try await world.store.steer("b", .cancel)
+    #expect(try await world.store.isIdle() == false)
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(try await world.store.isIdle())
+  }
+}
