@@ -1,60 +1,8 @@
 public import PushCore
 import Redis
 
-/// A device that registers for a user.
-public struct DeviceRegistration: Sendable {
-  public var user: String
-  public var device: DeviceRecord
-  /// The user's attributes as a JSON object; empty leaves them as they are.
-  public var attributes: [UInt8]
-
-  /// Memberwise.
-  public init(user: String, device: DeviceRecord, attributes: [UInt8] = []) {
-    self.user = user
-    self.device = device
-    self.attributes = attributes
-  }
-}
-
-/// A user with devices and what else is known.
-public struct UserRecord: Sendable {
-  public var user: String
-  public var devices: [DeviceRecord]
-  /// A JSON object; empty when there are none.
-  public var attributes: [UInt8]
-
-  /// Memberwise.
-  public init(user: String, devices: [DeviceRecord] = [], attributes: [UInt8] = []) {
-    self.user = user
-    self.devices = devices
-    self.attributes = attributes
-  }
-}
-
 /// Who has which device. A token belongs to one user; the index of owners says whom, in the token's own partition.
-///
-/// Registering a token for another user takes four steps in three slots: (a) the owner index gets the new user and a
-/// note that holds all that is needed to end the move; (b) the device leaves the old user's record; (c) it enters the new
-/// one's; (d) the note goes. In this order a token never stands in two records, so no campaign sends to it twice.
 extension CampaignStore {
-  /// Registers devices.
-  ///
-  /// - Returns: for each whether it stands; false when a newer registration of its token for another user does.
-  @discardableResult
-  public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
-    let answers = try await own(registrations)
-    var moved: [(index: Int, old: String)] = []
-    for (index, answer) in answers.enumerated() {
-      if let old = answer, !old.isEmpty { moved.append((index, old)) }
-    }
-    let notes = moved.map { MoveNote(old: $0.old, registration: registrations[$0.index]) }
-    try await leave(notes)
-    let standing = registrations.indices.filter { answers[$0] != nil }.map { registrations[$0] }
-    try await enter(standing)
-    try await clear(notes)
-    return answers.map { $0 != nil }
-  }
-
   /// Removes tokens, whoever has them.
   ///
   /// - Parameters:
@@ -63,11 +11,11 @@ extension CampaignStore {
   /// - Returns: for each whether it was known and is gone.
   public func unregister(_ tokens: [DeviceToken], at instant: Int) async throws -> [Bool] {
     let owners = try await owners(of: tokens)
+    let known = tokens.indices.filter { owners[$0] != nil }
+    let changed = try await edit(
+      known.map { DeviceEdit(user: owners[$0] ?? "", token: tokens[$0].bytes, action: .prune, instant: instant) })
     var gone = tokens.map { _ in false }
-    for (index, token) in tokens.enumerated() {
-      guard let user = owners[index] else { continue }
-      gone[index] = try await edit([DeviceEdit(user: user, token: token.bytes, action: "prune", instant: instant)]) > 0
-    }
+    for (index, hit) in zip(known, changed) { gone[index] = hit }
     return gone
   }
 
@@ -112,138 +60,78 @@ extension CampaignStore {
 
   /// Who owns each token; `nil` for those nobody does.
   public func owners(of tokens: [DeviceToken]) async throws -> [String?] {
-    var pipeline = RedisPipeline()
-    for token in tokens { pipeline.append("HGET", keys.owner(partition(of: token.bytes)), token.bytes) }
-    return try await run(pipeline).map { reply in
-      reply.string.flatMap { text in text.firstIndex(of: ":").map { String(text[text.index(after: $0)...]) } }
-    }
+    try await owners(ofTokens: tokens.map(\.bytes))
   }
 
-  /// Ends the moves that a dead process left half-done in one partition of the owner index.
-  ///
-  /// Safe beside a live mover: every step can be repeated, and only a move that the index still confirms is redone.
-  ///
-  /// - Returns: the number of moves found.
-  public func redoMoves(in partition: Int) async throws -> Int {
-    var pipeline = RedisPipeline()
-    pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.batch)
-    let pairs = try await run(pipeline)[0][1]
-    let notes = stride(from: 0, to: pairs.count - 1, by: 2).compactMap {
-      MoveNote(field: pairs[$0], value: pairs[$0 + 1])
-    }
-    guard !notes.isEmpty else { return 0 }
-    try await leave(notes)
-    let owners = try await owners(of: notes.compactMap { DeviceToken(bytes: $0.registration.device.token) })
-    try await enter(zip(notes, owners).filter { $0.registration.user == $1 }.map { $0.0.registration })
-    try await clear(notes)
-    return notes.count
-  }
-
-  /// The partition that knows who owns a token; of its hex, as producers compute it.
-  func partition(of token: [UInt8]) -> Int { Partition.of(user: Hex.encode(token), count: keys.partitions) }
-
-  /// Step (a). For each: `nil` when a newer owner stands, else the user that had it, or nothing.
-  private func own(_ registrations: [DeviceRegistration]) async throws -> [String?] {
-    var answers: [String?] = registrations.map { _ in nil }
-    try await perPartition(registrations.indices, of: { partition(of: registrations[$0].device.token) }) {
-      partition, part, pipeline in
-      pipeline.script(StoreScripts.own, keys: [keys.owner(partition), keys.moving(partition)]) { arguments in
-        for index in part {
-          let registration = registrations[index]
-          arguments.append(registration.device.token)
-          arguments.append("\(registration.device.registeredAt):\(registration.user)")
-          arguments.append(MoveNote(old: "", registration: registration).value)
-        }
+  func owners(ofTokens tokens: [[UInt8]]) async throws -> [String?] {
+    var owners: [String?] = tokens.map { _ in nil }
+    try await perPartition(tokens.indices, of: { partition(ofToken: tokens[$0]) }) { partition, part, pipeline in
+      pipeline.command("HMGET") { arguments in
+        arguments.append(keys.owner(partition))
+        for index in part { arguments.append(tokens[index]) }
       }
     } replies: { part, reply in
-      for (index, answer) in zip(part, reply) { answers[index] = answer.string }
-    }
-    return answers
-  }
-
-  /// Step (b).
-  private func leave(_ notes: [MoveNote]) async throws {
-    try await perPartition(notes.indices, of: { Partition.of(user: notes[$0].old, count: keys.partitions) }) {
-      partition, part, pipeline in
-      pipeline.script(StoreScripts.drop, keys: [keys.devices(partition), keys.users(partition)]) { arguments in
-        for index in part {
-          let device = notes[index].registration.device
-          arguments.append(notes[index].old)
-          arguments.append(device.token)
-          arguments.append("prune" as StaticString)
-          arguments.append(device.registeredAt)
+      for (index, entry) in zip(part, reply) {
+        // `at:user`
+        owners[index] = entry.string.flatMap { text in
+          text.firstIndex(of: ":").map { String(text[text.index(after: $0)...]) }
         }
       }
     }
+    return owners
   }
 
-  /// Step (c), and all there is to do for a token that does not move.
-  private func enter(_ registrations: [DeviceRegistration]) async throws {
-    try await perPartition(
-      registrations.indices, of: { Partition.of(user: registrations[$0].user, count: keys.partitions) }
-    ) { partition, part, pipeline in
-      pipeline.script(
-        StoreScripts.store, keys: [keys.devices(partition), keys.users(partition), keys.attributes(partition)]
-      ) { arguments in
-        for index in part {
-          let registration = registrations[index]
-          var record: [UInt8] = []
-          registration.device.write(to: &record)
-          arguments.append(registration.user)
-          arguments.append(registration.device.token)
-          arguments.append(record)
-          arguments.append(registration.attributes)
-        }
-      }
-    }
-  }
-
-  /// Step (d).
-  private func clear(_ notes: [MoveNote]) async throws {
-    try await perPartition(notes.indices, of: { partition(of: notes[$0].registration.device.token) }) {
-      partition, part, pipeline in
-      pipeline.command("HDEL") { arguments in
-        arguments.append(keys.moving(partition))
-        for index in part { arguments.append(notes[index].field) }
-      }
-    }
+  /// The partition of a token: where its owner is known, and where the slice of a campaign to raw tokens has it.
+  func partition(ofToken token: [UInt8]) -> Int {
+    Partition.of(user: Hex.encode(token), count: keys.partitions)
   }
 
   /// A change to one device of one user.
   struct DeviceEdit {
+    enum Action: String {
+      case prune, quarantine, release
+    }
+
     var user: String
     var token: [UInt8]
-    /// `prune`, `quarantine` or `release`.
-    var action: String
+    var action: Action
     /// ms since the epoch; a device that registered later stays as it is.
     var instant: Int
   }
 
   /// Edits devices, and lets the owner index follow those that were pruned.
   ///
-  /// - Returns: the number of devices changed.
-  func edit(_ edits: [DeviceEdit]) async throws -> Int {
-    var changed = 0
+  /// - Returns: for each whether the device was changed.
+  func edit(_ edits: [DeviceEdit]) async throws -> [Bool] {
+    let changed = try await drop(edits)
+    try await disown(edits.filter { $0.action == .prune })
+    return changed
+  }
+
+  /// Edits devices.
+  ///
+  /// - Returns: for each whether it was changed.
+  func drop(_ edits: [DeviceEdit]) async throws -> [Bool] {
+    var changed = edits.map { _ in false }
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
       partition, part, pipeline in
       pipeline.script(StoreScripts.drop, keys: [keys.devices(partition), keys.users(partition)]) { arguments in
         for index in part {
           arguments.append(edits[index].user)
           arguments.append(edits[index].token)
-          arguments.append(edits[index].action)
+          arguments.append(edits[index].action.rawValue)
           arguments.append(edits[index].instant)
         }
       }
-    } replies: { _, reply in
-      changed += reply.integer ?? 0
+    } replies: { part, reply in
+      for (index, hit) in zip(part, reply) { changed[index] = hit.integer == 1 }
     }
-    try await disown(edits.filter { $0.action == "prune" })
     return changed
   }
 
   /// Forgets the owners of pruned tokens.
   func disown(_ edits: [DeviceEdit]) async throws {
-    try await perPartition(edits.indices, of: { partition(of: edits[$0].token) }) { partition, part, pipeline in
+    try await perPartition(edits.indices, of: { partition(ofToken: edits[$0].token) }) { partition, part, pipeline in
       pipeline.script(StoreScripts.disown, keys: [keys.owner(partition)]) { arguments in
         for index in part {
           arguments.append(edits[index].token)
@@ -254,7 +142,7 @@ extension CampaignStore {
   }
 
   /// Runs one command for each partition that items fall into, at most ``batch`` items a command, all in one pipeline.
-  private func perPartition(
+  func perPartition(
     _ items: Range<Int>, of partition: (Int) -> Int,
     command: (Int, ArraySlice<Int>, inout RedisPipeline) -> Void,
     replies: (ArraySlice<Int>, RedisReply) -> Void = { _, _ in }
@@ -272,45 +160,5 @@ extension CampaignStore {
       }
     }
     for (part, reply) in zip(parts, try await run(pipeline)) { replies(part, reply) }
-  }
-}
-
-/// What is kept while a token moves from one user to another: `own.lua` writes it, with the old user in its field.
-private struct MoveNote {
-  var old: String
-  var registration: DeviceRegistration
-
-  init(old: String, registration: DeviceRegistration) {
-    self.old = old
-    self.registration = registration
-  }
-
-  /// u16 length of the old user, old user, raw token.
-  var field: [UInt8] { Self.prefixed(old) + registration.device.token }
-
-  /// u16 length of the new user, new user, device record.
-  var value: [UInt8] {
-    var bytes = Self.prefixed(registration.user)
-    registration.device.write(to: &bytes)
-    return bytes
-  }
-
-  init?(field: RedisReply, value: RedisReply) {
-    guard let old = field.withBytes(Self.prefix), let new = value.withBytes(Self.prefix) else { return nil }
-    let devices = value.withBytes { bytes in
-      DeviceRecord.all(in: UnsafeRawBufferPointer(rebasing: bytes[(2 + new.utf8.count)...]))
-    }
-    guard let device = devices.first else { return nil }
-    self.init(old: old, registration: DeviceRegistration(user: new, device: device))
-  }
-
-  private static func prefixed(_ text: String) -> [UInt8] {
-    [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + Array(text.utf8)
-  }
-
-  private static func prefix(_ bytes: UnsafeRawBufferPointer) -> String? {
-    guard bytes.count >= 2 else { return nil }
-    let end = 2 + (Int(bytes[0]) << 8 | Int(bytes[1]))
-    return end <= bytes.count ? String(decoding: bytes[2..<end], as: UTF8.self) : nil
   }
 }

@@ -16,24 +16,45 @@ extension CampaignStore {
       var pipeline = RedisPipeline()
       pipeline.append("LRANGE", keys.outbox(partition), 0, Self.batch - 1)
       let entries = try await run(pipeline)[0]
-      guard !entries.isEmpty else { return delivered }
-      let edits = entries.compactMap { entry in entry.bytes.flatMap { OutboxEntry(Array($0)) } }
-      _ = try await edit(edits.map(\.edit))
-      let prunes = edits.filter { $0.edit.action == "prune" }
-      pipeline.removeAll()
-      if !prunes.isEmpty {
-        pipeline.command("LPUSH") { arguments in
-          arguments.append(keys.feedback)
-          for prune in prunes { arguments.append(prune.feedback) }
-        }
-        pipeline.append("LTRIM", keys.feedback, 0, Self.feedbackLength - 1)
-        _ = try await run(pipeline)
-      }
+      guard let first = entries.first, let last = entries.last else { return delivered }
+      try await deliver(entries.compactMap { entry in entry.bytes.flatMap { OutboxEntry(Array($0)) } }, partition)
       // Last: an entry that was delivered twice does no harm, one that was not delivered would.
       pipeline.removeAll()
-      pipeline.append("LTRIM", keys.outbox(partition), entries.count, -1)
-      _ = try await run(pipeline)
-      delivered += entries.count
+      pipeline.script(StoreScripts.deliver, keys: [keys.outbox(partition)]) {
+        $0.append(entries.count)
+        $0.append(first)
+        $0.append(last)
+      }
+      if try await run(pipeline)[0].integer == 1 { delivered += entries.count }
+    }
+  }
+
+  private func deliver(_ entries: [OutboxEntry], _ partition: Int) async throws {
+    _ = try await edit(entries.filter { !$0.isEdited }.map(\.edit))
+    let edited = entries.filter(\.isEdited).map(\.edit)
+    let registered = try await areRegistered(edited, partition)
+    try await disown(zip(edited, registered).filter { !$1 }.map(\.0))
+    let prunes = entries.filter { $0.edit.action == .prune }
+    guard !prunes.isEmpty else { return }
+    var pipeline = RedisPipeline()
+    pipeline.command("LPUSH") { arguments in
+      arguments.append(keys.feedback)
+      for prune in prunes { arguments.append(prune.feedback) }
+    }
+    pipeline.append("LTRIM", keys.feedback, 0, Self.feedbackLength - 1)
+    _ = try await run(pipeline)
+  }
+
+  /// Whether devices that were pruned here have registered again since.
+  private func areRegistered(_ edits: [DeviceEdit], _ partition: Int) async throws -> [Bool] {
+    guard !edits.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.devices(partition))
+      for edit in edits { arguments.append(edit.user) }
+    }
+    return zip(edits, try await run(pipeline)[0]).map { edit, record in
+      record.withBytes { DeviceCursor($0).contains { $0.token.elementsEqual(edit.token) } }
     }
   }
 }
@@ -41,6 +62,8 @@ extension CampaignStore {
 /// One entry of an outbox, as `commit.lua` writes it.
 private struct OutboxEntry {
   var edit: CampaignStore.DeviceEdit
+  /// Whether the device has been edited already, in the script that wrote the entry; the owner index has not.
+  var isEdited = false
   /// What the backend gets to read.
   var feedback: [UInt8]
 
@@ -49,16 +72,16 @@ private struct OutboxEntry {
       return nil
     }
     var text: [String: String] = [:]
-    var numbers: [String: Int] = [:]
     for member in members {
       switch member.value.kind {
       case .string(let string): text[member.name] = string
-      case .number: numbers[member.name] = Self.integer(json[member.value.range])
+      case .bool(let flag) where member.name == "edited": isEdited = flag
       default: break
       }
     }
     guard let user = text["user"], let token = text["token"].flatMap({ DeviceToken(hex: $0) }),
-      let action = text["action"], let instant = numbers["timestamp"], let at = numbers["at"]
+      let action = text["action"].flatMap(CampaignStore.DeviceEdit.Action.init(rawValue:)),
+      let instant = text["timestamp"].flatMap({ Int($0) }), let at = text["at"].flatMap({ Int($0) })
     else { return nil }
     edit = CampaignStore.DeviceEdit(user: user, token: token.bytes, action: action, instant: instant)
     let quote = JSONText.quoted
@@ -67,10 +90,5 @@ private struct OutboxEntry {
       {"user":\(quote(user)),"token":"\(token.hex)","app":\(quote(text["app"] ?? "")),\
       "reason":\(quote(text["reason"] ?? "")),"at":"\(Timestamp.format(milliseconds: at))"}
       """.utf8)
-  }
-
-  /// cjson writes large integers with an exponent (`1.7632e+12`).
-  private static func integer(_ text: ArraySlice<UInt8>) -> Int? {
-    Double(String(decoding: text, as: UTF8.self)).flatMap { Int(exactly: $0.rounded()) }
   }
 }

@@ -15,7 +15,7 @@ public enum Admission: String, Sendable {
 extension CampaignStore {
   /// How long an id stands for its job, in seconds: 90 days.
   static let idMemory = 90 * 86400
-  /// How many jobs the dead list keeps; at 1 MB a job it stays below 10 GB even then.
+  /// How many jobs the dead list keeps, each cut at the size of the largest valid job.
   static let deadJobs = 10_000
 
   /// Puts a job on the intake list, unless its id is taken.
@@ -43,10 +43,12 @@ extension CampaignStore {
   ///   - seconds: how long to wait; the connection is blocked meanwhile, so it must be one of its own.
   public func awaitJob(worker: String, seconds: Int) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
+    // A worker that may hold a job is known, so that somebody misses it when it falls silent.
+    pipeline.append("ZADD", keys.workers, "NX", try await time() / 1000, worker)
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
-    let reply = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))[0]
-    if let error = reply.error { throw StoreError(error) }
-    return reply.bytes.map(Array.init)
+    let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
+    for reply in replies { if let error = reply.error { throw StoreError(error) } }
+    return replies[1].bytes.map(Array.init)
   }
 
   /// A job that an earlier life of this worker took and did not finish, oldest first.
@@ -60,7 +62,7 @@ extension CampaignStore {
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
-  /// - Throws: ``StoreError`` `conflict` when another job has the id, `invalid` for an unknown segment.
+  /// - Throws: ``StoreError`` `invalid` for an unknown segment. A conflict is returned, and leaves the job where it is.
   public func activate(_ campaign: Campaign, job: [UInt8], worker: String) async throws -> Admission {
     if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }
     let minified = JSONValue.minified(job[...])
@@ -81,11 +83,12 @@ extension CampaignStore {
       StoreScripts.activate,
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
-        keys.intake(worker: worker),
+        keys.intake(worker: worker), keys.job(campaign.id),
       ]
     ) { arguments in
       arguments.append(campaign.id)
       arguments.append(job)
+      arguments.append(Self.idMemory)
       arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
       let fields: [(String, String)] = [
@@ -134,14 +137,19 @@ extension CampaignStore {
   /// Entries of the dead list that a search goes through: its jobs may have a megabyte each.
   private static let burialsLookedAt = 50
 
-  /// Moves a job that can't be run to the dead list.
+  /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
   public func bury(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
-    var pipeline = RedisPipeline(reserving: job.count + 512)
-    pipeline.script(StoreScripts.bury, keys: [keys.dead, keys.intake(worker: worker)]) {
+    var pipeline = RedisPipeline(reserving: job.count * 2 + 512)
+    let id = CampaignJob.id(of: job)
+    pipeline.script(
+      StoreScripts.bury, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
+    ) {
       $0.append(job)
       $0.append(reason)
       $0.append(hint)
       $0.append(Self.deadJobs)
+      $0.append(CampaignJob.maximumSize)
+      $0.append(id == nil ? [] : JSONValue.minified(job[...]))
     }
     _ = try await run(pipeline)
   }

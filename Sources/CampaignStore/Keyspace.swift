@@ -34,7 +34,7 @@ public struct Keyspace: Sendable {
   public var campaigns: String { control + "campaigns" }
   /// List: the job that a worker is taking in.
   func intake(worker: String) -> String { control + "intake:" + worker }
-  /// String: digest of the job that an id stands for.
+  /// String: digest of the job that an id stands for, and whether it was activated.
   func job(_ id: String) -> String { control + "job:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
@@ -50,6 +50,8 @@ public struct Keyspace: Sendable {
   var workers: String { control + "workers" }
   /// Sorted set: references to slices that wait for a retry, by when it is due.
   var parked: String { control + "parked" }
+  /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.
+  var ended: String { control + "ended" }
   /// Sorted set: campaigns by creation.
   var all: String { control + "all" }
   /// Stream: jobs that could not be run.
@@ -71,7 +73,7 @@ public struct Keyspace: Sendable {
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
   /// Hash: raw token to `at:user`. The partition is the token's, not the user's.
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
-  /// Hash: raw token to the note of a move that has not ended. The partition is the token's.
+  /// Hash: notes of registrations that have not ended, see `own.lua`. The partition is the token's.
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }

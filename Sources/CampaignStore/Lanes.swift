@@ -50,8 +50,12 @@ extension CampaignStore {
         guard let id = try await run(pipeline)[0].string else { break }
         pipeline.removeAll()
         pipeline.script(
-          StoreScripts.take, keys: [ring, keys.campaign(id), keys.open(id), keys.processing(worker: worker)]
-        ) { $0.append(id) }
+          StoreScripts.take,
+          keys: [ring, keys.campaign(id), keys.open(id), keys.processing(worker: worker), keys.workers]
+        ) {
+          $0.append(id)
+          $0.append(worker)
+        }
         if let partition = try await run(pipeline)[0].integer {
           return SliceReference(campaign: id, partition: partition)
         }
@@ -63,6 +67,11 @@ extension CampaignStore {
   /// Puts a slice back among the open ones of its campaign.
   public func requeue(_ slice: SliceReference, lane: Lane, worker: String) async throws {
     var pipeline = RedisPipeline()
+    requeue(slice, lane: lane, worker: worker, to: &pipeline)
+    _ = try await run(pipeline)
+  }
+
+  private func requeue(_ slice: SliceReference, lane: Lane, worker: String, to pipeline: inout RedisPipeline) {
     pipeline.script(
       StoreScripts.requeue,
       keys: [
@@ -73,7 +82,6 @@ extension CampaignStore {
       $0.append(slice.partition)
       $0.append(slice.campaign)
     }
-    _ = try await run(pipeline)
   }
 
   /// Sets a slice aside until a retry is due.
@@ -102,7 +110,7 @@ extension CampaignStore {
       StoreScripts.finish,
       keys: [
         keys.campaign(id), keys.finished(id), keys.processing(worker: worker), keys.lane(lane.rawValue), keys.open(id),
-        keys.parked,
+        keys.parked, keys.ended,
       ]
     ) { arguments in
       arguments.append(slice.partition)
@@ -118,19 +126,20 @@ extension CampaignStore {
     return reply[1].string.flatMap(CampaignState.init(rawValue:))
   }
 
-  /// Says that a worker lives.
+  /// Says that a worker lives, and lets the keys of a campaign expire whose last worker died before it could.
   ///
   /// - Parameters:
   ///   - worker: its name.
   ///   - silence: ms after which another worker is taken for dead.
   public func heartbeat(worker: String, silence: Int) async throws -> Pulse {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked]) {
+    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked, keys.ended]) {
       $0.append(worker)
       $0.append(silence)
       $0.append(Self.batch)
     }
     let reply = try await run(pipeline)[0]
+    for id in reply[3].compactMap(\.string) { try await expire(id) }
     return Pulse(
       now: reply[0].integer ?? 0, silent: reply[1].compactMap(\.string),
       due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) })
@@ -138,10 +147,18 @@ extension CampaignStore {
 
   /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.
   public func unpark(_ due: [SliceReference], worker: String) async throws {
-    for slice in due {
-      guard let lane = try await lane(of: slice.campaign) else { continue }
-      try await requeue(slice, lane: lane, worker: worker)
+    guard !due.isEmpty else { return }
+    let lanes = try await lanes(of: due)
+    var pipeline = RedisPipeline()
+    for (slice, lane) in zip(due, lanes) {
+      if let lane {
+        requeue(slice, lane: lane, worker: worker, to: &pipeline)
+      } else {
+        // Its campaign has gone: nothing would ever take the reference away.
+        pipeline.append("ZREM", keys.parked, slice.description)
+      }
     }
+    _ = try await run(pipeline)
   }
 
   /// Gives back what a silent worker left behind: slices whose lease has run out, and the job it was taking in.
@@ -170,7 +187,7 @@ extension CampaignStore {
         if isLive, leases[2 * index + 1].string == silent { continue }
         if isLive {
           try await dismiss(slice, worker: silent)
-        } else if let lane = try await lane(of: slice.campaign) {
+        } else if let lane = try await lanes(of: [slice])[0] {
           try await requeue(slice, lane: lane, worker: silent)
           rescued.append(slice)
         } else {
@@ -203,9 +220,10 @@ extension CampaignStore {
     _ = try await run(pipeline)
   }
 
-  private func lane(of campaign: String) async throws -> Lane? {
+  /// The lanes of slices' campaigns; `nil` for a campaign that has gone.
+  private func lanes(of slices: [SliceReference]) async throws -> [Lane?] {
     var pipeline = RedisPipeline()
-    pipeline.append("HGET", keys.campaign(campaign), "lane")
-    return try await run(pipeline)[0].string.flatMap(Lane.init(rawValue:))
+    for slice in slices { pipeline.append("HGET", keys.campaign(slice.campaign), "lane") }
+    return try await run(pipeline).map { $0.string.flatMap(Lane.init(rawValue:)) }
   }
 }

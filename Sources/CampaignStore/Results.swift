@@ -45,7 +45,7 @@ extension CampaignStore {
     }
     // The owner's slice first, and the token's own, where a raw token of a job stands. A pruned token has no owner any
     // more: then all slices are walked.
-    var likely = [partition(of: token.bytes)]
+    var likely = [partition(ofToken: token.bytes)]
     if let owner = try await owners(of: [token])[0] {
       likely.insert(Partition.of(user: owner, count: keys.partitions), at: 0)
     }

@@ -85,7 +85,9 @@ extension CampaignStore {
     }
   }
 
-  /// Counts the users for whom an expression holds, and those of their devices that could be sent to.
+  /// Counts the registered users for whom an expression holds, and those of their devices that could be sent to.
+  ///
+  /// Members of a segment who have no device don't count: whether they would depends on how the sets are worked out.
   ///
   /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
   public func count(_ expression: AudienceExpression) async throws -> (users: Int, devices: Int) {
@@ -94,9 +96,9 @@ extension CampaignStore {
     let scratch = String(random.next(), radix: 16)
     var (users, devices) = (0, 0)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: expression, in: partition, scratch: scratch) { members, records in
-        users += members.count
-        for record in records {
+      try await forEachUser(of: expression, in: partition, scratch: scratch) { _, records in
+        for record in records where !record.isNull {
+          users += 1
           devices += record.withBytes { DeviceCursor($0).reduce(0) { $0 + ($1.isQuarantined ? 0 : 1) } }
         }
         return true

@@ -14,6 +14,8 @@ enum StoreScripts {
   static let park = script("park", PackageResources.park_lua)
   static let finish = script("finish", PackageResources.finish_lua)
   static let steer = script("steer", PackageResources.steer_lua)
+  static let unpark = script("unpark", PackageResources.unpark_lua)
+  static let view = script("view", PackageResources.view_lua)
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
   static let forget = script("forget", PackageResources.forget_lua)
 
@@ -28,6 +30,7 @@ enum StoreScripts {
   static let disown = script("disown", PackageResources.disown_lua)
   static let store = script("store", PackageResources.store_lua, editsDevices: true)
   static let drop = script("drop", PackageResources.drop_lua, editsDevices: true)
+  static let deliver = script("deliver", PackageResources.deliver_lua)
 
   /// - Parameter editsDevices: puts `device.lua` behind the `#!lua` line, which must stay the first.
   private static func script(_ name: String, _ bytes: [UInt8], editsDevices: Bool = false) -> RedisScript {

@@ -2,7 +2,6 @@ import APNs
 public import CampaignStore
 import EventLoop
 import Dispatch
-import Glibc
 import PushCore
 
 /// Pulls campaigns from the store, sends their pushes, records what became of them.
@@ -30,12 +29,16 @@ public actor PushWorker {
   var contexts: [String: CampaignContext] = [:]
   private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool)] = []
   let inbox: CompletionInbox
+  /// Pushes that came back unsent, while one lot of answers is handled.
+  var unsent: [(run: SliceRun, index: Int)] = []
   /// Redis' clock less this machine's, in ms.
   var clockOffset = 0
   /// What has been done so far.
   public internal(set) var totals = WorkerTotals()
   private(set) var isStopping = false
   private var isFinished = false
+  /// The deadline of the stop has passed.
+  var isAbandoning = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
   private var claimWaiter: CheckedContinuation<Void, Never>?
   /// Campaigns that are being paused on this worker's word.
@@ -130,16 +133,10 @@ public actor PushWorker {
   }
 
   /// ms since the epoch by Redis' clock.
-  var now: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return UInt64(max(0, time.tv_sec * 1000 + time.tv_nsec / 1_000_000 + clockOffset))
-  }
+  var now: UInt64 { UInt64(max(0, EventLoop.wallClock + clockOffset)) }
 
   func measureClock() async throws {
-    clockOffset = 0
-    let local = Int(now)
-    clockOffset = try await control.time() / 1000 - local
+    clockOffset = try await control.time() / 1000 - EventLoop.wallClock
     for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clockOffset) / 1000).rounded())) }
   }
 

@@ -186,6 +186,7 @@ extension PushWorker {
       run.putBack(batch)
       run.mustReconcile = true
       observer(.trouble("commit of slice \(run.ledger.slice): \(error)"))
+      if isAbandoning { throw error }
       try await Task.sleep(for: .milliseconds(100))
       return
     }

@@ -54,8 +54,9 @@ extension PushWorker {
     run.wake()
   }
 
-  /// The deadline of a stop has passed: whatever is unanswered stays in doubt in the ledger.
+  /// The deadline of a stop has passed: whatever is unanswered or can't be recorded stays in doubt in the ledger.
   func abandonUnanswered() {
+    isAbandoning = true
     for run in slots.compactMap({ $0 }) {
       run.unanswered = 0
       run.wake()

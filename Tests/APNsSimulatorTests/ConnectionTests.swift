@@ -93,6 +93,23 @@ import Testing
     }
   }
 
+  @Test func whatGoAwayCallsUnprocessedWasNotProcessed() async throws {
+    try await Scene.run {
+      $0.knobs.goAwayAfterRequests = 3
+      $0.initialStreams = 1000
+    } _: { (scene) async throws in
+      let requests = try (0..<100).map { _ in try scene.request() }
+      let responses = try await scene.withClient { (client) async throws in
+        try await client.connect()
+        return try await client.send(requests)
+      }
+      let answered = responses.count { $0.status == 200 }
+      #expect(answered >= 3)
+      #expect(responses.count { $0.error == .refusedStream } == 100 - answered)
+      #expect(await scene.simulator.counters().received == answered)
+    }
+  }
+
   @Test func goAwayOnDemandAnswersWhatIsOpen() async throws {
     try await Scene.run {
       $0.knobs.latencyMilliseconds = 50
@@ -101,7 +118,7 @@ import Testing
       try await scene.withClient { (client) async throws in
         try await client.connect()
         async let answers = client.send(try (0..<5).map { _ in try scene.request() })
-        while await scene.simulator.counters().received < 5 { await Task.yield() }
+        _ = try await scene.simulator.counters(when: { $0.received == 5 })
         await scene.simulator.goAway()
         #expect(try await answers.map(\.status) == [200, 200, 200, 200, 200])
         #expect(try await client.goAway()?.lastStreamID == 9)
@@ -136,9 +153,9 @@ import Testing
       try await scene.withClient { (client) async throws in
         try await client.connect()
         try await client.start([try scene.request()])
-        while await scene.simulator.counters().received < 1 { await Task.yield() }
+        _ = try await scene.simulator.counters(when: { $0.received == 1 })
         try await client.resetLast(1)
-        while await scene.simulator.counters().abandonedStreams < 1 { await Task.yield() }
+        _ = try await scene.simulator.counters(when: { $0.abandonedStreams == 1 })
       }
       #expect(await scene.simulator.counters().accepted == 1)
     }

@@ -17,7 +17,9 @@ struct StoreOpeningTests {
   func anotherNumberOfPartitionsIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 8))
-    let error = await #expect(throws: StoreError.self) { try await CampaignStore(redis: world.redis, keys: keys).open() }
+    let error = await #expect(throws: StoreError.self) {
+      try await CampaignStore(redis: world.redis, keys: keys).open()
+    }
     #expect(error?.code == .mismatch)
     #expect(error?.hint.contains("redis.partitions to 4") == true)
   }

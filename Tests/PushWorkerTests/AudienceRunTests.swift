@@ -34,6 +34,22 @@ import Testing
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
 
+  @Test func connectionsThatAreClosedAgainAndAgainLoseNothing() async throws {
+    let rig = try await WorkerRig(partitions: 4)
+    try await rig.register(600)
+    var knobs = rig.simulator.knobs
+    knobs.goAwayAfterRequests = 250
+    await rig.simulator.set(knobs)
+    try await rig.submit("goaway")
+    let log = EventLog()
+    try await rig.worker("w", log: log).run()
+    let record = try #require(try await rig.store.show("goaway"))
+    #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
+    let counters = await rig.simulator.counters()
+    #expect(counters.goAways >= 2)
+    #expect(counters.accepted - counters.duplicates == 600)
+  }
+
   @Test func retriesEndAndTheTargetIsFailed() async throws {
     let rig = try await WorkerRig(partitions: 2)
     try await rig.register(10)

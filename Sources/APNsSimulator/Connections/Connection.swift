@@ -66,7 +66,9 @@ final class Connection: HTTP2SessionHandler {
         wantsWrite = true
         return .waiting
       case .closed: return .finished
-      case .wantsRead, .bytes: return .waiting
+      case .wantsRead, .bytes:
+        wantsWrite = false
+        return .waiting
       }
     }
     for turn in 1...Self.readsPerTurn {

@@ -28,6 +28,8 @@ final class PushRole: ConnectionRole {
   private var requests: [Request] = []
   private var answer = HeaderFields()
   private var requestCount = 0
+  /// The last stream that counts, once GOAWAY was submitted.
+  private var lastStream = Int32.max
   /// The limit to be in force, and the one announced last; they differ until the next write.
   private var wantsFullLimit: Bool
   private var hasFullLimit: Bool
@@ -61,6 +63,8 @@ final class PushRole: ConnectionRole {
     while requests.count <= stream.slot { requests.append(Request()) }
     // Trailers change nothing: the judgement stands on the first header block.
     guard requests[stream.slot].stream != stream.id else { return }
+    // nghttp2 takes streams until GOAWAY is written; to the client these count as not processed, so they must not be.
+    guard stream.id <= lastStream else { return }
     if fields.listSize > Int(Self.headerListSize) {
       loop.tally.refusedStreams += 1
       return try session.reset(stream, error: .refusedStream)
@@ -167,8 +171,10 @@ final class PushRole: ConnectionRole {
 
   /// Ends the connection as APNs does for maintenance: what was received is answered, nothing more is taken.
   func leave() throws {
+    guard lastStream == .max else { return }
+    lastStream = session.lastProcessedStreamID
     loop.tally.goAways += 1
-    try session.goAway(lastStreamID: session.lastProcessedStreamID, debugData: Self.body("Shutdown", timestamp: nil))
+    try session.goAway(lastStreamID: lastStream, debugData: Self.body("Shutdown", timestamp: nil))
   }
 
   func willWrite() throws {

@@ -34,6 +34,7 @@ struct RequestJudge {
   private let registry: DeviceRegistry
 
   private var lastAuthorization: [UInt8] = []
+  private var lastAcceptsDER = true
   private var lastVerified: ProviderTokenVerifier.Verified?
   private var boundKey: Int?
   private var lastTopic: [UInt8] = []
@@ -99,8 +100,9 @@ struct RequestJudge {
     _ authorization: UnsafeRawBufferPointer?, acceptsDER: Bool, now: Int64
   ) -> Authentication {
     guard let authorization, let token = Self.bearer(authorization) else { return .failure(.missingProviderToken) }
-    if !authorization.matches(lastAuthorization) {
+    if !authorization.matches(lastAuthorization) || acceptsDER != lastAcceptsDER {
       lastAuthorization = Array(authorization)
+      lastAcceptsDER = acceptsDER
       lastVerified = verifier.verify(Array(token), acceptsDER: acceptsDER)
     }
     guard let verified = lastVerified else { return .failure(.invalidProviderToken) }

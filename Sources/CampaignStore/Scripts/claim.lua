@@ -13,7 +13,7 @@ if phase == 'done' or phase == 'cancelled' then return {'done'} end
 local lease = tonumber(slice[3] or 0)
 if slice[2] and slice[2] ~= ARGV[1] and lease > now then return {'held', lease - now} end
 if not phase then phase = 'expanding' end
-if phase == 'expanding' then redis.call('DEL', KEYS[2]) end
+if phase == 'expanding' then redis.call('UNLINK', KEYS[2]) end
 redis.call('HSET', KEYS[1], 'phase', phase, 'claim', ARGV[1], 'owner', ARGV[2], 'app', ARGV[4],
   'lease', now + tonumber(ARGV[3]))
 local claims = redis.call('HINCRBY', KEYS[1], 'claims', 1)

@@ -16,7 +16,7 @@ if ARGV[2] == 'cancel' then
   if doubt > 0 then redis.call('HINCRBY', KEYS[1], '24', doubt) end
   local rest = count - granted + waiting
   if rest > 0 then redis.call('HINCRBY', KEYS[1], '25', rest) end
-  redis.call('DEL', KEYS[2], KEYS[3])
+  redis.call('UNLINK', KEYS[2], KEYS[3])
   redis.call('HSET', KEYS[1], 'phase', 'cancelled', 'count', count, 'doubt', 0, 'waiting', 0)
 elseif phase == 'sealed' and granted == count and doubt == 0 and waiting == 0 then
   redis.call('HSET', KEYS[1], 'phase', 'done')

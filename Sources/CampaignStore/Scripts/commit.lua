@@ -2,8 +2,9 @@
 -- commit: merges outcomes into the ledger, prunes what they say is dead, and grants more targets.
 -- Keeps: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all;
 -- of two terminals `accepted` wins, else the first stays), and the counters move with them. A target is granted only
--- to the owner of the claim; a stale owner's outcomes still count, but it is given nothing.
--- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner
+-- to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count, but it is given
+-- nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
+-- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 records, 6... details, eight each:
 --      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
 -- A record on the wire: index u32, then the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
@@ -16,7 +17,7 @@ local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted',
 local phase = slice[2]
 local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
 local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
-local owner = slice[1] == ARGV[1] and phase == 'sealed'
+local owner, sealed = slice[1] == ARGV[1], phase == 'sealed'
 local moved = {}
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
@@ -24,15 +25,26 @@ local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 local details = {}
 for i = 6, #ARGV, 8 do details[tonumber(ARGV[i])] = i end
 
+-- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has.
+local function remove_result(index)
+  local entry = redis.call('LINDEX', KEYS[10], index)
+  if not entry then return end
+  local token = entry:sub(2, 1 + entry:byte(1))
+  redis.call('HDEL', KEYS[5], index)
+  redis.call('HDEL', KEYS[4], (token:gsub('.', function(byte) return ('%02x'):format(byte:byte()) end)))
+end
+
 -- What a record that has just become terminal entails.
-local function settle(index, reason_code)
+local function settle(index, reason_code, overrides)
+  if overrides then remove_result(index) end
   local i = details[index]
   if not i then return end
   local action, token, user, timestamp, hex = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]), ARGV[i + 5]
   if reason_code == 255 then redis.call('HSET', KEYS[5], index, ARGV[i + 7]) end
   if ARGV[i + 6] ~= '' then redis.call('HSET', KEYS[4], hex, ARGV[i + 6]) end
   if action == '' then return end
-  if user ~= '' then
+  local edited = user ~= ''
+  if edited then
     if not edit_device(KEYS[6], KEYS[7], user, token, action, timestamp) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
@@ -41,9 +53,10 @@ local function settle(index, reason_code)
     user = owner:match('^%d+:(.*)$')
   end
   if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
-  if action == 'prune' or ARGV[i + 3] == '' then
+  if action == 'prune' or not edited then
+    -- Times as text: cjson keeps fourteen digits of a number.
     redis.call('RPUSH', KEYS[8], cjson.encode({action = action, user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 7], timestamp = timestamp, at = now}))
+      reason = ARGV[i + 7], timestamp = ARGV[i + 4], at = string.format('%.0f', now), edited = edited}))
   end
 end
 
@@ -53,8 +66,11 @@ local function index_at(i)
   local a, b, c, d = wire:byte(i * 16 - 15, i * 16 - 12)
   return ((a * 256 + b) * 256 + c) * 256 + d
 end
+-- No target, no record: such an index is another slice's, or of a seal that Redis forgot.
+while number > 0 and index_at(number) >= count do number = number - 1 end
 
--- Merges the record at position i of the wire into the old one; returns the new record, or nil to leave the old.
+-- Merges the record at position i of the wire into the old one; returns the new record, or nil to leave the old, and
+-- whether another outcome stood there.
 local function merge(i, index, old)
   local base = i * 16 - 15
   local state, attempt = wire:byte(base + 4, base + 5)
@@ -74,7 +90,7 @@ local function merge(i, index, old)
   end
   if state >= 16 then
     count_by(state, 1)
-    return wire:sub(base + 4, base + 15)
+    return wire:sub(base + 4, base + 15), old_state >= 16
   end
   if state == 0 then
     doubt = doubt + 1
@@ -87,7 +103,7 @@ local function merge(i, index, old)
 end
 
 local i = 1
-while phase == 'sealed' and i <= number do
+while sealed and i <= number do
   -- Neighbours are read and written at once; a gap of up to 16 records is cheaper copied than split.
   local first = index_at(i)
   local j, last = i, first
@@ -108,12 +124,12 @@ while phase == 'sealed' and i <= number do
   for k = i, j do
     local index = index_at(k)
     local offset = (index - first) * 12
-    local record = merge(k, index, block:sub(offset + 1, offset + 12))
+    local record, overrides = merge(k, index, block:sub(offset + 1, offset + 12))
     if record then
       pieces[#pieces + 1] = block:sub(from, offset)
       pieces[#pieces + 1] = record
       from = offset + 13
-      if record:byte(1) >= 16 then settle(index, record:byte(5)) end
+      if record:byte(1) >= 16 then settle(index, record:byte(5), overrides) end
     end
   end
   if from > 1 then
@@ -124,13 +140,14 @@ while phase == 'sealed' and i <= number do
 end
 
 local retries = {}
-if owner then
+if owner and sealed then
   local credit = tonumber(ARGV[3])
   if credit > 0 and waiting > 0 then
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, credit)) do
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
       local index = tonumber(member)
       local record = redis.call('GETRANGE', KEYS[2], index * 12, index * 12 + 11)
-      local attempt = record:byte(2) + 1
+      -- A target that is held for days may use up what fits into a byte; it is then still granted and answered in turn.
+      local attempt = math.min(record:byte(2) + 1, 255)
       redis.call('SETRANGE', KEYS[2], index * 12, '\0' .. string.char(attempt) .. record:sub(3))
       redis.call('ZREM', KEYS[3], member)
       retries[#retries + 1] = struct.pack('>I4BB', index, attempt, record:byte(6))
@@ -139,10 +156,9 @@ if owner then
   end
   local fresh = math.min(credit, count - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
-  redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting, 'lease', now + tonumber(ARGV[2]))
-elseif phase == 'sealed' then
-  redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting)
 end
+if sealed then redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting) end
+if owner then redis.call('HSET', KEYS[1], 'lease', now + tonumber(ARGV[2])) end
 if ARGV[4] ~= '0' then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 for field, n in pairs(moved) do
   if n ~= 0 then redis.call('HINCRBY', KEYS[1], field, n) end

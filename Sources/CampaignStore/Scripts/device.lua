@@ -13,6 +13,11 @@ local function find_device(blob, token)
   end
 end
 
+-- A record or blob with other flags for the device whose registeredAt stands at `times`.
+local function with_flags(blob, times, flags)
+  return blob:sub(1, times + 11) .. string.char(flags) .. blob:sub(times + 13)
+end
+
 local function write_devices(devices, users, user, blob)
   if blob == '' then
     redis.call('HDEL', devices, user)
@@ -32,7 +37,7 @@ local function edit_device(devices, users, user, token, action, instant)
   else
     local flags = action == 'quarantine' and 1 or 0
     if blob:byte(times + 12) == flags then return false end
-    blob = blob:sub(1, times + 11) .. string.char(flags) .. blob:sub(times + 13)
+    blob = with_flags(blob, times, flags)
   end
   write_devices(devices, users, user, blob)
   return true

@@ -3,9 +3,10 @@
 -- Keeps: a device that registered after the given instant stays as it is.
 -- KEYS 1 devices, 2 users
 -- ARGV four each: user, raw token, 'prune' | 'quarantine' | 'release', instant in ms
--- Returns the number of devices changed
-local changed = 0
+-- Returns for each 1 when the device was changed, else 0
+local changed = {}
 for i = 1, #ARGV, 4 do
-  if edit_device(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])) then changed = changed + 1 end
+  local hit = edit_device(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]))
+  changed[#changed + 1] = hit and 1 or 0
 end
 return changed

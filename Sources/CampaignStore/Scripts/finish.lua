@@ -1,7 +1,9 @@
 #!lua
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
 -- Keeps: a slice counts once, however often this runs: the bit says whether it did.
--- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked
+-- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
+-- keys for ever.
+-- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns
 -- ARGV 1 partition, 2 id, 3... counters and their values
 -- Returns {1 when this call ended the campaign else 0, state}
 local reference = ARGV[1] .. ':' .. ARGV[2]
@@ -16,7 +18,9 @@ local done = redis.call('HINCRBY', KEYS[1], 'finished', 1)
 if done < tonumber(redis.call('HGET', KEYS[1], 'slices')) then return {0, state} end
 if state ~= 'cancelled' then state = 'completed' end
 local time = redis.call('TIME')
-redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', time[1] * 1000 + math.floor(time[2] / 1000))
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
 redis.call('LREM', KEYS[4], 0, ARGV[2])
 redis.call('DEL', KEYS[5])
+redis.call('ZADD', KEYS[7], now, ARGV[2])
 return {1, state}

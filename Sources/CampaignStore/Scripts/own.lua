@@ -1,10 +1,11 @@
 #!lua
--- own: gives tokens to users, and notes from whom each is moving.
+-- own: gives tokens to users, and leaves a note of every registration under way.
 -- Keeps: a token belongs to one user; an older registration never undoes a newer one. A note holds all that is needed
--- to end its move, so anybody can.
+-- to end its registration, so anybody can.
 -- KEYS 1 owner, 2 moving
--- ARGV three each: raw token, 'at:user', the note to keep while the move lasts
--- A note stands under: u16 length of the old user, old user, raw token.
+-- ARGV three each: raw token, 'at:user', the note
+-- A note stands under: u16 length of the old user (0: nobody else had it), old user, u16 length of the new user, new
+-- user, raw token.
 -- Returns for each: false when a newer owner stands, '' when nobody else had it, else the user that had it
 local answers = {}
 for i = 1, #ARGV, 3 do
@@ -20,9 +21,8 @@ for i = 1, #ARGV, 3 do
   end
   if answer then
     redis.call('HSET', KEYS[1], ARGV[i], at .. ':' .. user)
-    if answer ~= '' then
-      redis.call('HSET', KEYS[2], struct.pack('>I2', #answer) .. answer .. ARGV[i], ARGV[i + 2])
-    end
+    redis.call('HSET', KEYS[2], struct.pack('>I2', #answer) .. answer .. struct.pack('>I2', #user) .. user .. ARGV[i],
+      ARGV[i + 2])
   end
   answers[#answers + 1] = answer
 end

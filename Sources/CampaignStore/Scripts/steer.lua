@@ -1,8 +1,8 @@
 #!lua
 -- steer: pauses, resumes or cancels a campaign.
--- Keeps: a paused campaign is on no lane; a cancelled one is, until its slices have been closed, parked ones too.
--- KEYS 1 campaign, 2 lane, 3 open slices, 4 parked, 5 finished slices
--- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 partitions of the store
+-- Keeps: a paused campaign is on no lane; a cancelled one is, until its slices have been closed (see `unpark`).
+-- KEYS 1 campaign, 2 lane, 3 open slices
+-- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none)
 -- Returns the state that follows, or false when there is no such campaign
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then return false end
@@ -14,9 +14,6 @@ elseif state == 'paused' and verb == 'resume' then
   state = 'active'
 elseif (state == 'active' or state == 'paused') and verb == 'cancel' then
   state = 'cancelled'
-  for partition = 0, tonumber(ARGV[4]) - 1 do
-    if redis.call('ZREM', KEYS[4], partition .. ':' .. ARGV[1]) == 1 then redis.call('RPUSH', KEYS[3], partition) end
-  end
 else
   return state
 end

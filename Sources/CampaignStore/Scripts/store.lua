@@ -1,22 +1,27 @@
 #!lua
 -- store: writes devices into their users' records.
--- Keeps: one record a token and user; the later `registeredAt` stands.
+-- Keeps: one record a token and user; the later `registeredAt` stands, with the attributes that came with it. Only a
+-- later registration ends a quarantine: the same import once more does not.
 -- KEYS 1 devices, 2 users, 3 attributes
 -- ARGV four each: user, raw token, device record, attributes as JSON ('' leaves them as they are)
 -- Returns the number of devices that are new to their user
 local new = 0
 for i = 1, #ARGV, 4 do
   local user, token, record = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local blob = redis.call('HGET', KEYS[1], user) or ''
-  local at, behind, times = find_device(blob, token)
+  local blob = redis.call('HGET', KEYS[1], user)
+  local at, behind, times
+  if blob then at, behind, times = find_device(blob, token) end
+  local older = false
   if not at then
-    blob = blob .. record
+    redis.call('HSET', KEYS[1], user, (blob or '') .. record)
+    if not blob then redis.call('SADD', KEYS[2], user) end
     new = new + 1
-  elseif struct.unpack('>I6', blob, times) <= struct.unpack('>I6', record, 4 + #token) then
-    blob = blob:sub(1, at - 1) .. record .. blob:sub(behind)
+  else
+    local known_at, new_at = struct.unpack('>I6', blob, times), struct.unpack('>I6', record, 4 + #token)
+    older = known_at > new_at
+    if known_at == new_at then record = with_flags(record, 4 + #token, blob:byte(times + 12)) end
+    if not older then redis.call('HSET', KEYS[1], user, blob:sub(1, at - 1) .. record .. blob:sub(behind)) end
   end
-  redis.call('HSET', KEYS[1], user, blob)
-  redis.call('SADD', KEYS[2], user)
-  if ARGV[i + 3] ~= '' then redis.call('HSET', KEYS[3], user, ARGV[i + 3]) end
+  if not older and ARGV[i + 3] ~= '' then redis.call('HSET', KEYS[3], user, ARGV[i + 3]) end
 end
 return new

@@ -1,8 +1,9 @@
 #!lua
 -- take: pops a reference to an open slice of one campaign into a worker's processing list.
--- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script.
--- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list
--- ARGV 1 id
+-- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
+-- reference is known, so that somebody misses it when it falls silent.
+-- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers
+-- ARGV 1 id, 2 worker
 -- Returns the partition, or false when this campaign has nothing to take (it then leaves its lane)
 local state = redis.call('HGET', KEYS[2], 'state')
 local partition = (state == 'active' or state == 'cancelled') and redis.call('LPOP', KEYS[3])
@@ -10,7 +11,9 @@ if not partition then
   redis.call('LREM', KEYS[1], 0, ARGV[1])
   return false
 end
-redis.call('RPUSH', KEYS[4], partition .. ':' .. ARGV[1])
 local time = redis.call('TIME')
-redis.call('HSETNX', KEYS[2], 'startedAt', time[1] * 1000 + math.floor(time[2] / 1000))
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('RPUSH', KEYS[4], partition .. ':' .. ARGV[1])
+redis.call('ZADD', KEYS[5], now, ARGV[2])
+redis.call('HSETNX', KEYS[2], 'startedAt', now)
 return tonumber(partition)

@@ -32,6 +32,7 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
 
   /// Tests share two cores with compilers and other tests: patience costs nothing where nothing is expected to fail.
   static func connect(to server: RedisServer) throws -> RedisClient {
-    RedisClient(url: try RedisURL(server.url), options: RedisOptions(answerTimeout: .seconds(60), patience: .seconds(60)))
+    RedisClient(
+      url: try RedisURL(server.url), options: RedisOptions(answerTimeout: .seconds(60), patience: .seconds(60)))
   }
 }

@@ -1,4 +1,4 @@
-import CampaignStore
+@testable import CampaignStore
 import PushCore
 import Redis
 import TestSupport
@@ -30,11 +30,33 @@ struct TestStore {
     try await redis.command(name, repeat each argument).get()
   }
 
+  /// The fields of a slice's hash that are numbers, and the rest as text.
+  func slice(_ id: String, _ partition: Int = 0) async throws -> (numbers: [String: Int], text: [String: String]) {
+    let reply = try await command("HGETALL", keys.slice(partition, of: id))
+    var text: [String: String] = [:]
+    for index in stride(from: 0, to: reply.count, by: 2) { text[reply[index].string ?? ""] = reply[index + 1].string }
+    return (text.compactMapValues { Int($0) }, text)
+  }
+
+  /// How many ms of a slice's lease are left, by Redis' clock.
+  func leaseLeft(_ id: String, _ partition: Int = 0) async throws -> Int {
+    try await (slice(id, partition).numbers["lease"] ?? 0) - store.time() / 1000
+  }
+
+  /// Makes a lease run out without waiting for it.
+  func endLease(_ id: String, _ partition: Int = 0) async throws {
+    try await command("HSET", keys.slice(partition, of: id), "lease", 1)
+  }
+
   // MARK: Devices
 
   /// A token that only this number has: 32 bytes, like Apple's.
   static func token(_ number: Int) -> [UInt8] {
     (0..<32).map { UInt8(truncatingIfNeeded: $0 < 24 ? $0 &* 7 &+ 1 : number >> (8 * (31 - $0))) }
+  }
+
+  static func deviceToken(_ number: Int) throws -> DeviceToken {
+    try #require(DeviceToken(bytes: token(number)))
   }
 
   static func device(_ number: Int, registeredAt: UInt64 = 1000) -> DeviceRecord {

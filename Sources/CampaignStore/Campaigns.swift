@@ -1,0 +1,142 @@
+import PushCore
+import Redis
+
+/// What a person does to a campaign.
+public enum Steering: String, Sendable {
+  case pause, resume, cancel
+}
+
+/// Looking at campaigns, and steering them.
+extension CampaignStore {
+  /// A campaign by its totals alone, or `nil` if there is none of that id.
+  public func campaign(_ id: String) async throws -> CampaignRecord? {
+    var pipeline = RedisPipeline()
+    pipeline.append("HGETALL", keys.campaign(id))
+    return CampaignRecord(id: id, hash: try await run(pipeline)[0])
+  }
+
+  /// A campaign with what its open slices have counted so far, or `nil` if there is none of that id.
+  public func show(_ id: String) async throws -> CampaignRecord? {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.view, keys: [keys.campaign(id), keys.finished(id)])
+    let view = try await run(pipeline)[0]
+    guard var record = CampaignRecord(id: id, hash: view[0]) else { return nil }
+    guard record.finishedAt == nil else { return record }
+    let bits = Array(view[1].bytes ?? [])
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      pipeline.removeAll()
+      for partition in start..<min(start + Self.batch, keys.partitions) {
+        let isFinished = partition / 8 < bits.count && bits[partition / 8] >> UInt8(7 - partition % 8) & 1 == 1
+        if !isFinished { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
+      }
+      guard !pipeline.isEmpty else { continue }
+      for reply in try await run(pipeline) { record.counters += SliceCounters(slice: reply.integers) }
+    }
+    return record
+  }
+
+  /// Every campaign whose record is still kept, newest first, by totals.
+  public func campaigns() async throws -> [CampaignRecord] {
+    var records: [CampaignRecord] = []
+    try await forEachPage { ids in
+      var pipeline = RedisPipeline()
+      for id in ids { pipeline.append("HGETALL", keys.campaign(id)) }
+      for (id, reply) in zip(ids, try await run(pipeline)) {
+        if let record = CampaignRecord(id: id, hash: reply) { records.append(record) }
+      }
+      return true
+    }
+    return records
+  }
+
+  /// Walks over the ids of all campaigns, newest first, until `body` returns false.
+  private func forEachPage(_ body: ([String]) async throws -> Bool) async throws {
+    var first = 0
+    // A campaign that is activated meanwhile shifts the pages.
+    var seen: Set<String> = []
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("ZREVRANGE", keys.all, first, first + Self.batch - 1)
+      let ids = try await run(pipeline)[0].compactMap(\.string)
+      guard !ids.isEmpty, try await body(ids.filter { seen.insert($0).inserted }) else { return }
+      first += ids.count
+    }
+  }
+
+  /// Whether nothing is left to do: no job to take in, and every campaign has ended or is scheduled for later.
+  public func isIdle() async throws -> Bool {
+    // In the order in which a job travels, so that none is overtaken: producers' list, workers' lists, campaigns.
+    var pipeline = RedisPipeline()
+    pipeline.append("LLEN", keys.campaigns)
+    pipeline.append("ZRANGE", keys.workers, 0, -1)
+    let waiting = try await run(pipeline)
+    pipeline.removeAll()
+    for worker in waiting[1].compactMap(\.string) { pipeline.append("LLEN", keys.intake(worker: worker)) }
+    let taken = try await run(pipeline)
+    guard waiting[0].integer == 0, taken.allSatisfy({ $0.integer == 0 }) else { return false }
+    var isIdle = true
+    try await forEachPage { ids in
+      var pipeline = RedisPipeline()
+      for id in ids { pipeline.append("HMGET", keys.campaign(id), "state", "finishedAt") }
+      for reply in try await run(pipeline) {
+        // A record that has gone by itself had ended long before.
+        if let state = reply[0].string, state != CampaignState.scheduled.rawValue, reply[1].isNull { isIdle = false }
+      }
+      return isIdle
+    }
+    return isIdle
+  }
+
+  /// The states of campaigns, in the order asked for; `nil` for those that are gone.
+  public func states(of ids: [String]) async throws -> [CampaignState?] {
+    guard !ids.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
+    return try await run(pipeline).map { $0.string.flatMap(CampaignState.init(rawValue:)) }
+  }
+
+  /// Pauses, resumes or cancels.
+  ///
+  /// - Returns: the state that follows: unchanged when the verb does not apply to it.
+  /// - Throws: ``StoreError`` `notFound`.
+  @discardableResult
+  public func steer(_ id: String, _ verb: Steering, reason: String = "") async throws -> CampaignState {
+    guard let lane = try await campaign(id)?.lane else { throw noSuchCampaign(id) }
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.steer,
+      keys: [keys.campaign(id), keys.lane(lane.rawValue), keys.open(id)]
+    ) {
+      $0.append(id)
+      $0.append(verb.rawValue)
+      $0.append(reason)
+    }
+    guard let state = try await run(pipeline)[0].string.flatMap(CampaignState.init(rawValue:)) else {
+      throw noSuchCampaign(id)
+    }
+    if state == .cancelled { try await unparkAll(of: id, lane: lane) }
+    return state
+  }
+
+  /// Opens what a cancelled campaign has parked. Should this be cut short, the rest comes back when it is due.
+  private func unparkAll(of id: String, lane: Lane) async throws {
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      var pipeline = RedisPipeline()
+      pipeline.script(
+        StoreScripts.unpark, keys: [keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.parked]
+      ) {
+        $0.append(id)
+        $0.append(start)
+        $0.append(min(start + Self.batch, keys.partitions) - 1)
+      }
+      _ = try await run(pipeline)
+    }
+  }
+
+  /// The error for an id that names no campaign.
+  public func noSuchCampaign(_ id: String) -> StoreError {
+    StoreError(
+      .notFound, "there is no campaign \(Excerpt.quoted(id))",
+      hint: "see `carillon campaign list`; a job that could not be run is in the dead list")
+  }
+}

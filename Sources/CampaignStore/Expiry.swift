@@ -1,0 +1,51 @@
+import Redis
+
+/// What has ended goes by itself.
+extension CampaignStore {
+  /// Lets everything of a campaign that has ended go after its time to live. Can be repeated.
+  func expire(_ id: String) async throws {
+    var pipeline = RedisPipeline()
+    if let seconds = try await campaign(id)?.timeToLive {
+      for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+        pipeline.removeAll()
+        for partition in start..<min(start + Self.batch, keys.partitions) {
+          pipeline.append(
+            "UNLINK", keys.audience(partition, id), keys.retry(partition, id), keys.building(partition, id))
+          pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
+          pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
+          pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
+          pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
+          pipeline.append("EXPIRE", keys.results(partition, id), seconds)
+        }
+        _ = try await run(pipeline)
+      }
+      pipeline.removeAll()
+      pipeline.append("EXPIRE", keys.finished(id), seconds)
+      pipeline.append("EXPIRE", keys.campaign(id), seconds)
+      _ = try await run(pipeline)
+    }
+    try await forgetGone()
+    pipeline.removeAll()
+    pipeline.append("ZREM", keys.ended, id)
+    _ = try await run(pipeline)
+  }
+
+  /// Takes ids off the list of all campaigns whose records have expired, oldest first: a page for each campaign that
+  /// ends, so the list can't grow.
+  private func forgetGone() async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("ZRANGE", keys.all, 0, Self.batch - 1)
+    let ids = try await run(pipeline)[0].compactMap(\.string)
+    pipeline.removeAll()
+    for id in ids { pipeline.append("EXISTS", keys.campaign(id)) }
+    guard !pipeline.isEmpty else { return }
+    let gone = zip(ids, try await run(pipeline)).filter { $1.integer == 0 }.map(\.0)
+    guard !gone.isEmpty else { return }
+    pipeline.removeAll()
+    pipeline.command("ZREM") { arguments in
+      arguments.append(keys.all)
+      for id in gone { arguments.append(id) }
+    }
+    _ = try await run(pipeline)
+  }
+}

@@ -1,0 +1,175 @@
+import PushCore
+import Redis
+
+/// How a token comes to a user, and from one user to another.
+///
+/// A registration takes five steps in up to three slots: (a) the owner index gets the user and a note that holds all that
+/// is needed to go on; (b) the device leaves the record of the user that had it; (c) it enters the new one's; (d) the
+/// index is read again, and where somebody else has taken the token meanwhile, the device leaves again; (e) the note
+/// goes. So a token stands in two records for no longer than a registration lasts, and when its process dies, until
+/// ``redoMoves(in:)`` has found the note.
+extension CampaignStore {
+  /// Registers devices.
+  ///
+  /// - Returns: for each whether it stands; false when another registration of its token for another user does.
+  @discardableResult
+  public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
+    let answers = try await own(registrations)
+    var notes: [MoveNote] = []
+    var stands = registrations.map { _ in false }
+    for (index, answer) in answers.enumerated() {
+      guard let old = answer else { continue }
+      stands[index] = true
+      notes.append(MoveNote(old: old, registration: registrations[index]))
+    }
+    try await leave(notes.filter { !$0.old.isEmpty }.map { ($0.old, $0.registration.device) })
+    try await enter(notes.map(\.registration))
+    let owners = try await currentOwners(of: registrations)
+    // What was refused leaves too: an earlier try may have got as far as the record.
+    let lost = registrations.indices.filter { owners[$0] != registrations[$0].user }
+    for index in lost { stands[index] = false }
+    try await leave(lost.map { (registrations[$0].user, registrations[$0].device) })
+    try await clear(notes)
+    return stands
+  }
+
+  /// Ends the registrations that a dead process left half-done in one partition of the owner index.
+  ///
+  /// Safe beside a live one: every step can be repeated, and the index has the last word.
+  ///
+  /// - Returns: the number of registrations found.
+  public func redoMoves(in partition: Int) async throws -> Int {
+    var pipeline = RedisPipeline()
+    pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.batch)
+    let pairs = try await run(pipeline)[0][1]
+    let notes = stride(from: 0, to: pairs.count - 1, by: 2).compactMap {
+      MoveNote(field: pairs[$0], value: pairs[$0 + 1])
+    }
+    guard !notes.isEmpty else { return 0 }
+    let owners = try await currentOwners(of: notes.map(\.registration))
+    let moves = zip(notes, owners)
+    // Not from a user that the index names: a later registration may have brought the token back.
+    try await leave(
+      moves.filter { !$0.old.isEmpty && $0.old != $1 }.map { ($0.0.old, $0.0.registration.device) })
+    let confirmed = moves.filter { $0.registration.user == $1 }.map { $0.0.registration }
+    try await enter(confirmed)
+    let after = try await currentOwners(of: notes.map(\.registration))
+    try await leave(
+      zip(notes, after).filter { $0.registration.user != $1 }.map { ($0.0.registration.user, $0.0.registration.device) }
+    )
+    try await clear(notes)
+    return notes.count
+  }
+
+  private func currentOwners(of registrations: [DeviceRegistration]) async throws -> [String?] {
+    try await owners(ofTokens: registrations.map(\.device.token))
+  }
+
+  /// Step (a). For each: `nil` when a newer owner stands, else the user that had it, or nothing.
+  private func own(_ registrations: [DeviceRegistration]) async throws -> [String?] {
+    var answers: [String?] = registrations.map { _ in nil }
+    try await perPartition(registrations.indices, of: { partition(ofToken: registrations[$0].device.token) }) {
+      partition, part, pipeline in
+      pipeline.script(StoreScripts.own, keys: [keys.owner(partition), keys.moving(partition)]) { arguments in
+        for index in part {
+          let registration = registrations[index]
+          arguments.append(registration.device.token)
+          arguments.append("\(registration.device.registeredAt):\(registration.user)")
+          arguments.append(MoveNote(old: "", registration: registration).value)
+        }
+      }
+    } replies: { part, reply in
+      for (index, answer) in zip(part, reply) { answers[index] = answer.string }
+    }
+    return answers
+  }
+
+  /// Steps (b) and (d): a device that registered for its user later than the one given stays.
+  private func leave(_ devices: [(user: String, device: DeviceRecord)]) async throws {
+    _ = try await drop(
+      devices.map {
+        DeviceEdit(user: $0.user, token: $0.device.token, action: .prune, instant: Int($0.device.registeredAt))
+      })
+  }
+
+  /// Step (c).
+  private func enter(_ registrations: [DeviceRegistration]) async throws {
+    try await perPartition(
+      registrations.indices, of: { Partition.of(user: registrations[$0].user, count: keys.partitions) }
+    ) { partition, part, pipeline in
+      pipeline.script(
+        StoreScripts.store, keys: [keys.devices(partition), keys.users(partition), keys.attributes(partition)]
+      ) { arguments in
+        for index in part {
+          let registration = registrations[index]
+          var record: [UInt8] = []
+          registration.device.write(to: &record)
+          arguments.append(registration.user)
+          arguments.append(registration.device.token)
+          arguments.append(record)
+          arguments.append(registration.attributes)
+        }
+      }
+    }
+  }
+
+  /// Step (e).
+  private func clear(_ notes: [MoveNote]) async throws {
+    try await perPartition(notes.indices, of: { partition(ofToken: notes[$0].registration.device.token) }) {
+      partition, part, pipeline in
+      pipeline.command("HDEL") { arguments in
+        arguments.append(keys.moving(partition))
+        for index in part { arguments.append(notes[index].field) }
+      }
+    }
+  }
+}
+
+/// What is kept while a registration is under way: `own.lua` writes it.
+private struct MoveNote {
+  /// Who had the token; empty for nobody else.
+  var old: String
+  var registration: DeviceRegistration
+
+  init(old: String, registration: DeviceRegistration) {
+    self.old = old
+    self.registration = registration
+  }
+
+  /// u16 length of the old user, old user, u16 length of the new user, new user, raw token.
+  var field: [UInt8] { Self.prefixed(old) + Self.prefixed(registration.user) + registration.device.token }
+
+  /// The device record, and behind it the user's attributes.
+  var value: [UInt8] {
+    var bytes: [UInt8] = []
+    registration.device.write(to: &bytes)
+    return bytes + registration.attributes
+  }
+
+  init?(field: RedisReply, value: RedisReply) {
+    let users = field.withBytes { bytes -> (old: String, new: String)? in
+      guard let (old, rest) = Self.prefix(bytes[...]), let (new, _) = Self.prefix(rest) else { return nil }
+      return (old, new)
+    }
+    let content = value.withBytes { bytes -> (DeviceRecord, [UInt8])? in
+      guard let end = DeviceCursor(bytes).first(where: { _ in true })?.bytes.count,
+        let device = DeviceRecord.all(in: UnsafeRawBufferPointer(rebasing: bytes[..<end])).first
+      else { return nil }
+      return (device, Array(bytes[end...]))
+    }
+    guard let users, let (device, attributes) = content else { return nil }
+    self.init(
+      old: users.old, registration: DeviceRegistration(user: users.new, device: device, attributes: attributes))
+  }
+
+  private static func prefixed(_ text: String) -> [UInt8] {
+    [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + Array(text.utf8)
+  }
+
+  private static func prefix(_ bytes: Slice<UnsafeRawBufferPointer>) -> (String, Slice<UnsafeRawBufferPointer>)? {
+    guard bytes.count >= 2 else { return nil }
+    let start = bytes.startIndex + 2
+    let end = start + (Int(bytes[start - 2]) << 8 | Int(bytes[start - 1]))
+    return end <= bytes.endIndex ? (String(decoding: bytes[start..<end], as: UTF8.self), bytes[end...]) : nil
+  }
+}

@@ -1,0 +1,11 @@
+#!lua
+-- deliver: takes delivered entries out of an outbox.
+-- Keeps: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second finds
+-- other entries at these places and leaves them.
+-- KEYS 1 outbox
+-- ARGV 1 number of entries, 2 the first of them, 3 the last
+-- Returns 1, or 0 when they had left already
+local count = tonumber(ARGV[1])
+if redis.call('LINDEX', KEYS[1], 0) ~= ARGV[2] or redis.call('LINDEX', KEYS[1], count - 1) ~= ARGV[3] then return 0 end
+redis.call('LTRIM', KEYS[1], count, -1)
+return 1

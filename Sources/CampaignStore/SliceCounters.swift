@@ -1,0 +1,73 @@
+public import PushCore
+import Redis
+
+/// Counters of a slice or, added up, of a campaign.
+public struct SliceCounters: Sendable, Equatable {
+  /// Sealed targets.
+  public var targets = 0
+  /// Targets by outcome; none are left out that are not zero.
+  public var outcomes: [Outcome: Int] = [:]
+  /// Devices taken out of the registry.
+  public var pruned = 0
+  /// Devices kept but not sent to any more.
+  public var quarantined = 0
+  /// Targets in doubt that were sent again.
+  public var resent = 0
+  /// Granted without an answer so far.
+  public var inDoubt = 0
+  /// Waiting for a retry.
+  public var retrying = 0
+
+  /// All zero.
+  public init() {}
+
+  /// From the fields of a slice's hash.
+  init(slice fields: [String: Int]) {
+    targets = fields["count"] ?? 0
+    inDoubt = fields["doubt"] ?? 0
+    retrying = fields["waiting"] ?? 0
+    readShared(fields)
+  }
+
+  /// From the fields of a campaign's hash, which has what finished slices added to it.
+  init(totals fields: [String: Int]) {
+    targets = fields["targets"] ?? 0
+    readShared(fields)
+  }
+
+  private mutating func readShared(_ fields: [String: Int]) {
+    for outcome in Outcome.allCases {
+      if let count = fields[String(outcome.rawValue)], count != 0 { outcomes[outcome] = count }
+    }
+    pruned = fields["pruned"] ?? 0
+    quarantined = fields["quarantined"] ?? 0
+    resent = fields["resent"] ?? 0
+  }
+
+  /// What a finished slice adds to its campaign.
+  var fields: [(String, Int)] {
+    [("targets", targets), ("pruned", pruned), ("quarantined", quarantined), ("resent", resent)]
+      + outcomes.map { (String($0.key.rawValue), $0.value) }
+  }
+
+  static func += (left: inout SliceCounters, right: SliceCounters) {
+    left.targets += right.targets
+    left.outcomes.merge(right.outcomes, uniquingKeysWith: +)
+    left.pruned += right.pruned
+    left.quarantined += right.quarantined
+    left.resent += right.resent
+    left.inDoubt += right.inDoubt
+    left.retrying += right.retrying
+  }
+}
+
+extension RedisReply {
+  /// The integers among the values of a hash.
+  var integers: [String: Int] {
+    var fields: [String: Int] = [:]
+    for index in stride(from: 0, to: count - 1, by: 2) {
+      if let value = self[index + 1].integer { fields[self[index].string ?? ""] = value }
+    }
+    return fields
+  }
+}

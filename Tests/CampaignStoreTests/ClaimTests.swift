@@ -1,0 +1,178 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// One owner a slice: the claim is the fence, the lease its only authority.
+struct ClaimTests {
+  @Test(arguments: Backend.allCases)
+  func liveLeaseKeepsOthersOut(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    _ = try await world.claimed("a", worker: "w1", lease: 60_000)
+    let other = SliceLedger(store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 1000)
+    guard case .held(let left) = try await other.claim(worker: "w2", app: "news") else {
+      Issue.record("claimed a slice that another worker holds")
+      return
+    }
+    #expect((1...60_000).contains(left))
+    #expect(try await world.slice("a").text["owner"] == "w1")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func leaseThatRanOutGivesTheSliceToTheNext(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let first = try await world.claimed("a", worker: "w1", lease: 1)
+    #expect(first.standing.claims == 1)
+    let other = SliceLedger(store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 60_000)
+    // A lease of 1 ms by Redis' clock: each round trip brings its end nearer.
+    while true {
+      if case .claimed(let standing) = try await other.claim(worker: "w2", app: "news") {
+        #expect(standing.claims == 2)
+        break
+      }
+    }
+    #expect(try await first.ledger.commit().isOwner == false)
+    #expect(try await other.commit().isOwner)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func claimWhoseReplyWasLostCanBeRepeated(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let campaign = try await world.activate("a")
+    try await world.registerUsers(0..<10)
+    let (ledger, _) = try await world.claimed("a")
+    guard case .claimed = try await ledger.claim(worker: "w", app: "news") else {
+      Issue.record("the owner was refused its own slice")
+      return
+    }
+    #expect(try await world.expand(ledger, campaign) == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func releasedSliceNeedsNoWaiting(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let (first, _) = try await world.claimed("a", worker: "w1")
+    try await first.release()
+    let (second, standing) = try await world.claimed("a", worker: "w2")
+    #expect(standing.claims == 2)
+    // Nobody but the owner can end a claim.
+    try await first.release()
+    #expect(try await second.commit().isOwner)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func standingTellsTheNextOwnerHowFarItIs(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let first = try await world.sealed("a", count: 10)
+    try await first.commit(credit: 6)
+    try await first.commit([0: .terminal(.accepted), 1: .waiting(milliseconds: 60_000)])
+    try await first.release()
+    let standing = try await world.claimed("a").standing
+    #expect(standing.isSealed)
+    #expect(standing.count == 10)
+    #expect(standing.granted == 6)
+    #expect(standing.inDoubt == 4)
+    #expect(standing.waiting == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sliceThatHasEndedCantBeClaimed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 1)
+    try await ledger.commit(credit: 1)
+    try await ledger.commit([0: .terminal(.accepted)])
+    #expect(try await ledger.close(.finish) != nil)
+    guard case .finished = try await ledger.claim(worker: "w", app: "news") else {
+      Issue.record("claimed a slice that had ended")
+      return
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func everyStepRenewsTheLease(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<10)
+    let campaign = try await world.activate("a")
+    let (ledger, _) = try await world.claimed("a", lease: 60_000)
+    #expect(try await world.leaseLeft("a") > 30_000)
+
+    // An empty commit renews before the seal as well, where it neither merges nor grants.
+    try await world.endLease("a")
+    let early = try await ledger.commit([0: .terminal(.accepted)], credit: 5)
+    #expect(early.isOwner)
+    #expect(early.granted == 0)
+    #expect(try await world.leaseLeft("a") > 30_000)
+
+    try await world.endLease("a")
+    #expect(try await world.expand(ledger, campaign) == 10)
+    #expect(try await world.leaseLeft("a") > 30_000)
+
+    try await world.endLease("a")
+    try await ledger.commit()
+    #expect(try await world.leaseLeft("a") > 30_000)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func ownerWhoseLeaseRanOutKeepsTheSliceUntilAnotherClaimsIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 10)
+    try await world.endLease("a")
+    #expect(try await ledger.commit(credit: 3).granted == 3)
+    #expect(try await world.leaseLeft("a") > 30_000)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func staleOwnerCantBuildSealReleaseOrClose(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<10)
+    let campaign = try await world.activate("a")
+    let (stale, _) = try await world.claimed("a", worker: "w1")
+    try await world.endLease("a")
+    let (owner, _) = try await world.claimed("a", worker: "w2")
+    #expect(try await world.expand(stale, campaign) == nil)
+    #expect(try await world.command("LLEN", world.keys.building(0, "a")).integer == 0)
+    #expect(try await stale.close(.cancel) == nil)
+    #expect(try await world.expand(owner, campaign) == 10)
+    #expect(try await stale.close(.cancel) == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func ownerThatDiesBeforeTheSealLeavesNothingBehind(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<10)
+    let campaign = try await world.activate("a")
+    let (dead, _) = try await world.claimed("a", worker: "w1")
+    var pipeline = RedisPipeline()
+    var entries = EntryList()
+    for number in 0..<7 { entries.append { $0.append(UInt8(number)) } }
+    dead.append(entries, to: &pipeline)
+    #expect(try await world.store.run(pipeline)[0].integer == 7)
+    try await world.endLease("a")
+    let (ledger, standing) = try await world.claimed("a", worker: "w2")
+    #expect(!standing.isSealed)
+    #expect(try await world.expand(ledger, campaign) == 10)
+    #expect(try await ledger.targets(from: 0, count: 100).count == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sealIsRepeatableAndItsTargetsImmutable(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<10)
+    let campaign = try await world.activate("a")
+    let (ledger, _) = try await world.claimed("a")
+    #expect(try await world.expand(ledger, campaign) == 10)
+    let sealed = try await ledger.targets(from: 0, count: 100).bytes
+    var pipeline = RedisPipeline()
+    ledger.seal(count: 10, to: &pipeline)
+    ledger.seal(count: 11, to: &pipeline)
+    var entries = EntryList()
+    entries.append { $0.append(1) }
+    ledger.append(entries, to: &pipeline)
+    #expect(try await world.store.run(pipeline).map(\.integer) == [1, -1, -1])
+    #expect(try await ledger.targets(from: 0, count: 100).bytes == sealed)
+    #expect(try await world.slice("a").numbers["count"] == 10)
+  }
+}

@@ -1,0 +1,122 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// From an audience to sealed targets: each device once, nobody left out.
+struct ExpansionTests {
+  @Test(arguments: Backend.allCases)
+  func everybodyIsEveryDeviceOfEveryUser(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.store.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1)),
+      DeviceRegistration(user: "x", device: TestStore.device(2)),
+      DeviceRegistration(user: "y", device: TestStore.device(3)),
+      DeviceRegistration(user: "y", device: TestStore.device(3, registeredAt: 2000)),
+    ])
+    #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:1", "x:2", "y:3"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func listedUsersAreReachedWhereTheyHaveDevices(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<5)
+    #expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#) == ["u1:1", "u3:3"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func listedTokensNeedNoUser(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let hex = try (0..<3).map { try TestStore.deviceToken($0).hex }
+    #expect(try await targets(world, #"{"tokens":["\#(hex[0])","\#(hex[2])","\#(hex[0])"]}"#) == [":0", ":2"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func devicesOfOtherAppsAndEnvironmentsAndQuarantinedOnesAreLeftOut(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    var devices = (0..<7).map { TestStore.device($0) }
+    devices[1].app = "news"
+    devices[2].app = "weather"
+    devices[3].environment = "production"
+    devices[4].environment = "sandbox"
+    devices[5].isQuarantined = true
+    devices[6].app = "news"
+    devices[6].environment = "sandbox"
+    try await world.store.register(devices.map { DeviceRegistration(user: "x", device: $0) })
+    #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func memberOfASegmentWithoutADeviceIsNoTarget(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<3)
+    try await world.store.add(["u1", "stranger"], to: "vip")
+    #expect(try await targets(world, #"{"segment":"vip"}"#) == ["u1:1"])
+    #expect(try await targets(world, #"{"segment":"!vip"}"#, id: "b") == ["u0:0", "u2:2"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func emptySliceIsSealedAndClosedWithNoTargets(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.store.add(["stranger"], to: "vip")
+    let campaign = try await world.activate("a", audience: #"{"segment":"vip"}"#)
+    let (ledger, _) = try await world.claimed("a")
+    #expect(try await world.expand(ledger, campaign) == 0)
+    #expect(try await ledger.close(.finish) == SliceCounters())
+  }
+
+  @Test(arguments: Backend.allCases)
+  func twentyThousandUsersOfOnePartitionAreExact(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<20_000)
+    for start in stride(from: 0, to: 20_000, by: 5000) {
+      try await world.store.add((start..<(start + 5000)).filter { $0 % 3 != 0 }.map { "u\($0)" }, to: "some")
+    }
+    let campaign = try await world.activate("a", audience: #"{"segment":"* & !some | some"}"#)
+    let (ledger, _) = try await world.claimed("a")
+    #expect(try await world.expand(ledger, campaign) == 20_000)
+    var numbers: Set<Int> = []
+    for first in stride(from: 0, to: 20_000, by: 500) {
+      let chunk = try await ledger.targets(from: first, count: 500)
+      #expect(chunk.count == 500)
+      for position in 0..<chunk.count {
+        let number = try #require(Int(String(decoding: chunk.user(position).dropFirst(), as: UTF8.self)))
+        #expect(Array(chunk.token(position)) == TestStore.token(number))
+        numbers.insert(number)
+      }
+    }
+    #expect(numbers.count == 20_000)
+    // Nothing is left of the sets on the way there.
+    #expect(try await world.command("KEYS", "{\(world.keys.namespace):0}:scratch:*").isEmpty)
+    #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func scratchSetsOfAWorkerThatDiedGoByThemselves(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<3)
+    try await world.store.add(["u1"], to: "vip")
+    var plan = ExpressionPlan(keys: world.keys, partition: 0, scratch: "c")
+    let root = try AudienceExpression(parsing: "!vip & !(vip | vip)").root
+    let source = plan.evaluate(root)
+    _ = try await world.store.run(plan.pipeline)
+    #expect(try await world.command("SCARD", source).integer == 2)
+    for key in try await world.command("KEYS", "{\(world.keys.namespace):0}:scratch:*") {
+      let lifetime = try #require(try await world.command("TTL", key).integer)
+      #expect((1...3600).contains(lifetime))
+    }
+  }
+
+  /// Targets as `user:number of the token`, sorted.
+  private func targets(_ world: TestStore, _ audience: String, id: String = "a") async throws -> [String] {
+    let campaign = try await world.activate(id, audience: audience)
+    let (ledger, _) = try await world.claimed(id)
+    let count = try #require(try await world.expand(ledger, campaign))
+    let chunk = try await ledger.targets(from: 0, count: 500)
+    #expect(chunk.count == count)
+    return (0..<count).map { position in
+      let number = chunk.token(position).suffix(8).reduce(0) { $0 << 8 | Int($1) }
+      return String(decoding: chunk.user(position), as: UTF8.self) + ":\(number)"
+    }.sorted()
+  }
+}

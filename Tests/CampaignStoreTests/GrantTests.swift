@@ -1,0 +1,172 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// What may be sent is what has been granted, and what is in doubt is what was granted and not answered.
+struct GrantTests {
+  @Test(arguments: Backend.allCases)
+  func grantsEndAtTheCount(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 10)
+    #expect(try await ledger.commit().granted == 0)
+    #expect(try await ledger.commit(credit: 4).granted == 4)
+    let answer = try await ledger.commit(credit: 100)
+    #expect(answer.granted == 10)
+    #expect(answer.inDoubt == 10)
+    #expect(try await ledger.commit(credit: 100).granted == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func answersTakeTargetsOutOfDoubt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 10)
+    try await ledger.commit(credit: 10)
+    let answer = try await ledger.commit([0: .terminal(.accepted), 5: .waiting(milliseconds: 60_000)])
+    #expect(answer.inDoubt == 8)
+    #expect(answer.waiting == 1)
+    #expect((50_000...60_000).contains(answer.nextRetry ?? 0))
+    #expect(try await ledger.commit(.accepted, 0..<10).inDoubt == 0)
+    #expect(try await ledger.commit().nextRetry == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func staleOwnerGetsNothingButItsOutcomesCount(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let stale = try await world.sealed("a", count: 10)
+    try await stale.commit(credit: 5)
+    try await world.endLease("a")
+    let owner = try await world.claimed("a").ledger
+    let leaseBefore = try await world.slice("a").text["lease"]
+
+    let answer = try await stale.commit([0: .terminal(.accepted), 1: .waiting()], credit: 5)
+    #expect(!answer.isOwner)
+    #expect(answer.granted == 5)
+    #expect(answer.retries.isEmpty)
+    // The 200 is true; that another target should be tried again is for its owner to say.
+    #expect(answer.inDoubt == 4)
+    #expect(answer.waiting == 0)
+    #expect(try await world.slice("a").text["lease"] == leaseBefore)
+    #expect(try await owner.record(0).state == .terminal(.accepted))
+    #expect(try await owner.commit(credit: 5).granted == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func waitingTargetIsGrantedAgainWhenItIsDue(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 4)
+    try await ledger.commit(credit: 2)
+    var due = LedgerRecord.waiting(milliseconds: 0)
+    due.free = 3
+    try await ledger.commit([0: due, 1: .waiting(milliseconds: 60_000)])
+    let answer = try await ledger.commit(credit: 2)
+    // The retry first, then one that was never sent.
+    #expect(answer.retries.map(\.index) == [0])
+    #expect(answer.retries.map(\.attempt) == [1])
+    #expect(answer.retries.map(\.free) == [3])
+    #expect(answer.granted == 3)
+    #expect(answer.inDoubt == 2)
+    #expect(answer.waiting == 1)
+    let record = try await ledger.record(0)
+    #expect(record.state == .granted)
+    #expect(record.attempt == 1)
+    // An answer to the first attempt comes too late to change anything, the one to the second counts.
+    try await ledger.commit([0: .waiting(attempt: 0, milliseconds: 60_000)])
+    #expect(try await ledger.record(0).state == .granted)
+    #expect(try await ledger.commit([0: .waiting(attempt: 1, milliseconds: 60_000)]).waiting == 2)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func withoutCreditNoRetryIsGranted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 4)
+    try await ledger.commit(credit: 4)
+    let answer = try await ledger.commit([0: .waiting(), 1: .waiting(), 2: .waiting()], credit: 0)
+    #expect(answer.retries.isEmpty)
+    #expect(answer.nextRetry == 0)
+    #expect(try await ledger.commit(credit: 2).retries.count == 2)
+    #expect(try await ledger.commit(credit: 2).retries.count == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func oneCommitGrantsNoMoreRetriesThanAScriptMayTouch(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 600)
+    try await ledger.commit(credit: 600)
+    for part in [0..<300, 300..<600] {
+      try await ledger.commit(Dictionary(uniqueKeysWithValues: part.map { ($0, .waiting()) }))
+    }
+    let answer = try await ledger.commit(credit: 1000)
+    #expect(answer.retries.count == 500)
+    #expect(answer.waiting == 100)
+    #expect(answer.inDoubt == 500)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func targetHeldForDaysNeverRunsOutOfAttempts(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 1)
+    try await ledger.commit(credit: 1)
+    try await ledger.commit([0: .waiting(attempt: 254)])
+    for _ in 0..<3 {
+      let retries = try await ledger.commit(credit: 1).retries
+      #expect(retries.map(\.attempt) == [255])
+      #expect(try await ledger.commit([0: .waiting(attempt: 255)]).waiting == 1)
+    }
+    #expect(try await ledger.commit([0: .terminal(.accepted)]).waiting == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func outcomeAboveTheHighWaterMarkRaisesIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 10)
+    try await ledger.commit(credit: 6)
+    // Redis forgets the grant, as a failover would make it.
+    try await world.command("HSET", world.keys.slice(0, of: "a"), "granted", 2, "doubt", 2)
+    let answer = try await ledger.commit([5: .terminal(.accepted)])
+    #expect(answer.granted == 6)
+    #expect(answer.inDoubt == 5)
+    // From a stale claim too: what it sent had been granted.
+    try await world.command("HSET", world.keys.slice(0, of: "a"), "granted", 2, "doubt", 2)
+    try await world.endLease("a")
+    let owner = try await world.claimed("a").ledger
+    #expect(try await ledger.commit([7: .terminal(.accepted)]).granted == 8)
+    #expect(try await owner.commit(credit: 10).granted == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func commitWhoseReplyWasLostCanBeRepeated(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 10)
+    try await ledger.commit(credit: 4)
+    for _ in 0..<2 {
+      // With no credit asked for the second time, the mark tells what the first time granted.
+      let answer = try await ledger.commit([0: .terminal(.accepted), 1: .terminal(.badToken)], credit: 0)
+      #expect(answer.granted == 4)
+      #expect(answer.inDoubt == 2)
+    }
+    let slice = try await world.slice("a").numbers
+    #expect(slice["16"] == 1)
+    #expect(slice["19"] == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func resentTargetsAreCounted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 10)
+    try await ledger.commit(credit: 10, resent: 3)
+    try await ledger.commit(resent: 2)
+    #expect(try await world.store.show("a")?.counters.resent == 5)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func ledgerIsTwelveBytesATargetAndNoMore(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 300)
+    try await ledger.commit(credit: 300)
+    try await ledger.commit(.accepted, 0..<300)
+    #expect(try await world.command("STRLEN", world.keys.ledger(0, "a")).integer == 300 * LedgerRecord.size)
+    try await ledger.commit([9: .terminal(.failed)])
+    #expect(try await world.command("STRLEN", world.keys.ledger(0, "a")).integer == 300 * LedgerRecord.size)
+  }
+}

@@ -1,0 +1,191 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A job is in exactly one place, and an id names one job.
+struct IntakeTests {
+  @Test(arguments: Backend.allCases)
+  func sameJobAgainChangesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign) = try Self.job("a")
+    #expect(try await world.store.submit(job, as: campaign) == .new)
+    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
+    let spaced = Array(String(decoding: job, as: UTF8.self).replacing(",", with: " ,\n").utf8)
+    #expect(try await world.store.submit(spaced, as: campaign) == .duplicate)
+    #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func anotherJobUnderAnIDIsAConflict(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign) = try Self.job("a")
+    let (other, otherCampaign) = try Self.job("a", #","priority":5"#)
+    #expect(try await world.store.submit(job, as: campaign) == .new)
+    #expect(try await world.store.submit(other, as: otherCampaign) == .conflict)
+    // Pushed past `submit`, it is found out when it is taken in, before and after the activation of the first.
+    #expect(try await world.store.activate(otherCampaign, job: other, worker: "w") == .conflict)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.activate(otherCampaign, job: other, worker: "w") == .conflict)
+    #expect(try await world.store.submit(other, as: otherCampaign) == .conflict)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func idIsRememberedFor90DaysEvenWhenTheCampaignHasGone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign) = try Self.job("a")
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    try await world.command("DEL", world.keys.campaign("a"))
+    let days = try #require(try await world.command("TTL", world.keys.job("a")).integer) / 86400
+    #expect((89...90).contains(days))
+    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .duplicate)
+    #expect(try await world.store.campaign("a") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func workerThatDiedBetweenReservingAndActivatingLosesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign) = try Self.job("a")
+    try await world.command("LPUSH", world.keys.intake(worker: "dead"), job)
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.reserve, keys: [world.keys.job("a"), world.keys.campaign("a")]) {
+      $0.append(JSONValue.minified(job[...]))
+      $0.append(CampaignStore.idMemory)
+    }
+    #expect(try await world.store.run(pipeline)[0].string == "new")
+    try await world.store.settle(dead: "dead")
+    let taken = try #require(try await take(world, worker: "w"))
+    #expect(try await world.store.activate(campaign, job: taken, worker: "w") == .new)
+    #expect(try await world.store.unfinishedJob(worker: "w") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func activationIsRepeatable(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign) = try Self.job("a")
+    try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    // The reply was lost, and the job had come a second time meanwhile.
+    try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .duplicate)
+    #expect(try await world.store.unfinishedJob(worker: "w") == nil)
+    #expect(try await world.command("LLEN", world.keys.open("a")).integer == 4)
+    #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func jobsAreTakenInTheirOrderAndAWorkerThatHoldsOneIsKnown(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    for id in ["a", "b"] {
+      let (job, campaign) = try Self.job(id)
+      #expect(try await world.store.submit(job, as: campaign) == .new)
+    }
+    let first = try await take(world, worker: "w")
+    #expect(first == (try Self.job("a").bytes))
+    #expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull == false)
+    #expect(try await take(world, worker: "w") == Self.job("b").bytes)
+    // The older one first, should the worker have to take them up again.
+    #expect(try await world.store.unfinishedJob(worker: "w") == first)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func nothingToTakeInIsNoJob(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let blocked = try Backend.connect(to: await backend.server)
+    #expect(try await CampaignStore(redis: blocked, keys: world.keys).awaitJob(worker: "w", seconds: 1) == nil)
+    await blocked.close()
+  }
+
+  @Test(arguments: Backend.allCases)
+  func buriedJobIsInTheDeadListWithItsReason(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let job = Array("{broken".utf8)
+    try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
+    try await world.store.bury(job, reason: "not valid JSON", hint: "mend it", worker: "w")
+    #expect(try await world.store.unfinishedJob(worker: "w") == nil)
+    let entries = try await world.command("XRANGE", world.keys.dead, "-", "+")
+    #expect(entries.count == 1)
+    let fields = entries[0][1].map { $0.string ?? "" }
+    #expect(fields == ["reason", "not valid JSON", "hint", "mend it", "job", "{broken"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func buriedJobFreesTheIDThatItHadReserved(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign) = try Self.job("a")
+    let (mended, mendedCampaign) = try Self.job("a", #","priority":5"#)
+    #expect(try await world.store.submit(job, as: campaign) == .new)
+    try await world.store.bury(job, reason: "no app news", hint: "", worker: "w")
+    #expect(try await world.store.submit(mended, as: mendedCampaign) == .new)
+    // What is buried because the id is another's leaves that one alone.
+    try await world.store.bury(job, reason: "conflict", hint: "", worker: "w")
+    #expect(try await world.store.submit(mended, as: mendedCampaign) == .duplicate)
+    #expect(try await world.store.activate(mendedCampaign, job: mended, worker: "w") == .new)
+    try await world.store.bury(mended, reason: "by mistake", hint: "", worker: "w")
+    #expect(try await world.store.submit(mended, as: mendedCampaign) == .duplicate)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func deadListKeepsNoMoreOfAJobThanAJobMayHave(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let job = [UInt8](repeating: UInt8(ascii: "x"), count: CampaignJob.maximumSize + 1000)
+    try await world.store.bury(job, reason: "too large", hint: "", worker: "w")
+    let entries = try await world.command("XRANGE", world.keys.dead, "-", "+")
+    #expect(entries[0][1][5].bytes?.count == CampaignJob.maximumSize)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func listedUsersAndTokensGetSlicesWhereTheyAreOnly(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 16)
+    try await world.activate("users", audience: #"{"users":["x","y"]}"#)
+    let expected = Set(["x", "y"].map { Partition.of(user: $0, count: 16) })
+    let open = try await world.command("LRANGE", world.keys.open("users"), 0, -1).compactMap(\.integer)
+    #expect(Set(open) == expected)
+    #expect(try await world.store.campaign("users")?.slices.total == expected.count)
+
+    let token = try TestStore.deviceToken(1)
+    try await world.activate("tokens", audience: #"{"tokens":["\#(token.hex)"]}"#)
+    let partition = Partition.of(token: token, count: 16)
+    #expect(try await world.command("LRANGE", world.keys.open("tokens"), 0, -1).map(\.integer) == [partition])
+    #expect(try await world.command("SMEMBERS", world.keys.audience(partition, "tokens"))[0].bytes == token.bytes[...])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func expressionOpensEveryPartitionOfTheLargestStore(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 16_384)
+    try await world.activate("a")
+    #expect(try await world.command("LLEN", world.keys.open("a")).integer == 16_384)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func unknownSegmentIsRefusedWithTheNearestName(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.store.add(["x"], to: "churned")
+    let job = TestStore.job("a", audience: #"{"segment":"* & !churnd"}"#)
+    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.activate(campaign, job: job, worker: "w")
+    }
+    #expect(error?.code == .invalid)
+    #expect(error?.hint == "did you mean churned?")
+    // Nothing has been reserved for it.
+    #expect(try await world.command("EXISTS", world.keys.job("a")).integer == 0)
+  }
+
+  // MARK: Helpers
+
+  private static func job(_ id: String, _ more: String = "") throws -> (bytes: [UInt8], campaign: Campaign) {
+    let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
+    return (job, try CampaignJob.parse(job, knownApps: nil))
+  }
+
+  private func text(_ job: [UInt8]) -> String { String(decoding: job, as: UTF8.self) }
+
+  private func take(_ world: TestStore, worker: String) async throws -> [UInt8]? {
+    let blocked = try Backend.connect(to: await world.backend.server)
+    defer { Task { await blocked.close() } }
+    return try await CampaignStore(redis: blocked, keys: world.keys).awaitJob(worker: worker, seconds: 5)
+  }
+}

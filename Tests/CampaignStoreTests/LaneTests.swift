@@ -1,0 +1,110 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Which slice is next.
+struct LaneTests {
+  @Test(arguments: Backend.allCases)
+  func campaignsOfALaneTakeTurns(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3)
+    for id in ["a", "b", "c"] { try await world.activate(id) }
+    var order: [String] = []
+    while let slice = try await world.store.takeSlice(worker: "w") { order.append(slice.campaign) }
+    #expect(order == ["a", "b", "c", "a", "b", "c", "a", "b", "c"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func oneTargetJobNeverWaitsBehindTheSlicesOfALargeOne(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.activate("large")
+    for _ in 0..<5 { #expect(try await world.store.takeSlice(worker: "w")?.campaign == "large") }
+    try await world.activate("small", audience: #"{"users":["x"]}"#)
+    let next = [try await world.store.takeSlice(worker: "w"), try await world.store.takeSlice(worker: "w")]
+    #expect(next.contains { $0?.campaign == "small" })
+  }
+
+  @Test(arguments: Backend.allCases)
+  func higherLaneComesFirstAndOthersCanBeLeftOut(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for lane in ["bulk", "normal", "urgent"] { try await world.activate(lane, #","lane":"\#(lane)""#) }
+    #expect(try await world.store.takeSlice(worker: "w")?.campaign == "urgent")
+    #expect(try await world.store.takeSlice(worker: "w", lanes: [.urgent]) == nil)
+    #expect(try await world.store.takeSlice(worker: "w")?.campaign == "normal")
+    #expect(try await world.store.takeSlice(worker: "w")?.campaign == "bulk")
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func takenReferenceIsInTheWorkersListAndTheWorkerIsKnown(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    #expect(try await world.store.campaign("a")?.startedAt == nil)
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    #expect(slice == SliceReference(campaign: "a", partition: 0))
+    #expect(try await processing(world, "w") == ["0:a"])
+    #expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull == false)
+    #expect(try await world.store.campaign("a")?.startedAt != nil)
+    try await world.store.dismiss(slice, worker: "w")
+    #expect(try await processing(world, "w") == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignWithNothingToTakeLeavesItsRingAndComesBackWithASlice(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await ring(world) == [])
+    for _ in 0..<2 { try await world.store.requeue(slice, lane: .normal, worker: "w") }
+    #expect(try await ring(world) == ["a"])
+    #expect(try await processing(world, "w") == [])
+    #expect(try await world.store.takeSlice(worker: "w") == slice)
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func requeuedSliceIsNext(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 4)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    try await world.store.requeue(slice, lane: .normal, worker: "w")
+    #expect(try await world.store.takeSlice(worker: "w") == slice)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func finishedSliceIsNeverOpenedAgain(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    #expect(try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
+    try await world.store.requeue(slice, lane: .normal, worker: "w")
+    #expect(try await world.store.takeSlice(worker: "w") != slice)
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func referenceOfACampaignThatHasGoneLeadsNowhere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    try await world.command("DEL", world.keys.campaign("a"))
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await ring(world) == [])
+  }
+
+  @Test func referencesAreReadAsTheyAreWritten() {
+    let slice = SliceReference(campaign: "spring.sale-1_x", partition: 17)
+    #expect(slice.description == "17:spring.sale-1_x")
+    #expect(SliceReference(slice.description) == slice)
+    #expect(SliceReference("spring") == nil)
+    #expect(SliceReference("x:spring") == nil)
+  }
+
+  private func ring(_ world: TestStore) async throws -> [String] {
+    try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).compactMap(\.string)
+  }
+
+  private func processing(_ world: TestStore, _ worker: String) async throws -> [String] {
+    try await world.command("LRANGE", world.keys.processing(worker: worker), 0, -1).compactMap(\.string)
+  }
+}

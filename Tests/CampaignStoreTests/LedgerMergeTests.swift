@@ -1,0 +1,121 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Records only rise, and the counters move with them: `commit.lua` against a model in Swift.
+struct LedgerMergeTests {
+  @Test(arguments: Backend.allCases)
+  func everyPairOfRecordsMergesAsTheModelSays(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let pairs = LedgerModel.states.flatMap { old in LedgerModel.states.map { (old, $0) } }
+    let ledger = try await world.sealed("a", count: pairs.count)
+    var model = LedgerModel(count: pairs.count)
+    try await ledger.commit(credit: pairs.count)
+    model.grant(pairs.count)
+    for side in [\(LedgerRecord, LedgerRecord).0, \.1] {
+      try await ledger.commit(Dictionary(uniqueKeysWithValues: pairs.indices.map { ($0, pairs[$0][keyPath: side]) }))
+      for (index, pair) in pairs.enumerated() { model.merge(pair[keyPath: side], at: index) }
+      try await expect(model, world, ledger)
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func mergingTwiceIsMergingOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let states = LedgerModel.states
+    let ledger = try await world.sealed("a", count: states.count)
+    let batch = Dictionary(uniqueKeysWithValues: zip(states.indices, states))
+    try await ledger.commit(credit: states.count)
+    try await ledger.commit(batch)
+    let once = try await world.slice("a").numbers.filter { $0.key != "lease" }
+    try await ledger.commit(batch)
+    #expect(try await world.slice("a").numbers.filter { $0.key != "lease" } == once)
+  }
+
+  @Test(arguments: Backend.allCases, [1, 2, 3])
+  func randomCommitsOfOwnerAndStaleOwnerKeepTheCounters(on backend: Backend, round: UInt64) async throws {
+    var seed = Seed("randomCommitsOfOwnerAndStaleOwnerKeepTheCounters \(round)")
+    let count = 200
+    let world = try await TestStore(on: backend, partitions: 1)
+    let stale = try await world.sealed("a", count: count)
+    try await world.endLease("a")
+    let owner = try await world.claimed("a").ledger
+    var model = LedgerModel(count: count)
+    let states = LedgerModel.states
+    for _ in 0..<60 {
+      let isOwner = Int.random(in: 0..<4, using: &seed) > 0
+      // Neighbours, gaps and single ones; sometimes a range, sometimes anywhere.
+      let start = Int.random(in: 0..<count, using: &seed)
+      let indexes = (0..<Int.random(in: 0...40, using: &seed)).map { _ in
+        min(count - 1, start + Int.random(in: 0..<(Bool.random(using: &seed) ? 30 : count), using: &seed))
+      }
+      let credit = Int.random(in: 0..<20, using: &seed)
+      var batch: [Int: LedgerRecord] = [:]
+      for index in indexes { batch[index] = states.randomElement(using: &seed) }
+      let answer = try await (isOwner ? owner : stale).commit(batch, credit: credit)
+      for (index, record) in batch { model.merge(record, at: index, byOwner: isOwner) }
+      if isOwner { model.grant(credit) }
+      #expect(answer.isOwner == isOwner)
+      #expect(answer.granted == model.granted, "seed \(seed.value)")
+      #expect(answer.inDoubt == model.inDoubt, "seed \(seed.value)")
+      #expect(answer.waiting == model.waiting, "seed \(seed.value)")
+    }
+    try await expect(model, world, owner)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sameTargetTwiceInOneBatchCountsOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 3)
+    try await ledger.commit(credit: 3)
+    var batch = OutcomeBatch()
+    batch.append(.waiting(milliseconds: 60_000), at: 1)
+    batch.append(.terminal(.accepted), at: 1)
+    batch.append(.terminal(.failed), at: 1)
+    let answer = try await ledger.commit(&batch, credit: 0)
+    #expect(answer.waiting == 0)
+    #expect(answer.inDoubt == 2)
+    #expect(try await world.slice("a").numbers["16"] == 1)
+    #expect(try await world.command("ZCARD", world.keys.retry(0, "a")).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func indexBeyondTheTargetsIsNoTarget(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 3)
+    let answer = try await ledger.commit([2: .terminal(.accepted), 3: .terminal(.accepted), 9: .terminal(.failed)])
+    #expect(answer.granted == 3)
+    #expect(answer.inDoubt == 2)
+    #expect(try await world.slice("a").numbers["16"] == 1)
+    #expect(try await world.slice("a").numbers["22"] == nil)
+  }
+
+  /// The model, the records, the counters of the hash and the index of retries say the same.
+  private func expect(_ model: LedgerModel, _ world: TestStore, _ ledger: SliceLedger) async throws {
+    let records = try await ledger.records(from: 0, count: model.records.count)
+    let now = try await world.store.time() / 1000
+    for (index, (record, expected)) in zip(records, model.records).enumerated() {
+      var expected = expected
+      if expected.state == .waiting {
+        // Delays become instants by Redis' clock.
+        #expect((-600_000...0).contains(Int(record.at) - now - Int(expected.at)))
+        expected.at = record.at
+      }
+      #expect(record == expected, "target \(index)")
+    }
+    let slice = try await world.slice("a").numbers
+    #expect(slice["granted"] == model.granted)
+    #expect(slice["doubt"] == model.inDoubt)
+    #expect(slice["waiting"] == model.waiting)
+    for outcome in Outcome.allCases {
+      #expect(slice[String(outcome.rawValue)] ?? 0 == model.outcomes[outcome] ?? 0, "\(outcome)")
+    }
+    let indexed = try await world.command("ZRANGE", world.keys.retry(0, "a"), 0, -1).compactMap(\.integer)
+    #expect(indexed.sorted() == model.records.indices.filter { model.records[$0].state == .waiting })
+    // Every target is exactly one of these.
+    let answered = model.outcomes.values.reduce(0, +)
+    #expect(answered + model.waiting + model.inDoubt + model.records.count - model.granted == model.records.count)
+  }
+}
