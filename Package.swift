@@ -56,7 +56,7 @@ let package = Package(
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2"]),
     tests("RedisTests", ["Redis", "EventLoop", "TestSupport"]),
-    tests("PushCoreTests", ["PushCore"]),
+    tests("PushCoreTests", ["PushCore", "TestSupport"]),
     tests("APNsTests", ["APNs", "PushCore", "TLS", "EventLoop", "APNsSimulator", "TestSupport"]),
     tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "HTTP2", "EventLoop", "TestSupport"]),
     tests("CampaignStoreTests", ["CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"]),

@@ -91,7 +91,7 @@ redis_is() { [[ $(redis info server | tr -d '\r' | sed -n 's/^process_id://p') =
 start_simulator() { # options of simulate...
   "$CARILLON" simulate --init "$sandbox/simulator" >"$sandbox/simulator-init.log" 2>&1 ||
     fail "simulate --init: $(cat "$sandbox/simulator-init.log")"
-  "$CARILLON" simulate --directory "$sandbox/simulator" --port 0 "$@" \
+  "$CARILLON" simulate --directory "$sandbox/simulator" --port 0 --control-port 0 "$@" \
     >"$sandbox/simulator.ndjson" 2>"$sandbox/simulator.log" &
   simulator_pid=$!
   started+=("$simulator_pid")

@@ -51,7 +51,7 @@ public struct CongestionWindow: Sendable, Equatable {
     if signal != .failed { throttledShare += ((signal == .throttled ? 1 : 0) - throttledShare) * Self.shareWeight }
     switch signal {
     case .accepted:
-      if latency.record(now &- startedAt, roundOf: limit) == .rising { return cut(to: limit * 3 / 4, startedAt, now) }
+      if latency.record(now &- startedAt, width: limit) == .rising { return cut(to: limit * 3 / 4, startedAt, now) }
       grow()
     case .rejected: break
     case .throttled:
@@ -113,12 +113,16 @@ struct LatencyGauge: Sendable, Equatable {
   private var best: UInt64?
   private var sum: UInt64 = 0
   private var count = 0
+  private var size = 0
 
-  /// Adds one latency in nanoseconds; after `round` of them, gives the new trend.
-  mutating func record(_ latency: UInt64, roundOf round: Int) -> Trend? {
+  /// Adds one latency in nanoseconds; at the end of a round, gives the new trend.
+  ///
+  /// - Parameter width: of the window now; its value at the beginning of a round is the size of that round.
+  mutating func record(_ latency: UInt64, width: Int) -> Trend? {
+    if count == 0 { size = width }
     sum += latency
     count += 1
-    guard count >= round else { return nil }
+    guard count >= size else { return nil }
     let mean = sum / UInt64(count)
     sum = 0
     count = 0

@@ -34,7 +34,7 @@ public final class Simulator: Sendable {
   }
 
   private init(_ configuration: SimulatorConfiguration) throws {
-    let selfSigned = configuration.identity == nil ? try SelfSignedIdentity() : nil
+    let selfSigned = configuration.identity == nil ? try SelfSignedIdentity(names: configuration.names) : nil
     authorityPEM = selfSigned?.authorityPEM
     guard let identity = configuration.identity ?? selfSigned?.identity else {
       throw TLSError(operation: "start the simulator", reason: "no certificate")
@@ -62,6 +62,17 @@ public final class Simulator: Sendable {
 
   /// What was counted since the start or the last reset.
   public func counters() async -> SimulatorCounters { await service.counters() }
+
+  /// The first counters that meet a condition, looked at every millisecond.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled first.
+  public func counters(when isMet: (SimulatorCounters) -> Bool) async throws -> SimulatorCounters {
+    while true {
+      let counters = await counters()
+      if isMet(counters) { return counters }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
 
   /// Adds devices, or changes what is known of them.
   public func load(_ devices: some Sequence<SimulatedDevice>) {

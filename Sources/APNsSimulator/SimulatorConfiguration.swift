@@ -34,9 +34,10 @@ public struct SimulatorConfiguration: Sendable {
   public var controlPort: UInt16 = 0
   /// Event loops that connections are spread over, at least 1; each can use one core.
   public var threads = 1
-  /// The server's certificate; `nil` makes a self-signed one for localhost, whose authority is
-  /// ``Simulator/authorityPEM``.
+  /// The server's certificate; `nil` makes one for ``names``, whose authority is ``Simulator/authorityPEM``.
   public var identity: TLSIdentity?
+  /// Host names and addresses in the certificate that is made when there is no ``identity``.
+  public var names = ["localhost", "127.0.0.1", "::1"]
   /// The keys whose provider tokens are believed.
   public var keys: [Key] = []
   /// Streams a connection has before its first accepted push.

@@ -14,9 +14,9 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var repeatedIDs = 0
   /// The most that one `apns-id` came.
   public var mostDeliveries = 0
-  /// Connections that completed their handshake.
+  /// Push connections that completed their handshake.
   public var connections = 0
-  /// Connections open now; a reset leaves it.
+  /// Connections open now, those of the control API included; a reset leaves it.
   public var openConnections = 0
   /// GOAWAYs sent on purpose.
   public var goAways = 0

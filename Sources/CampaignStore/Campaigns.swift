@@ -65,9 +65,15 @@ extension CampaignStore {
 
   /// Whether nothing is left to do: no job to take in, and every campaign has ended or is scheduled for later.
   public func isIdle() async throws -> Bool {
+    // In the order in which a job travels, so that none is overtaken: producers' list, workers' lists, campaigns.
     var pipeline = RedisPipeline()
     pipeline.append("LLEN", keys.campaigns)
-    guard try await run(pipeline)[0].integer == 0 else { return false }
+    pipeline.append("ZRANGE", keys.workers, 0, -1)
+    let waiting = try await run(pipeline)
+    pipeline.removeAll()
+    for worker in waiting[1].compactMap(\.string) { pipeline.append("LLEN", keys.intake(worker: worker)) }
+    let taken = try await run(pipeline)
+    guard waiting[0].integer == 0, taken.allSatisfy({ $0.integer == 0 }) else { return false }
     var isIdle = true
     try await forEachPage { ids in
       var pipeline = RedisPipeline()

@@ -105,10 +105,42 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer == 1 ? .new : .duplicate
   }
 
+  /// Whether a job of this id was submitted or taken in within ``idMemory``, whatever became of it.
+  public func isKnown(_ id: String) async throws -> Bool {
+    var pipeline = RedisPipeline()
+    pipeline.append("EXISTS", keys.job(id), keys.campaign(id))
+    return try await run(pipeline)[0].integer != 0
+  }
+
+  /// Why the last job of this id went to the dead list; `nil` when it is not among the newest there.
+  public func burial(of id: String) async throws -> Burial? {
+    var pipeline = RedisPipeline()
+    pipeline.append("XREVRANGE", keys.dead, "+", "-", "COUNT", Self.burialsLookedAt)
+    for entry in try await run(pipeline)[0] {
+      var fields: [String: RedisReply] = [:]
+      let pairs = entry[1]
+      for index in stride(from: 0, to: pairs.count - 1, by: 2) { fields[pairs[index].string ?? ""] = pairs[index + 1] }
+      guard let job = fields["job"]?.bytes.map(Array.init), CampaignJob.id(of: job) == id else { continue }
+      return Burial(reason: fields["reason"]?.string ?? "", hint: fields["hint"]?.string ?? "")
+    }
+    return nil
+  }
+
+  /// Why a job could not be run.
+  public struct Burial: Sendable, Equatable {
+    /// What is wrong with it.
+    public var reason: String
+    /// What to do; empty when the reason says it.
+    public var hint: String
+  }
+
+  /// Entries of the dead list that a search goes through: its jobs may have a megabyte each.
+  private static let burialsLookedAt = 50
+
   /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
   public func bury(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
     var pipeline = RedisPipeline(reserving: job.count * 2 + 512)
-    let id = Self.id(of: job)
+    let id = CampaignJob.id(of: job)
     pipeline.script(
       StoreScripts.bury, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
     ) {
@@ -120,16 +152,6 @@ extension CampaignStore {
       $0.append(id == nil ? [] : JSONValue.minified(job[...]))
     }
     _ = try await run(pipeline)
-  }
-
-  /// The id of a job that may have any other fault.
-  private static func id(of job: [UInt8]) -> String? {
-    guard job.count <= CampaignJob.maximumSize,
-      let value = try? JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting),
-      case .object(let members) = value.kind,
-      case .string(let id) = members.first(where: { $0.name == "id" })?.value.kind, PlainName.isValid(id)
-    else { return nil }
-    return id
   }
 
   /// Refuses an expression that names a segment nobody has imported: `!churnd` would otherwise mean everybody.

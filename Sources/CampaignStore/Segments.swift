@@ -60,6 +60,31 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer == 1
   }
 
+  /// The segments that a user is in, sorted.
+  public func segments(of user: String) async throws -> [String] {
+    let names = try await segmentNames()
+    guard !names.isEmpty else { return [] }
+    let partition = Partition.of(user: user, count: keys.partitions)
+    var pipeline = RedisPipeline()
+    for name in names { pipeline.append("SISMEMBER", keys.segment(partition, name), user) }
+    return zip(names, try await run(pipeline)).filter { $0.1.integer == 1 }.map(\.0)
+  }
+
+  /// Walks over the users for whom an expression holds, in no order, each once.
+  ///
+  /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
+  public func forEachMember(of expression: AudienceExpression, _ body: ([String]) throws -> Void) async throws {
+    try await checkSegments(of: expression)
+    var random = SystemRandomNumberGenerator()
+    let scratch = String(random.next(), radix: 16)
+    for partition in 0..<keys.partitions {
+      try await forEachUser(of: expression, in: partition, scratch: scratch) { members, _ in
+        try body(members.compactMap(\.string))
+        return true
+      }
+    }
+  }
+
   /// Counts the registered users for whom an expression holds, and those of their devices that could be sent to.
   ///
   /// Members of a segment who have no device don't count: whether they would depends on how the sets are worked out.

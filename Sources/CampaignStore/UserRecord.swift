@@ -19,4 +19,11 @@ public struct UserRecord: Sendable {
   public var devices: [DeviceRecord]
   /// A JSON object; empty when there are none.
   public var attributes: [UInt8]
+
+  /// Memberwise.
+  public init(user: String, devices: [DeviceRecord] = [], attributes: [UInt8] = []) {
+    self.user = user
+    self.devices = devices
+    self.attributes = attributes
+  }
 }

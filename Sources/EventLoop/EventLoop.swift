@@ -1,4 +1,5 @@
 public import Dispatch
+import Glibc
 
 /// A serial Dispatch queue that is also an actor's executor.
 ///
@@ -34,4 +35,12 @@ public final class EventLoop: SerialExecutor {
 
   /// Monotonic time in nanoseconds; only differences mean anything.
   public static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+
+  /// This machine's idea of the time, in ms since the epoch.
+  public static var wallClock: Int {
+    var time = timespec()
+    // clock_gettime(2): CLOCK_REALTIME always exists, so there is no error to look at.
+    clock_gettime(CLOCK_REALTIME, &time)
+    return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+  }
 }

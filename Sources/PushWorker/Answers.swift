@@ -15,31 +15,40 @@ extension PushWorker {
     run.credit -= amount
   }
 
-  /// Hands granted targets to the connections.
+  /// Reads granted targets and hands them to the connections.
   func send(_ run: SliceRun, _ targets: [GrantedTarget]) async throws {
     try await run.load(targets.map(\.index))
-    let context = run.context
     // The campaign's time may have passed, and its slice may have been lost or paused, while the targets were read.
-    let isExpired = context.deadline.map { $0 * 1000 <= Int(now) } ?? false
+    let isExpired = run.context.deadline.map { $0 * 1000 <= Int(now) } ?? false
+    let fresh = targets.filter { !run.isUnderWay($0.index) }
+    for target in fresh { run.begin(target.index, attempt: target.attempt, free: target.free) }
+    guard !isExpired, run.intent == .send else {
+      for target in fresh { settle(run, target.index, isExpired ? .expired : nil) }
+      return
+    }
+    try submit(run, fresh.map(\.index))
+  }
+
+  /// Hands targets that are under way to the connections.
+  private func submit(_ run: SliceRun, _ indexes: [Int]) throws {
+    let context = run.context
     var batch = PushBatch(headers: context.headers)
-    batch.bytes.reserveCapacity(context.campaign.payload.count + targets.count * 32)
-    batch.pushes.reserveCapacity(targets.count)
+    batch.bytes.reserveCapacity(context.campaign.payload.count + indexes.count * 32)
+    batch.pushes.reserveCapacity(indexes.count)
     batch.bytes.append(contentsOf: context.campaign.payload)
     let payload = 0..<Int32(batch.bytes.count)
-    for target in targets where !run.isUnderWay(target.index) {
-      guard let (chunk, position) = run.place(of: target.index), position < chunk.count else { continue }
-      run.begin(target.index, attempt: target.attempt, free: target.free)
-      if isExpired || run.intent != .send {
-        settle(run, target.index, isExpired ? .expired : nil)
-        continue
+    for index in indexes {
+      guard let (chunk, position) = run.place(of: index), position < chunk.count else {
+        throw StoreError(
+          .mismatch, "slice \(run.ledger.slice) has no target \(index), though it was sealed with \(run.count)",
+          hint: "Redis lost writes that it had acknowledged; see its persistence settings")
       }
       let token = chunk.token(position)
       let start = Int32(batch.bytes.count)
       batch.bytes.append(contentsOf: token)
       let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
       batch.pushes.append(
-        Push(
-          tag: run.tagBase | UInt64(target.index), apnsID: id, token: start..<Int32(batch.bytes.count), payload: payload))
+        Push(tag: run.tagBase | UInt64(index), apnsID: id, token: start..<Int32(batch.bytes.count), payload: payload))
     }
     guard !batch.pushes.isEmpty else { return }
     run.unanswered += batch.pushes.count
@@ -68,11 +77,27 @@ extension PushWorker {
           state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: 200, at: now)
         run.record(clock) { $0.append(record, at: index) }
         run.end(index)
+      } else if completion.answer.kind == .notSent, run.intent == .send {
+        // Certainly not processed, and still granted: it may go again at once, and the ledger need not know.
+        unsent.append((run, index))
       } else {
         handle(completion, of: run, index, now)
       }
     }
+    if !unsent.isEmpty { resubmitUnsent() }
     wakeSlices()
+  }
+
+  private func resubmitUnsent() {
+    for (run, entries) in Dictionary(grouping: unsent, by: { ObjectIdentifier($0.run) }).values.map({ ($0[0].run, $0) })
+    {
+      do {
+        try submit(run, entries.map(\.index))
+      } catch {
+        for entry in entries { settle(run, entry.index, nil) }
+      }
+    }
+    unsent = []
   }
 
   /// An answer that says more than "accepted", or a push without an answer.
@@ -80,10 +105,12 @@ extension PushWorker {
     let campaign = run.context.campaign
     let (attempt, free) = run.attempt(of: index)
     let decision = Disposition.decide(
-      completion.answer, attempt: Int(attempt - free) + 1, policy: configuration.retry, ambiguity: campaign.ambiguity,
+      completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, policy: configuration.retry,
+      ambiguity: campaign.ambiguity,
       jitter: .random(in: 0..<1))
     var record = LedgerRecord(
-      state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : free &+ 1, status: completion.status,
+      state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : Self.counted(free),
+      status: completion.status,
       reason: completion.reason)
     switch decision.target {
     case .finish(let outcome):
@@ -140,7 +167,9 @@ extension PushWorker {
     case .stopCredential(let reason):
       context.app.credential.stop(reason)
       pauseCampaign(
-        id, "APNs refuses the credential of app \(context.campaign.app): \(reason.name); mend key, team or topic, then resume")
+        id,
+        "APNs refuses the credential of app \(context.campaign.app): \(reason.name); mend key, team or topic, then resume"
+      )
     }
   }
 
@@ -169,10 +198,13 @@ extension PushWorker {
     } else if run.intent == .lost {
       return giveBack(1, of: run)
     } else {
-      record.free &+= 1
+      record.free = Self.counted(free)
     }
     run.record(EventLoop.now) { $0.append(record, at: index) }
   }
+
+  /// One more, up to what a byte holds: the ledger's attempts stop there too.
+  private static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
 
   /// Settles pushes that no connection has taken: they were certainly not sent.
   func takeBack(_ run: SliceRun, _ tags: [UInt64]) {

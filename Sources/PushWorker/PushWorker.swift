@@ -2,7 +2,6 @@ import APNs
 public import CampaignStore
 import EventLoop
 import Dispatch
-import Glibc
 import PushCore
 
 /// Pulls campaigns from the store, sends their pushes, records what became of them.
@@ -30,12 +29,16 @@ public actor PushWorker {
   var contexts: [String: CampaignContext] = [:]
   private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool)] = []
   let inbox: CompletionInbox
+  /// Pushes that came back unsent, while one lot of answers is handled.
+  var unsent: [(run: SliceRun, index: Int)] = []
   /// Redis' clock less this machine's, in ms.
   var clockOffset = 0
   /// What has been done so far.
   public internal(set) var totals = WorkerTotals()
   private(set) var isStopping = false
   private var isFinished = false
+  /// The deadline of the stop has passed.
+  var isAbandoning = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
   private var claimWaiter: CheckedContinuation<Void, Never>?
   /// Campaigns that are being paused on this worker's word.
@@ -74,6 +77,8 @@ public actor PushWorker {
   public func run() async throws {
     inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
     try await measureClock()
+    // Listed before anything is taken: others look for what a worker left behind only if it is.
+    _ = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
     timer.schedule(every: .milliseconds(SliceSituation.patience))
     observer(.started(name: configuration.name))
@@ -100,7 +105,7 @@ public actor PushWorker {
     beginStop()
     let limit = Task {
       try await Task.sleep(for: .seconds(deadline))
-      await self.abandonUnanswered()
+      abandonUnanswered()
     }
     await withCheckedContinuation { stopWaiters.append($0) }
     limit.cancel()
@@ -128,16 +133,10 @@ public actor PushWorker {
   }
 
   /// ms since the epoch by Redis' clock.
-  var now: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return UInt64(max(0, time.tv_sec * 1000 + time.tv_nsec / 1_000_000 + clockOffset))
-  }
+  var now: UInt64 { UInt64(max(0, EventLoop.wallClock + clockOffset)) }
 
   func measureClock() async throws {
-    clockOffset = 0
-    let local = Int(now)
-    clockOffset = try await control.time() / 1000 - local
+    clockOffset = try await control.time() / 1000 - EventLoop.wallClock
     for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clockOffset) / 1000).rounded())) }
   }
 

@@ -69,7 +69,7 @@ final class SliceRun {
     live = Array(repeating: 0, count: chunkCount)
   }
 
-  func situation(credit: Int, now: UInt64) -> SliceSituation {
+  func situation(credit: Int, window: Int, now: UInt64) -> SliceSituation {
     var situation = SliceSituation()
     situation.intent = intent
     situation.pending = pending
@@ -80,6 +80,7 @@ final class SliceRun {
     situation.waiting = waiting
     situation.nextRetry = nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 }
     situation.credit = credit
+    situation.window = window
     situation.renews = now >= renewAt
     return situation
   }

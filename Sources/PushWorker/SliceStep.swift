@@ -48,6 +48,8 @@ struct SliceSituation: Equatable {
   var nextRetry: Int?
   /// Credit that could be lent to this slice.
   var credit = 0
+  /// The worker's window.
+  var window = 1000
   /// Whether the lease is due to be renewed.
   var renews = false
 
@@ -55,8 +57,9 @@ struct SliceSituation: Equatable {
   static let fullBatch = 256
   /// ms that outcomes wait for others to come with them.
   static let patience = 5
-  /// Credit below which asking for more is not worth a round trip of its own.
-  static let worthwhileCredit = 64
+  /// Credit below which asking for more is not worth a round trip of its own; at most a quarter of the window, so that
+  /// it always comes together.
+  private var worthwhileCredit: Int { min(64, max(1, window / 4)) }
   /// ms: a retry nearer than this is waited for, a later one lets the slice be parked.
   static let shortWait = 200
 
@@ -66,7 +69,7 @@ struct SliceSituation: Equatable {
     if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {
       return .commit(credit: wanted)
     }
-    if wanted > 0, wanted >= min(Self.worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
+    if wanted > 0, wanted >= min(worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
     if pending == 0, unanswered == 0 {
       switch intent {
       case .lost: return .abandon

@@ -126,7 +126,7 @@ extension PushWorker {
 
   private func drive(_ run: SliceRun) async throws {
     while true {
-      switch run.situation(credit: credit(for: run), now: EventLoop.now).next {
+      switch nextStep(of: run, now: EventLoop.now) {
       case .wait: await run.sleep()
       case .commit(let credit): try await commit(run, credit: credit)
       case .resend(let count): try await resend(run, count)
@@ -146,13 +146,18 @@ extension PushWorker {
     }
   }
 
+  /// What a slice does next.
+  func nextStep(of run: SliceRun, now: UInt64) -> SliceStep {
+    run.situation(credit: credit(for: run), window: budget.window, now: now).next
+  }
+
   private func requeue(_ run: SliceRun) async throws {
     let lane = Lane.allCases[run.context.lane]
     try await control.requeue(run.ledger.slice, lane: lane, worker: configuration.name)
   }
 
   /// Credit that this slice may ask for: nothing while a higher lane could use it.
-  func credit(for run: SliceRun) -> Int {
+  private func credit(for run: SliceRun) -> Int {
     let free = budget.free
     guard free > 0, run.intent == .send else { return 0 }
     let isOutranked = slots.contains { other in
@@ -181,6 +186,7 @@ extension PushWorker {
       run.putBack(batch)
       run.mustReconcile = true
       observer(.trouble("commit of slice \(run.ledger.slice): \(error)"))
+      if isAbandoning { throw error }
       try await Task.sleep(for: .milliseconds(100))
       return
     }

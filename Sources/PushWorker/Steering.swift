@@ -17,7 +17,7 @@ extension PushWorker {
     for lane in Lane.allCases.indices {
       for run in slots {
         guard let run, run.isReady, run.context.lane == lane else { continue }
-        if run.situation(credit: credit(for: run), now: now).next != .wait { run.wake() }
+        if nextStep(of: run, now: now) != .wait { run.wake() }
         ready += run.count - run.granted
       }
     }
@@ -54,8 +54,9 @@ extension PushWorker {
     run.wake()
   }
 
-  /// The deadline of a stop has passed: whatever is unanswered stays in doubt in the ledger.
+  /// The deadline of a stop has passed: whatever is unanswered or can't be recorded stays in doubt in the ledger.
   func abandonUnanswered() {
+    isAbandoning = true
     for run in slots.compactMap({ $0 }) {
       run.unanswered = 0
       run.wake()

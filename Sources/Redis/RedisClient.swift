@@ -1,5 +1,5 @@
 import Dispatch
-import EventLoop
+public import EventLoop
 
 /// A Redis server, by way of one connection at a time: a dead connection is replaced, never used again.
 ///
@@ -45,15 +45,16 @@ public actor RedisClient {
   ///   - options: timeouts, patience, backoff.
   ///   - scripts: loaded on every new connection before its first call; others when they are first called.
   ///   - random: the source of jitter.
+  ///   - loop: where it lives. Calls from an actor on the same loop need no thread to be woken.
   public init(
     url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [],
-    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(), on loop: EventLoop? = nil
   ) {
     self.url = url
     self.options = options
     self.scripts = scripts
     self.random = random
-    loop = EventLoop(label: "redis \(url.endpoint)")
+    self.loop = loop ?? EventLoop(label: "redis \(url.endpoint)")
   }
 
   /// Sends commands and waits for all their answers.
@@ -88,8 +89,11 @@ public actor RedisClient {
   }
 
   /// Runs one script and waits for its answer; see ``RedisPipeline/script(_:keys:arguments:)``.
-  public nonisolated func script(
-    _ script: RedisScript, keys: [some RedisArgument], arguments body: (inout RedisArguments) -> Void = { _ in }
+  ///
+  /// - Parameter isolation: the caller's own, which is where `body` runs.
+  public func script(
+    _ script: RedisScript, keys: [some RedisArgument], isolation: isolated (any Actor)? = #isolation,
+    arguments body: (inout RedisArguments) -> Void = { _ in }
   ) async throws(RedisError) -> RedisReply {
     var pipeline = RedisPipeline()
     pipeline.script(script, keys: keys, arguments: body)

@@ -37,7 +37,7 @@ public actor RedisConnection {
   private var inFlight = InFlight<Waiter>()
   private var outgoing = OutgoingBytes()
   private var nextID: UInt64 = 0
-  private var hashes: [ObjectIdentifier: [UInt8]] = [:]
+  private var scripts = ScriptCache()
   private var onDeath: (@Sendable (RedisError) -> Void)?
 
   /// What the server said of itself when the connection was made.
@@ -96,25 +96,28 @@ public actor RedisConnection {
       return try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
     }
 
-    let unloaded = pipeline.scriptCalls.lazy.map(\.script).filter { [hashes] in hashes[ObjectIdentifier($0)] == nil }
-    if !unloaded.isEmpty {
+    let missing = scripts.missing(in: pipeline)
+    if !missing.isEmpty {
       do throws(RedisError) {
-        try await load(Array(unloaded), deadline: deadline)
+        try await load(missing, deadline: deadline)
       } catch {
         var failure = error
         failure.mayHaveExecuted = false
         throw failure
       }
     }
-    var filled = pipeline
-    for call in pipeline.scriptCalls {
-      guard let hash = hashes[ObjectIdentifier(call.script)] else { continue }
-      filled.fill(call, with: hash)
-    }
+    let filled = scripts.filled(pipeline)
     var replies = try await send(filled.bytes, replies: filled.count, deadline: deadline)
-    let lost = filled.scriptCalls.filter { replies[$0.position].isNoScript }
-    if !lost.isEmpty { try await repeatLost(lost, of: filled, in: &replies, deadline: deadline) }
-    return replies
+    guard let again = ScriptCache.repetition(of: filled, after: replies, into: server.version) else { return replies }
+    do throws(RedisError) {
+      let answers = try await send(again.pipeline.bytes, replies: again.pipeline.count, deadline: deadline)
+      for (call, answer) in zip(again.calls, answers.suffix(again.calls.count)) { replies[call.position] = answer }
+      return replies
+    } catch {
+      var failure = error
+      failure.mayHaveExecuted = true
+      throw failure
+    }
   }
 
   /// Ends the connection; calls in flight fail. Idempotent.
@@ -210,47 +213,15 @@ extension RedisConnection {
     }
   }
 
-  private func refusal(_ error: any Error) -> RedisError {
-    RedisError(.connectionRefused, "\(error)", endpoint: endpoint, hint: Hint.address)
-  }
-}
-
-// MARK: - Scripts
-
-extension RedisConnection {
   private func load(_ scripts: [RedisScript], deadline: UInt64) async throws(RedisError) {
     guard !scripts.isEmpty else { return }
-    var pipeline = RedisPipeline()
-    for script in scripts { pipeline.append("SCRIPT", "LOAD", script.source(for: server.version)) }
+    let pipeline = ScriptCache.loading(scripts, into: server.version)
     let replies = try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
-    for (script, reply) in zip(scripts, replies) {
-      guard let hash = reply.bytes, reply.kind == .bulk, hash.count == RedisPipeline.hashLength else {
-        let answer = reply.error ?? RedisServerError(line: "ERR unexpected answer \(reply)")
-        throw Handshake.refusal(answer, step: "loading the script \(script.name)", endpoint: endpoint)
-      }
-      hashes[ObjectIdentifier(script)] = Array(hash)
-    }
+    try self.scripts.note(replies, for: scripts, endpoint: endpoint)
   }
 
-  /// Loads again the scripts that a flush or a restart took away, and runs again, in their order, the calls that met
-  /// with NOSCRIPT, in one round trip. A NOSCRIPT call has had no effect, so nothing runs twice.
-  private func repeatLost(
-    _ lost: [RedisPipeline.ScriptCall], of pipeline: RedisPipeline, in replies: inout [RedisReply], deadline: UInt64
-  ) async throws(RedisError) {
-    var again = RedisPipeline(reserving: pipeline.byteCount)
-    var loaded: Set<ObjectIdentifier> = []
-    for call in lost where loaded.insert(ObjectIdentifier(call.script)).inserted {
-      again.append("SCRIPT", "LOAD", call.script.source(for: server.version))
-    }
-    for call in lost { again.copy(call, from: pipeline) }
-    do {
-      let answers = try await send(again.bytes, replies: again.count, deadline: deadline)
-      for (call, answer) in zip(lost, answers.dropFirst(loaded.count)) { replies[call.position] = answer }
-    } catch {
-      var failure = error
-      failure.mayHaveExecuted = true
-      throw failure
-    }
+  private func refusal(_ error: any Error) -> RedisError {
+    RedisError(.connectionRefused, "\(error)", endpoint: endpoint, hint: Hint.address)
   }
 }
 
@@ -311,7 +282,10 @@ extension RedisConnection {
       if isClosed { return peerClosed() }
       watcher.wantsWrite = wantsWrite
     } catch {
-      die(lost("\(error)"))
+      // What the server said before it hung up may wait to be read. Reading must not try to write again.
+      watcher.wantsWrite = true
+      readable()
+      peerClosed("\(error)")
     }
   }
 
@@ -348,7 +322,7 @@ extension RedisConnection {
             .protocolViolation, "the answer can't be understood: \(violation.reason)", endpoint: endpoint,
             hint: "Is it a Redis that listens there?"))
       } catch {
-        die(lost("\(error)"))
+        peerClosed("\(error)")
       }
     }
   }
@@ -361,7 +335,9 @@ extension RedisConnection {
         let arena = parser.take()
         waiter?.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
       case .unexpected:
-        throw ReplyParser.Violation(reason: "\(RedisReply(arena: parser.take(), index: root)), which nobody asked for")
+        let reply = RedisReply(arena: parser.take(), index: root)
+        if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }
+        throw ReplyParser.Violation(reason: "\(reply), which nobody asked for")
       }
     }
   }
@@ -393,9 +369,10 @@ extension RedisConnection {
   }
 
   /// A server that turns somebody away says why, in an answer nobody asked for alone, and closes.
-  private func peerClosed() {
+  private func peerClosed(_ what: String = "Redis closed the connection") {
+    guard case .open = phase else { return die(lost(what)) }
     let said = inFlight.lastRoot.flatMap { RedisReply(arena: parser.take(), index: $0).error }
-    die(lost(said.map { "Redis closed the connection after saying \"\($0)\"" } ?? "Redis closed the connection"))
+    die(lost(said.map { "\(what), after saying \"\($0)\"" } ?? what))
   }
 
   private func lost(_ message: String) -> RedisError {
@@ -424,17 +401,5 @@ extension RedisConnection {
     timerDeadline = deadline
     let now = EventLoop.now
     timer?.schedule(after: .nanoseconds(deadline > now ? Int(clamping: deadline - now) : 0))
-  }
-}
-
-/// Where one read of the socket lands. 64 KB holds some hundred commits' answers and is what a socket buffer gives.
-private final class ReadBuffer {
-  let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-  deinit { memory.deallocate() }
-}
-
-extension RedisReply {
-  fileprivate var isNoScript: Bool {
-    kind == .error && withBytes { $0.starts(with: "NOSCRIPT".utf8) }
   }
 }

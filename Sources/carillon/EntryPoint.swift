@@ -19,7 +19,7 @@ struct EntryPoint {
     do {
       command = try Carillon.parseAsRoot(arguments)
     } catch {
-      return refuse(error, json: arguments.contains("--json"))
+      return refuse(error, arguments: arguments, json: arguments.contains("--json"))
     }
     var isJSON = false
     if let command = command as? any CarillonCommand {
@@ -42,7 +42,7 @@ struct EntryPoint {
       return CommandError.Code.failed.exitStatus
     } catch  where Carillon.exitCode(for: error) == .success {
       // A command without subcommand prints its help.
-      return refuse(error, json: isJSON)
+      return refuse(error, arguments: arguments, json: isJSON)
     } catch {
       let failure = CommandError(error)
       StandardError.write(failure.report(json: isJSON))
@@ -51,25 +51,13 @@ struct EntryPoint {
   }
 
   /// Arguments that don't parse, or that ask for help.
-  private static func refuse(_ error: any Error, json isJSON: Bool) -> Int32 {
+  private static func refuse(_ error: any Error, arguments: [String], json isJSON: Bool) -> Int32 {
     guard Carillon.exitCode(for: error) != .success else {
       try? StandardOutput.printLine(Carillon.fullMessage(for: error))
       return 0
     }
-    let failure = CommandError(usage: Carillon.message(for: error), full: Carillon.fullMessage(for: error))
+    let failure = UsageError.commandError(for: error, arguments: arguments)
     StandardError.write(failure.report(json: isJSON))
     return failure.code.exitStatus
-  }
-}
-
-extension CommandError {
-  /// - Parameters:
-  ///   - message: ArgumentParser's sentence.
-  ///   - full: its whole text, which ends by naming the help of the command that was meant.
-  init(usage message: String, full: String) {
-    let help = full.firstRange(of: "See '").flatMap { start in
-      full[start.upperBound...].firstIndex(of: "'").map { String(full[start.upperBound..<$0]) }
-    }
-    self.init(.usage, message, hint: "see '\(help ?? "carillon --help")'")
   }
 }

@@ -1,4 +1,5 @@
 import PushCore
+import TestSupport
 import Testing
 
 struct AudienceExpressionTests {
@@ -68,15 +69,15 @@ struct AudienceExpressionTests {
   }
 
   @Test func whatIsPrintedMeansWhatWasParsed() throws {
-    var random = SeededGenerator(seed: 0xA0D1)
+    var random = Seed("whatIsPrintedMeansWhatWasParsed")
     for _ in 0..<2000 {
       let root = randomNode(depth: 6, using: &random)
       let printed = try AudienceExpression(parsing: AudienceExpression(root: root).description).root
-      for world in 0..<8 { #expect(holds(root, in: world) == holds(printed, in: world), "\(random)") }
+      for world in 0..<8 { #expect(holds(root, in: world) == holds(printed, in: world), "\(root)") }
     }
   }
 
-  private func randomNode(depth: Int, using random: inout SeededGenerator) -> AudienceExpression.Node {
+  private func randomNode(depth: Int, using random: inout Seed) -> AudienceExpression.Node {
     switch depth == 0 ? 0 : Int.random(in: 0..<5, using: &random) {
     case 0: .segment(["a", "b", "c"].randomElement(using: &random) ?? "a")
     case 1: .everybody

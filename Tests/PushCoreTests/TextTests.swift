@@ -18,11 +18,19 @@ struct DurationTextTests {
   }
 
   @Test(arguments: [
-    (0, "0s"), (59, "59s"), (60, "1m"), (5400, "90m"), (3600, "1h"), (172_800, "2d"), (86_401, "86401s"),
+    (0, "0s"), (59_000, "59s"), (60_000, "1m"), (5_400_000, "90m"), (3_600_000, "1h"), (172_800_000, "2d"),
+    (86_401_000, "86401s"), (1500, "1500ms"),
   ])
-  func printsInTheLargestUnitThatFits(seconds: Int, text: String) {
-    #expect(DurationText.format(seconds: seconds) == text)
-    #expect(DurationText.seconds(text) == seconds)
+  func printsInTheLargestUnitThatFits(milliseconds: Int, text: String) {
+    #expect(DurationText.format(milliseconds: milliseconds) == text)
+    #expect(DurationText.milliseconds(text) == milliseconds)
+  }
+
+  @Test func millisecondsAreAUnitOnlyWhereTheyMakeSense() {
+    #expect(DurationText.milliseconds("20ms") == 20)
+    #expect(DurationText.milliseconds("2s") == 2000)
+    #expect(DurationText.milliseconds("ms") == nil)
+    #expect(DurationText.seconds("2000ms") == nil)
   }
 }
 

@@ -82,6 +82,22 @@ struct WorkerRig {
     return try await store.submit(job, as: CampaignJob.parse(job, knownApps: ["news"]))
   }
 
+  /// What a producer in another language does.
+  func push(raw job: String) async throws {
+    _ = try await RedisClient(url: url).command("LPUSH", keys.campaigns, job)
+  }
+
+  /// Asks again and again, with the store's and the simulator's own round trips for a pace, until it is so.
+  func until(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while try await !condition() {
+      guard ContinuousClock.now < deadline else { throw TimedOut() }
+      await Task.yield()
+    }
+  }
+
+  private struct TimedOut: Error {}
+
   func results(_ id: String) async throws -> [TargetResult] {
     var all: [TargetResult] = []
     try await store.forEachResult(of: id) {

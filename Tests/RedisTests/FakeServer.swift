@@ -21,11 +21,16 @@ final class FakeServer: Sendable {
     port = try await body.listen()
   }
 
+  /// How many have connected so far.
   var connections: Int { get async { await body.accepted } }
+
+  /// Waits until somebody has connected and said something.
+  func heardSomething() async { await body.heard.value }
 
   private actor Body {
     private let loop = EventLoop(label: "fake server")
     private let steps: [Step]
+    let heard = Signal<Void>()
     private var socket: Socket?
     private var listener: SocketWatcher?
     private var peers: [(watcher: SocketWatcher, socket: Socket, next: Int)] = []
@@ -59,6 +64,7 @@ final class FakeServer: Sendable {
       defer { buffer.deallocate() }
       let peer = peers[index]
       guard case .bytes = try? peer.socket.read(into: buffer) else { return peer.watcher.close() }
+      heard.send(())
       guard peer.next < steps.count else { return }
       peers[index].next += 1
       switch steps[peer.next] {

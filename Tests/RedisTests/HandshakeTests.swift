@@ -37,11 +37,6 @@ import Testing
   private let handshake = Handshake(url: RedisURL(host: "h", password: "p", database: 3), clientName: "w")
 
   private func replies(_ lines: [String]) throws -> [RedisReply] {
-    var parser = ReplyParser()
-    try Array(lines.map { $0 + "\r\n" }.joined().utf8).withUnsafeBytes { try parser.feed($0) }
-    var roots: [Int] = []
-    while let root = try parser.next() { roots.append(root) }
-    let arena = parser.take()
-    return roots.map { RedisReply(arena: arena, index: $0) }
+    try RedisReply.parse(lines.map { $0 + "\r\n" }.joined())
   }
 }

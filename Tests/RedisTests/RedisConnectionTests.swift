@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RedisConnectionTests {
   @Test func refusalIsDataAndStopsNothing() async throws {
-    let connection = try await RedisConnection.connect(to: try await url("errors"))
+    let connection = try await RedisConnection.connect(to: try await url("errors"), options: .unhurried())
     var pipeline = RedisPipeline()
     pipeline.append("SET", "errors:k", "text")
     pipeline.append("LPUSH", "errors:k", 1)
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func thousandsOfCommandsAreAnsweredInOrder() async throws {
-    let connection = try await RedisConnection.connect(to: try await url())
+    let connection = try await RedisConnection.connect(to: try await url(), options: .unhurried())
     var pipeline = RedisPipeline()
     for value in 0..<20_000 { pipeline.append("ECHO", value) }
     let replies = try await connection.execute(pipeline)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func concurrentCallsEachGetTheirOwnAnswers() async throws {
-    let connection = try await RedisConnection.connect(to: try await url())
+    let connection = try await RedisConnection.connect(to: try await url(), options: .unhurried())
     try await withThrowingTaskGroup(of: Void.self) { group in
       for call in 0..<500 {
         group.addTask {
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func megabytesGoBothWays() async throws {
-    let connection = try await RedisConnection.connect(to: try await url())
+    let connection = try await RedisConnection.connect(to: try await url(), options: .unhurried())
     let value = (0..<(20 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     var pipeline = RedisPipeline()
     pipeline.append("SET", "megabytes", value)
@@ -60,7 +60,8 @@ import Testing
     let server = try await RedisServer.start(password: "p@ss")
     try await server.command("acl", "setuser", "app", "on", ">w/rd", "~*", "+@all")
     let plain = "127.0.0.1:\(server.port)"
-    let connection = try await RedisConnection.connect(to: try RedisURL("redis://app:w%2Frd@\(plain)/7"))
+    let connection = try await RedisConnection.connect(
+      to: try RedisURL("redis://app:w%2Frd@\(plain)/7"), options: .unhurried())
     var pipeline = RedisPipeline()
     pipeline.append("ACL", "WHOAMI")
     pipeline.append("CLIENT", "INFO")
@@ -70,7 +71,7 @@ import Testing
     #expect(info.contains(" db=7 ") && info.contains(" name=carillon "))
     await connection.close()
 
-    try await RedisConnection.connect(to: try RedisURL("redis://:p%40ss@\(plain)")).close()
+    try await RedisConnection.connect(to: try RedisURL("redis://:p%40ss@\(plain)"), options: .unhurried()).close()
     #expect(await failure(to: "redis://\(plain)")?.code == .authentication)
     #expect(await failure(to: "redis://:wrong@\(plain)")?.code == .authentication)
     #expect(await failure(to: "redis://:p%40ss@\(plain)/99")?.code == .refused)
@@ -95,13 +96,15 @@ import Testing
   @Test func secondAddressOfANameIsTriedToo() async throws {
     // On Debian `localhost` is ::1 first, where our servers don't listen.
     let server = try await FakeServer([FakeServer.welcome])
-    try await RedisConnection.connect(to: try RedisURL("redis://localhost:\(server.port)")).close()
+    try await RedisConnection.connect(to: try RedisURL("redis://localhost:\(server.port)"), options: .unhurried())
+      .close()
     #expect(await server.connections == 1)
   }
 
   @Test func timedOutConnectionFailsEverythingAndStaysDead() async throws {
     let server = try await FakeServer([FakeServer.welcome])
-    let connection = try await RedisConnection.connect(to: try RedisURL("redis://127.0.0.1:\(server.port)"))
+    let connection = try await RedisConnection.connect(
+      to: try RedisURL("redis://127.0.0.1:\(server.port)"), options: .unhurried())
     let patient = Task { try await connection.execute(Self.ping, timeout: .seconds(60)) }
     let hasty = Task { try await connection.execute(Self.ping, timeout: .milliseconds(20)) }
     let first = await #expect(throws: RedisError.self) { _ = try await patient.value }
@@ -115,7 +118,8 @@ import Testing
   @Test(arguments: ["+OK\r\n+ONE TOO MANY\r\n", "<html>\r\n"])
   func nonsenseEndsTheConnection(answer: String) async throws {
     let server = try await FakeServer([FakeServer.welcome, .say(answer)])
-    let connection = try await RedisConnection.connect(to: try RedisURL("redis://127.0.0.1:\(server.port)"))
+    let connection = try await RedisConnection.connect(
+      to: try RedisURL("redis://127.0.0.1:\(server.port)"), options: .unhurried())
     let dead = Signal<RedisError>()
     await connection.whenDead { dead.send($0) }
     _ = try? await connection.execute(Self.ping)
@@ -125,7 +129,7 @@ import Testing
 
   @Test func reasonOfAServerThatTurnsUsAwayIsTold() async throws {
     let server = try await RedisServer.start(arguments: ["--maxclients", "1"])
-    let holder = try await RedisConnection.connect(to: try RedisURL(server.url))
+    let holder = try await RedisConnection.connect(to: try RedisURL(server.url), options: .unhurried())
     let error = await failure(to: server.url)
     #expect(error?.message.contains("max number of clients") == true, "\(String(describing: error))")
     await holder.close()
@@ -133,7 +137,7 @@ import Testing
 
   @Test func cancelledCallReturnsAndItsAnswerIsDropped() async throws {
     let server = try await RedisServer.start()
-    let connection = try await RedisConnection.connect(to: try RedisURL(server.url))
+    let connection = try await RedisConnection.connect(to: try RedisURL(server.url), options: .unhurried())
     let blocked = Task {
       var pipeline = RedisPipeline()
       pipeline.append("BLPOP", "nothing", 0)
@@ -151,7 +155,8 @@ import Testing
 
   @Test func closingFailsWhatIsInFlight() async throws {
     let server = try await FakeServer([FakeServer.welcome])
-    let connection = try await RedisConnection.connect(to: try RedisURL("redis://127.0.0.1:\(server.port)"))
+    let connection = try await RedisConnection.connect(
+      to: try RedisURL("redis://127.0.0.1:\(server.port)"), options: .unhurried())
     let call = Task { try await connection.execute(Self.ping) }
     await connection.close()
     await connection.close()
@@ -167,7 +172,7 @@ import Testing
 
   private func url(_ prefix: String = "") async throws -> RedisURL { try RedisURL(try await RedisServer.shared.url) }
 
-  private func failure(to url: String, timeout: Duration = .seconds(5)) async -> RedisError? {
+  private func failure(to url: String, timeout: Duration = .seconds(60)) async -> RedisError? {
     do throws(RedisError) {
       let connection = try await RedisConnection.connect(
         to: try RedisURL(url), options: RedisOptions(connectTimeout: timeout))

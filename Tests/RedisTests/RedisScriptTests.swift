@@ -17,7 +17,8 @@ import Testing
   }
 
   @Test func binaryArgumentsArriveAsTheyAre() async throws {
-    let client = RedisClient(url: try RedisURL(try await RedisServer.shared.url), scripts: [Self.echo])
+    let client = RedisClient(
+      url: try RedisURL(try await RedisServer.shared.url), options: .unhurried(), scripts: [Self.echo])
     let bytes = (0...255).map { UInt8($0) }
     let reply = try await client.script(Self.echo, keys: ["k"]) { $0.append(bytes) }
     #expect(reply[0].string == "k" && reply[1].bytes == bytes[...])
@@ -27,7 +28,7 @@ import Testing
   @Test(arguments: [RedisServer.Mode.single, .cluster])
   func flushedScriptsRunAgainInOrderWithinTheCall(mode: RedisServer.Mode) async throws {
     let server = try await RedisServer.start(mode)
-    let client = RedisClient(url: try RedisURL(server.url), scripts: [Self.echo])
+    let client = RedisClient(url: try RedisURL(server.url), options: .unhurried(), scripts: [Self.echo])
     try await client.connect()
     // `echo` was loaded by the handshake, `add` never.
     _ = try await client.script(Self.add, keys: ["{t}list"]) { $0.append(0) }
@@ -52,7 +53,8 @@ import Testing
 
   @Test func brokenScriptIsNamedWhenConnecting() async throws {
     let broken = RedisScript(name: "broken", source: "#!lua\nreturn (")
-    let client = RedisClient(url: try RedisURL(try await RedisServer.shared.url), scripts: [broken])
+    let client = RedisClient(
+      url: try RedisURL(try await RedisServer.shared.url), options: .unhurried(), scripts: [broken])
     let error = await #expect(throws: RedisError.self) { try await client.connect() }
     #expect(error?.code == .refused && error?.message.contains("broken") == true)
     await client.close()
@@ -60,7 +62,7 @@ import Testing
 
   @Test func undeclaredSlotIsRefusedInACluster() async throws {
     let reader = RedisScript(name: "reader", source: "#!lua\nreturn redis.call('GET', 'elsewhere')")
-    let client = RedisClient(url: try RedisURL(try await RedisServer.sharedCluster.url))
+    let client = RedisClient(url: try RedisURL(try await RedisServer.sharedCluster.url), options: .unhurried())
     let reply = try await client.script(reader, keys: ["{here}k"])
     #expect(reply.error?.message.contains("same slot") == true, "\(reply)")
     await client.close()

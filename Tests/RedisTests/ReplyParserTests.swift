@@ -22,20 +22,21 @@ import Testing
     """
 
   @Test func everyTypeIsRead() throws {
-    #expect(try parse([Self.everything]).map(\.description).joined(separator: "\n") == Self.expected)
+    #expect(try RedisReply.parse([Self.everything]).map(\.description).joined(separator: "\n") == Self.expected)
   }
 
   @Test func splitAtEveryByteGivesTheSame() throws {
     for split in 1..<Self.everything.count {
-      let replies = try parse([Array(Self.everything[..<split]), Array(Self.everything[split...])])
+      let replies = try RedisReply.parse([Array(Self.everything[..<split]), Array(Self.everything[split...])])
       #expect(replies.map(\.description).joined(separator: "\n") == Self.expected, "split at \(split)")
     }
-    let single = try parse(Self.everything.map { [$0] })
+    let single = try RedisReply.parse(Self.everything.map { [$0] })
     #expect(single.map(\.description).joined(separator: "\n") == Self.expected)
   }
 
   @Test func elementsAreFoundByPosition() throws {
-    let reply = try #require(try parse([Array("*3\r\n*2\r\n:1\r\n:2\r\n*1\r\n:3\r\n$2\r\n44\r\n".utf8)]).first)
+    let reply = try #require(
+      try RedisReply.parse([Array("*3\r\n*2\r\n:1\r\n:2\r\n*1\r\n:3\r\n$2\r\n44\r\n".utf8)]).first)
     #expect(reply.count == 3)
     #expect(reply[0][1].integer == 2)
     #expect(reply[1].first?.integer == 3)
@@ -45,7 +46,7 @@ import Testing
   }
 
   @Test func accessorsOfOtherKindsAreEmpty() throws {
-    let replies = try parse([Array("$-1\r\n:5\r\n$3\r\nabc\r\n+7\r\n-ERR x\r\n".utf8)])
+    let replies = try RedisReply.parse([Array("$-1\r\n:5\r\n$3\r\nabc\r\n+7\r\n-ERR x\r\n".utf8)])
     #expect(replies[0].isNull && replies[0].bytes == nil && replies[0].string == nil && replies[0].integer == nil)
     #expect(replies[1].string == nil && replies[1].isEmpty && replies[1].withBytes { $0.count } == 0)
     #expect(replies[2].integer == nil && replies[2].string == "abc" && replies[2].error == nil)
@@ -75,7 +76,7 @@ import Testing
 
   @Test(arguments: ["?what\r\n", ":12x\r\n", "*1048577\r\n", "HTTP/1.1 400 Bad Request\r\n"])
   func whatIsNotRESPIsAViolation(text: String) {
-    #expect(throws: ReplyParser.Violation.self) { _ = try parse([Array(text.utf8)]) }
+    #expect(throws: ReplyParser.Violation.self) { _ = try RedisReply.parse([Array(text.utf8)]) }
   }
 
   @Test func endlessAnswerIsAViolation() {
@@ -91,17 +92,6 @@ import Testing
   }
 
   @Test func unfinishedAnswerIsFreed() throws {
-    #expect(try parse([Array("*2\r\n$1\r\na\r\n*1\r\n".utf8)]).isEmpty)
-  }
-
-  private func parse(_ chunks: [[UInt8]]) throws -> [RedisReply] {
-    var parser = ReplyParser()
-    var roots: [Int] = []
-    for chunk in chunks {
-      try chunk.withUnsafeBytes { try parser.feed($0) }
-      while let root = try parser.next() { roots.append(root) }
-    }
-    let arena = parser.take()
-    return roots.map { RedisReply(arena: arena, index: $0) }
+    #expect(try RedisReply.parse([Array("*2\r\n$1\r\na\r\n*1\r\n".utf8)]).isEmpty)
   }
 }

@@ -129,7 +129,6 @@ public actor RedisServer {
     let deadline = ContinuousClock.now + .seconds(20)
     while try await !command("cluster", "info").contains("cluster_state:ok") {
       guard ContinuousClock.now < deadline else { throw TestSupportError("the cluster node did not come up") }
-      try await Task.sleep(for: .milliseconds(20))
     }
   }
 }

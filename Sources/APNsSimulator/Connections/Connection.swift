@@ -4,11 +4,15 @@ internal import TLS
 
 /// What a connection is for; told of its streams like any session handler, but free to fail the connection.
 protocol ConnectionRole: AnyObject {
+  /// The handshake is done.
+  func opened()
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) throws
   func ended(_ stream: HTTP2Stream) throws
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   func refused(streamID: Int32)
+  /// What was submitted goes out next; a last word may be added.
+  func willWrite() throws
   /// The connection is closed; its open streams get no answer.
   func abandoned()
 }
@@ -57,12 +61,14 @@ final class Connection: HTTP2SessionHandler {
       switch try tls.handshake() {
       case nil:
         isReady = true
-        loop.tally.connections += 1
+        role.opened()
       case .wantsWrite:
         wantsWrite = true
         return .waiting
       case .closed: return .finished
-      case .wantsRead, .bytes: return .waiting
+      case .wantsRead, .bytes:
+        wantsWrite = false
+        return .waiting
       }
     }
     for turn in 1...Self.readsPerTurn {
@@ -101,6 +107,7 @@ final class Connection: HTTP2SessionHandler {
       unwritten.removeFirst(written)
       if !unwritten.isEmpty { return }
     }
+    try role.willWrite()
     while let count = try gather() {
       let bytes = UnsafeRawBufferPointer(rebasing: loop.output[..<count])
       let written = try write(bytes)

@@ -28,6 +28,10 @@ final class PushRole: ConnectionRole {
   private var requests: [Request] = []
   private var answer = HeaderFields()
   private var requestCount = 0
+  /// The last stream that counts, once GOAWAY was submitted.
+  private var lastStream = Int32.max
+  /// The limit to be in force, and the one announced last; they differ until the next write.
+  private var wantsFullLimit: Bool
   private var hasFullLimit: Bool
 
   init(connection: Int, session: HTTP2Session, loop: LoopState) {
@@ -37,6 +41,7 @@ final class PushRole: ConnectionRole {
     judge = RequestJudge(verifier: loop.shared.verifier, registry: loop.shared.registry)
     let configuration = loop.shared.configuration
     hasFullLimit = configuration.initialStreams >= configuration.fullStreams
+    wantsFullLimit = hasFullLimit
   }
 
   /// The SETTINGS that open a connection (reference 1.3).
@@ -52,18 +57,22 @@ final class PushRole: ConnectionRole {
 
   // MARK: Requests
 
+  func opened() { loop.tally.connections += 1 }
+
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws {
     while requests.count <= stream.slot { requests.append(Request()) }
     // Trailers change nothing: the judgement stands on the first header block.
     guard requests[stream.slot].stream != stream.id else { return }
+    // nghttp2 takes streams until GOAWAY is written; to the client these count as not processed, so they must not be.
+    guard stream.id <= lastStream else { return }
     if fields.listSize > Int(Self.headerListSize) {
       loop.tally.refusedStreams += 1
       return try session.reset(stream, error: .refusedStream)
     }
     let headers = PushHeaders(fields)
-    requests[stream.slot] = Request(
-      stream: stream.id, id: headers.id.flatMap { MessageID($0) },
-      verdict: judge.judge(headers, knobs: loop.knobs, now: loop.now))
+    let id = headers.id.flatMap { MessageID($0) }
+    let verdict = judge.judge(headers, id: id, knobs: loop.knobs, now: loop.now)
+    requests[stream.slot] = Request(stream: stream.id, id: id, verdict: verdict)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
@@ -108,17 +117,17 @@ final class PushRole: ConnectionRole {
     switch request.outcome {
     case .accepted:
       answer.add(":status", "200")
-      try setLimit(full: true)
+      setLimit(full: true)
     case .rejected(let reason):
       answer.add(":status", Self.bytes(reason.status))
       body = reason.hasTimestamp ? Self.body(reason.name, timestamp: request.verdict.timestamp) : reason.body
       if reason == .expiredProviderToken || loop.knobs.limitDropsOnRejection && !reason.hasTimestamp {
-        try setLimit(full: false)
+        setLimit(full: false)
       }
     case .injected(let failure):
       answer.add(":status", String(failure.status))
       body = Self.body(failure.reason, timestamp: nil)
-      if loop.knobs.limitDropsOnRejection, failure.status < 500 { try setLimit(full: false) }
+      if loop.knobs.limitDropsOnRejection, failure.status < 500 { setLimit(full: false) }
     }
     let id = request.id ?? MessageID(random: &loop.generator)
     id.withText { answer.add("apns-id", $0, indexing: .never) }
@@ -162,18 +171,27 @@ final class PushRole: ConnectionRole {
 
   /// Ends the connection as APNs does for maintenance: what was received is answered, nothing more is taken.
   func leave() throws {
+    guard lastStream == .max else { return }
+    lastStream = session.lastProcessedStreamID
     loop.tally.goAways += 1
-    try session.goAway(lastStreamID: session.lastProcessedStreamID, debugData: Self.body("Shutdown", timestamp: nil))
+    try session.goAway(lastStreamID: lastStream, debugData: Self.body("Shutdown", timestamp: nil))
+  }
+
+  func willWrite() throws {
+    guard wantsFullLimit != hasFullLimit else { return }
+    hasFullLimit = wantsFullLimit
+    let configuration = loop.shared.configuration
+    var settings = HTTP2Settings()
+    settings.maxConcurrentStreams = wantsFullLimit ? configuration.fullStreams : configuration.initialStreams
+    try session.submit(settings)
   }
 
   /// Token connections begin with one stream and get the rest with the first accepted push (reference 1.4).
-  private func setLimit(full: Bool) throws {
-    guard full != hasFullLimit else { return }
-    hasFullLimit = full
-    let configuration = loop.shared.configuration
-    var settings = HTTP2Settings()
-    settings.maxConcurrentStreams = full ? configuration.fullStreams : configuration.initialStreams
-    try session.submit(settings)
+  ///
+  /// Only noted here: nghttp2 goes by settings as soon as they are submitted, and streams that came in one read with the
+  /// first push were opened before their client could know.
+  private func setLimit(full: Bool) {
+    if loop.shared.configuration.initialStreams < loop.shared.configuration.fullStreams { wantsFullLimit = full }
   }
 
   private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {

@@ -28,6 +28,10 @@ final class ControlRole: ConnectionRole {
     self.loop = loop
   }
 
+  func opened() {}
+
+  func willWrite() {}
+
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) {
     guard requests[stream] == nil else { return }
     let request = Request(method: fields[":method"] ?? "", path: fields[":path"] ?? "")

@@ -34,6 +34,7 @@ struct RequestJudge {
   private let registry: DeviceRegistry
 
   private var lastAuthorization: [UInt8] = []
+  private var lastAcceptsDER = true
   private var lastVerified: ProviderTokenVerifier.Verified?
   private var boundKey: Int?
   private var lastTopic: [UInt8] = []
@@ -45,8 +46,12 @@ struct RequestJudge {
     self.registry = registry
   }
 
-  /// - Parameter now: seconds since 1970, by the simulator's clock.
-  mutating func judge(_ headers: PushHeaders, knobs: SimulatorKnobs, now: Int64) -> Verdict {
+  /// - Parameters:
+  ///   - headers: what the request said.
+  ///   - id: the `apns-id` in `headers`, when it is one.
+  ///   - knobs: what holds now.
+  ///   - now: seconds since 1970, by the simulator's clock.
+  mutating func judge(_ headers: PushHeaders, id: MessageID?, knobs: SimulatorKnobs, now: Int64) -> Verdict {
     var verdict = Verdict()
     guard let path = headers.path, path.begins(with: "/3/device/") else { return Verdict(rejection: .badPath) }
     guard let method = headers.method, method.matches("POST") else { return Verdict(rejection: .methodNotAllowed) }
@@ -60,7 +65,7 @@ struct RequestJudge {
     case .success(let number): key = number
     }
 
-    if let id = headers.id, MessageID(id) == nil { return Verdict(rejection: .badMessageID) }
+    if headers.id != nil, id == nil { return Verdict(rejection: .badMessageID) }
     if let expiration = headers.expiration, expiration.decimal == nil { return Verdict(rejection: .badExpirationDate) }
     if let priority = headers.priority, !(priority.matches("10") || priority.matches("5") || priority.matches("1")) {
       return Verdict(rejection: .badPriority)
@@ -95,8 +100,9 @@ struct RequestJudge {
     _ authorization: UnsafeRawBufferPointer?, acceptsDER: Bool, now: Int64
   ) -> Authentication {
     guard let authorization, let token = Self.bearer(authorization) else { return .failure(.missingProviderToken) }
-    if !authorization.matches(lastAuthorization) {
+    if !authorization.matches(lastAuthorization) || acceptsDER != lastAcceptsDER {
       lastAuthorization = Array(authorization)
+      lastAcceptsDER = acceptsDER
       lastVerified = verifier.verify(Array(token), acceptsDER: acceptsDER)
     }
     guard let verified = lastVerified else { return .failure(.invalidProviderToken) }

@@ -51,6 +51,15 @@ public enum CampaignJob {
       timeToLive: try readTimeToLive(fields))
   }
 
+  /// The id that a job gives itself, though it may be wrong otherwise; `nil` when it gives none that could be one.
+  public static func id(of job: [UInt8]) -> String? {
+    guard job.count <= maximumSize, let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting),
+      case .object(let members) = root.kind,
+      case .string(let id)? = members.first(where: { $0.name == "id" })?.value.kind, PlainName.isValid(id)
+    else { return nil }
+    return id
+  }
+
   private static func readID(_ fields: JobFields) throws(JobError) -> String {
     let id = try fields.requiredString("id")
     guard PlainName.isValid(id) else {

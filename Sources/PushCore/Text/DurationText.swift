@@ -8,32 +8,39 @@ public enum DurationText {
 
   /// The seconds, 0 to ``maximumSeconds``; `nil` for anything else.
   public static func seconds(_ text: some StringProtocol) -> Int? {
-    let bytes = Array(text.utf8)
-    guard bytes.count >= 2, let unit = bytes.last.flatMap(unitSeconds) else { return nil }
+    guard let milliseconds = milliseconds(text), !text.hasSuffix("ms") else { return nil }
+    return milliseconds / 1000
+  }
+
+  /// The milliseconds, where `ms` is a unit too; `nil` for anything else.
+  public static func milliseconds(_ text: some StringProtocol) -> Int? {
+    let digits = text.utf8.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    guard !digits.isEmpty, let unit = unitMilliseconds(text.utf8.dropFirst(digits.count)) else { return nil }
     var number = 0
-    for byte in bytes.dropLast() {
-      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-      number = number * 10 + Int(byte - UInt8(ascii: "0"))
-      guard number <= maximumSeconds else { return nil }
+    for digit in digits {
+      number = number * 10 + Int(digit - UInt8(ascii: "0"))
+      // Checked at every digit, so that no product overflows.
+      guard number * unit <= maximumSeconds * 1000 else { return nil }
     }
-    let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
-    return overflow || seconds > maximumSeconds ? nil : seconds
+    return number * unit
   }
 
-  /// The shortest text that ``seconds(_:)`` reads as this many.
-  public static func format(seconds: Int) -> String {
-    for (unit, letter) in [(86400, "d"), (3600, "h"), (60, "m")] where seconds != 0 && seconds % unit == 0 {
-      return "\(seconds / unit)\(letter)"
+  /// The shortest text that ``milliseconds(_:)`` reads as this many.
+  public static func format(milliseconds: Int) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")]
+    for (unit, letter) in units where milliseconds != 0 && milliseconds % unit == 0 {
+      return "\(milliseconds / unit)\(letter)"
     }
-    return "\(seconds)s"
+    return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
   }
 
-  private static func unitSeconds(_ letter: UInt8) -> Int? {
-    switch letter {
-    case UInt8(ascii: "s"): 1
-    case UInt8(ascii: "m"): 60
-    case UInt8(ascii: "h"): 3600
-    case UInt8(ascii: "d"): 86400
+  private static func unitMilliseconds(_ unit: some Sequence<UInt8>) -> Int? {
+    switch String(decoding: Array(unit), as: UTF8.self) {
+    case "ms": 1
+    case "s": 1000
+    case "m": 60_000
+    case "h": 3_600_000
+    case "d": 86_400_000
     default: nil
     }
   }

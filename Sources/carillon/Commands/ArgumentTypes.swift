@@ -1,3 +1,4 @@
+public import APNsSimulator
 public import ArgumentParser
 public import Logging
 public import PushCore
@@ -8,6 +9,8 @@ public import PushCore
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension DeviceRowReader.Format: ExpressibleByArgument {}
+
+extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {}
 
 extension Outcome: ExpressibleByArgument {
   public init?(argument: String) { self.init(name: argument) }

@@ -1,4 +1,8 @@
+import CampaignStore
+import EventLoop
 import PushCore
+import Redis
+import TLS
 
 /// Why a command failed: what is wrong and where, what to do next, and the exit status that scripts go by.
 struct CommandError: Error, Equatable {
@@ -59,9 +63,34 @@ struct CommandError: Error, Equatable {
         hint: "an expression looks like: vip & (sports | news) & !churned")
     case let error as DeviceRowReader.FileError: self.init(.input, error.description, hint: error.hint)
     case let error as DeviceRowDraft.Problem: self.init(.input, error.description)
+    case let error as RedisError: self.init(error)
+    case let error as StoreError: self.init(error)
+    // Which address or file it concerns is in the operation.
+    case let error as SocketError: self.init(.failed, error.description)
+    case let error as TLSError: self.init(.failed, error.description)
     default:
       self.init(.defect, "unexpected: \(error)", hint: "this is a bug in Carillon: please report it")
     }
+  }
+
+  private init(_ error: RedisError) {
+    let place = error.endpoint.isEmpty ? "Redis" : "Redis at \(error.endpoint)"
+    let doubt = error.mayHaveExecuted ? "; what was under way may have been done" : ""
+    self.init(
+      .unreachable, "\(place): \(error.message)\(doubt)",
+      hint: (error.hint.isEmpty ? "" : error.hint + " ") + "The URL is redis.url, or CARILLON_REDIS_URL.")
+  }
+
+  private init(_ error: StoreError) {
+    let code: Code =
+      switch error.code {
+      case .mismatch: .configuration
+      case .unfit, .readOnly, .refused: .unreachable
+      case .notFound: .notFound
+      case .conflict: .conflict
+      case .invalid: .input
+      }
+    self.init(code, error.message, hint: error.hint)
   }
 
   /// What goes to standard error.

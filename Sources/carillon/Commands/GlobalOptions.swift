@@ -5,14 +5,14 @@ import Logging
 /// The options that every command has.
 struct GlobalOptions: ParsableArguments {
   @Option(
-    name: .long, help: ArgumentHelp("The configuration file.", discussion: "", valueName: "file"),
+    help: ArgumentHelp("The configuration file.", valueName: "file"),
     completion: .file(extensions: ["yaml", "yml"]))
   var config: String?
 
   @Flag(help: "Print JSON, and errors as JSON.")
   var json = false
 
-  @Option(help: "How much is logged to standard error: trace, debug, info, notice, warning, error or critical.")
+  @Option(help: ArgumentHelp("How much is logged to standard error.", valueName: "level"))
   var logLevel: Logger.Level = .info
 
   init() {}

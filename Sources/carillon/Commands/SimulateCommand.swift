@@ -1,4 +1,7 @@
+import APNsSimulator
 import ArgumentParser
+import Foundation
+import PushCore
 
 /// `carillon simulate`.
 struct SimulateCommand: CarillonCommand {
@@ -7,26 +10,78 @@ struct SimulateCommand: CarillonCommand {
     abstract: "Runs an APNs of your own, on this machine.",
     discussion: """
       --init writes what it needs into a folder: certificates, a signing key, and a carillon.yaml that points the app \
-      news at it. SIGTERM or SIGINT: it prints what it counted and exits 0.
+      news at it. It prints one JSON object a line: first where it listens, at the end what it counted. SIGTERM or \
+      SIGINT ends it.
+
+      The control API takes devices and gives counters: HTTP/2 on --control-port, trusted by the folder's ca.pem.
 
       Examples:
         carillon simulate --init sim
-        carillon simulate --directory sim --latency-ms 20
+        carillon simulate --directory sim --latency 20ms
         carillon --config sim/carillon.yaml send --app news --token 00ff '{"aps":{"alert":"Hello"}}'
+        curl --http2 --cacert sim/ca.pem https://127.0.0.1:2198/counters
       """)
+
+  /// Beyond a minute every client has given up.
+  private static let longestLatency = 60_000
 
   @OptionGroup var global: GlobalOptions
   @Option(name: .customLong("init"), help: "Write a folder for a simulator, and exit.", completion: .directory)
   var initialise: String?
   @Option(help: "The folder that --init wrote.", completion: .directory) var directory: String?
-  @Option(help: "The port of APNs; 0 picks one.") var port: UInt16?
-  @Option(help: "The port of the control API; 0 picks one.") var controlPort: UInt16?
-  @Option(help: "Milliseconds before every answer.") var latencyMs: Int = 0
+  @Option(help: "The port of APNs; 0 picks one.") var port = SimulatorFolder.port
+  @Option(help: "The port of the control API; 0 picks one.") var controlPort = SimulatorFolder.port + 1
+  @Option(help: "How long every answer waits, such as 20ms.") var latency = "0ms"
+  @Option(help: "How many event loops there are; each can use one core.") var threads = 1
+  @Option(help: "What becomes of tokens that nobody loaded: accept, or bad (BadDeviceToken).")
+  var unknownTokens = SimulatorKnobs.UnknownTokens.accept
 
   func validate() throws {
     guard (initialise == nil) != (directory == nil) else {
       throw ValidationError("Give either --init DIR or --directory DIR.")
     }
-    guard (0...60_000).contains(latencyMs) else { throw ValidationError("--latency-ms must be 0 to 60000.") }
+    guard let milliseconds = DurationText.milliseconds(latency), milliseconds <= Self.longestLatency else {
+      throw ValidationError("--latency must be a duration of at most a minute, such as 20ms.")
+    }
+    guard (1...64).contains(threads) else { throw ValidationError("--threads must be 1 to 64.") }
+  }
+
+  func run() async throws {
+    if let initialise { return try create(SimulatorFolder(path: initialise)) }
+    let signals = StopSignals()
+    var configuration = try SimulatorFolder(path: directory ?? "").load()
+    configuration.port = port
+    configuration.controlPort = controlPort
+    configuration.threads = threads
+    configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
+    configuration.knobs.unknownTokens = unknownTokens
+    let simulator = try await Simulator.start(configuration)
+    try StandardOutput.printLine(
+      #"{"event":"listening","port":\#(simulator.port),"controlPort":\#(simulator.controlPort)}"#)
+    for await _ in signals.numbers { break }
+    await simulator.stop()
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    let counters = String(decoding: try encoder.encode(await simulator.counters()), as: UTF8.self)
+    try StandardOutput.printLine(#"{"event":"stopped","counters":\#(counters)}"#)
+  }
+
+  private func create(_ folder: SimulatorFolder) throws {
+    do {
+      try folder.create()
+    } catch let error as FileError {
+      throw CommandError(
+        .failed, "\(error.path): \(error.reason)", hint: "nothing is replaced: choose a folder that is not there yet")
+    }
+    guard !global.json else {
+      return try StandardOutput.printLine(#"{"directory":\#(JSONText.quoted(folder.path))}"#)
+    }
+    let path = folder.path
+    try StandardOutput.printLine(
+      """
+      \(path)/\(SimulatorFolder.configuration) is ready. Next:
+        carillon simulate --directory \(path)
+        carillon --config \(path)/\(SimulatorFolder.configuration) worker
+      """)
   }
 }

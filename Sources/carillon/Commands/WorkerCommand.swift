@@ -1,4 +1,7 @@
 import ArgumentParser
+import Foundation
+import PushCore
+import PushWorker
 
 /// `carillon worker`.
 struct WorkerCommand: CarillonCommand {
@@ -7,8 +10,8 @@ struct WorkerCommand: CarillonCommand {
     abstract: "Runs a worker: takes campaigns from the queue and sends them.",
     discussion: """
       Any number of workers can run, on any number of machines. SIGTERM or SIGINT: it takes nothing new, finishes what \
-      is in flight, records it and exits 0, within worker.deadline. A worker that is killed loses nothing: another \
-      takes over what it held.
+      is in flight, records it and exits 0, within worker.deadline; a second signal: at once. A worker that is killed \
+      loses nothing: another takes over what it held.
 
       Examples:
         carillon worker
@@ -23,4 +26,57 @@ struct WorkerCommand: CarillonCommand {
 
   @Option(help: "What the worker is called in logs and lists; host and process id unless given.")
   var name: String?
+
+  func validate() throws {
+    if let name, !PlainName.isValid(name) { throw ValidationError("--name must be \(PlainName.form).") }
+  }
+
+  func run() async throws {
+    let signals = StopSignals()
+    let configuration = try global.loadConfiguration()
+    let name = self.name ?? Self.ownName
+    let channels = try AppChannels.make(configuration.apps)
+    let connection = try StoreConnection(configuration.redis)
+    // Three connections: commits must not wait behind large replies, nor either behind the blocking wait for a job.
+    let store = try await connection.open(for: "carillon worker \(name)")
+    let worker = PushWorker(
+      configuration: WorkerConfiguration(
+        name: name, window: configuration.worker.window, connections: configuration.worker.connections,
+        retry: RetryPolicy(configuration.retry), drains: drain, apps: channels),
+      store: store, control: connection.store(for: "carillon worker \(name) control"),
+      blocking: connection.store(for: "carillon worker \(name) intake"), observer: WorkerLog().write)
+    let stopper = Task {
+      var deadline = configuration.worker.deadline
+      for await _ in signals.numbers {
+        let seconds = Int(deadline.components.seconds)
+        Task { await worker.stop(within: seconds) }
+        // Whoever asks twice doesn't want to wait: what is unanswered stays in doubt, in the ledger.
+        deadline = .zero
+      }
+    }
+    defer { stopper.cancel() }
+    try await worker.run()
+  }
+
+  /// Host and process id, in the characters that a name may have.
+  private static var ownName: String {
+    let host = String(
+      decoding: ProcessInfo.processInfo.hostName.utf8.map { PlainName.isLetter($0) ? $0 : UInt8(ascii: "-") },
+      as: UTF8.self)
+    let suffix = "-\(ProcessInfo.processInfo.processIdentifier)"
+    return host.prefix(PlainName.maximumLength - suffix.count) + suffix
+  }
+}
+
+extension RetryPolicy {
+  init(_ retry: CarillonConfiguration.Retry) {
+    self.init(
+      serverError: retry.serverError.wholeMilliseconds, tooManyRequests: retry.tooManyRequests.wholeMilliseconds,
+      attempts: retry.attempts)
+  }
+}
+
+extension Duration {
+  /// Milliseconds; the rest is cut off.
+  var wholeMilliseconds: Int { Int(self / .milliseconds(1)) }
 }

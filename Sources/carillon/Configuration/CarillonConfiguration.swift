@@ -30,7 +30,7 @@ struct CarillonConfiguration: Equatable {
     var trustRoots: String?
   }
 
-  struct Token: Equatable {
+  struct Token: Hashable {
     var keyFile: String
     var keyID: String
     var teamID: String
@@ -51,21 +51,25 @@ struct CarillonConfiguration: Equatable {
     var connections: Int
     /// Targets in doubt at most.
     var window: Int
-    /// Seconds that a worker may take to finish after SIGTERM.
-    var deadline: Int
+    /// How long a worker may take to finish after SIGTERM.
+    var deadline: Duration
   }
 
   struct Retry: Equatable {
-    /// Seconds to wait after a 5xx.
-    var serverError: Int
-    /// Seconds to wait after a first 429; doubles.
-    var tooManyRequests: Int
+    /// How long a token waits after a 5xx.
+    var serverError: Duration
+    /// How long a token waits after its first 429; doubles.
+    var tooManyRequests: Duration
+    /// How often a token is tried in all.
     var attempts: Int
   }
 
   struct Guard: Equatable {
+    /// The share of suspect answers that pauses a campaign.
     var threshold: Double
+    /// The share of 410 answers that does the same.
     var pruneShare: Double
+    /// Answers before the shares count.
     var minimum: Int
   }
 }

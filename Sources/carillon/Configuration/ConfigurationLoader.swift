@@ -12,22 +12,18 @@ struct ConfigurationLoader {
   var argument: String?
   var environment: [String: String]
 
-  /// The configuration. Without any file the environment alone may do, as in a container.
-  func load() throws -> CarillonConfiguration {
+  /// The configuration.
+  func load() throws(ConfigurationError) -> CarillonConfiguration {
     let named = argument ?? environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
     let file = named ?? Self.defaultFile
-    var root = ConfigurationNode(content: .section([:]), origin: file)
-    var directory = ""
-    if named != nil || FileManager.default.fileExists(atPath: file) {
-      root = try ConfigurationNode.parse(yaml: try read(file), file: file)
-      directory = (file as NSString).deletingLastPathComponent
-    }
-    try EnvironmentOverlay.apply(environment, to: &root)
-    if root.content == .section([:]) {
+    if named == nil, !FileManager.default.fileExists(atPath: file) {
       throw ConfigurationError(
-        key: "", message: "no configuration: there is no \(Self.defaultFile)", origin: nil,
+        key: "", message: "no configuration: there is no \(Self.defaultFile) here", origin: nil,
         hint: "name one with --config FILE or \(EnvironmentOverlay.fileVariable)")
     }
+    var root = try ConfigurationNode.parse(yaml: try read(file), file: file)
+    try EnvironmentOverlay.apply(environment, to: &root)
+    let directory = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ""
     return try ConfigurationReader(directory: directory).read(root)
   }
 

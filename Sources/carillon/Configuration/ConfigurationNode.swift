@@ -71,9 +71,9 @@ struct ConfigurationNode: Equatable {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
       return "line \(mark.line), column \(mark.column): \(problem)"
-    case .duplicatedKeysInMapping(let duplicates, let context):
+    case .duplicatedKeysInMapping(let duplicates, _):
       let keys = duplicates.sorted().map { Excerpt.quoted($0) }.joined(separator: ", ")
-      return "line \(context.mark.line): the same key twice: \(keys)"
+      return "the same key twice: \(keys)"
     default:
       return String("\(error)".prefix { $0 != "\n" })
     }

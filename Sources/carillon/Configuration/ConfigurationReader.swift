@@ -5,6 +5,9 @@ struct ConfigurationReader {
   /// What relative paths are relative to; empty is the working directory.
   var directory: String
 
+  /// A day in milliseconds.
+  private static let day = 86_400_000
+
   func read(_ root: ConfigurationNode) throws(ConfigurationError) -> CarillonConfiguration {
     let top = try ConfigurationSection(root, path: "", schema: "")
     if top.has("admin") { throw top.error("admin", "is not supported yet", hint: "take the section out") }
@@ -17,17 +20,16 @@ struct ConfigurationReader {
   }
 
   private func readRedis(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Redis {
-    let url = try section.required(
-      "url", hint: "such as redis://127.0.0.1:6379/0; or set CARILLON_REDIS_URL")
+    let url = try section.string("url") ?? "redis://127.0.0.1:6379/0"
     let schemes = ["redis", "rediss", "sentinel", "cluster"]
     guard let separator = url.firstRange(of: "://"), schemes.contains(String(url[..<separator.lowerBound])) else {
       // The URL itself may hold a password: it is not repeated.
       throw section.error("url", "must begin with one of " + schemes.map { $0 + "://" }.joined(separator: ", "))
     }
     let namespace = try section.string("namespace") ?? "carillon"
-    guard (1...64).contains(namespace.utf8.count), namespace.utf8.allSatisfy(Self.isNamespaceLetter) else {
-      // Design: a brace would break the hash tags that keep related keys in one slot.
-      throw section.error("namespace", "\(Excerpt.quoted(namespace)) is not 1 to 64 of A-Z a-z 0-9 _ -")
+    guard Self.isName(namespace) else {
+      // A brace would break the hash tags that keep related keys in one slot.
+      throw section.error("namespace", "\(Excerpt.quoted(namespace)) is not \(Self.nameForm)")
     }
     return CarillonConfiguration.Redis(
       url: url, namespace: namespace,
@@ -39,10 +41,14 @@ struct ConfigurationReader {
   private func readApps(_ section: ConfigurationSection) throws(ConfigurationError) -> [String: CarillonConfiguration
     .App]
   {
+    guard !section.keys.isEmpty else {
+      throw ConfigurationError(
+        key: "apps", message: "names no app", origin: section.origin, hint: "Config/carillon.yaml has an example")
+    }
     var apps: [String: CarillonConfiguration.App] = [:]
     for name in section.keys {
-      guard PlainName.isValid(name) else {
-        throw section.error(name, "the name of an app must be \(PlainName.form)")
+      guard Self.isName(name) else {
+        throw section.error(name, "the name of an app must be \(Self.nameForm)")
       }
       apps[name] = try readApp(try section.section(name, schema: "apps.*"))
     }
@@ -100,16 +106,16 @@ struct ConfigurationReader {
     }
     return CarillonConfiguration.Worker(
       engine: engine,
-      connections: try section.integer("connections", in: 1...100, default: 2),
+      connections: try section.integer("connections", in: 1...32, default: 2),
       window: try section.integer("window", in: 1...100_000, default: 1000),
-      deadline: try section.duration("deadline", default: 20))
+      deadline: try section.duration("deadline", in: 1000...Self.day, default: 20_000))
   }
 
   private func readRetry(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Retry {
     CarillonConfiguration.Retry(
-      serverError: try section.duration("serverError", default: 900),
-      tooManyRequests: try section.duration("tooManyRequests", default: 2),
-      attempts: try section.integer("attempts", in: 1...100, default: 5))
+      serverError: try section.duration("serverError", in: 1000...Self.day, default: 900_000),
+      tooManyRequests: try section.duration("tooManyRequests", in: 100...3_600_000, default: 2000),
+      attempts: try section.integer("attempts", in: 1...20, default: 5))
   }
 
   private func readGuard(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Guard {
@@ -123,9 +129,10 @@ struct ConfigurationReader {
     path.hasPrefix("/") || directory.isEmpty ? path : directory + "/" + path
   }
 
-  private static func isNamespaceLetter(_ byte: UInt8) -> Bool {
-    PlainName.isLetter(byte) && byte != UInt8(ascii: ".")
-  }
+  private static let nameForm = "1 to 64 of A-Z a-z 0-9 _ -"
+
+  /// Names here have no dot, which separates keys.
+  private static func isName(_ name: String) -> Bool { PlainName.isValid(name) && !name.contains(".") }
 }
 
 extension CarillonConfiguration.Endpoint {

@@ -73,13 +73,22 @@ struct ConfigurationSection {
     return number
   }
 
-  /// Seconds, at least one.
-  func duration(_ key: String, default value: Int) throws(ConfigurationError) -> Int {
-    guard let text = try string(key) else { return value }
-    guard let seconds = DurationText.seconds(text), seconds > 0 else {
+  /// - Parameters:
+  ///   - range: in milliseconds.
+  ///   - value: in milliseconds.
+  func duration(
+    _ key: String, in range: ClosedRange<Int>, default value: Int
+  ) throws(ConfigurationError) -> Duration {
+    guard let text = try string(key) else { return .milliseconds(value) }
+    guard let milliseconds = DurationText.milliseconds(text) else {
       throw error(key, "\(Excerpt.quoted(text)) is not a duration", hint: "it must be \(DurationText.form)")
     }
-    return seconds
+    guard range.contains(milliseconds) else {
+      let (least, most) = (DurationText.format(milliseconds: range.lowerBound), range.upperBound)
+      throw error(
+        key, "\(Excerpt.quoted(text)) is not from \(least) to \(DurationText.format(milliseconds: most))")
+    }
+    return .milliseconds(milliseconds)
   }
 
   func choice<Choice: RawRepresentable<String> & CaseIterable>(

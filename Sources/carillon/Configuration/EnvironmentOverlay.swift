@@ -6,10 +6,14 @@ enum EnvironmentOverlay {
   static let prefix = "CARILLON_"
   /// Names the file; not a key of it.
   static let fileVariable = "CARILLON_CONFIG"
+  /// What tests tell each other, in the environment that they start commands in.
+  private static let testPrefix = "CARILLON_TEST_"
 
   /// Sets what the environment sets. An empty variable is not given, as compose files can't leave one out.
   static func apply(_ environment: [String: String], to root: inout ConfigurationNode) throws(ConfigurationError) {
-    let given = environment.filter { $0.key.hasPrefix(prefix) && $0.key != fileVariable && !$0.value.isEmpty }
+    let given = environment.filter { name, value in
+      name.hasPrefix(prefix) && !name.hasPrefix(testPrefix) && name != fileVariable && !value.isEmpty
+    }
     guard !given.isEmpty else { return }
     var apps: [String] = []
     if case .section(let sections) = root.content, case .section(let named)? = sections["apps"]?.content {
@@ -51,12 +55,12 @@ enum EnvironmentOverlay {
   }
 
   private static func hint(_ name: String, known: some Collection<String>, apps: [String]) -> String {
-    if let match = Nearest.match(name, among: Array(known) + [fileVariable]) { return "did you mean \(match)?" }
-    if name.hasPrefix(prefix + "APPS_") {
-      return apps.isEmpty
-        ? "the configuration file has no apps whose keys it could set"
-        : "it can set keys of the apps of the configuration file: " + apps.sorted().joined(separator: ", ")
+    let appPrefixes = apps.map { variable(of: ["apps", $0]) + "_" }
+    if name.hasPrefix(prefix + "APPS_"), !appPrefixes.contains(where: name.hasPrefix) {
+      return "a variable can set a key of the apps of the configuration file: "
+        + (apps.isEmpty ? "there are none" : apps.sorted().joined(separator: ", "))
     }
+    if let match = Nearest.match(name, among: Array(known) + [fileVariable]) { return "did you mean \(match)?" }
     return "variables are named after keys: CARILLON_REDIS_URL is redis.url"
   }
 }

@@ -4,6 +4,9 @@ import PushCore
 
 /// Writes log entries to standard error, one line each: text for people, or one JSON object for machines.
 struct LineLogHandler: LogHandler {
+  /// Metadata that names what happened, for machines only: the message says it to people.
+  static let eventKey = "event"
+
   var metadata: Logger.Metadata = [:]
   var logLevel: Logger.Level
   private let label: String
@@ -36,7 +39,7 @@ struct LineLogHandler: LogHandler {
     _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)]
   ) -> String {
     var line = "\(time) \(level.rawValue) \(label): \(Self.oneLine(message))"
-    for (key, value) in metadata {
+    for (key, value) in metadata where key != Self.eventKey {
       let text = Self.oneLine("\(value)")
       line += " \(key)=" + (text.contains(" ") || text.isEmpty ? "\"\(text)\"" : text)
     }
@@ -52,7 +55,13 @@ struct LineLogHandler: LogHandler {
     json.member("level", level.rawValue)
     json.member("source", label)
     json.member("message", message)
-    for (key, value) in metadata { json.member(key, "\(value)") }
+    for (key, value) in metadata {
+      if case .stringConvertible(let number as Int) = value {
+        json.member(key, number)
+      } else {
+        json.member(key, "\(value)")
+      }
+    }
     json.endObject()
     json.endLine()
     return json.text

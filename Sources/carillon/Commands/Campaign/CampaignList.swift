@@ -1,0 +1,34 @@
+import ArgumentParser
+import CampaignStore
+import PushCore
+
+extension CampaignCommand {
+  /// `carillon campaign list`.
+  struct List: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lists the campaigns, the newest first; counts are of finished slices.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+      let records = try await global.openStore().campaigns()
+      if global.json {
+        var json = JSONWriter()
+        json.beginArray()
+        for record in records { CampaignReport(record).write(to: &json) }
+        json.endArray()
+        return try StandardOutput.printLine(json.text)
+      }
+      let number = ProgressLine.grouped
+      let rows = records.map { record in
+        [
+          record.id, record.state.rawValue, record.app, record.lane.rawValue,
+          "\(number(CampaignReport(record).done))/\(number(record.counters.targets))",
+          "\(record.slices.finished)/\(record.slices.total)", Timestamp.format(milliseconds: record.createdAt),
+        ]
+      }
+      try StandardOutput.printLine(
+        TextTable([["id", "state", "app", "lane", "done", "slices", "created"]] + rows).text)
+    }
+  }
+}

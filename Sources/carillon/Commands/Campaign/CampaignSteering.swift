@@ -1,0 +1,63 @@
+import ArgumentParser
+import CampaignStore
+import PushCore
+
+extension CampaignCommand {
+  /// `carillon campaign pause`.
+  struct Pause: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Pauses a campaign everywhere; what is in flight is still recorded.")
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+    @Option(help: "Why; shown with the campaign.") var reason = ""
+
+    func run() async throws { try await steer(id, .pause, to: .paused, reason: reason) }
+  }
+
+  /// `carillon campaign resume`.
+  struct Resume: CarillonCommand {
+    static let configuration = CommandConfiguration(abstract: "Lets a paused campaign go on.")
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+
+    func run() async throws { try await steer(id, .resume, to: .active) }
+  }
+
+  /// `carillon campaign cancel`.
+  struct Cancel: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Ends a campaign: what was not sent is recorded as cancelled. There is no way back.")
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+    @Option(help: "Why; shown with the campaign.") var reason = ""
+
+    func run() async throws { try await steer(id, .cancel, to: .cancelled, reason: reason) }
+  }
+}
+
+extension CarillonCommand {
+  /// Steers a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
+  fileprivate func steer(
+    _ id: String, _ verb: Steering, to wanted: CampaignState, reason: String = ""
+  ) async throws {
+    let store = try await global.openStore()
+    guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
+    let state = try await store.steer(id, verb, reason: reason)
+    guard state == wanted else {
+      throw CommandError(
+        .failed, "can't \(verb.rawValue) campaign \(Excerpt.quoted(id)): it is \(state.rawValue)",
+        hint: state.isFinal
+          ? "it has ended; a job under another id starts a new one" : "see: carillon campaign show \(id)")
+    }
+    guard global.json else { return try StandardOutput.printLine("\(id) \(state.rawValue)") }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("id", id)
+    json.member("state", state.rawValue)
+    json.endObject()
+    try StandardOutput.printLine(json.text)
+  }
+}

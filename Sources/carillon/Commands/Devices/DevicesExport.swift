@@ -1,0 +1,80 @@
+import ArgumentParser
+import CampaignStore
+import PushCore
+
+extension DevicesCommand {
+  /// `carillon devices export`.
+  struct Export: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Writes all devices to standard output, as import reads them.",
+      discussion: """
+        Quarantined devices are left out. --json is --format ndjson.
+
+        Examples:
+          carillon devices export > devices.csv
+          carillon devices export --format ndjson | gzip > devices.ndjson.gz
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Option(help: "csv or ndjson.")
+    var format: DeviceRowReader.Format = .csv
+
+    func run() async throws {
+      let store = try await global.openStore()
+      let format = global.json ? .ndjson : self.format
+      var attributes: Set<String> = []
+      if format == .csv {
+        // CSV names its columns first, and only the users know what attributes there are: a pass of its own.
+        try await store.forEachUser { users in
+          for user in users { attributes.formUnion(user.attributeTexts.keys) }
+        }
+      }
+      var output = StandardOutput()
+      var writer = DeviceRowWriter(format: format, attributes: attributes.sorted())
+      var bar = ProgressBar("exporting", unit: "devices", total: nil)
+      var count = 0
+      try await store.forEachUser { users in
+        for user in users {
+          for device in user.devices where !device.isQuarantined {
+            guard let row = DeviceRow(device, of: user) else { continue }
+            writer.append(row)
+            count += 1
+          }
+        }
+        try output.write(writer.take())
+        bar.update(done: count)
+      }
+      try output.write(writer.take())
+      try output.flush()
+      bar.finish()
+    }
+  }
+}
+
+extension UserRecord {
+  /// The attributes; all are strings, as the import writes them.
+  var attributeTexts: [String: String] {
+    guard !attributes.isEmpty, let value = try? JSONValue(parsing: attributes, maximumDepth: 2),
+      case .object(let members) = value.kind
+    else { return [:] }
+    var texts: [String: String] = [:]
+    for member in members {
+      if case .string(let text) = member.value.kind { texts[member.name] = text }
+    }
+    return texts
+  }
+}
+
+extension DeviceRow {
+  /// A stored device as a file holds it; `nil` for a record without a token, which is none.
+  fileprivate init?(_ device: DeviceRecord, of user: UserRecord) {
+    guard let token = DeviceToken(bytes: device.token) else { return nil }
+    let given = { (text: String) in text.isEmpty ? nil : text }
+    self.init(
+      user: user.user, token: token, app: given(device.app),
+      environment: PushEnvironment(rawValue: device.environment), locale: given(device.locale),
+      timezone: given(device.timezone), appVersion: given(device.appVersion), osVersion: given(device.osVersion),
+      registeredAt: device.registeredAt == 0 ? nil : Int(device.registeredAt),
+      lastSeen: device.lastSeen == 0 ? nil : Int(device.lastSeen), attributes: user.attributeTexts)
+  }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import CampaignStore
+import PushCore
+
+extension DevicesCommand {
+  /// `carillon devices register`.
+  struct Register: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Registers one device, or moves it to another user.",
+      discussion: """
+        Exits 1 when a newer registration of the token for another user stands. Attributes replace all that the user \
+        had; without any they stay.
+
+        Example:
+          carillon devices register --user 4711 --token 0f2c… --locale de --attribute name=Ada
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Option(help: "The user's id.") var user: String
+    @Option(help: "The device token, hex.") var token: String
+    @Option(help: "The app; any unless given.") var app: String?
+    @Option(help: "production or sandbox; the app's unless given.") var environment: String?
+    @Option(help: "Such as en or zh-Hans-CN.") var locale: String?
+    @Option(help: "An IANA name, such as Europe/Berlin.") var timezone: String?
+    @Option(help: "The version of the app.") var appVersion: String?
+    @Option(help: "The version of the system.") var osVersion: String?
+    @Option(help: "RFC 3339 or milliseconds; now unless given.") var registeredAt: String?
+    @Option(help: ArgumentHelp("An attribute of the user.", valueName: "name=value")) var attribute: [String] = []
+
+    func run() async throws {
+      let configuration = try global.loadConfiguration()
+      if let app { try configuration.checkApp(app) }
+      var row = try row()
+      let store = try await StoreConnection(configuration.redis).open()
+      // Redis' clock, as everywhere: registrations of several machines are compared with each other.
+      if row.registeredAt == nil { row.registeredAt = try await store.time() / 1000 }
+      guard try await store.register([DeviceRegistration(row, app: "")]) == [true] else {
+        let owner = try await store.owners(of: [row.token])[0] ?? "another user"
+        throw CommandError(
+          .failed, "a newer registration of the token for \(Excerpt.quoted(owner)) stands",
+          hint: "leave --registered-at out to register it as of now")
+      }
+      guard global.json else {
+        return try StandardOutput.printLine("registered \(row.token.hex) for \(Excerpt.harmless(row.user))")
+      }
+      var json = JSONWriter()
+      json.beginObject()
+      json.member("user", row.user)
+      json.member("token", row.token.hex)
+      json.member("registeredAt", row.text(of: .registeredAt))
+      json.endObject()
+      try StandardOutput.printLine(json.text)
+    }
+
+    /// The same checks as for a row of a file.
+    private func row() throws -> DeviceRow {
+      var draft = DeviceRowDraft()
+      for (column, text) in [
+        (DeviceColumn.user, user), (.token, token), (.app, app), (.environment, environment), (.locale, locale),
+        (.timezone, timezone), (.appVersion, appVersion), (.osVersion, osVersion), (.registeredAt, registeredAt),
+      ] {
+        if let text { try draft.set(column, to: text) }
+      }
+      for text in attribute {
+        guard let equals = text.firstIndex(of: "=") else {
+          throw CommandError(.usage, "--attribute \(Excerpt.quoted(text)): a name and a value are wanted: name=value")
+        }
+        let name = String(text[..<equals])
+        try DeviceRowDraft.checkAttributeName(name)
+        try draft.setAttribute(name, to: String(text[text.index(after: equals)...]))
+      }
+      return try draft.row()
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import CampaignStore
+import PushCore
+
+extension SegmentCommand {
+  /// `carillon segment export`.
+  struct Export: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Writes the users that an expression reaches to standard output, one a line.",
+      discussion: """
+        Example:
+          carillon segment export 'vip & !churned' > users.txt
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The expression.") var expression: String
+
+    func run() async throws {
+      let parsed = try AudienceExpression(parsing: expression)
+      var output = StandardOutput()
+      try await global.openStore().forEachMember(of: parsed) { users in
+        for user in users { try output.writeLine(global.json ? JSONText.quoted(user) : user) }
+      }
+      try output.flush()
+    }
+  }
+}

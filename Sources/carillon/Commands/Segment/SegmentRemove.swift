@@ -1,0 +1,25 @@
+import ArgumentParser
+import CampaignStore
+import PushCore
+
+extension SegmentCommand {
+  /// `carillon segment remove`.
+  struct Remove: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Removes a segment; its users stay. Exits 1 when there is none.")
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The segment.") var name: String
+
+    func run() async throws {
+      let store = try await global.openStore()
+      guard try await store.removeSegment(name) else {
+        throw CommandError(
+          .notFound, "there is no segment \(Excerpt.quoted(name))",
+          hint: Nearest.hint(name, among: try await store.segmentNames()))
+      }
+      try StandardOutput.printLine(
+        global.json ? #"{"segment":\#(JSONText.quoted(name))}"# : "removed \(Excerpt.harmless(name))")
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import CampaignStore
+import PushCore
+
+/// A campaign as commands show it.
+struct CampaignReport {
+  let record: CampaignRecord
+
+  init(_ record: CampaignRecord) {
+    self.record = record
+  }
+
+  /// Targets that have an outcome.
+  var done: Int { record.counters.outcomes.values.reduce(0, +) }
+
+  /// Outcomes that occurred, in the order of ``PushCore/Outcome``.
+  private var outcomes: [(name: String, count: Int)] {
+    Outcome.allCases.compactMap { outcome in record.counters.outcomes[outcome].map { (outcome.name, $0) } }
+  }
+
+  /// The object of the contract.
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("id", record.id)
+    json.member("state", record.state.rawValue)
+    json.member("reason", record.reason)
+    json.member("app", record.app)
+    json.member("lane", record.lane.rawValue)
+    json.member("targets", record.counters.targets)
+    json.name("outcomes")
+    json.beginObject()
+    for outcome in outcomes { json.member(outcome.name, outcome.count) }
+    json.endObject()
+    json.member("pending", record.pending)
+    json.member("inDoubt", record.counters.inDoubt)
+    json.member("retrying", record.counters.retrying)
+    json.member("pruned", record.counters.pruned)
+    json.member("quarantined", record.counters.quarantined)
+    json.member("resent", record.counters.resent)
+    json.name("slices")
+    json.beginObject()
+    json.member("done", record.slices.finished)
+    json.member("total", record.slices.total)
+    json.endObject()
+    json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
+    json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
+    json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
+    json.endObject()
+  }
+
+  /// The object of the contract, alone on its line.
+  var json: String {
+    var json = JSONWriter()
+    write(to: &json)
+    return json.text
+  }
+
+  /// Everything, for people.
+  var text: String {
+    let number = ProgressLine.grouped
+    let counters = record.counters
+    var rows: [(String, String)] = [
+      ("campaign", record.id), ("state", record.state.rawValue + (record.reason.map { ": " + $0 } ?? "")),
+      ("app", record.app), ("lane", record.lane.rawValue), ("targets", number(counters.targets)),
+    ]
+    rows += outcomes.map { ("  " + $0.name, number($0.count)) }
+    rows.append(("pending", number(record.pending)))
+    if counters.inDoubt > 0 { rows.append(("  in doubt", number(counters.inDoubt))) }
+    if counters.retrying > 0 { rows.append(("  retrying", number(counters.retrying))) }
+    for (name, count) in [
+      ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("sent again", counters.resent),
+    ] where count > 0 {
+      rows.append((name, number(count)))
+    }
+    rows.append(("slices", "\(number(record.slices.finished)) of \(number(record.slices.total)) done"))
+    rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
+    if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
+    if let finishedAt = record.finishedAt {
+      rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
+      if let speed = averageSpeed { rows.append(("speed", "\(number(speed)) a second")) }
+    }
+    return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
+  }
+
+  /// One line about how far it has come.
+  var line: String {
+    let number = ProgressLine.grouped
+    let targets = record.counters.targets
+    let share = targets > 0 ? " (\(done * 100 / targets)%)" : ""
+    let parts = ["\(record.id) \(record.state.rawValue)", "\(number(done))/\(number(targets))\(share)"]
+    return (parts + outcomes.map { "\($0.name) \(number($0.count))" }).joined(separator: "  ")
+  }
+
+  /// Targets a second from the first slice to the last; `nil` before the end.
+  private var averageSpeed: Int? {
+    guard let startedAt = record.startedAt, let finishedAt = record.finishedAt, finishedAt > startedAt else {
+      return nil
+    }
+    return record.counters.targets * 1000 / (finishedAt - startedAt)
+  }
+}

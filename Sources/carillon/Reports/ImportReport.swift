@@ -1,0 +1,65 @@
+import PushCore
+
+/// What became of an import: counts, and the rows that could not be taken.
+struct ImportReport {
+  /// A row that was skipped.
+  struct RowError {
+    var line: Int
+    var message: String
+  }
+
+  /// Errors that are told one by one: enough to see what is wrong with a file; a wrong file of millions of rows must not
+  /// fill a log or the memory.
+  static let maximumErrors = 1000
+
+  var rows = 0
+  var imported = 0
+  /// Bad rows.
+  var skipped = 0
+  /// Good rows that changed nothing, because a newer registration of their token stands; `nil` where there is no such
+  /// thing.
+  var outdated: Int?
+  private(set) var errors: [RowError] = []
+
+  /// Counts a bad row, and says so on standard error at once unless the report is going to be JSON.
+  mutating func skip(line: Int, _ message: String, of file: String, json isJSON: Bool) {
+    rows += 1
+    skipped += 1
+    guard errors.count < Self.maximumErrors else {
+      if skipped == Self.maximumErrors + 1, !isJSON { StandardError.write("\(file): more bad rows are only counted\n") }
+      return
+    }
+    errors.append(RowError(line: line, message: message))
+    if !isJSON { StandardError.write("\(file):\(line): \(Excerpt.harmless(message))\n") }
+  }
+
+  /// The counts for people.
+  func text(of file: String) -> String {
+    let number = ProgressLine.grouped
+    var text = "\(file): \(number(rows)) rows, \(number(imported)) imported"
+    if skipped > 0 { text += ", \(number(skipped)) bad ones skipped" }
+    if let outdated, outdated > 0 { text += ", \(number(outdated)) older than what is registered" }
+    return text
+  }
+
+  /// The counts for machines.
+  var json: String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("rows", rows)
+    json.member("imported", imported)
+    json.member("skipped", skipped)
+    if let outdated { json.member("outdated", outdated) }
+    json.name("errors")
+    json.beginArray()
+    for error in errors {
+      json.beginObject()
+      json.member("line", error.line)
+      json.member("message", error.message)
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+    return json.text
+  }
+}

@@ -1,0 +1,91 @@
+import APNsSimulator
+import Foundation
+import Glibc
+import TLS
+
+/// What a simulator needs from one run to the next: a certificate that clients can trust, a signing key that it believes,
+/// and a configuration that points the app `news` at it.
+struct SimulatorFolder {
+  static let keyID = "SIMULATOR1"
+  static let teamID = "SIMULATION"
+  static let topic = "com.example.news"
+  /// The port of Apple's servers beside 443.
+  static let port: UInt16 = 2197
+
+  static let authority = "ca.pem"
+  static let certificate = "server.pem"
+  static let certificateKey = "server.key"
+  static let signingKey = "AuthKey_\(keyID).p8"
+  static let configuration = "carillon.yaml"
+
+  let path: String
+
+  /// Makes the folder and everything in it; never replaces a file.
+  func create() throws {
+    let server = try SelfSignedIdentity()
+    let key = try ECPrivateKey.generate()
+    // mkdir(2): a folder that is there already is as good.
+    guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError.last(path) }
+    try write(Self.authority, server.authorityPEM, mode: 0o644)
+    try write(Self.certificate, server.identity.certificateChainPEM, mode: 0o644)
+    try write(Self.certificateKey, server.identity.privateKeyPEM, mode: 0o600)
+    try write(Self.signingKey, key.pem, mode: 0o600)
+    try write(Self.configuration, Self.configurationText, mode: 0o644)
+  }
+
+  /// How the simulator starts from the folder.
+  func load() throws -> SimulatorConfiguration {
+    var result = SimulatorConfiguration()
+    result.identity = TLSIdentity(
+      certificateChainPEM: try read(Self.certificate), privateKeyPEM: try read(Self.certificateKey))
+    result.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: try read(Self.signingKey))]
+    return result
+  }
+
+  private func write(_ name: String, _ text: String, mode: mode_t) throws(FileError) {
+    let file = path + "/" + name
+    // open(2): with O_EXCL a file that is there is an error, so that no key is lost and none is followed by a link.
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+    guard descriptor >= 0 else { throw FileError.last(file) }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    do {
+      try handle.write(contentsOf: Data(text.utf8))
+    } catch {
+      throw FileError(path: file, reason: error.localizedDescription)
+    }
+  }
+
+  private func read(_ name: String) throws -> String {
+    do {
+      return String(decoding: try InputFile.contents(path + "/" + name, limit: 1 << 16), as: UTF8.self)
+    } catch {
+      throw CommandError(
+        .input, "\(error.path): \(error.reason)", hint: "make the folder with: carillon simulate --init \(path)")
+    }
+  }
+
+  private static let configurationText = """
+    # The app `news` against the simulator in this folder instead of APNs: nothing leaves this machine.
+    #
+    #   carillon simulate --directory .
+    #   carillon --config \(configuration) worker
+    #
+    # With another --port, set CARILLON_APPS_NEWS_ENDPOINT to https://127.0.0.1:PORT.
+
+    redis:
+      url: redis://127.0.0.1:6379/0
+      namespace: carillon-simulator # apart from real data, should this Redis have any
+
+    apps:
+      news:
+        topic: \(topic)
+        environment: production
+        token: { keyFile: \(signingKey), keyID: \(keyID), teamID: \(teamID) }
+        endpoint: https://127.0.0.1:\(port)
+        trustRoots: \(authority)
+
+    retry:
+      serverError: 2s # nobody waits a quarter of an hour for a simulator
+
+    """
+}

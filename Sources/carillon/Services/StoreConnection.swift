@@ -1,0 +1,47 @@
+import CampaignStore
+import PushCore
+import Redis
+
+/// The way from a configuration to the store.
+struct StoreConnection {
+  /// How long a command waits for Redis before it says that Redis is out of reach: long enough for a restart of its
+  /// proxy, short enough for somebody who looks at the terminal.
+  private static let patience = Duration.seconds(4)
+
+  private let url: RedisURL
+  private let keys: Keyspace
+
+  init(_ redis: CarillonConfiguration.Redis) throws {
+    do {
+      url = try RedisURL(redis.url)
+    } catch {
+      throw CommandError(.configuration, "redis.url: \(error.message)", hint: error.hint)
+    }
+    guard let keys = Keyspace(namespace: redis.namespace, partitions: redis.partitions) else {
+      throw CommandError(.defect, "no keys for namespace \(redis.namespace) and \(redis.partitions) partitions")
+    }
+    self.keys = keys
+  }
+
+  /// The store over a connection of its own, which is made when it is first used.
+  ///
+  /// - Parameter name: what `CLIENT LIST` shows.
+  func store(for name: String) -> CampaignStore {
+    let options = RedisOptions(clientName: name, connectTimeout: Self.patience, patience: Self.patience)
+    return CampaignStore(redis: RedisClient(url: url, options: options), keys: keys)
+  }
+
+  /// The store over a connection of its own, checked and initialised.
+  func open(for name: String = "carillon") async throws -> CampaignStore {
+    let store = store(for: name)
+    try await store.open()
+    return store
+  }
+}
+
+extension GlobalOptions {
+  /// The store of the configuration; most commands begin with it.
+  func openStore() async throws -> CampaignStore {
+    try await StoreConnection(loadConfiguration().redis).open()
+  }
+}

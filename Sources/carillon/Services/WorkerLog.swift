@@ -1,0 +1,47 @@
+import CampaignStore
+import Logging
+import PushWorker
+
+/// What a worker says of itself, as log lines.
+struct WorkerLog: Sendable {
+  private let logger = Logger(label: "worker")
+
+  func write(_ event: WorkerEvent) {
+    switch event {
+    case .started(let name): log(.info, "started", "started", ["name": "\(name)"])
+    case .activated(let id): log(.info, "activated", "took in a campaign", ["campaign": "\(id)"])
+    case .buried(let reason): log(.warning, "buried", "a job went to the dead list", ["reason": "\(reason)"])
+    case .ended(let id, let state): log(.info, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
+    case .paused(let id, let reason):
+      log(.error, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
+    case .rescued(let worker, let slices):
+      log(
+        .warning, "rescued", "gave back the slices of a silent worker",
+        ["from": "\(worker)", "slices": .number(slices)])
+    case .tookOver(let slice, let inDoubt):
+      log(.warning, "tookOver", "took over a slice", ["slice": "\(slice)", "inDoubt": .number(inDoubt)])
+    case .lost(let slice): log(.warning, "lost", "lost a slice to another worker", ["slice": "\(slice)"])
+    case .trouble(let text): log(.warning, "trouble", text, [:])
+    case .draining: log(.info, "draining", "finishing what is in flight", [:])
+    case .stopped(let totals):
+      log(
+        .info, "stopped", "stopped",
+        [
+          "submitted": .number(totals.submitted), "recorded": .number(totals.recorded),
+          "accepted": .number(totals.accepted), "slices": .number(totals.slices), "resent": .number(totals.resent),
+        ])
+    }
+  }
+
+  /// - Parameter event: what machines know it by.
+  private func log(_ level: Logger.Level, _ event: String, _ message: String, _ details: Logger.Metadata) {
+    logger.log(
+      level: level, "\(message)",
+      metadata: details.merging([LineLogHandler.eventKey: "\(event)"]) { detail, _ in detail })
+  }
+}
+
+extension Logger.MetadataValue {
+  /// A number that stays one in JSON.
+  static func number(_ number: Int) -> Logger.MetadataValue { .stringConvertible(number) }
+}

@@ -1,0 +1,231 @@
+import EventLoop
+import HTTP2
+import TLS
+
+/// A client over TLS on its own event loop, made of the same parts as the simulator's other side.
+actor PushClient {
+  struct Response: Equatable, Sendable {
+    var status = 0
+    var headers: [String: String] = [:]
+    var body = ""
+    /// How the stream ended.
+    var error = HTTP2ErrorCode.noError
+  }
+
+  struct Request: Sendable {
+    var fields: [(String, String)]
+    var body: [UInt8]?
+  }
+
+  struct GoAway: Equatable, Sendable {
+    var lastStreamID: Int32
+    var debugData: String
+  }
+
+  /// The connection ended before what was waited for came.
+  struct Lost: Error {}
+
+  nonisolated let loop = EventLoop(label: "push-client")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  private let port: UInt16
+  private let authorityPEM: String
+  private var socket: Socket?
+  private var tls: TLSStream?
+  private var session: HTTP2Session?
+  private var watcher: SocketWatcher?
+  private var isReady = false
+  private var isClosed = false
+  private var unwritten: [UInt8] = []
+  private let events = Events()
+  private var waiting: [(isDone: (Events) -> Bool, continuation: CheckedContinuation<Void, any Error>)] = []
+
+  /// What came, written down by the session's callbacks.
+  fileprivate final class Events: HTTP2SessionHandler {
+    var responses: [HTTP2Stream: Response] = [:]
+    var closed: [HTTP2Stream: Response] = [:]
+    var limits: [Int] = []
+    var goAway: GoAway?
+    weak var session: HTTP2Session?
+
+    func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) {
+      var response = responses[stream] ?? Response()
+      for index in 0..<fields.count {
+        let value = String(decoding: fields.value(index), as: UTF8.self)
+        response.headers[String(decoding: fields.name(index), as: UTF8.self)] = value
+      }
+      response.status = response.headers[":status"].flatMap { Int($0) } ?? 0
+      responses[stream] = response
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
+      responses[stream]?.body += String(decoding: bytes, as: UTF8.self)
+    }
+
+    func ended(_ stream: HTTP2Stream) {}
+
+    func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) {
+      var response = responses.removeValue(forKey: stream) ?? Response()
+      response.error = error
+      closed[stream] = response
+    }
+
+    func receivedSettings() { limits.append(session?.peerMaxConcurrentStreams ?? 0) }
+
+    func receivedGoAway(lastStreamID: Int32, error: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer) {
+      goAway = GoAway(lastStreamID: lastStreamID, debugData: String(decoding: debugData, as: UTF8.self))
+    }
+  }
+
+  init(port: UInt16, authorityPEM: String) {
+    self.port = port
+    self.authorityPEM = authorityPEM
+  }
+
+  /// Connects and waits for the server's SETTINGS, so that its limit is kept from the first request on.
+  func connect() async throws {
+    try begin()
+    try await wait { !$0.limits.isEmpty }
+  }
+
+  /// Sends `requests` in one flight and returns the answers in their order.
+  ///
+  /// Before ``connect()`` this begins the connection itself and has everything on the wire before the server's first
+  /// SETTINGS can be read.
+  func send(_ requests: [Request]) async throws -> [Response] {
+    if session == nil { try begin(submitting: requests) } else { try submit(requests) }
+    let streams = Array(submitted.suffix(requests.count))
+    try flush()
+    try await wait { events in streams.allSatisfy { events.closed[$0] != nil } }
+    return streams.map { events.closed[$0] ?? Response() }
+  }
+
+  /// Submits without waiting for answers.
+  func start(_ requests: [Request]) throws {
+    try submit(requests)
+    try flush()
+  }
+
+  /// Resets the streams that ``start(_:)`` opened last.
+  func resetLast(_ count: Int) throws {
+    for stream in submitted.suffix(count) { try session?.reset(stream, error: .cancel) }
+    try flush()
+  }
+
+  /// MAX_CONCURRENT_STREAMS as announced so far, once the last announcement is `limit`.
+  func limits(until limit: Int) async throws -> [Int] {
+    try await wait { $0.limits.last == limit }
+    return events.limits
+  }
+
+  func goAway() async throws -> GoAway? {
+    try await wait { $0.goAway != nil }
+    return events.goAway
+  }
+
+  /// Returns when the server has closed the connection.
+  func end() async {
+    try? await wait { _ in false }
+  }
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    watcher?.close()
+    let waiting = waiting
+    self.waiting = []
+    for waiter in waiting { waiter.continuation.resume(throwing: Lost()) }
+  }
+
+  // MARK: Inside
+
+  private var submitted: [HTTP2Stream] = []
+
+  private func begin(submitting requests: [Request] = []) throws {
+    let address = try SocketAddress.resolve(host: "127.0.0.1", port: port)[0]
+    let socket = try Socket.connect(to: address)
+    let context = try TLSContext.client(trust: .pem(authorityPEM), protocols: ["h2"])
+    self.socket = socket
+    tls = try TLSStream(socket, context: context, serverName: "localhost")
+    session = try HTTP2Session(role: .client, settings: HTTP2Settings())
+    events.session = session
+    try submit(requests)
+    let watcher = SocketWatcher(
+      socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.pump() } },
+      onWritable: { [weak self] in self?.assumeIsolated { $0.pump() } })
+    watcher.wantsWrite = true
+    self.watcher = watcher
+  }
+
+  private func submit(_ requests: [Request]) throws {
+    guard let session else { throw Lost() }
+    for request in requests {
+      var fields = HeaderFields()
+      for (name, value) in request.fields { fields.add(name, value) }
+      submitted.append(try session.request(fields, body: request.body))
+    }
+  }
+
+  private func pump() {
+    do {
+      let isOpen = try move()
+      check()
+      if !isOpen { close() }
+    } catch {
+      close()
+    }
+  }
+
+  /// - Returns: `false` when the server has closed.
+  private func move() throws -> Bool {
+    guard let tls, let session, let watcher, !isClosed else { return false }
+    if !isReady {
+      let wanted = try tls.handshake()
+      watcher.wantsWrite = wanted == .wantsWrite
+      guard wanted == nil else { return true }
+      isReady = true
+      // Written before anything is read: nothing the server says can have an influence on it.
+      try flush()
+    }
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let result = try buffer.withUnsafeMutableBytes { try tls.read(into: $0) }
+      switch result {
+      case .bytes(let count):
+        try buffer[..<count].withUnsafeBytes { try session.receive($0, handler: events) }
+      case .closed: return false
+      case .wantsRead, .wantsWrite:
+        try flush()
+        return true
+      }
+    }
+  }
+
+  private func flush() throws {
+    guard let tls, let session, let watcher, isReady, !isClosed else { return }
+    while true {
+      while let bytes = try session.nextOutput(handler: events) { unwritten += Array(bytes) }
+      guard !unwritten.isEmpty else {
+        watcher.wantsWrite = false
+        return
+      }
+      guard case .bytes(let count) = try unwritten.withUnsafeBytes({ try tls.write($0) }) else {
+        watcher.wantsWrite = true
+        return
+      }
+      unwritten.removeFirst(count)
+    }
+  }
+
+  private func wait(_ isDone: @escaping (Events) -> Bool) async throws {
+    if isDone(events) { return }
+    if isClosed { throw Lost() }
+    try await withCheckedThrowingContinuation { waiting.append((isDone, $0)) }
+  }
+
+  private func check() {
+    let done = waiting.filter { $0.isDone(events) }
+    waiting.removeAll { $0.isDone(events) }
+    for waiter in done { waiter.continuation.resume() }
+  }
+}

@@ -1,0 +1,104 @@
+import APNsSimulator
+import TLS
+
+/// A running simulator with one signing key, and everything to push to it.
+struct Scene: Sendable {
+  static let keyID = "ABC123DEFG"
+  static let teamID = "DEF123GHIJ"
+  static let topic = "com.example.app"
+  static let device = String(repeating: "ab", count: 32)
+
+  let simulator: Simulator
+  let key: ECPrivateKey
+
+  /// Runs `body` with a fresh simulator and stops it afterwards, whatever comes.
+  static func run(
+    _ change: (inout SimulatorConfiguration) -> Void = { _ in }, _ body: (Scene) async throws -> Void
+  ) async throws {
+    let key = try ECPrivateKey.generate()
+    var configuration = SimulatorConfiguration()
+    configuration.keys = [.init(keyID: keyID, teamID: teamID, pem: key.publicPEM)]
+    change(&configuration)
+    let scene = Scene(simulator: try await Simulator.start(configuration), key: key)
+    do {
+      try await body(scene)
+    } catch {
+      await scene.simulator.stop()
+      throw error
+    }
+    await scene.simulator.stop()
+  }
+
+  /// Runs `body` with a connection to the push port.
+  func withClient<Result: Sendable>(_ body: (PushClient) async throws -> Result) async throws -> Result {
+    try await withConnection(to: simulator.port, body)
+  }
+
+  /// Asks the control API.
+  func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> PushClient.Response {
+    try await withConnection(to: simulator.controlPort) { client in
+      try await client.connect()
+      let fields = [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
+      return try await client.send([.init(fields: fields, body: body.map { Array($0.utf8) })])[0]
+    }
+  }
+
+  private func withConnection<Result: Sendable>(
+    to port: UInt16, _ body: (PushClient) async throws -> Result
+  ) async throws -> Result {
+    let client = PushClient(port: port, authorityPEM: simulator.authorityPEM ?? "")
+    do {
+      let result = try await body(client)
+      await client.close()
+      return result
+    } catch {
+      await client.close()
+      throw error
+    }
+  }
+
+  /// Connects, pushes once and returns the answer.
+  func push(_ request: PushClient.Request) async throws -> PushClient.Response {
+    try await withClient { client in
+      try await client.connect()
+      return try await client.send([request])[0]
+    }
+  }
+
+  /// A request that is accepted, after `change` has done something to its fields.
+  ///
+  /// - Parameters:
+  ///   - token: the provider token; a good one when `nil`.
+  ///   - change: gets the fields without pseudo-headers, in the order of Apple's table.
+  func request(
+    _ device: String = Scene.device, path: String? = nil, method: String = "POST", token: String? = nil,
+    body: [UInt8]? = Array(#"{"aps":{"alert":"hi"}}"#.utf8), _ change: (inout [(String, String)]) -> Void = { _ in }
+  ) throws -> PushClient.Request {
+    let token = try token ?? providerToken()
+    var fields = [("authorization", "bearer \(token)"), ("apns-topic", Scene.topic), ("apns-push-type", "alert")]
+    change(&fields)
+    let pseudo = [
+      (":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path ?? "/3/device/\(device)"),
+    ]
+    return PushClient.Request(fields: pseudo + fields, body: body)
+  }
+
+  /// A provider token, with any part of it changed.
+  func providerToken(
+    age: Int64 = 0, keyID: String = Scene.keyID, teamID: String = Scene.teamID, algorithm: String = "ES256",
+    signedBy other: ECPrivateKey? = nil, encode: ([UInt8]) -> [UInt8] = { $0 }
+  ) throws -> String {
+    let claims = #"{"iss":"\#(teamID)","iat":\#(Clock.seconds - age)}"#
+    let signed = base64(Array(#"{"alg":"\#(algorithm)","kid":"\#(keyID)"}"#.utf8)) + "." + base64(Array(claims.utf8))
+    return signed + "." + base64(encode(try (other ?? key).sign(Array(signed.utf8))))
+  }
+}
+
+extension [(String, String)] {
+  /// Sets a field's value, adding it when it isn't there.
+  mutating func set(_ name: String, _ value: String) {
+    if let index = firstIndex(where: { $0.0 == name }) { self[index].1 = value } else { append((name, value)) }
+  }
+
+  mutating func drop(_ name: String) { removeAll { $0.0 == name } }
+}

@@ -1,0 +1,83 @@
+import PushCore
+import Testing
+
+@testable import APNs
+
+@Suite("Backlog")
+struct BacklogTests {
+  private func batch(_ tags: Range<UInt64>) -> PushBatch {
+    var batch = PushBatch(headers: PushHeaders(topic: "com.example.news", pushType: .alert, priority: 10))
+    batch.pushes = tags.map { Push(tag: $0, apnsID: (0, $0), token: 0..<0, payload: 0..<0) }
+    return batch
+  }
+
+  private func take(_ backlog: inout Backlog, _ count: Int) -> [UInt64] {
+    backlog.take(upTo: count).map { part in part.batch.pushes[part.range].map(\.tag) } ?? []
+  }
+
+  @Test("pushes leave in the order they came, whatever the size of the takes")
+  func order() {
+    var backlog = Backlog()
+    backlog.append(batch(0..<5), lane: 0)
+    backlog.append(batch(5..<7), lane: 0)
+    #expect(backlog.count == 7)
+    #expect(take(&backlog, 3) == [0, 1, 2])
+    #expect(take(&backlog, 10) == [3, 4])
+    #expect(take(&backlog, 1) == [5])
+    #expect(take(&backlog, 10) == [6])
+    #expect(take(&backlog, 10) == [])
+    #expect(backlog.count == 0)
+  }
+
+  @Test("the higher lane is served with the next push, in the middle of a lower batch")
+  func lanes() {
+    var backlog = Backlog()
+    backlog.append(batch(0..<4), lane: 2)
+    #expect(take(&backlog, 1) == [0])
+    backlog.append(batch(10..<12), lane: 0)
+    backlog.append(batch(20..<21), lane: 1)
+    #expect(take(&backlog, 9) == [10, 11])
+    #expect(take(&backlog, 9) == [20])
+    #expect(take(&backlog, 9) == [1, 2, 3])
+  }
+
+  @Test("what is taken back is gone, and nothing else")
+  func removal() {
+    var backlog = Backlog()
+    backlog.append(batch(0..<6), lane: 0)
+    backlog.append(batch(6..<9), lane: 1)
+    #expect(take(&backlog, 2) == [0, 1])
+    #expect(backlog.remove { $0 % 2 == 0 } == [2, 4, 6, 8])
+    #expect(backlog.count == 3)
+    #expect(take(&backlog, 9) == [3, 5])
+    #expect(take(&backlog, 9) == [7])
+    #expect(backlog.remove { _ in true } == [])
+  }
+
+  @Test("an empty batch is nothing")
+  func empty() {
+    var backlog = Backlog()
+    backlog.append(batch(0..<0), lane: 0)
+    #expect(backlog.take(upTo: 1)?.range == nil)
+  }
+
+  @Test("many batches through one lane are neither lost nor kept")
+  func many() {
+    var backlog = Backlog()
+    var next: UInt64 = 0
+    for round in UInt64(0)..<1000 {
+      backlog.append(batch(round * 3..<round * 3 + 3), lane: 0)
+      if round > 5 {
+        for tag in take(&backlog, 3) {
+          #expect(tag == next)
+          next += 1
+        }
+      }
+    }
+    while case let tags = take(&backlog, 100), !tags.isEmpty {
+      #expect(tags == Array(next..<next + UInt64(tags.count)))
+      next += UInt64(tags.count)
+    }
+    #expect(next == 3000)
+  }
+}

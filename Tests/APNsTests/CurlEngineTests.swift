@@ -1,0 +1,268 @@
+import APNsSimulator
+import PushCore
+import TLS
+import TestSupport
+import Testing
+
+@testable import APNs
+
+@Suite("Curl engine against the simulator", .timeLimit(.minutes(2)))
+struct CurlEngineTests {
+  @Test("every push is accepted once, over as many connections as configured")
+  func acceptsEachPushOnce() async throws {
+    let harness = try await PoolHarness(connections: 2)
+    for first in stride(from: UInt64(0), to: 3000, by: 500) {
+      harness.pool.submit(PoolHarness.batch(first..<first + 500), lane: 1)
+    }
+    let completions = await harness.completions.next(3000)
+    #expect(Set(completions.map(\.tag)) == Set(0..<3000))
+    #expect(completions.allSatisfy { $0.kind == .answered && $0.status == 200 && $0.reason == .none })
+    let counters = await harness.simulator.counters()
+    #expect(counters.accepted == 3000)
+    #expect(counters.received == 3000)
+    #expect(counters.duplicates == 0)
+    #expect(counters.refusedStreams == 0)
+    #expect((1...2).contains(counters.connections))
+    await harness.stop()
+  }
+
+  @Test("a rejection carries its reason, a 410 its timestamp")
+  func rejections() async throws {
+    let harness = try await PoolHarness()
+    harness.simulator.load([
+      SimulatedDevice(token: PoolHarness.token(1), state: .unregistered, timestamp: 1_700_000_000_123),
+      SimulatedDevice(token: PoolHarness.token(2), state: .expired, timestamp: 1_700_000_000_456),
+      SimulatedDevice(token: PoolHarness.token(3), state: .bad),
+      SimulatedDevice(token: PoolHarness.token(4), state: .wrongTopic),
+    ])
+    harness.pool.submit(PoolHarness.batch(0...4), lane: 0)
+    let completions = await harness.completions.next(5).sorted { $0.tag < $1.tag }
+    #expect(completions.map(\.status) == [200, 410, 410, 400, 400])
+    #expect(
+      completions.map(\.reason) == [.none, .unregistered, .expiredToken, .badDeviceToken, .deviceTokenNotForTopic])
+    #expect(completions.map(\.timestamp) == [0, 1_700_000_000_123, 1_700_000_000_456, 0, 0])
+    await harness.stop()
+  }
+
+  @Test("an unknown reason comes with its text")
+  func unknownReason() async throws {
+    var knobs = SimulatorKnobs()
+    knobs.failures = [.init(share: 1, status: 499, reason: "SomethingNew")]
+    let harness = try await PoolHarness(knobs: knobs)
+    harness.pool.submit(PoolHarness.batch([7]), lane: 0)
+    let completion = try await harness.completions.one()
+    #expect(completion.status == 499)
+    #expect(completion.reason == .other)
+    #expect(completion.unknownReason == "SomethingNew")
+    await harness.stop()
+  }
+
+  @Test("where nobody listens nothing is sent, and the pool says why")
+  func nobodyListens() async throws {
+    let harness = try await PoolHarness()
+    await harness.simulator.stop()
+    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    let completions = await harness.completions.next(3)
+    // One at a time: the next is only tried when the budget allows it.
+    #expect(completions.map(\.tag) == [0, 1, 2])
+    #expect(completions.allSatisfy { $0.kind == .notSent })
+    #expect(harness.pool.published.lastError?.contains("onnect") == true)
+    #expect(harness.pool.published.failures >= 3)
+    await harness.stop()
+  }
+
+  @Test("a server that can't prove who it is gets no push")
+  func untrusted() async throws {
+    let harness = try await PoolHarness()
+    let completions = Completions()
+    let stranger = try SelfSignedIdentity()
+    let folder = try ScratchFolder()
+    let pool = ConnectionPool(
+      configuration: .init(
+        endpoint: APNsEndpoint(
+          url: "https://127.0.0.1:\(harness.simulator.port)",
+          trustRoots: try folder.write("ca.pem", stranger.authorityPEM)),
+        reconnect: PoolHarness.hasty),
+      credential: harness.credential, onCompletions: { completions.add($0) })
+    pool.submit(PoolHarness.batch([1]), lane: 0)
+    let completion = try await completions.one()
+    #expect(completion.kind == .notSent)
+    #expect(pool.published.lastError?.contains("certificate") == true)
+    _ = await pool.drain(deadline: 0)
+    #expect(await harness.simulator.counters().received == 0)
+    await harness.stop()
+  }
+
+  @Test("GOAWAY again and again: pushes that are sent again until accepted all arrive", arguments: [1, 2])
+  func goAway(connections: Int) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.goAwayAfterRequests = 150
+    let harness = try await PoolHarness(connections: connections, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<1000), lane: 0)
+    var accepted: Set<UInt64> = []
+    while accepted.count < 1000 {
+      for completion in await harness.completions.next(1) {
+        if completion.kind == .answered {
+          #expect(completion.status == 200)
+          #expect(accepted.insert(completion.tag).inserted)
+        } else {
+          harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
+        }
+      }
+    }
+    let counters = await harness.simulator.counters()
+    #expect(counters.goAways >= 3)
+    #expect(counters.connections >= 4)
+    await harness.stop()
+  }
+
+  @Test("when the server goes away, idle connections are noticed before anything is lost")
+  func serverGoesAway() async throws {
+    let harness = try await PoolHarness()
+    harness.pool.submit(PoolHarness.batch(0..<50), lane: 0)
+    #expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
+    await harness.simulator.stop()
+    harness.pool.submit(PoolHarness.batch([1000]), lane: 0)
+    #expect(try await harness.completions.one().kind != .answered)
+    #expect(harness.pool.published.open == 0)
+    await harness.stop()
+  }
+
+  @Test("an expired provider token is measured, minted anew and replaces the connection")
+  func expiredToken() async throws {
+    var knobs = SimulatorKnobs()
+    knobs.clockSkewSeconds = 2 * 3600
+    let harness = try await PoolHarness(knobs: knobs, measureOffset: { 2 * 3600 })
+    harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
+    var answers: [PushCompletion] = []
+    while answers.count(where: { $0.status == 200 }) < 20 {
+      for completion in await harness.completions.next(1) {
+        answers.append(completion)
+        if completion.status == 200 { continue }
+        #expect(completion.reason == .expiredProviderToken)
+        harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
+      }
+    }
+    // The first push alone met the old token: the others waited for the new one.
+    #expect(answers.count == 21)
+    #expect(await harness.simulator.counters().connections == 2)
+    #expect(harness.credential.stopped == nil)
+    await harness.stop()
+  }
+
+  @Test("a clock that can't be mended stops the credential and holds what waits")
+  func hopelessClock() async throws {
+    var knobs = SimulatorKnobs()
+    knobs.clockSkewSeconds = 2 * 3600
+    let harness = try await PoolHarness(knobs: knobs, measureOffset: { 0 })
+    harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
+    let completions = await harness.completions.next(2)
+    #expect(completions.allSatisfy { $0.reason == .expiredProviderToken })
+    #expect(harness.credential.stopped == .expiredProviderToken)
+    #expect(await harness.pool.drain(deadline: 0) == Array(2..<20))
+    await harness.stop()
+  }
+
+  @Test("what no connection has taken can be taken back, and never completes")
+  func cancelBacklog() async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 50
+    let harness = try await PoolHarness(streams: 1, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    #expect(try await harness.completions.one().tag == 0)
+    let taken = harness.pool.cancelBacklog { $0 >= 5 }
+    // The test may have been held up; what is taken back are the last ones in any case.
+    let first = UInt64(10 - taken.count)
+    #expect(first >= 5 && taken == Array(first..<10))
+    #expect(await harness.completions.next(Int(first) - 1).map(\.tag) == Array(1..<first))
+    harness.pool.submit(PoolHarness.batch([99]), lane: 0)
+    #expect(try await harness.completions.one().tag == 99)
+    await harness.stop()
+  }
+
+  @Test("an urgent push overtakes those that wait")
+  func lanes() async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 20
+    let harness = try await PoolHarness(streams: 1, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<50), lane: 2)
+    #expect(try await harness.completions.one().tag == 0)
+    harness.pool.submit(PoolHarness.batch([100]), lane: 0)
+    let tags = await harness.completions.next(50).map(\.tag)
+    #expect(tags.filter { $0 != 100 } == Array(1..<50))
+    #expect(tags.last != 100)
+    await harness.stop()
+  }
+
+  @Test("draining waits for answers")
+  func drains() async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 100
+    let harness = try await PoolHarness(knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    // With the first answer the window has grown, and two more were sent before it was delivered.
+    #expect(try await harness.completions.one().tag == 0)
+    let left = await harness.pool.drain(deadline: 30_000_000_000)
+    let answered = await harness.completions.next(9 - left.count)
+    #expect(answered.count >= 2)
+    #expect(answered.allSatisfy { $0.status == 200 })
+    #expect(Set(answered.map(\.tag)).union(left) == Set(1..<10))
+    #expect(harness.pool.submit(PoolHarness.batch([11]), lane: 0) == false)
+    #expect(harness.pool.published.inFlight == 0)
+    await harness.stop()
+  }
+
+  @Test("at the deadline what was sent without an answer is in doubt")
+  func drainDeadline() async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 500
+    let harness = try await PoolHarness(knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    #expect(try await harness.completions.one().tag == 0)
+    let left = await harness.pool.drain(deadline: 1)
+    let given = await harness.completions.next(9 - left.count)
+    #expect(given.contains { $0.kind == .ambiguous })
+    #expect(Set(given.map(\.tag)).union(left) == Set(1..<10))
+    await harness.stop()
+  }
+
+  @Test("a push without an answer in time is in doubt, and its connection is given up")
+  func timeout() async throws {
+    let harness = try await PoolHarness(requestTimeout: 2_000_000_000)
+    harness.pool.submit(PoolHarness.batch([0]), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 60_000
+    await harness.simulator.set(knobs)
+    harness.pool.submit(PoolHarness.batch([1]), lane: 0)
+    #expect(try await harness.completions.one().kind == .ambiguous)
+    await harness.simulator.set(SimulatorKnobs())
+    harness.pool.submit(PoolHarness.batch([2]), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    #expect(await harness.simulator.counters().connections == 2)
+    await harness.stop()
+  }
+
+  @Test("payloads of every size arrive whole")
+  func payloads() async throws {
+    let harness = try await PoolHarness()
+    var batch = PushBatch(headers: PushHeaders(topic: PoolHarness.topic, pushType: .alert, priority: 10))
+    let ids = PushID(campaign: "sizes")
+    var total = 0
+    for (tag, size) in [1, 511, 512, 513, 3000, 4096, 20].enumerated() {
+      let start = Int32(batch.bytes.count)
+      batch.bytes += Array(repeating: UInt8(ascii: "x"), count: size)
+      let token = Int32(batch.bytes.count)
+      batch.bytes += PoolHarness.token(UInt64(tag))
+      batch.pushes.append(
+        Push(
+          tag: UInt64(tag), apnsID: ids.apnsID(token: PoolHarness.token(UInt64(tag))),
+          token: token..<Int32(batch.bytes.count), payload: start..<token))
+      total += size
+    }
+    harness.pool.submit(batch, lane: 0)
+    #expect(await harness.completions.next(7).allSatisfy { $0.status == 200 })
+    #expect(await harness.simulator.counters().bodyBytes == total)
+    await harness.stop()
+  }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import PushCore
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// A configuration of the least that is needed; lines are added at the end.
+private func yaml(_ more: String = "", app: String = "") -> String {
+  """
+  redis:
+    url: redis://127.0.0.1:6379/0
+  apps:
+    news:
+      topic: com.example.news
+      token: { keyFile: AuthKey_ABC123DEFG.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ }
+  \(app)
+  \(more)
+  """
+}
+
+private func read(
+  _ text: String, environment: [String: String] = [:], directory: String = "/etc/carillon"
+) throws -> CarillonConfiguration {
+  var root = try ConfigurationNode.parse(yaml: text, file: "carillon.yaml")
+  try EnvironmentOverlay.apply(environment, to: &root)
+  return try ConfigurationReader(directory: directory).read(root)
+}
+
+struct ConfigurationTests {
+  @Test func fillsInTheDefaults() throws {
+    let configuration = try read(yaml())
+    #expect(
+      configuration.redis
+        == .init(url: "redis://127.0.0.1:6379/0", namespace: "carillon", partitions: 256, feedbackLength: 1_000_000))
+    #expect(
+      configuration.apps == [
+        "news": .init(
+          topic: "com.example.news", environment: .production,
+          token: .init(
+            keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"),
+          endpoint: nil, trustRoots: nil)
+      ])
+    #expect(configuration.worker == .init(engine: .curl, connections: 2, window: 1000, deadline: .seconds(20)))
+    #expect(configuration.retry == .init(serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5))
+    #expect(configuration.guard == .init(threshold: 0.1, pruneShare: 0.5, minimum: 200))
+  }
+
+  @Test func readsEveryKey() throws {
+    let configuration = try read(
+      yaml(
+        """
+        worker: { engine: curl, connections: 8, window: 500, deadline: 1m }
+        retry: { serverError: 2s, tooManyRequests: 100ms, attempts: 3 }
+        guard: { threshold: 0.2, pruneShare: 1, minimum: 10 }
+        """,
+        app: """
+              environment: sandbox
+              endpoint: https://127.0.0.1:2197
+              trustRoots: /tmp/ca.pem
+          """))
+    #expect(configuration.apps["news"]?.environment == .sandbox)
+    #expect(configuration.apps["news"]?.endpoint == .init(host: "127.0.0.1", port: 2197))
+    #expect(configuration.apps["news"]?.trustRoots == "/tmp/ca.pem")
+    #expect(configuration.worker == .init(engine: .curl, connections: 8, window: 500, deadline: .seconds(60)))
+    #expect(configuration.retry == .init(serverError: .seconds(2), tooManyRequests: .milliseconds(100), attempts: 3))
+    #expect(configuration.guard == .init(threshold: 0.2, pruneShare: 1, minimum: 10))
+  }
+
+  /// A wrong file, and what its error says: key and message, place, hint.
+  static let mistakes: [(yaml: String, says: [String])] = [
+    (yaml("worker: { windw: 5 }"), ["worker.windw: unknown key", "carillon.yaml line 8", "did you mean 'window'?"]),
+    (yaml("wroker: {}"), ["wroker: unknown key", "did you mean 'worker'?"]),
+    (yaml(app: "    topics: x"), ["apps.news.topics: unknown key", "line 7", "did you mean 'topic'?"]),
+    (yaml("worker: 5"), ["worker: must be a section"]),
+    (yaml("worker: [1]"), ["worker: must be a section"]),
+    (yaml("worker: { window: [1] }"), ["worker.window: must be a single value"]),
+    (yaml("worker: { window: many }"), ["worker.window: 'many' is not a whole number from 1 to 100000"]),
+    (yaml("worker: { window: 0 }"), ["'0' is not a whole number from 1 to 100000"]),
+    (yaml("worker: { engine: native }"), ["worker.engine: native is not supported yet"]),
+    (yaml("worker: { engine: culr }"), ["worker.engine: unknown value 'culr'", "did you mean 'curl'?"]),
+    (yaml("worker: { deadline: 20 }"), ["worker.deadline: '20' is not a duration"]),
+    (yaml("retry: { tooManyRequests: 50ms }"), ["retry.tooManyRequests: '50ms' is not from 100ms to 1h"]),
+    (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
+    (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
+    (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),
+    (yaml(app: "    certificate: { file: push.p12 }"), ["apps.news.certificate: is not supported yet"]),
+    (yaml(app: "    environment: prod"), ["apps.news.environment: unknown value 'prod'", "production"]),
+    (yaml(app: "    endpoint: http://127.0.0.1:2197"), ["apps.news.endpoint", "is not https://HOST"]),
+    (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
+    (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),
+    (yaml("redis: {}"), ["not valid YAML: the same key twice: 'redis'"]),
+    ("redis: { url: 'http://user:secret@x' }", ["redis.url: must begin with one of redis://"]),
+    ("redis: { namespace: 'a{b}' }", ["redis.namespace: 'a{b}' is not 1 to 64"]),
+    ("redis: { partitions: 0 }", ["redis.partitions: '0' is not a whole number from 1 to 16384"]),
+    ("apps: { news: { token: {} } }", ["apps.news.topic: is missing", "line 1", "bundle id"]),
+    ("apps: { news: { topic: 'a b' } }", ["apps.news.topic: 'a b' is not a bundle id"]),
+    ("apps: { news: { topic: a } }", ["apps.news.token.keyFile: is missing"]),
+    (
+      "apps: { news: { topic: a, token: { keyFile: k, keyID: short } } }", ["apps.news.token.keyID: 'short' is not ten"]
+    ),
+    ("apps: { a.b: {} }", ["apps.a.b: the name of an app must be"]),
+    ("redis: {}", ["apps: names no app"]),
+    ("", ["apps: names no app"]),
+    ("- a", ["must be a section"]),
+    ("redis: { url: 'x", ["not valid YAML: line 1"]),
+    ("redis:\n\turl: x", ["not valid YAML: line 2"]),
+  ]
+
+  @Test(arguments: mistakes)
+  func saysWhatIsWrongAndWhere(yaml: String, says: [String]) {
+    let error = #expect(throws: ConfigurationError.self) { try read(yaml) }
+    let text = (error?.description ?? "") + " " + (error?.hint ?? "")
+    for part in says { #expect(text.contains(part), "\(text)") }
+    #expect(!text.contains("secret"))
+  }
+
+  @Test func theEnvironmentOverridesTheFile() throws {
+    let configuration = try read(
+      yaml(),
+      environment: [
+        "CARILLON_REDIS_URL": "redis://elsewhere", "CARILLON_WORKER_WINDOW": "7",
+        "CARILLON_APPS_NEWS_TOKEN_KEY_FILE": "keys/other.p8", "CARILLON_RETRY_TOO_MANY_REQUESTS": "5s",
+        "CARILLON_APPS_NEWS_TRUST_ROOTS": "", "CARILLON_CONFIG": "x", "CARILLON_TEST_SEED": "1", "HOME": "/",
+      ])
+    #expect(configuration.redis.url == "redis://elsewhere")
+    #expect(configuration.worker.window == 7)
+    #expect(configuration.apps["news"]?.token.keyFile == "/etc/carillon/keys/other.p8")
+    #expect(configuration.apps["news"]?.trustRoots == nil)
+    #expect(configuration.retry.tooManyRequests == .seconds(5))
+  }
+
+  @Test(arguments: [
+    ("CARILLON_REDSI_URL", "x", "did you mean CARILLON_REDIS_URL?"),
+    ("CARILLON_CONFG", "x", "did you mean CARILLON_CONFIG?"),
+    ("CARILLON_APPS_SPORT_TOPIC", "x", "apps of the configuration file: news"),
+    ("CARILLON_X", "x", "named after keys"),
+    ("CARILLON_WORKER_WINDOW", "many", "in environment variable CARILLON_WORKER_WINDOW"),
+  ])
+  func aWrongVariableIsNamed(name: String, value: String, says: String) {
+    let error = #expect(throws: ConfigurationError.self) { try read(yaml(), environment: [name: value]) }
+    let text = (error?.description ?? "") + " " + (error?.hint ?? "")
+    #expect(text.contains(name) && text.contains(says), "\(text)")
+  }
+
+  @Test func aVariableThatCouldMeanTwoAppsIsRefused() {
+    let text = """
+      apps:
+        late-news: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }
+        lateNews: { topic: b, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }
+      """
+    let error = #expect(throws: ConfigurationError.self) {
+      try read(text, environment: ["CARILLON_APPS_LATE_NEWS_TOPIC": "c"])
+    }
+    #expect(error?.message.contains("can mean apps.late-news.topic and apps.lateNews.topic") == true)
+  }
+
+  @Test(arguments: [
+    (["redis", "url"], "CARILLON_REDIS_URL"),
+    (["retry", "tooManyRequests"], "CARILLON_RETRY_TOO_MANY_REQUESTS"),
+    (["apps", "news", "token", "keyID"], "CARILLON_APPS_NEWS_TOKEN_KEY_ID"),
+    (["apps", "late-news", "trustRoots"], "CARILLON_APPS_LATE_NEWS_TRUST_ROOTS"),
+    (["apps", "news2go", "topic"], "CARILLON_APPS_NEWS2GO_TOPIC"),
+  ])
+  func variablesAreNamedAfterKeys(path: [String], name: String) {
+    #expect(EnvironmentOverlay.variable(of: path) == name)
+  }
+
+  @Test func everyKeyCanBeSetByTheEnvironmentAndIsDocumented() throws {
+    let readme = try String(contentsOf: folder.appending(path: "README.md"), encoding: .utf8)
+    for path in ConfigurationSchema.paths(apps: ["NAME"]) {
+      #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
+    }
+    // A value that no key accepts is complained about under its own name, so the reader knows the key.
+    for path in ConfigurationSchema.paths(apps: ["news"]) where path.last != "trustRoots" && path.last != "keyFile" {
+      let name = EnvironmentOverlay.variable(of: path)
+      let error = #expect(throws: ConfigurationError.self, "\(name)") {
+        try read(yaml(), environment: [name: "no {way}"])
+      }
+      #expect(error?.key == path.joined(separator: "."))
+    }
+  }
+
+  @Test func theFilesOfTheRepositoryAreGood() throws {
+    for name in ["carillon.yaml", "simulator.yaml"] {
+      let file = folder.appending(path: name).path
+      let configuration = try ConfigurationLoader(argument: file, environment: [:]).load()
+      #expect(configuration.apps["news"]?.topic == "com.example.news")
+    }
+    let full = folder.appending(path: "carillon.yaml").path
+    let documented = try ConfigurationLoader(argument: full, environment: [:]).load()
+    #expect(documented.worker == (try read(yaml())).worker)
+    #expect(documented.retry == (try read(yaml())).retry)
+    #expect(documented.guard == (try read(yaml())).guard)
+  }
+
+  @Test func theFileIsFoundByArgumentThenEnvironment() throws {
+    let scratch = try ScratchFolder()
+    let first = try scratch.write("first.yaml", yaml("worker: { window: 1 }"))
+    let second = try scratch.write("second.yaml", yaml("worker: { window: 2 }"))
+    let environment = ["CARILLON_CONFIG": second]
+    #expect(try ConfigurationLoader(argument: first, environment: environment).load().worker.window == 1)
+    #expect(try ConfigurationLoader(argument: nil, environment: environment).load().worker.window == 2)
+    let missing = scratch.path("none.yaml")
+    let error = #expect(throws: ConfigurationError.self) {
+      try ConfigurationLoader(argument: missing, environment: [:]).load()
+    }
+    #expect(error?.message.contains("none.yaml: No such file or directory") == true)
+  }
+
+  private var folder: URL {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Config")
+  }
+}

@@ -1,0 +1,193 @@
+import PushCore
+import Testing
+
+@Suite("What follows from an answer")
+struct DispositionTests {
+  /// What the reference's section 5.3 asks for each reason, written out independently of the code.
+  struct Expectation: Sendable, CustomStringConvertible {
+    var status: UInt16
+    var reason: Reason
+    var target: Disposition.Target
+    var token = Disposition.TokenFate.keep
+    var effect = Disposition.Effect.none
+    var description: String { "\(status) \(reason)" }
+  }
+
+  static let policy = RetryPolicy(serverError: 900_000, tooManyRequests: 2_000, attempts: 5)
+
+  static let firstAttempt: [Expectation] = [
+    .init(status: 200, reason: .none, target: .finish(.accepted)),
+    .init(status: 400, reason: .none, target: .finish(.rejected)),
+    .init(status: 400, reason: .other, target: .finish(.rejected)),
+    .init(
+      status: 400, reason: .badCollapseId, target: .finish(.rejected), effect: .pauseCampaign(.badCollapseId)),
+    .init(status: 400, reason: .badDeviceToken, target: .finish(.badToken), token: .quarantine),
+    .init(
+      status: 400, reason: .badExpirationDate, target: .finish(.rejected), effect: .pauseCampaign(.badExpirationDate)),
+    .init(status: 400, reason: .badMessageId, target: .finish(.rejected)),
+    .init(status: 400, reason: .badPriority, target: .finish(.rejected), effect: .pauseCampaign(.badPriority)),
+    .init(status: 400, reason: .badTopic, target: .finish(.rejected), effect: .pauseCampaign(.badTopic)),
+    .init(status: 400, reason: .deviceTokenNotForTopic, target: .finish(.wrongTopic), token: .quarantine),
+    .init(status: 400, reason: .duplicateHeaders, target: .finish(.rejected)),
+    .init(status: 400, reason: .idleTimeout, target: .resendNow),
+    .init(
+      status: 400, reason: .invalidPushType, target: .finish(.rejected), effect: .pauseCampaign(.invalidPushType)),
+    .init(status: 400, reason: .missingDeviceToken, target: .finish(.rejected)),
+    .init(status: 400, reason: .missingTopic, target: .finish(.rejected), effect: .pauseCampaign(.missingTopic)),
+    .init(status: 400, reason: .payloadEmpty, target: .finish(.rejected), effect: .pauseCampaign(.payloadEmpty)),
+    .init(
+      status: 400, reason: .topicDisallowed, target: .finish(.rejected), effect: .pauseCampaign(.topicDisallowed)),
+    .init(
+      status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 900_000),
+      effect: .stopCredential(.badCertificate)),
+    .init(
+      status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 900_000),
+      effect: .stopCredential(.badCertificateEnvironment)),
+    .init(status: 403, reason: .expiredProviderToken, target: .resendNow),
+    .init(status: 403, reason: .forbidden, target: .finish(.rejected), effect: .stopCredential(.forbidden)),
+    .init(
+      status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 900_000),
+      effect: .stopCredential(.invalidProviderToken)),
+    .init(
+      status: 403, reason: .missingProviderToken, target: .retry(afterMilliseconds: 900_000),
+      effect: .stopCredential(.missingProviderToken)),
+    .init(status: 403, reason: .unrelatedKeyIdInToken, target: .resendNow),
+    .init(
+      status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 900_000),
+      effect: .stopCredential(.badEnvironmentKeyIdInToken)),
+    .init(status: 404, reason: .badPath, target: .finish(.rejected)),
+    .init(status: 405, reason: .methodNotAllowed, target: .finish(.rejected)),
+    .init(status: 410, reason: .expiredToken, target: .finish(.expiredToken), token: .prune),
+    .init(status: 410, reason: .unregistered, target: .finish(.unregistered), token: .prune),
+    .init(status: 413, reason: .payloadTooLarge, target: .finish(.rejected)),
+    .init(status: 429, reason: .tooManyProviderTokenUpdates, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 429, reason: .tooManyRequests, target: .retry(afterMilliseconds: 2_000)),
+    .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 503, reason: .serviceUnavailable, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 503, reason: .shutdown, target: .resendNow),
+  ]
+
+  private func decide(
+    _ status: UInt16, _ reason: Reason = .none, attempt: Int = 1, retryAfter: UInt16 = 0, jitter: Double = 0
+  ) -> Disposition {
+    Disposition.decide(
+      PushAnswer(kind: .answered, status: status, reason: reason, retryAfter: retryAfter), attempt: attempt,
+      policy: Self.policy, ambiguity: .resend, jitter: jitter)
+  }
+
+  private func decide(_ kind: PushAnswer.Kind, attempt: Int, ambiguity: Ambiguity = .resend) -> Disposition {
+    Disposition.decide(
+      PushAnswer(kind: kind), attempt: attempt, policy: Self.policy, ambiguity: ambiguity, jitter: 0)
+  }
+
+  @Test("each reason has its own consequence", arguments: firstAttempt)
+  func table(_ expected: Expectation) {
+    let disposition = decide(expected.status, expected.reason)
+    #expect(disposition.target == expected.target)
+    #expect(disposition.token == expected.token)
+    #expect(disposition.effect == expected.effect)
+  }
+
+  @Test("the table leaves no reason out")
+  func tableIsComplete() {
+    #expect(Set(Self.firstAttempt.map(\.reason)) == Set(Reason.allCases))
+  }
+
+  @Test(
+    "an unknown or missing reason is judged by its status class", arguments: [Reason.none, .other])
+  func unknownReason(_ reason: Reason) {
+    #expect(decide(403, reason).effect == .stopCredential(reason))
+    #expect(decide(403, reason).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(410, reason) == Disposition(.finish(.unregistered), token: .prune))
+    #expect(decide(429, reason).target == .retry(afterMilliseconds: 2_000))
+    #expect(decide(418, reason).target == .finish(.rejected))
+    #expect(decide(507, reason).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(302, reason).target == .finish(.rejected))
+  }
+
+  @Test("a 5xx with the reason of a 4xx harms neither the token nor the credential")
+  func serverErrorsDecideByStatus() {
+    for reason in Reason.allCases where reason != .shutdown {
+      let disposition = decide(500, reason)
+      #expect(disposition == Disposition(.retry(afterMilliseconds: 900_000)))
+    }
+  }
+
+  @Test("only a 410 prunes")
+  func onlyGoneStatusPrunes() {
+    #expect(decide(400, .unregistered).token == .quarantine)
+    #expect(decide(400, .expiredToken).token == .quarantine)
+  }
+
+  @Test("429 doubles from attempt to attempt, and the last attempt fails")
+  func tooManyRequestsDoubles() {
+    let waits = (1...5).map { decide(429, .tooManyRequests, attempt: $0).target }
+    #expect(
+      waits == [
+        .retry(afterMilliseconds: 2_000), .retry(afterMilliseconds: 4_000), .retry(afterMilliseconds: 8_000),
+        .retry(afterMilliseconds: 16_000), .finish(.failed),
+      ])
+  }
+
+  @Test("Retry-After is honoured when it is longer, within an hour")
+  func retryAfter() {
+    #expect(decide(429, .tooManyRequests, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
+    #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target == .retry(afterMilliseconds: 3_600_000))
+  }
+
+  @Test("jitter spreads retries")
+  func jitter() {
+    #expect(decide(503, .serviceUnavailable, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
+    #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 3_000))
+  }
+
+  @Test("what blames the connection or the provider token is sent again at once, but not for ever")
+  func connectionFaults() {
+    #expect(decide(503, .shutdown, attempt: 2).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(400, .idleTimeout, attempt: 3).target == .retry(afterMilliseconds: 900_000))
+    let second = decide(403, .expiredProviderToken, attempt: 2)
+    #expect(second.effect == .stopCredential(.expiredProviderToken))
+    #expect(!second.countsAttempt)
+  }
+
+  @Test("targets of a refused credential are held however many attempts they had")
+  func heldTargets() {
+    let held = decide(403, .invalidProviderToken, attempt: 99)
+    #expect(held.target == .retry(afterMilliseconds: 900_000))
+    #expect(!held.countsAttempt)
+  }
+
+  @Test("what was provably not sent is sent again at no cost")
+  func notSent() {
+    #expect(decide(.notSent, attempt: 99) == Disposition(.resendNow, countsAttempt: false))
+  }
+
+  @Test("doubt is resolved as the campaign wishes, ever more slowly, and in the end stays")
+  func ambiguous() {
+    #expect(decide(.ambiguous, attempt: 1).target == .resendNow)
+    #expect(decide(.ambiguous, attempt: 2).target == .retry(afterMilliseconds: 2_000))
+    #expect(decide(.ambiguous, attempt: 5).target == .finish(.unknown))
+    #expect(decide(.ambiguous, attempt: 1, ambiguity: .skip).target == .finish(.unknown))
+  }
+}
+
+@Suite("Names of reasons")
+struct ReasonNameTests {
+  @Test("every name is found again", arguments: Reason.allCases.filter { !$0.name.isEmpty })
+  func roundTrip(_ reason: Reason) {
+    #expect(Reason(name: Array(reason.name.utf8)) == reason)
+  }
+
+  @Test("the spelling seen on the wire is the documented reason")
+  func variant() {
+    #expect(Reason(name: "BadEnvironmentKeyInToken".utf8) == .badEnvironmentKeyIdInToken)
+  }
+
+  @Test("anything else is other, nothing is none")
+  func others() {
+    #expect(Reason(name: "BadDeviceTokem".utf8) == .other)
+    #expect(Reason(name: "badDeviceToken".utf8) == .other)
+    #expect(Reason(name: [UInt8]()) == Reason.none)
+  }
+}

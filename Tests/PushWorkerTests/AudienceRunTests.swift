@@ -1,0 +1,104 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import Testing
+
+/// Listed users and tokens, answers that are retried, jobs that can't be run.
+@Suite struct AudienceRunTests {
+  @Test func listedUsersAndTokensAreReachedOnce() async throws {
+    let rig = try await WorkerRig()
+    try await rig.register(20) { $0 == 4 ? .unregistered : .registered }
+    try await rig.submit("users", audience: #"{"users":["u1","u2","u2","nobody"]}"#)
+    let tokens = [3, 4].map { DeviceToken(bytes: WorkerRig.token($0))?.hex ?? "" }
+    try await rig.submit("tokens", audience: #"{"tokens":["\#(tokens[0])","\#(tokens[1])"]}"#)
+    try await rig.worker("w").run()
+    let users = try #require(try await rig.store.show("users"))
+    #expect(users.counters.outcomes == [.accepted: 2])
+    let raw = try #require(try await rig.store.show("tokens"))
+    #expect(raw.counters.outcomes == [.accepted: 1, .unregistered: 1])
+    // The device stood in its user's partition, not the token's.
+    #expect(try await rig.store.user("u4") == nil)
+  }
+
+  @Test func busyServerIsAskedAgain() async throws {
+    let rig = try await WorkerRig(partitions: 2)
+    try await rig.register(60)
+    var knobs = rig.simulator.knobs
+    knobs.failures = [SimulatorKnobs.Failure(share: 0.34, status: 503, reason: "ServiceUnavailable")]
+    await rig.simulator.set(knobs)
+    try await rig.submit("busy")
+    try await rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)).run()
+    let record = try #require(try await rig.store.show("busy"))
+    #expect(record.counters.outcomes == [.accepted: 60])
+    #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
+  }
+
+  @Test func connectionsThatAreClosedAgainAndAgainLoseNothing() async throws {
+    let rig = try await WorkerRig(partitions: 4)
+    try await rig.register(600)
+    var knobs = rig.simulator.knobs
+    knobs.goAwayAfterRequests = 250
+    await rig.simulator.set(knobs)
+    try await rig.submit("goaway")
+    let log = EventLog()
+    try await rig.worker("w", log: log).run()
+    let record = try #require(try await rig.store.show("goaway"))
+    #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
+    let counters = await rig.simulator.counters()
+    #expect(counters.goAways >= 2)
+    #expect(counters.accepted - counters.duplicates == 600)
+  }
+
+  @Test func retriesEndAndTheTargetIsFailed() async throws {
+    let rig = try await WorkerRig(partitions: 2)
+    try await rig.register(10)
+    var knobs = rig.simulator.knobs
+    knobs.failures = [SimulatorKnobs.Failure(share: 1, status: 500, reason: "InternalServerError")]
+    await rig.simulator.set(knobs)
+    try await rig.submit("hopeless")
+    try await rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 3)).run()
+    let record = try #require(try await rig.store.show("hopeless"))
+    #expect(record.counters.outcomes == [.failed: 10])
+    #expect(await rig.simulator.counters().received == 30)
+  }
+
+  @Test func expiredCampaignSendsNothing() async throws {
+    let rig = try await WorkerRig(partitions: 2)
+    try await rig.register(10)
+    try await rig.submit("late", #","expiration":"2020-01-01T00:00:00Z""#)
+    try await rig.worker("w").run()
+    let record = try #require(try await rig.store.show("late"))
+    #expect(record.counters.outcomes == [.expired: 10])
+    #expect(await rig.simulator.counters().received == 0)
+  }
+
+  @Test func malformedJobsAreBuriedAndOthersRun() async throws {
+    let rig = try await WorkerRig(partitions: 2)
+    try await rig.register(10)
+    for job in ["{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#] {
+      try await rig.push(raw: job)
+    }
+    try await rig.submit("unknown-segment", audience: #"{"segment":"everyone & !optedout"}"#)
+    try await rig.submit("good")
+    let log = EventLog()
+    try await rig.worker("w", log: log).run()
+    #expect(try await rig.store.show("good")?.counters.outcomes == [.accepted: 10])
+    #expect(log.all.count { $0.contains("buried") } == 4, "\(log.all)")
+  }
+
+  @Test func refusedCredentialPausesTheCampaignAndKeepsItsTargets() async throws {
+    let rig = try await WorkerRig(partitions: 2) { $0.keys = [] }
+    try await rig.register(30)
+    try await rig.submit("locked-out")
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.show("locked-out")?.state == .paused }
+    await worker.stop()
+    try await running
+    let record = try #require(try await rig.store.show("locked-out"))
+    #expect(record.reason?.contains("InvalidProviderToken") == true)
+    #expect(record.counters.outcomes.isEmpty)
+    #expect(record.counters.inDoubt == 0)
+  }
+}

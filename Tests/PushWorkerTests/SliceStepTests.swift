@@ -1,0 +1,72 @@
+import Testing
+
+@testable import PushWorker
+
+/// What a slice does next, decided from what is known of it.
+@Suite struct SliceStepTests {
+  private func step(_ change: (inout SliceSituation) -> Void) -> SliceStep {
+    var situation = SliceSituation()
+    change(&situation)
+    return situation.next
+  }
+
+  @Test func freshSliceAsksForCreditUpToAFullBatch() {
+    #expect(step { ($0.ungranted, $0.credit) = (5000, 1000) } == .commit(credit: SliceSituation.fullBatch))
+    #expect(step { ($0.ungranted, $0.credit) = (3, 1000) } == .commit(credit: 3))
+  }
+
+  @Test func littleCreditIsNotWorthARoundTrip() {
+    #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 63, 900) } == .wait)
+    #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 64, 900) } == .commit(credit: 64))
+  }
+
+  @Test(arguments: 1...300) func anyWindowGetsAnIdleSliceGoing(window: Int) {
+    #expect(step { ($0.ungranted, $0.credit, $0.window) = (5000, window, window) } != .wait)
+  }
+
+  @Test func outcomesWaitForOthersButNotForLong() {
+    #expect(step { ($0.pending, $0.pendingAge, $0.unanswered) = (10, 0, 5) } == .wait)
+    #expect(
+      step { ($0.pending, $0.pendingAge, $0.unanswered) = (10, SliceSituation.patience, 5) } == .commit(credit: 0))
+    #expect(step { ($0.pending, $0.unanswered) = (SliceSituation.fullBatch, 5) } == .commit(credit: 0))
+    // Nothing else will come.
+    #expect(step { $0.pending = 1 } == .commit(credit: 0))
+  }
+
+  @Test func doubtIsSentAgainBeforeAnythingNew() {
+    #expect(step { ($0.doubt, $0.ungranted, $0.credit) = (30, 100, 20) } == .resend(20))
+    #expect(step { ($0.doubt, $0.credit) = (30, 0) } == .wait)
+  }
+
+  @Test func sliceFinishesOnlyWhenNothingIsLeft() {
+    #expect(step { _ in } == .finish)
+    #expect(step { $0.unanswered = 1 } == .wait)
+    #expect(step { ($0.waiting, $0.nextRetry) = (1, 50) } == .wait)
+    #expect(step { ($0.waiting, $0.nextRetry) = (1, 900_000) } == .park(900_000))
+    #expect(step { ($0.waiting, $0.nextRetry, $0.credit) = (1, 0, 10) } == .commit(credit: 1))
+  }
+
+  @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
+  func withdrawnSliceRecordsWhatIsUnderWayAndTakesNothingNew(intent: SliceSituation.Intent) {
+    let expected: [SliceSituation.Intent: SliceStep] = [.leave: .leave, .cancel: .cancel, .lost: .abandon]
+    let idle = step { ($0.intent, $0.ungranted, $0.doubt, $0.credit) = (intent, 100, 10, 1000) }
+    #expect(idle == expected[intent])
+    #expect(step { ($0.intent, $0.unanswered, $0.ungranted, $0.credit) = (intent, 4, 100, 1000) } == .wait)
+    #expect(step { ($0.intent, $0.pending, $0.ungranted, $0.credit) = (intent, 4, 100, 1000) } == .commit(credit: 0))
+  }
+
+  @Test func leaseIsRenewedWithoutAnythingToRecordButNotOnceItIsLost() {
+    #expect(step { ($0.unanswered, $0.renews) = (4, true) } == .commit(credit: 0))
+    #expect(step { ($0.intent, $0.unanswered, $0.renews) = (.lost, 4, true) } == .wait)
+  }
+
+  @Test func creditComesBackOnlyAsItWasLent() {
+    var budget = CreditBudget(window: 100)
+    budget.lend(60)
+    #expect(budget.free == 40)
+    budget.lend(60)
+    #expect(budget.free == 0)
+    budget.giveBack(120)
+    #expect(budget.free == 100)
+  }
+}

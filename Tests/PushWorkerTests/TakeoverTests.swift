@@ -1,0 +1,79 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import Testing
+
+/// What another worker left behind.
+@Suite struct TakeoverTests {
+  /// Leaves a sealed slice with `granted` targets in doubt, as a worker that died would.
+  private func leaveDoubt(_ rig: WorkerRig, _ id: String, granted: Int, lease: Int = 1) async throws {
+    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1))
+    let campaign = try CampaignJob.parse(job, knownApps: ["news"])
+    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.takeSlice(worker: "dead"))
+    let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease)
+    _ = try await ledger.claim(worker: "dead", app: "news")
+    _ = try await rig.store.expand(
+      ledger, audience: campaign.audience, filter: DeviceFilter(app: "news", environment: "production"))
+    var nothing = OutcomeBatch()
+    #expect(try await ledger.commit(&nothing, credit: granted).granted == granted)
+    // On the list of workers, and silent: rescue looks for those.
+    _ = try await rig.store.heartbeat(worker: "dead", silence: 1)
+  }
+
+  @Test func targetsInDoubtAreSentAgainAndCounted() async throws {
+    let rig = try await WorkerRig(partitions: 1)
+    try await rig.register(50)
+    try await rig.submit("again")
+    try await leaveDoubt(rig, "again", granted: 20)
+    let log = EventLog()
+    try await rig.worker("heir", lease: 100, log: log).run()
+    let record = try #require(try await rig.store.show("again"))
+    #expect(record.state == .completed, "\(log.all)")
+    #expect(record.counters.outcomes == [.accepted: 50])
+    #expect(record.counters.resent == 20)
+    #expect(log.all.contains { $0.contains("tookOver") })
+    #expect(log.all.contains { $0.contains("rescued") })
+  }
+
+  @Test func skippedDoubtIsUnknownAndNeverSent() async throws {
+    let rig = try await WorkerRig(partitions: 1)
+    try await rig.register(50)
+    try await rig.submit("once", #","ambiguity":"skip""#)
+    try await leaveDoubt(rig, "once", granted: 20)
+    try await rig.worker("heir", lease: 100).run()
+    let record = try #require(try await rig.store.show("once"))
+    #expect(record.counters.outcomes == [.accepted: 30, .unknown: 20])
+    #expect(await rig.simulator.counters().received == 30)
+  }
+
+  @Test func jobThatADeadWorkerWasTakingInIsTakenInByAnother() async throws {
+    let rig = try await WorkerRig(partitions: 1)
+    try await rig.register(5)
+    try await rig.submit("orphan")
+    _ = try await rig.store.heartbeat(worker: "dead", silence: 1)
+    _ = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1))
+    let log = EventLog()
+    let heir = rig.worker("heir", lease: 100, drains: false, log: log)
+    async let running: Void = heir.run()
+    try await rig.until { try await rig.store.show("orphan")?.state == .completed }
+    await heir.stop()
+    try await running
+    #expect(log.all.contains { $0.contains("activated") })
+  }
+
+  @Test func sharedCampaignIsSentOnceByTwoWorkers() async throws {
+    let rig = try await WorkerRig(partitions: 16)
+    try await rig.register(2000)
+    try await rig.submit("shared")
+    async let first: Void = rig.worker("one").run()
+    async let second: Void = rig.worker("two").run()
+    _ = try await (first, second)
+    let record = try #require(try await rig.store.show("shared"))
+    #expect(record.counters.outcomes == [.accepted: 2000])
+    let counters = await rig.simulator.counters()
+    #expect(counters.received == 2000)
+    #expect(counters.duplicatesReceived == 0)
+  }
+}

@@ -1,0 +1,120 @@
+import EventLoop
+import TLS
+import Testing
+
+@Suite struct TLSStreamTests {
+  private func pair(
+    trust: TLSContext.Trust? = nil, name: String? = "localhost", offers: [String] = ["h2"], speaks: [String] = ["h2"]
+  ) throws -> TLSPair {
+    let identity = try SelfSignedIdentity()
+    return try TLSPair(
+      client: try .client(trust: trust ?? .pem(identity.authorityPEM), protocols: offers),
+      server: try .server(identity: identity.identity, protocols: speaks), serverName: name)
+  }
+
+  @Test func bytesArriveBothWays() throws {
+    let pair = try pair()
+    try pair.handshake()
+    #expect(try pair.send([1, 2, 3], from: pair.client) == .bytes(3))
+    #expect(try pair.receive(at: pair.server).bytes == [1, 2, 3])
+    #expect(try pair.send([4], from: pair.server) == .bytes(1))
+    #expect(try pair.receive(at: pair.client).bytes == [4])
+    #expect(pair.client.version == "TLSv1.3")
+  }
+
+  @Test(arguments: ["localhost", "127.0.0.1", "::1"])
+  func certificateCarriesEveryNameOfThisMachine(name: String) throws {
+    try pair(name: name).handshake()
+  }
+
+  @Test func protocolIsSettledByALPN() throws {
+    let pair = try pair(offers: ["http/1.1", "h2"])
+    try pair.handshake()
+    #expect(pair.client.negotiatedProtocol == "h2")
+    #expect(pair.server.negotiatedProtocol == "h2")
+  }
+
+  @Test func clientWithoutALPNIsLetIn() throws {
+    let pair = try pair(offers: [])
+    try pair.handshake()
+    #expect(pair.server.negotiatedProtocol == nil)
+  }
+
+  @Test func clientWithOtherProtocolsIsRefused() throws {
+    let pair = try pair(offers: ["http/1.1"])
+    #expect(throws: TLSError.self) { try pair.handshake() }
+  }
+
+  @Test func unknownAuthorityIsNamedAsTheCause() throws {
+    let other = try SelfSignedIdentity()
+    let pair = try pair(trust: .pem(other.authorityPEM))
+    let error = try #require(throws: TLSError.self) { try pair.handshake() }
+    #expect(error.reason.contains("certificate verify failed"))
+    #expect(error.reason.contains("unable to get local issuer certificate") || error.reason.contains("signature"))
+  }
+
+  @Test func wrongHostNameIsNamedAsTheCause() throws {
+    let pair = try pair(name: "example.com")
+    let error = try #require(throws: TLSError.self) { try pair.handshake() }
+    #expect(error.reason.lowercased().contains("hostname mismatch"))
+    #expect(error.operation.contains("example.com"))
+  }
+
+  @Test func wrongAddressIsNamedAsTheCause() throws {
+    let pair = try pair(name: "127.0.0.2")
+    let error = try #require(throws: TLSError.self) { try pair.handshake() }
+    #expect(error.reason.lowercased().contains("ip address mismatch"))
+  }
+
+  @Test func orderlyEndReadsAsClosed() throws {
+    let pair = try pair()
+    try pair.handshake()
+    pair.client.finishWriting()
+    #expect(try pair.receive(at: pair.server).result == .closed)
+  }
+
+  @Test func bareEndOfFileReadsAsClosed() throws {
+    let pair = try pair()
+    try pair.handshake()
+    // Takes the session tickets in: closing with unread bytes would be a reset, not an end of file.
+    var buffer = [UInt8](repeating: 0, count: 16)
+    _ = try buffer.withUnsafeMutableBytes { try pair.client.read(into: $0) }
+    pair.sockets.client.close()
+    #expect(try pair.receive(at: pair.server).result == .closed)
+  }
+
+  @Test func writingToAPeerThatIsGoneThrowsAndDoesNotKill() throws {
+    let pair = try pair()
+    try pair.handshake()
+    pair.sockets.server.close()
+    // The first write may still succeed: the reset comes back after it.
+    let error = try #require(throws: TLSError.self) {
+      for _ in 0..<100_000 { _ = try pair.send([UInt8](repeating: 7, count: 1000), from: pair.client) }
+    }
+    #expect(error.operation.contains("write"))
+  }
+
+  @Test func aFullSocketAsksToWaitForWriting() throws {
+    let pair = try pair()
+    try pair.handshake()
+    let chunk = [UInt8](repeating: 7, count: 16_384)
+    var sent = 0
+    while case .bytes(let count) = try pair.send(chunk, from: pair.client) { sent += count }
+    #expect(try pair.send(chunk, from: pair.client) == .wantsWrite)
+    var received = 0
+    while received < sent { received += try pair.receive(at: pair.server).bytes.count }
+    // Another buffer than in the first attempt, which SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER allows.
+    #expect(try pair.send([UInt8](repeating: 7, count: 16_384), from: pair.client) == .bytes(16_384))
+  }
+
+  @Test func keyThatDoesNotMatchItsCertificateIsRefused() throws {
+    let (one, other) = (try SelfSignedIdentity().identity, try SelfSignedIdentity().identity)
+    let mixed = TLSIdentity(certificateChainPEM: one.certificateChainPEM, privateKeyPEM: other.privateKeyPEM)
+    #expect(throws: TLSError.self) { try TLSContext.server(identity: mixed) }
+  }
+
+  @Test func textThatIsNoCertificateIsRefused() {
+    #expect(throws: TLSError.self) { try TLSContext.client(trust: .pem("hello")) }
+    #expect(throws: TLSError.self) { try TLSContext.client(trust: .file("/nonexistent.pem")) }
+  }
+}
