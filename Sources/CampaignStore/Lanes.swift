@@ -78,12 +78,26 @@ extension CampaignStore {
   ///
   /// - Returns: false when the campaign was cancelled meanwhile, and the slice is to be closed instead.
   public func park(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws -> Bool {
+    try await setAside(slice, for: milliseconds, worker: worker, isHeld: false)
+  }
+
+  /// Sets a reference to a slice aside that another claim holds, until that one's lease would have run out.
+  ///
+  /// It is not dropped: it may be the last reference there is, and the holder may die.
+  public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
+    _ = try await setAside(slice, for: milliseconds, worker: worker, isHeld: true)
+  }
+
+  private func setAside(
+    _ slice: SliceReference, for milliseconds: Int, worker: String, isHeld: Bool
+  ) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.park, keys: [keys.processing(worker: worker), keys.parked, keys.campaign(slice.campaign)]
     ) {
       $0.append(slice.description)
       $0.append(milliseconds)
+      $0.append(isHeld ? 1 : 0)
     }
     return try await run(pipeline)[0].integer == 1
   }
@@ -116,7 +130,7 @@ extension CampaignStore {
     return reply[1].string.flatMap(CampaignState.init(rawValue:))
   }
 
-  /// Drops a reference that led nowhere.
+  /// Drops a reference that leads nowhere: its campaign is gone.
   public func dismiss(_ slice: SliceReference, worker: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("LREM", keys.processing(worker: worker), 0, slice.description)

@@ -48,32 +48,37 @@ extension CampaignStore {
     _ = try await run(pipeline)
   }
 
-  /// Gives back what a silent worker left behind: slices whose lease has run out, and the job it was taking in.
+  /// The slices in a worker's list.
+  public func processing(of worker: String) async throws -> [SliceReference] {
+    var pipeline = RedisPipeline()
+    pipeline.append("LRANGE", keys.processing(worker: worker), 0, Self.batch - 1)
+    return try await run(pipeline)[0].compactMap { $0.string.flatMap(SliceReference.init) }
+  }
+
+  /// Gives back what a silent worker left behind: slices whose lease has run out.
   ///
   /// - Parameters:
   ///   - silent: the worker's name; one's own, to find what an earlier life of that name left.
-  ///   - held: slices that are known to be held and stay.
+  ///   - strays: the slices of its list to look at; `nil` for all.
   /// - Returns: the slices given back.
-  public func rescue(from silent: String, except held: Set<SliceReference> = []) async throws -> [SliceReference] {
-    var pipeline = RedisPipeline()
-    pipeline.append("LRANGE", keys.processing(worker: silent), 0, Self.batch - 1)
-    let references = try await run(pipeline)[0].compactMap { $0.string.flatMap(SliceReference.init) }
-      .filter { !held.contains($0) }
+  public func rescue(from silent: String, only strays: Set<SliceReference>? = nil) async throws -> [SliceReference] {
+    var references = try await processing(of: silent)
+    if let strays { references.removeAll { !strays.contains($0) } }
     var rescued: [SliceReference] = []
     if !references.isEmpty {
       let now = try await time() / 1000
-      pipeline.removeAll()
+      var pipeline = RedisPipeline()
       for slice in references {
         pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "lease")
         pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "owner")
       }
       let leases = try await run(pipeline)
       for (index, slice) in references.enumerated() {
-        // Another worker's live lease: the reference here is left over, and goes without opening the slice again.
-        let isLive = (leases[2 * index].integer ?? 0) > now
-        if isLive, leases[2 * index + 1].string == silent { continue }
-        if isLive {
-          try await dismiss(slice, worker: silent)
+        let left = (leases[2 * index].integer ?? 0) - now
+        if left > 0, leases[2 * index + 1].string == silent { continue }
+        if left > 0 {
+          // Another worker's live lease.
+          try await postpone(slice, for: left, worker: silent)
         } else if let lane = try await lanes(of: [slice.campaign])[0] {
           try await requeue(slice, lane: lane, worker: silent)
           rescued.append(slice)

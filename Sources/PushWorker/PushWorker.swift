@@ -24,6 +24,8 @@ public actor PushWorker {
   var slots: [SliceRun?] = []
   /// Slices taken, in hand or not yet.
   var working: Set<SliceReference> = []
+  /// References in our list that we knew nothing of at the last sign of life.
+  var strays: Set<SliceReference> = []
   /// Tells a slot's slices apart, for completions that come after their slice has gone.
   var generation: UInt16 = 0
   var contexts: [String: CampaignContext] = [:]

@@ -29,8 +29,8 @@ extension PushWorker {
     let ledger = SliceLedger(store: store, slice: reference, lease: configuration.lease)
     let standing: SliceStanding
     switch try await ledger.claim(worker: configuration.name, app: context.campaign.app) {
-    case .held:
-      try await control.dismiss(reference, worker: configuration.name)
+    case .held(let milliseconds):
+      try await control.postpone(reference, for: milliseconds, worker: configuration.name)
       return nil
     case .finished:
       try await end(ledger, context, .finish)
@@ -141,7 +141,7 @@ extension PushWorker {
         return try await requeue(run)
       case .abandon:
         observer(.lost(slice: run.ledger.slice))
-        return try await control.dismiss(run.ledger.slice, worker: configuration.name)
+        return try await postpone(run.ledger.slice)
       }
     }
   }
@@ -239,11 +239,16 @@ extension PushWorker {
 
   // MARK: Ending
 
+  /// Sets a slice aside that somebody else has claimed.
+  private func postpone(_ slice: SliceReference) async throws {
+    try await control.postpone(slice, for: configuration.lease, worker: configuration.name)
+  }
+
   /// Closes a slice and counts it for its campaign.
   private func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws {
     guard let counters = try await ledger.close(closing) else {
       observer(.lost(slice: ledger.slice))
-      return try await control.dismiss(ledger.slice, worker: configuration.name)
+      return try await postpone(ledger.slice)
     }
     totals.slices += 1
     let lane = Lane.allCases[context.lane]

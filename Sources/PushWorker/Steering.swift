@@ -71,8 +71,11 @@ extension PushWorker {
       if !rescued.isEmpty { observer(.rescued(from: silent, slices: rescued.count)) }
       try await control.settle(dead: silent)
     }
-    // An earlier life of our name, or a reply that was lost.
-    let own = try await control.rescue(from: configuration.name, except: working)
+    // An earlier life of our name, or a reply that was lost. A slice that is just being taken is in the list before it
+    // is in `working`: nobody's is only what is there twice in a row.
+    let unknown = Set(try await control.processing(of: configuration.name)).subtracting(working)
+    let own = try await control.rescue(from: configuration.name, only: unknown.intersection(strays))
+    strays = unknown
     if !own.isEmpty { observer(.rescued(from: configuration.name, slices: own.count)) }
     if !pulse.due.isEmpty || !pulse.silent.isEmpty || !own.isEmpty { wakeClaims() }
   }

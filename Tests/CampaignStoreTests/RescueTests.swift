@@ -75,21 +75,37 @@ struct RescueTests {
     let lost = try #require(try await world.store.takeSlice(worker: "w"))
     let held = try #require(try await world.store.takeSlice(worker: "w"))
     // The worker itself finds what a lost reply, or an earlier life of its name, left in its list.
-    #expect(try await world.store.rescue(from: "w", except: [held]) == [lost])
+    #expect(try await world.store.processing(of: "w") == [lost, held])
+    #expect(try await world.store.rescue(from: "w", only: [lost]) == [lost])
     #expect(try await processing(world, "w") == [held.description])
     #expect(try await world.store.takeSlice(worker: "w") == lost)
   }
 
   @Test(arguments: Backend.allCases)
-  func referenceToASliceThatAnotherHoldsIsDropped(on backend: Backend) async throws {
+  func referenceToASliceThatAnotherHoldsIsSetAsideUntilItsLeaseWouldHaveRunOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let slice = try #require(try await world.store.takeSlice(worker: "old"))
-    _ = try await world.claimed("a", worker: "new")
+    _ = try await world.claimed("a", worker: "new", lease: 60_000)
     #expect(try await world.store.rescue(from: "old") == [])
     #expect(try await processing(world, "old") == [])
     #expect(try await world.store.takeSlice(worker: "w") == nil)
-    _ = slice
+    let pulse = try await world.store.heartbeat(worker: "w", silence: 10_000)
+    #expect(pulse.due == [])
+    let due = try #require(try await world.command("ZSCORE", world.keys.parked, slice.description).string)
+    #expect(abs((Double(due) ?? 0) - Double(pulse.now + 60_000)) < 30_000)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func heldSliceOfACancelledCampaignIsSetAsideToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    try await world.store.steer("a", .cancel)
+    #expect(try await world.store.park(slice, for: 0, worker: "w") == false)
+    try await world.store.postpone(slice, for: 0, worker: "w")
+    #expect(try await processing(world, "w") == [])
+    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).due == [slice])
   }
 
   @Test(arguments: Backend.allCases)

@@ -37,6 +37,19 @@ import Testing
     #expect(log.all.contains { $0.contains("rescued") })
   }
 
+  @Test func lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead() async throws {
+    let rig = try await WorkerRig(partitions: 1)
+    try await rig.register(50)
+    try await rig.submit("kept")
+    try await leaveDoubt(rig, "kept", granted: 20, lease: 300)
+    // The dead worker's list has lost it, and the slice is open though it is held: the heir takes the reference first.
+    try await rig.store.requeue(SliceReference(campaign: "kept", partition: 0), lane: .normal, worker: "dead")
+    try await rig.worker("heir", lease: 100).run()
+    let record = try #require(try await rig.store.show("kept"))
+    #expect(record.counters.outcomes == [.accepted: 50])
+    #expect(record.counters.resent == 20)
+  }
+
   @Test func skippedDoubtIsUnknownAndNeverSent() async throws {
     let rig = try await WorkerRig(partitions: 1)
     try await rig.register(50)
@@ -67,9 +80,12 @@ import Testing
     let rig = try await WorkerRig(partitions: 16)
     try await rig.register(2000)
     try await rig.submit("shared")
-    async let first: Void = rig.worker("one").run()
-    async let second: Void = rig.worker("two").run()
+    let log = EventLog()
+    async let first: Void = rig.worker("one", log: log).run()
+    async let second: Void = rig.worker("two", log: log).run()
     _ = try await (first, second)
+    // Nor does a worker take what it is just taking for something left behind.
+    #expect(!log.all.contains { $0.contains("rescued") }, "\(log.all)")
     let record = try #require(try await rig.store.show("shared"))
     #expect(record.counters.outcomes == [.accepted: 2000])
     let counters = await rig.simulator.counters()

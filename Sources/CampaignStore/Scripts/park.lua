@@ -1,10 +1,11 @@
 #!lua
--- park: sets a slice aside until its next retry is due.
--- Keeps: a parked slice is in no worker's list, and comes back by `requeue`. A cancelled one is not parked.
+-- park: sets a slice aside until its next retry is due, or until the lease of whoever holds it would have run out.
+-- Keeps: a parked slice is in no worker's list, and comes back by `requeue`. One of a cancelled campaign is not parked,
+-- unless somebody holds it: every unfinished slice has a reference somewhere.
 -- KEYS 1 processing list, 2 parked, 3 campaign
--- ARGV 1 reference, 2 ms from now
+-- ARGV 1 reference, 2 ms from now, 3 1 when another claim holds it, else 0
 -- Returns 1, or 0 when the campaign was cancelled meanwhile
-if redis.call('HGET', KEYS[3], 'state') == 'cancelled' then return 0 end
+if ARGV[3] == '0' and redis.call('HGET', KEYS[3], 'state') == 'cancelled' then return 0 end
 local time = redis.call('TIME')
 redis.call('LREM', KEYS[1], 0, ARGV[1])
 redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[2]), ARGV[1])
