@@ -27,6 +27,8 @@ public struct CampaignRecord: Sendable {
   public var counters: SliceCounters
   /// Slices that are finished, and all.
   public var slices: (finished: Int, total: Int)
+  /// Slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
+  public var sealedSlices: Int
   /// ms since the epoch.
   public var createdAt: Int
   /// ms since the epoch.
@@ -51,6 +53,7 @@ public struct CampaignRecord: Sendable {
     job = text["job"]?.bytes.map(Array.init) ?? []
     counters = SliceCounters(totals: text.compactMapValues(\.integer))
     slices = (text["finished"]?.integer ?? 0, text["slices"]?.integer ?? 0)
+    sealedSlices = slices.finished
     createdAt = text["createdAt"]?.integer ?? 0
     startedAt = text["startedAt"]?.integer
     finishedAt = text["finishedAt"]?.integer

@@ -6,6 +6,8 @@ public import Redis
 public struct CampaignStore: Sendable {
   /// The keys, for those who show them to other programs.
   public let keys: Keyspace
+  /// How many tokens the feedback list keeps.
+  let feedbackLength: Int
   let redis: RedisClient
 
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
@@ -16,8 +18,11 @@ public struct CampaignStore: Sendable {
   /// - Parameters:
   ///   - redis: the client to use for every call.
   ///   - keys: namespace and partitions; ``open()`` checks them against what is stored.
-  public init(redis: RedisClient, keys: Keyspace) {
+  ///   - feedbackLength: how many tokens the feedback list keeps; a backend that reads it daily is not expected to prune
+  ///     a million in a day.
+  public init(redis: RedisClient, keys: Keyspace, feedbackLength: Int = 1_000_000) {
     self.redis = redis
+    self.feedbackLength = feedbackLength
     self.keys = keys
   }
 

@@ -3,9 +3,6 @@ import Redis
 
 /// From each slice's outbox to the owner index and the feedback list, at least once.
 extension CampaignStore {
-  /// How many tokens the feedback list keeps; a backend that reads it daily is not expected to prune more in a day.
-  static let feedbackLength = 1_000_000
-
   /// Empties one partition's outbox.
   ///
   /// - Returns: the number of entries that left it.
@@ -41,7 +38,7 @@ extension CampaignStore {
       arguments.append(keys.feedback)
       for prune in prunes { arguments.append(prune.feedback) }
     }
-    pipeline.append("LTRIM", keys.feedback, 0, Self.feedbackLength - 1)
+    pipeline.append("LTRIM", keys.feedback, 0, feedbackLength - 1)
     _ = try await run(pipeline)
   }
 

@@ -221,15 +221,3 @@ extension CampaignStore {
   /// Members that one command works on at most, so that no command holds Redis up for long.
   static let batch = 500
 }
-
-extension Expiration {
-  /// The `apns-expiration` of a campaign that starts at `start` (both UNIX seconds); `nil` for no header.
-  func instant(startingAt start: Int) -> Int? {
-    switch self {
-    case .unset: nil
-    case .immediate: 0
-    case .after(let seconds): start + seconds
-    case .at(let seconds): seconds
-    }
-  }
-}

@@ -75,6 +75,16 @@ public enum Expiration: Sendable, Equatable {
   case after(seconds: Int)
   /// UNIX seconds.
   case at(seconds: Int)
+
+  /// The header's value for a campaign that starts at `start`, both in UNIX seconds; `nil` for no header.
+  public func instant(startingAt start: Int) -> Int? {
+    switch self {
+    case .unset: nil
+    case .immediate: 0
+    case .after(let seconds): start + seconds
+    case .at(let seconds): seconds
+    }
+  }
 }
 
 /// The order in which campaigns are served. Raw values are names in Redis and JSON.

@@ -19,7 +19,9 @@ struct GlobalOptions: ParsableArguments {
 
   /// The configuration that these options and the environment lead to.
   func loadConfiguration() throws -> CarillonConfiguration {
-    try ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment).load()
+    let logger = Logger(label: "configuration")
+    return try ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
+      .load { logger.warning("\($0)") }
   }
 }
 

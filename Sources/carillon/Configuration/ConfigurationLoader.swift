@@ -13,7 +13,9 @@ struct ConfigurationLoader {
   var environment: [String: String]
 
   /// The configuration.
-  func load() throws(ConfigurationError) -> CarillonConfiguration {
+  ///
+  /// - Parameter warn: told of what is odd but does no harm.
+  func load(warn: (String) -> Void = { _ in }) throws(ConfigurationError) -> CarillonConfiguration {
     let named = argument ?? environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
     let file = named ?? Self.defaultFile
     if named == nil, !FileManager.default.fileExists(atPath: file) {
@@ -22,7 +24,9 @@ struct ConfigurationLoader {
         hint: "name one with --config FILE or \(EnvironmentOverlay.fileVariable)")
     }
     var root = try ConfigurationNode.parse(yaml: try read(file), file: file)
-    try EnvironmentOverlay.apply(environment, to: &root)
+    for name in try EnvironmentOverlay.apply(environment, to: &root) {
+      warn("ignored environment variable \(name): no key, but Kubernetes makes such names for its services")
+    }
     let directory = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? ""
     return try ConfigurationReader(directory: directory).read(root)
   }

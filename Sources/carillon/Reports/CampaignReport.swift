@@ -12,6 +12,14 @@ struct CampaignReport {
   /// Targets that have an outcome.
   var done: Int { record.counters.outcomes.values.reduce(0, +) }
 
+  /// How many targets there will be: known once every slice is sealed, before that as if all had as many as the sealed
+  /// ones; `nil` while none is.
+  var total: (count: Int, isFinal: Bool)? {
+    let (targets, sealed, slices) = (record.counters.targets, record.sealedSlices, record.slices.total)
+    if sealed >= slices || record.finishedAt != nil { return (targets, true) }
+    return sealed > 0 ? (targets * slices / sealed, false) : nil
+  }
+
   /// Outcomes that occurred, in the order of ``PushCore/Outcome``.
   private var outcomes: [(name: String, count: Int)] {
     Outcome.allCases.compactMap { outcome in record.counters.outcomes[outcome].map { (outcome.name, $0) } }
@@ -39,6 +47,7 @@ struct CampaignReport {
     json.name("slices")
     json.beginObject()
     json.member("done", record.slices.finished)
+    json.member("sealed", record.sealedSlices)
     json.member("total", record.slices.total)
     json.endObject()
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
@@ -84,9 +93,12 @@ struct CampaignReport {
   /// One line about how far it has come.
   var line: String {
     let number = ProgressLine.grouped
-    let targets = record.counters.targets
-    let share = targets > 0 ? " (\(done * 100 / targets)%)" : ""
-    let parts = ["\(record.id) \(record.state.rawValue)", "\(number(done))/\(number(targets))\(share)"]
+    var progress = number(done)
+    if let total {
+      progress += " of \(total.isFinal ? "" : "about ")\(number(total.count))"
+      if total.count > 0 { progress += " (\(done * 100 / total.count)%)" }
+    }
+    let parts = ["\(record.id) \(record.state.rawValue)", progress]
     return (parts + outcomes.map { "\($0.name) \(number($0.count))" }).joined(separator: "  ")
   }
 

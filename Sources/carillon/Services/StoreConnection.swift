@@ -10,6 +10,7 @@ struct StoreConnection {
 
   private let url: RedisURL
   private let keys: Keyspace
+  private let feedbackLength: Int
 
   init(_ redis: CarillonConfiguration.Redis) throws {
     do {
@@ -21,6 +22,7 @@ struct StoreConnection {
       throw CommandError(.defect, "no keys for namespace \(redis.namespace) and \(redis.partitions) partitions")
     }
     self.keys = keys
+    feedbackLength = redis.feedbackLength
   }
 
   /// The store over a connection of its own, which is made when it is first used.
@@ -28,7 +30,7 @@ struct StoreConnection {
   /// - Parameter name: what `CLIENT LIST` shows.
   func store(for name: String) -> CampaignStore {
     let options = RedisOptions(clientName: name, connectTimeout: Self.patience, patience: Self.patience)
-    return CampaignStore(redis: RedisClient(url: url, options: options), keys: keys)
+    return CampaignStore(redis: RedisClient(url: url, options: options), keys: keys, feedbackLength: feedbackLength)
   }
 
   /// The store over a connection of its own, checked and initialised.

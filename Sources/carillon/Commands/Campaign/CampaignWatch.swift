@@ -80,7 +80,7 @@ extension CampaignCommand {
             StandardError.write("\(state.rawValue)\(report.record.reason.map { ": " + Excerpt.harmless($0) } ?? "")\n")
           }
         }
-        if isTerminal { return bar.update(done: report.done, total: report.record.counters.targets) }
+        if isTerminal { return bar.update(done: report.done, total: report.total?.count) }
         if let lastTime, ContinuousClock.now - lastTime < Watch.lineInterval { return }
         let line = isJSON ? report.json : report.line
         guard line != lastLine else { return }
