@@ -1,7 +1,7 @@
 /// How many pushes may be on their way on one connection at once. Pure: time is an argument.
 ///
 /// Starts at one, as APNs asks of a connection with a provider token (Apple, "Establishing a token-based connection to
-/// APNs"), and doubles per round trip until something speaks against it; from there on it grows by one per round trip.
+/// APNs"), and doubles per round trip until something speaks against it; from there on it grows by a sixteenth.
 /// What speaks against it makes it smaller at most once per round trip: pushes that were under way before the last cut
 /// tell nothing new. A round is as many answers as the window is wide.
 public struct CongestionWindow: Sendable, Equatable {
@@ -36,6 +36,9 @@ public struct CongestionWindow: Sendable, Equatable {
   /// One answer's weight in the share: a storm shows after some twenty answers.
   private static let shareWeight = 1.0 / 64
 
+  /// A new connection doubles at least up to here, however the last one ended.
+  private static let leastThreshold = 16
+
   /// - Parameter maximum: at least 1.
   public init(maximum: Int) {
     self.maximum = max(1, maximum)
@@ -62,9 +65,9 @@ public struct CongestionWindow: Sendable, Equatable {
     }
   }
 
-  /// A new connection: one push again until it is accepted, then quickly back to half of what the last one carried.
+  /// A new connection: one push again until it is accepted, then quickly back to what the last one carried.
   public mutating func reset() {
-    threshold = max(threshold / 2, min(16, maximum))
+    threshold = limit > 1 ? limit : max(threshold, Self.leastThreshold)
     limit = 1
     lastCut = nil
     acceptedInRound = 0
@@ -81,7 +84,7 @@ public struct CongestionWindow: Sendable, Equatable {
     acceptedInRound += 1
     guard acceptedInRound >= limit else { return }
     acceptedInRound = 0
-    limit += 1
+    limit = min(limit + max(1, limit / 16), maximum)
   }
 
   private mutating func cut(to smaller: Int, _ startedAt: UInt64, _ now: UInt64) {

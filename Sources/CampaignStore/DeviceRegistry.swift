@@ -60,23 +60,33 @@ extension CampaignStore {
 
   /// Who owns each token; `nil` for those nobody does.
   public func owners(of tokens: [DeviceToken]) async throws -> [String?] {
-    try await owners(ofTokens: tokens.map(\.bytes))
+    try await owners(ofTokens: tokens.map(\.bytes)).map { $0?.user }
   }
 
-  func owners(ofTokens tokens: [[UInt8]]) async throws -> [String?] {
-    var owners: [String?] = tokens.map { _ in nil }
+  /// An entry of the owner index.
+  struct TokenOwner {
+    var user: String
+    /// ms since the epoch: of the registration that gave the token to the user.
+    var registeredAt: UInt64
+
+    init?(_ reply: RedisReply) {
+      guard let text = reply.string, let colon = text.firstIndex(of: ":"), let at = UInt64(text[..<colon]) else {
+        return nil
+      }
+      user = String(text[text.index(after: colon)...])
+      registeredAt = at
+    }
+  }
+
+  func owners(ofTokens tokens: [[UInt8]]) async throws -> [TokenOwner?] {
+    var owners: [TokenOwner?] = tokens.map { _ in nil }
     try await perPartition(tokens.indices, of: { partition(ofToken: tokens[$0]) }) { partition, part, pipeline in
       pipeline.command("HMGET") { arguments in
         arguments.append(keys.owner(partition))
         for index in part { arguments.append(tokens[index]) }
       }
     } replies: { part, reply in
-      for (index, entry) in zip(part, reply) {
-        // `at:user`
-        owners[index] = entry.string.flatMap { text in
-          text.firstIndex(of: ":").map { String(text[text.index(after: $0)...]) }
-        }
-      }
+      for (index, entry) in zip(part, reply) { owners[index] = TokenOwner(entry) }
     }
     return owners
   }

@@ -14,7 +14,13 @@ extension CampaignStore {
   /// - Returns: for each whether it stands; false when another registration of its token for another user does.
   @discardableResult
   public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
-    let answers = try await own(registrations)
+    try await complete(registrations, owned: own(registrations))
+  }
+
+  /// Steps (b) to (e).
+  ///
+  /// - Parameter answers: what step (a) said to each.
+  func complete(_ registrations: [DeviceRegistration], owned answers: [String?]) async throws -> [Bool] {
     var notes: [MoveNote] = []
     var stands = registrations.map { _ in false }
     for (index, answer) in answers.enumerated() {
@@ -22,14 +28,23 @@ extension CampaignStore {
       stands[index] = true
       notes.append(MoveNote(old: old, registration: registrations[index]))
     }
-    try await leave(notes.filter { !$0.old.isEmpty }.map { ($0.old, $0.registration.device) })
+    try await leaveOldUsers(notes.filter { !$0.old.isEmpty })
     try await enter(notes.map(\.registration))
     let owners = try await currentOwners(of: registrations)
     // What was refused leaves too: an earlier try may have got as far as the record.
-    let lost = registrations.indices.filter { owners[$0] != registrations[$0].user }
+    let lost = registrations.indices.filter { owners[$0]?.user != registrations[$0].user }
     for index in lost { stands[index] = false }
     try await leave(lost.map { (registrations[$0].user, registrations[$0].device) })
     try await clear(notes)
+    // The token was unregistered meanwhile, and an older registration of it came in: the index is behind the record.
+    let behind = registrations.indices.filter { index in
+      owners[index].map { $0.user == registrations[index].user && $0.isOlder(than: registrations[index]) } ?? false
+    }
+    if !behind.isEmpty {
+      for (index, result) in zip(behind, try await register(behind.map { registrations[$0] })) {
+        stands[index] = result
+      }
+    }
     return stands
   }
 
@@ -47,26 +62,27 @@ extension CampaignStore {
     }
     guard !notes.isEmpty else { return 0 }
     let owners = try await currentOwners(of: notes.map(\.registration))
-    let moves = zip(notes, owners)
-    // Not from a user that the index names: a later registration may have brought the token back.
-    try await leave(
-      moves.filter { !$0.old.isEmpty && $0.old != $1 }.map { ($0.0.old, $0.0.registration.device) })
-    let confirmed = moves.filter { $0.registration.user == $1 }.map { $0.0.registration }
-    try await enter(confirmed)
+    try await leaveOldUsers(notes.filter { !$0.old.isEmpty })
+    try await enter(
+      zip(notes.map(\.registration), owners).filter { registration, owner in
+        owner.map { $0.user == registration.user && !$0.isOlder(than: registration) } ?? false
+      }.map(\.0))
     let after = try await currentOwners(of: notes.map(\.registration))
     try await leave(
-      zip(notes, after).filter { $0.registration.user != $1 }.map { ($0.0.registration.user, $0.0.registration.device) }
+      zip(notes, after).filter { $0.registration.user != $1?.user }.map {
+        ($0.0.registration.user, $0.0.registration.device)
+      }
     )
     try await clear(notes)
     return notes.count
   }
 
-  private func currentOwners(of registrations: [DeviceRegistration]) async throws -> [String?] {
+  private func currentOwners(of registrations: [DeviceRegistration]) async throws -> [TokenOwner?] {
     try await owners(ofTokens: registrations.map(\.device.token))
   }
 
   /// Step (a). For each: `nil` when a newer owner stands, else the user that had it, or nothing.
-  private func own(_ registrations: [DeviceRegistration]) async throws -> [String?] {
+  func own(_ registrations: [DeviceRegistration]) async throws -> [String?] {
     var answers: [String?] = registrations.map { _ in nil }
     try await perPartition(registrations.indices, of: { partition(ofToken: registrations[$0].device.token) }) {
       partition, part, pipeline in
@@ -82,6 +98,14 @@ extension CampaignStore {
       for (index, answer) in zip(part, reply) { answers[index] = answer.string }
     }
     return answers
+  }
+
+  /// Step (b). Not from a user whom the index names again: where nobody says when a device registered, only the index
+  /// knows which registration was the last.
+  private func leaveOldUsers(_ notes: [MoveNote]) async throws {
+    guard !notes.isEmpty else { return }
+    let owners = try await currentOwners(of: notes.map(\.registration))
+    try await leave(zip(notes, owners).filter { $0.old != $1?.user }.map { ($0.0.old, $0.0.registration.device) })
   }
 
   /// Steps (b) and (d): a device that registered for its user later than the one given stays.
@@ -125,6 +149,12 @@ extension CampaignStore {
   }
 }
 
+extension CampaignStore.TokenOwner {
+  fileprivate func isOlder(than registration: DeviceRegistration) -> Bool {
+    registeredAt < registration.device.registeredAt
+  }
+}
+
 /// What is kept while a registration is under way: `own.lua` writes it.
 private struct MoveNote {
   /// Who had the token; empty for nobody else.
@@ -136,8 +166,13 @@ private struct MoveNote {
     self.registration = registration
   }
 
-  /// u16 length of the old user, old user, u16 length of the new user, new user, raw token.
-  var field: [UInt8] { Self.prefixed(old) + Self.prefixed(registration.user) + registration.device.token }
+  /// u16 length of the old user, old user, u16 length of the new user, new user, u48 registeredAt, raw token.
+  var field: [UInt8] {
+    let at = stride(from: 40, through: 0, by: -8).map {
+      UInt8(truncatingIfNeeded: registration.device.registeredAt >> UInt64($0))
+    }
+    return Self.prefixed(old) + Self.prefixed(registration.user) + at + registration.device.token
+  }
 
   /// The device record, and behind it the user's attributes.
   var value: [UInt8] {

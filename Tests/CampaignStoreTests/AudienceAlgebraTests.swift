@@ -41,9 +41,11 @@ struct AudienceAlgebraTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<10)
     try await world.store.add(["u1", "u2"], to: "a")
-    let text = Array(repeating: "!a", count: 128).joined(separator: " & ") + " | " + Array(
-      repeating: "a", count: 127
-    ).joined(separator: " | ")
+    let text =
+      Array(repeating: "!a", count: 128).joined(separator: " & ") + " | "
+      + Array(
+        repeating: "a", count: 127
+      ).joined(separator: " | ")
     #expect(try await world.store.count(AudienceExpression(parsing: text)).users == 10)
   }
 

@@ -57,7 +57,9 @@ struct FeedbackTests {
     let (ledger, chunk) = try await world.everybody("a")
     for start in stride(from: 0, to: 1200, by: 400) {
       var batch = OutcomeBatch()
-      for position in start..<(start + 400) { batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered") }
+      for position in start..<(start + 400) {
+        batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
+      }
       _ = try await ledger.commit(&batch, credit: 0)
     }
     let delivered = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -197,6 +197,9 @@ actor CurlEngine: PushEngine {
     } else if faults >= Self.faultsToReplace {
       replace(connection, .closed)
     } else if connection.phase == .established, connection.openSockets == 0 {
+      // What libcurl still holds would all rush to the next connection, which allows one push at first: with this one
+      // given up it may not open a socket any more, and they come back as not sent.
+      if connection.inFlight > 0 { return replace(connection, .closed) }
       connection.phase = .closed
       supply.note(.closed, of: number)
     }

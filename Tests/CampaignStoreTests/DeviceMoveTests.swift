@@ -1,0 +1,200 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A token belongs to one user, whoever else registers it, in whatever order and whoever dies on the way.
+struct DeviceMoveTests {
+  @Test(arguments: Backend.allCases)
+  func tokenMovesToTheUserWhoRegistersIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    // Up to the largest time that a record holds.
+    for (user, at) in [("x", 1000), ("y", 1_700_000_000_123), ("z", 281_474_976_710_655)] as [(String, UInt64)] {
+      #expect(try await register(world, user, at))
+      #expect(try await holders(world) == [user])
+    }
+    #expect(try await world.store.user("x") == nil)
+    try await expectNoNotes(world)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func olderRegistrationForAnotherUserIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await register(world, "y", 2000)
+    #expect(try await register(world, "x", 1999) == false)
+    #expect(try await holders(world) == ["y"])
+    try await expectNoNotes(world)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func tokenMovesBackWithoutTimesToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    for user in ["x", "y", "x", "y", "x"] {
+      #expect(try await register(world, user, 0))
+      #expect(try await holders(world) == [user])
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func oneImportThatNamesATokenForSeveralUsersGivesItToTheNewest(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let rows = [("x", 1000), ("y", 3000), ("z", 2000)].map {
+      DeviceRegistration(user: $0.0, device: TestStore.device(1, registeredAt: $0.1))
+    }
+    #expect(try await world.store.register(rows) == [false, true, false])
+    #expect(try await holders(world) == ["y"])
+    // Without times the last row counts.
+    let timeless = ["x", "y", "z"].map {
+      DeviceRegistration(user: $0, device: TestStore.device(2, registeredAt: 0))
+    }
+    #expect(try await world.store.register(timeless) == [false, false, true])
+    #expect(try await holders(world, number: 2) == ["z"])
+    try await expectNoNotes(world)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func racingRegistrationsLeaveTheTokenWithOneUser(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    // As it was found: A owns T for x; B owns T for y, takes it from x and writes y; then A writes x.
+    let late = [DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]
+    let answers = try await world.store.own(late)
+    try await register(world, "y", 2000)
+    #expect(try await world.store.complete(late, owned: answers) == [false])
+    #expect(try await holders(world) == ["y"])
+
+    // And for real, with many at once.
+    for round in 1...10 {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (place, user) in ["x", "y", "z", "v", "w"].enumerated() {
+          group.addTask { try await self.register(world, user, UInt64(round * 10_000 + place)) }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await holders(world) == ["w"])
+    }
+    try await expectNoNotes(world)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func moveOfADeadProcessIsEndedByAnybody(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await register(world, "x", 1000)
+    // It died right behind the first step: the index names y, the device stands with x.
+    let attributes = Array(#"{"name":"Yves"}"#.utf8)
+    try await own(world, "y", 2000, attributes: attributes)
+    #expect(try await holders(world) == ["x"])
+    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await holders(world) == ["y"])
+    #expect(try await world.store.user("y")?.attributes == attributes)
+    #expect(try await world.store.redoMoves(in: 0) == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func firstRegistrationOfADeadProcessIsEndedToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await own(world, "x", 1000)
+    #expect(try await holders(world) == [])
+    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await holders(world) == ["x"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func leftOverNoteNeverUndoesALaterMove(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    // The token went to y, whose process died, and came back to x, all without times: only the index knows the order.
+    try await register(world, "x", 0)
+    try await own(world, "y", 0)
+    try await register(world, "x", 0)
+    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await holders(world) == ["x"])
+
+    // Or on to a third user, who knows nothing of x.
+    try await own(world, "y", 0)
+    try await register(world, "z", 0)
+    #expect(try await holders(world) == ["x", "z"])
+    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await holders(world) == ["z"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func registrationThatWasUnregisteredOnItsWayIsGone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await own(world, "x", 1000)
+    _ = try await world.store.unregister([try TestStore.deviceToken(1)], at: 5000)
+    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await holders(world) == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func delaysAndCrashesInAnyOrderLeaveTheTokenWithItsOwner(on backend: Backend) async throws {
+    var seed = Seed("delaysAndCrashesInAnyOrderLeaveTheTokenWithItsOwner")
+    for _ in 0..<40 {
+      let world = try await TestStore(on: backend, partitions: 1)
+      // Registrations behind their first step: some go on later, some never.
+      var halfway: [([DeviceRegistration], [String?])] = []
+      var story: [String] = []
+      for _ in 0..<10 {
+        let user = ["x", "y", "z"].randomElement(using: &seed) ?? "x"
+        // Few times, so that they are often the same.
+        let at = UInt64.random(in: 0..<4, using: &seed)
+        let registration = DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at))
+        switch Int.random(in: 0..<9, using: &seed) {
+        case 0...2:
+          let answers = try await world.store.own([registration])
+          story.append("\(user)@\(at) begins: \(answers)")
+          halfway.append(([registration], answers))
+        case 3, 4:
+          let stands = try await world.store.register([registration])
+          story.append("\(user)@\(at) registers: \(stands)")
+        case 5, 6:
+          guard let place = halfway.indices.randomElement(using: &seed) else { continue }
+          let (registrations, answers) = halfway.remove(at: place)
+          let stands = try await world.store.complete(registrations, owned: answers)
+          let (who, when) = (registrations[0].user, registrations[0].device.registeredAt)
+          story.append("\(who)@\(when) goes on: \(stands)")
+        case 7: story.append("redone: \(try await world.store.redoMoves(in: 0))")
+        default:
+          story.append(
+            "unregistered@\(at): \(try await world.store.unregister([TestStore.deviceToken(1)], at: Int(at)))")
+        }
+        story.append("holders: \(try await holders(world))")
+      }
+      while try await world.store.redoMoves(in: 0) > 0 {}
+      let owner = try await world.store.owners(of: [TestStore.deviceToken(1)])[0]
+      #expect(try await holders(world) == (owner.map { [$0] } ?? []), "seed \(seed.value): \(story)")
+    }
+  }
+
+  // MARK: Helpers
+
+  @discardableResult
+  private func register(_ world: TestStore, _ user: String, _ at: UInt64) async throws -> Bool {
+    try await world.store.register([
+      DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at))
+    ])[0]
+  }
+
+  /// The first step of a registration, behind which its process dies.
+  private func own(_ world: TestStore, _ user: String, _ at: UInt64, attributes: [UInt8] = []) async throws {
+    _ = try await world.store.own([
+      DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at), attributes: attributes)
+    ])
+  }
+
+  /// The users in whose records a token stands.
+  private func holders(_ world: TestStore, number: Int = 1) async throws -> [String] {
+    var holders: [String] = []
+    for user in ["v", "w", "x", "y", "z"] {
+      let devices = try await world.store.user(user)?.devices ?? []
+      if devices.contains(where: { $0.token == TestStore.token(number) }) { holders.append(user) }
+    }
+    return holders
+  }
+
+  private func expectNoNotes(_ world: TestStore) async throws {
+    for partition in 0..<world.keys.partitions {
+      #expect(try await world.command("HLEN", world.keys.moving(partition)).integer == 0)
+    }
+  }
+}

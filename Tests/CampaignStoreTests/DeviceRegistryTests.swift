@@ -1,0 +1,151 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Who has which device, and since when.
+struct DeviceRegistryTests {
+  @Test(arguments: Backend.allCases)
+  func deviceIsReadAsItWasWritten(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    var device = DeviceRecord(token: [UInt8](0..<200))
+    device.registeredAt = 281_474_976_710_655
+    device.lastSeen = 1_700_000_000_123
+    device.app = "news"
+    device.environment = "sandbox"
+    device.locale = "zh-Hans-CN"
+    device.timezone = "Europe/Berlin"
+    device.appVersion = "5.2"
+    device.osVersion = String(repeating: "x", count: 255)
+    var quarantined = DeviceRecord(token: [0])
+    quarantined.isQuarantined = true
+    let attributes = Array(#"{"name":"Ada"}"#.utf8)
+    try await world.store.register([
+      DeviceRegistration(user: "ada@example.com", device: device, attributes: attributes),
+      DeviceRegistration(user: "ada@example.com", device: quarantined),
+    ])
+    let user = try #require(try await world.store.user("ada@example.com"))
+    #expect(user.devices == [device, quarantined])
+    #expect(user.attributes == attributes)
+    #expect(try await world.store.user("bob") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func olderRegistrationNeverUndoesANewerOne(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    func register(_ at: UInt64, _ locale: String) async throws {
+      var device = TestStore.device(1, registeredAt: at)
+      device.locale = locale
+      try await world.store.register([
+        DeviceRegistration(user: "x", device: device, attributes: Array(#"{"l":"\#(locale)"}"#.utf8))
+      ])
+    }
+    try await register(2000, "de")
+    try await register(1000, "en")
+    var user = try #require(try await world.store.user("x"))
+    #expect(user.devices.map(\.locale) == ["de"])
+    #expect(user.attributes == Array(#"{"l":"de"}"#.utf8))
+    try await register(2000, "fr")
+    user = try #require(try await world.store.user("x"))
+    #expect(user.devices.map(\.locale) == ["fr"])
+    #expect(user.attributes == Array(#"{"l":"fr"}"#.utf8))
+    #expect(user.devices.count == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func onlyALaterRegistrationEndsAQuarantine(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.registerUsers(0..<1, registeredAt: 0)
+    let edit = CampaignStore.DeviceEdit(user: "u0", token: TestStore.token(0), action: .quarantine, instant: 5000)
+    #expect(try await world.store.edit([edit, edit]) == [true, false])
+    try await world.registerUsers(0..<1, registeredAt: 0)
+    #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [true])
+    try await world.registerUsers(0..<1, registeredAt: 1)
+    #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [false])
+    #expect(try await world.store.edit([edit]) == [true])
+    let release = CampaignStore.DeviceEdit(user: "u0", token: TestStore.token(0), action: .release, instant: 5000)
+    #expect(try await world.store.edit([release]) == [true])
+    #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [false])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func unregisteringByTokenFindsWhoeverHasIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.registerUsers(0..<3, registeredAt: 1000)
+    let tokens = try [0, 7, 2].map { try TestStore.deviceToken($0) }
+    #expect(try await world.store.unregister(tokens, at: 999) == [false, false, false])
+    #expect(try await world.store.owners(of: tokens) == ["u0", nil, "u2"])
+    #expect(try await world.store.unregister(tokens, at: 1000) == [true, false, true])
+    #expect(try await world.store.owners(of: tokens) == [nil, nil, nil])
+    #expect(try await world.store.user("u0") == nil)
+    #expect(try await world.store.user("u1") != nil)
+    #expect(try await world.store.unregister(tokens, at: 1000) == [false, false, false])
+    // An older registration that arrives late does come back: nothing remembers a token that nobody has.
+    try await world.registerUsers(0..<1, registeredAt: 1)
+    #expect(try await world.store.user("u0") != nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func userWithoutDevicesIsNobody(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.store.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1)),
+      DeviceRegistration(user: "x", device: TestStore.device(2)),
+    ])
+    _ = try await world.store.unregister([try TestStore.deviceToken(1)], at: 5000)
+    #expect(try await world.command("SCARD", world.keys.users(0)).integer == 1)
+    _ = try await world.store.unregister([try TestStore.deviceToken(2)], at: 5000)
+    #expect(try await world.command("SCARD", world.keys.users(0)).integer == 0)
+    #expect(try await world.command("HLEN", world.keys.devices(0)).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func walkMeetsEveryUserWithAttributes(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.store.register(
+      (0..<1500).map {
+        DeviceRegistration(user: "u\($0)", device: TestStore.device($0), attributes: Array("{\"n\":\($0)}".utf8))
+      })
+    var seen: Set<String> = []
+    try await world.store.forEachUser { users in
+      for user in users {
+        let number = try #require(Int(user.user.dropFirst()))
+        #expect(user.devices == [TestStore.device(number)])
+        #expect(user.attributes == Array("{\"n\":\(number)}".utf8))
+        seen.insert(user.user)
+      }
+    }
+    #expect(seen.count == 1500)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func ownerStandsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 16)
+    try await world.registerUsers(0..<20)
+    for number in 0..<20 {
+      let token = try TestStore.deviceToken(number)
+      let partition = Partition.of(token: token, count: 16)
+      #expect(try await world.command("HGET", world.keys.owner(partition), token.bytes).string == "1000:u\(number)")
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func recordsOfAnyTokenLengthAndUserStandBesideEachOther(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    // Lengths around what a length byte or a prefix could be taken for, and users with the separators in them.
+    let users = ["1:2", "{x}", "ü", String(repeating: "u", count: 256), "%d+"]
+    var registrations: [DeviceRegistration] = []
+    for (number, user) in users.enumerated() {
+      for length in [1, 13, 32, 127, 128, 200] {
+        registrations.append(
+          DeviceRegistration(user: user, device: DeviceRecord(token: Array(repeating: UInt8(number), count: length))))
+      }
+    }
+    #expect(try await world.store.register(registrations).allSatisfy { $0 })
+    for user in users { #expect(try await world.store.user(user)?.devices.count == 6) }
+    let middle = try #require(DeviceToken(bytes: Array(repeating: UInt8(3), count: 127)))
+    #expect(try await world.store.owners(of: [middle]) == [users[3]])
+    #expect(try await world.store.unregister([middle], at: 1) == [true])
+    #expect(try await world.store.user(users[3])?.devices.map(\.token.count) == [1, 13, 32, 128, 200])
+  }
+}

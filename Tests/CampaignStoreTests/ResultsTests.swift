@@ -1,0 +1,135 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// What became of every target can be read at any time, whatever `results` says.
+struct ResultsTests {
+  @Test(arguments: Backend.allCases)
+  func exportHasEveryTargetOnceAndInPages(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.registerUsers(0..<1200)
+    let campaign = try await world.activate("a")
+    while let slice = try await world.store.takeSlice(worker: "w") {
+      let ledger = try await world.claimed("a", slice.partition).ledger
+      let count = try #require(try await world.expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      for start in stride(from: 0, to: count, by: 500) {
+        try await ledger.commit(.accepted, start..<min(start + 500, count))
+      }
+    }
+    var users: Set<String> = []
+    try await world.store.forEachResult(of: "a") { page in
+      #expect(page.count <= 500)
+      for result in page {
+        #expect(users.insert(result.user).inserted)
+        #expect(result.outcome == .accepted)
+        #expect(result.at == 5000)
+        #expect(result.token.bytes == TestStore.token(Int(result.user.dropFirst()) ?? -1))
+      }
+      return true
+    }
+    #expect(users.count == 1200)
+    var pages = 0
+    try await world.store.forEachResult(of: "a") { _ in
+      pages += 1
+      return false
+    }
+    #expect(pages == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func targetWithoutAnOutcomeHasNone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 4)
+    try await ledger.commit(credit: 3)
+    try await ledger.commit([0: .terminal(.accepted), 1: .waiting(milliseconds: 60_000)])
+    var results: [TargetResult] = []
+    try await world.store.forEachResult(of: "a") { page in
+      results += page
+      return true
+    }
+    #expect(results.map(\.outcome) == [.accepted, nil, nil, nil])
+    #expect(results.map(\.at) == [5000, 0, 0, 0])
+    // The last answer of one that waits is told.
+    #expect(results[1].status == 503)
+    #expect(results[1].reason == "ServiceUnavailable")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func resultOfATokenIsFoundWhereverItStands(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.registerUsers(0..<20)
+    let campaign = try await world.activate("a")
+    while let slice = try await world.store.takeSlice(worker: "w") {
+      let ledger = try await world.claimed("a", slice.partition).ledger
+      let count = try #require(try await world.expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      let chunk = try await ledger.targets(from: 0, count: count)
+      var batch = OutcomeBatch()
+      for position in 0..<count { batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered") }
+      _ = try await ledger.commit(&batch, credit: 0)
+      if slice.partition.isMultiple(of: 2) { try await world.store.deliverFeedback(from: slice.partition) }
+    }
+    // Of some the owner is known still, of others not.
+    for number in 0..<20 {
+      let result = try await world.store.result(of: TestStore.deviceToken(number), in: "a")
+      #expect(result?.user == "u\(number)")
+      #expect(result?.outcome == .unregistered)
+    }
+    #expect(try await world.store.result(of: TestStore.deviceToken(99), in: "a") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func showAddsOpenSlicesToTheTotals(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.registerUsers(0..<100)
+    let campaign = try await world.activate("a")
+    let first = try #require(try await world.store.takeSlice(worker: "w"))
+    let done = try await world.claimed("a", first.partition).ledger
+    let count = try #require(try await world.expand(done, campaign))
+    try await done.commit(credit: count)
+    try await done.commit(.accepted, 0..<count)
+    // Closed and not yet counted for its campaign, counted, and the other half-way: always the same sum.
+    let counters = try #require(try await done.close(.finish))
+    #expect(try await world.store.show("a")?.counters.outcomes == [.accepted: count])
+    #expect(try await world.store.campaign("a")?.counters.targets == 0)
+    _ = try await world.store.finish(first, counters: counters, lane: .normal, worker: "w")
+    #expect(try await world.store.show("a")?.counters.outcomes == [.accepted: count])
+    #expect(try await world.store.campaign("a")?.counters.targets == count)
+
+    let second = try #require(try await world.store.takeSlice(worker: "w"))
+    let half = try await world.claimed("a", second.partition).ledger
+    #expect(try await world.expand(half, campaign) == 100 - count)
+    try await half.commit(credit: 10)
+    try await half.commit([0: .terminal(.rejected), 1: .waiting(milliseconds: 60_000)])
+    let record = try #require(try await world.store.show("a"))
+    #expect(record.counters.targets == 100)
+    #expect(record.counters.outcomes == [.accepted: count, .rejected: 1])
+    #expect(record.counters.inDoubt == 8)
+    #expect(record.counters.retrying == 1)
+    #expect(record.pending == 99 - count)
+    #expect(record.slices == (1, 2))
+    #expect(record.state == .active)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func recordTellsWhatTheJobSaid(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let before = try await world.store.time() / 1000
+    try await world.activate("a", #","lane":"urgent","ttl":"2d","expiration":"4h""#)
+    let record = try #require(try await world.store.campaign("a"))
+    #expect(record.app == "news")
+    #expect(record.lane == .urgent)
+    #expect(record.timeToLive == 2 * 86400)
+    #expect(record.createdAt >= before)
+    let expiration = try #require(record.expiration)
+    #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
+    #expect(try CampaignJob.parse(record.job, knownApps: ["news"]).id == "a")
+    try await world.activate("b", #","expiration":"0""#)
+    #expect(try await world.store.campaign("b")?.expiration == 0)
+    try await world.activate("c")
+    #expect(try await world.store.campaign("c")?.expiration == nil)
+    #expect(try await Set(world.store.campaigns().map(\.id)) == ["a", "b", "c"])
+  }
+}

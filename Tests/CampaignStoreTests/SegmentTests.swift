@@ -1,0 +1,59 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Segments come and go by name; users are spread over partitions.
+struct SegmentTests {
+  @Test(arguments: Backend.allCases)
+  func segmentIsTheSumOfWhatWasAdded(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.store.add((0..<1300).map { "u\($0)" }, to: "vip")
+    try await world.store.add((1200..<1500).map { "u\($0)" }, to: "vip")
+    try await world.store.add(["u1"], to: "beta")
+    #expect(try await world.store.size(ofSegment: "vip") == 1500)
+    #expect(try await world.store.segmentNames() == ["beta", "vip"])
+    #expect(try await world.store.size(ofSegment: "nope") == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func removedSegmentLeavesItsUsers(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.registerUsers(0..<3)
+    try await world.store.add(["u1", "u2"], to: "vip")
+    #expect(try await world.store.removeSegment("vip"))
+    #expect(try await world.store.removeSegment("vip") == false)
+    #expect(try await world.store.segmentNames() == [])
+    #expect(try await world.store.size(ofSegment: "vip") == 0)
+    #expect(try await world.store.user("u1") != nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func countIsOfUsersAndOfDevicesThatCouldBeSentTo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    var quarantined = TestStore.device(9)
+    quarantined.isQuarantined = true
+    try await world.store.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1)),
+      DeviceRegistration(user: "x", device: TestStore.device(2)),
+      DeviceRegistration(user: "y", device: quarantined),
+    ])
+    try await world.store.add(["x", "y", "stranger"], to: "vip")
+    #expect(try await world.store.count(AudienceExpression(parsing: "vip")) == (2, 2))
+    #expect(try await world.store.count(AudienceExpression(parsing: "!vip")) == (0, 0))
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.count(AudienceExpression(parsing: "vpi"))
+    }
+    #expect(error?.hint == "did you mean vip?")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func countLeavesNoScratchSets(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.store.add(["x"], to: "vip")
+    _ = try await world.store.count(AudienceExpression(parsing: "!vip | vip & *"))
+    for partition in 0..<4 {
+      #expect(try await world.command("KEYS", "{\(world.keys.namespace):\(partition)}:scratch*").isEmpty)
+    }
+  }
+}
