@@ -15,7 +15,19 @@ public struct GuardPolicy: Sendable, Equatable {
   }
 
   /// Answers that may be held back at once in a window: half of it, so that the other half goes on earning answers.
-  public static func holdingLimit(window: Int) -> Int { max(1, window / 2) }
+  private static func holdingLimit(window: Int) -> Int { max(1, window / 2) }
+
+  /// Which campaign must decide on what it has, so that what all hold back together never uses up the window: the one
+  /// that holds most, as it has most to go by.
+  ///
+  /// - Parameters:
+  ///   - held: answers that each campaign holds back.
+  ///   - window: the worker's.
+  /// - Returns: a position in `held`, or `nil` while there is room.
+  public static func mustDecide(held: [Int], window: Int) -> Int? {
+    guard held.reduce(0, +) >= holdingLimit(window: window) else { return nil }
+    return held.indices.max { held[$0] < held[$1] }
+  }
 
   /// This policy for a worker of that window: what it can't hold back it can't wait for.
   public func within(window: Int) -> GuardPolicy {

@@ -7,20 +7,21 @@ import PushCore
 /// A held answer is an answer: it is no longer unanswered. But its target stays under way and its credit lent until it
 /// is recorded, so should the worker die it is in doubt like any other.
 extension PushWorker {
-  /// Answers held back at most, over all campaigns; the rest of the window goes on earning answers, so that nothing
-  /// waits for ever.
-  private var holdingLimit: Int { GuardPolicy.holdingLimit(window: configuration.window) }
-
   /// Keeps an answer until its campaign's guard has decided.
   func hold(_ answer: HeldAnswer, of run: SliceRun) {
     run.held.append(answer)
-    let held = slots.compactMap { $0 }.filter { !$0.held.isEmpty }
-    guard held.reduce(0, { $0 + $1.held.count }) >= holdingLimit else { return }
-    // Several campaigns probe at once, and no more can be held: the one that holds most has the most to go by.
-    var counts: [ObjectIdentifier: Int] = [:]
-    for run in held { counts[ObjectIdentifier(run.context), default: 0] += run.held.count }
-    let fullest = held.max { counts[ObjectIdentifier($0.context)] ?? 0 < counts[ObjectIdentifier($1.context)] ?? 0 }
-    if let context = fullest?.context, context.guard.decide() { decided.append(context) }
+    var holders: [CampaignContext] = []
+    var counts: [Int] = []
+    for case let run? in slots where !run.held.isEmpty {
+      if let position = holders.firstIndex(where: { $0 === run.context }) {
+        counts[position] += run.held.count
+      } else {
+        holders.append(run.context)
+        counts.append(run.held.count)
+      }
+    }
+    guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window) else { return }
+    if holders[fullest].guard.decide() { decided.append(holders[fullest]) }
   }
 
   /// Follows the guards that have decided while one lot of answers was handled.

@@ -134,4 +134,11 @@ import Testing
     #expect(GuardPolicy().within(window: 100).minimum == 50)
     #expect(GuardPolicy().within(window: 1).minimum == 1)
   }
+
+  @Test func campaignThatHoldsMostDecidesBeforeTheWindowIsUsedUp() {
+    #expect(GuardPolicy.mustDecide(held: [], window: 100) == nil)
+    #expect(GuardPolicy.mustDecide(held: [20, 29], window: 100) == nil)
+    #expect(GuardPolicy.mustDecide(held: [10, 25, 15], window: 100) == 1)
+    #expect(GuardPolicy.mustDecide(held: [1], window: 1) == 0)
+  }
 }
