@@ -50,6 +50,9 @@ public actor PushWorker {
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+  /// Streams that APNs allows on a connection it trusts (seen on the wire, 2021 and later).
+  private static let maximumStreams = 1000
+
   /// Slices in hand at most: enough that the tail of one never idles the window, few enough to keep memory flat.
   static let maximumSlices = 16
 
@@ -127,8 +130,14 @@ public actor PushWorker {
       return known.pool
     }
     let inbox = inbox
+    // More streams than the window can fill would only let one connection take what another could send: libcurl looks at
+    // every transfer of a connection whenever its socket is readable, and keeps some 20 kB for each.
+    let share = (configuration.window + configuration.connections - 1) / configuration.connections
     let pool = ConnectionPool(
-      configuration: .init(endpoint: app.endpoint, connections: configuration.connections), credential: app.credential
+      configuration: .init(
+        endpoint: app.endpoint, connections: configuration.connections,
+        maximumStreams: min(share, Self.maximumStreams)),
+      credential: app.credential
     ) { inbox.put($0) }
     pools.append((app.credential, app.endpoint, pool))
     return pool
