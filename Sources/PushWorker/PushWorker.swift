@@ -20,6 +20,8 @@ public actor PushWorker {
   let observer: @Sendable (WorkerEvent) -> Void
 
   var budget: CreditBudget
+  /// Pushes on their way whose slices have been let go of.
+  var strays = 0
   /// Slices in hand, by the slot in their tags.
   var slots: [SliceRun?] = []
   /// Slices taken, in hand or not yet.
@@ -39,6 +41,8 @@ public actor PushWorker {
   public internal(set) var totals = WorkerTotals()
   private(set) var isStopping = false
   private var isFinished = false
+  /// ``run()`` is about to return.
+  private var hasEnded = false
   /// The deadline of the stop has passed.
   var isAbandoning = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -99,6 +103,7 @@ public actor PushWorker {
     for entry in pools { _ = await entry.pool.drain(deadline: 1_000_000_000) }
     try? await control.settle(dead: configuration.name)
     observer(.stopped(totals))
+    hasEnded = true
     for waiter in stopWaiters { waiter.resume() }
     stopWaiters = []
   }
@@ -108,6 +113,7 @@ public actor PushWorker {
   /// - Parameter deadline: seconds for answers under way; what is unanswered then stays in doubt in the ledger.
   public func stop(within deadline: Int = 10) async {
     beginStop()
+    guard !hasEnded else { return }
     let limit = Task {
       try await Task.sleep(for: .seconds(deadline))
       abandonUnanswered()
