@@ -67,8 +67,8 @@ extension PushWorker {
         last = slot < slots.count ? slots[slot] : nil
       }
       guard let run = last, run.tagBase == completion.tag & ~0xffff_ffff else {
-        if strays > 0 {
-          strays -= 1
+        if orphans > 0 {
+          orphans -= 1
           budget.giveBack(1)
         }
         continue

@@ -21,7 +21,7 @@ public actor PushWorker {
 
   var budget: CreditBudget
   /// Pushes on their way whose slices have been let go of.
-  var strays = 0
+  var orphans = 0
   /// Slices in hand, by the slot in their tags.
   var slots: [SliceRun?] = []
   /// Slices taken, in hand or not yet.

@@ -83,9 +83,9 @@ extension PushWorker {
     slots[run.slot] = nil
     let base = run.tagBase
     let unsent = run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }.count
-    let stray = max(0, run.unanswered - unsent)
-    strays += stray
-    giveBack(run.credit - stray, of: run)
+    let underWay = max(0, run.unanswered - unsent)
+    orphans += underWay
+    giveBack(run.credit - underWay, of: run)
   }
 
   private var renewal: UInt64 { UInt64(configuration.lease) * 1_000_000 / 3 }
