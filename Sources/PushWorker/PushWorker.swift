@@ -35,6 +35,8 @@ public actor PushWorker {
   let inbox: CompletionInbox
   /// Pushes that came back unsent, while one lot of answers is handled.
   var unsent: [(run: SliceRun, index: Int)] = []
+  /// Campaigns whose guard has decided, while one lot of answers is handled.
+  var decided: [CampaignContext] = []
   /// Redis' clock less this machine's, in ms.
   var clockOffset = 0
   /// What has been done so far.
