@@ -66,7 +66,13 @@ extension PushWorker {
         let slot = Int(completion.tag >> 32 & 0xffff)
         last = slot < slots.count ? slots[slot] : nil
       }
-      guard let run = last, run.tagBase == completion.tag & ~0xffff_ffff else { continue }
+      guard let run = last, run.tagBase == completion.tag & ~0xffff_ffff else {
+        if orphans > 0 {
+          orphans -= 1
+          budget.giveBack(1)
+        }
+        continue
+      }
       let index = Int(completion.tag & 0xffff_ffff)
       guard run.isUnderWay(index) else { continue }
       run.unanswered -= 1

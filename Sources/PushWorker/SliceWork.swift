@@ -77,10 +77,15 @@ extension PushWorker {
     return true
   }
 
-  /// Lets go of a slice, with whatever credit it still holds: an error may have ended it at any point.
+  /// Lets go of a slice, wherever an error may have ended it. What is on its way to APNs stays in doubt in the ledger, and
+  /// keeps its credit until it is answered: another slice must not have it meanwhile.
   private func discard(_ run: SliceRun) {
     slots[run.slot] = nil
-    giveBack(run.credit, of: run)
+    let base = run.tagBase
+    let unsent = run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }.count
+    let underWay = max(0, run.unanswered - unsent)
+    orphans += underWay
+    giveBack(run.credit - underWay, of: run)
   }
 
   private var renewal: UInt64 { UInt64(configuration.lease) * 1_000_000 / 3 }

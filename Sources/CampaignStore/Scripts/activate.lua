@@ -4,8 +4,9 @@
 -- taken even when the campaign's record has gone.
 -- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
 --      8 finished slices
--- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered, 4 number of partitions listed, 5... partitions, then a bitmap
---      of those that have no slice ('' for none) and fields and values of the campaign, the job without white space last
+-- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered, 4 number of partitions listed, 5... partitions, then a
+--      bitmap of those that have no slice ('' for none), then fields and values of the campaign, the job without white
+--      space last
 -- Returns 1, or 0 when it had been activated before
 redis.call('LREM', KEYS[5], 1, ARGV[2])
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end

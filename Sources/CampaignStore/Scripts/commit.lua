@@ -75,8 +75,8 @@ while position <= #wire do
   position = position + 7 + number * 12
 end
 
--- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the old,
--- and whether another outcome stood there.
+-- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the
+-- old, and whether another outcome stood there.
 local function merge(base, index, old)
   local state, attempt = wire:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)

@@ -1,7 +1,7 @@
 #!lua
 -- reopen: opens the slices of a campaign that are in no list.
--- Keeps: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its reference. One
--- that is open and held at once does no harm: its lease decides.
+-- Keeps: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its reference.
+-- One that is open and held at once does no harm: its lease decides.
 -- KEYS 1 campaign, 2 finished slices, 3 open slices, 4 parked, 5 lane, 6 running campaigns, 7... processing lists
 -- ARGV 1 id, 2 partitions of the store
 -- Returns the number of slices opened
