@@ -30,12 +30,7 @@ extension CampaignStore {
         if !isFinished { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
       }
       guard !pipeline.isEmpty else { continue }
-      for reply in try await run(pipeline) {
-        let fields = reply.integers
-        record.counters += SliceCounters(slice: fields)
-        // `seal` is what writes the count.
-        if fields["count"] != nil { record.sealedSlices += 1 }
-      }
+      for reply in try await run(pipeline) { record.counters += SliceCounters(slice: reply.integers) }
     }
     return record
   }
@@ -70,26 +65,11 @@ extension CampaignStore {
 
   /// Whether nothing is left to do: no job to take in, and every campaign has ended or is scheduled for later.
   public func isIdle() async throws -> Bool {
-    // In the order in which a job travels, so that none is overtaken: producers' list, workers' lists, campaigns.
+    let workers = try await workers()
     var pipeline = RedisPipeline()
-    pipeline.append("LLEN", keys.campaigns)
-    pipeline.append("ZRANGE", keys.workers, 0, -1)
-    let waiting = try await run(pipeline)
-    pipeline.removeAll()
-    for worker in waiting[1].compactMap(\.string) { pipeline.append("LLEN", keys.intake(worker: worker)) }
-    let taken = try await run(pipeline)
-    guard waiting[0].integer == 0, taken.allSatisfy({ $0.integer == 0 }) else { return false }
-    var isIdle = true
-    try await forEachPage { ids in
-      var pipeline = RedisPipeline()
-      for id in ids { pipeline.append("HMGET", keys.campaign(id), "state", "finishedAt") }
-      for reply in try await run(pipeline) {
-        // A record that has gone by itself had ended long before.
-        if let state = reply[0].string, state != CampaignState.scheduled.rawValue, reply[1].isNull { isIdle = false }
-      }
-      return isIdle
-    }
-    return isIdle
+    pipeline.script(
+      StoreScripts.idle, keys: [keys.campaigns, keys.running] + workers.map { keys.intake(worker: $0) })
+    return try await run(pipeline)[0].integer == 1
   }
 
   /// The states of campaigns, in the order asked for; `nil` for those that are gone.

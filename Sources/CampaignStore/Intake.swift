@@ -83,7 +83,7 @@ extension CampaignStore {
       StoreScripts.activate,
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
-        keys.intake(worker: worker), keys.job(campaign.id),
+        keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id),
       ]
     ) { arguments in
       arguments.append(campaign.id)
@@ -91,6 +91,7 @@ extension CampaignStore {
       arguments.append(Self.idMemory)
       arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
+      arguments.append(absent(partitions))
       let fields: [(String, String)] = [
         ("app", campaign.app), ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
         ("expiration", campaign.expiration.instant(startingAt: now).map(String.init) ?? ""),
@@ -207,6 +208,14 @@ extension CampaignStore {
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     return members.keys.sorted()
+  }
+
+  /// A bitmap of the partitions that are not listed; nothing when all are.
+  private func absent(_ partitions: [Int]) -> [UInt8] {
+    guard partitions.count < keys.partitions else { return [] }
+    var bitmap = [UInt8](repeating: 0xFF, count: (keys.partitions + 7) / 8)
+    for partition in partitions { bitmap[partition / 8] &= ~(0x80 >> UInt8(partition % 8)) }
+    return bitmap
   }
 
   /// Members that one command works on at most, so that no command holds Redis up for long.

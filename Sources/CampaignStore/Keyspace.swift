@@ -38,7 +38,7 @@ public struct Keyspace: Sendable {
   func job(_ id: String) -> String { control + "job:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
-  /// Bitmap: the partitions whose slices are finished.
+  /// Bitmap: the partitions whose slices are finished, and those that have none.
   func finished(_ id: String) -> String { control + "finished:" + id }
   /// List: the partitions whose slices wait for a worker.
   func open(_ id: String) -> String { control + "open:" + id }
@@ -50,6 +50,8 @@ public struct Keyspace: Sendable {
   var workers: String { control + "workers" }
   /// Sorted set: references to slices that wait for a retry, by when it is due.
   var parked: String { control + "parked" }
+  /// Set: campaigns that have begun and not ended, paused ones too.
+  var running: String { control + "running" }
   /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.
   var ended: String { control + "ended" }
   /// Sorted set: campaigns by creation.

@@ -25,16 +25,6 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
 
 /// Which slice is next, who is working on which, and which wait: lists that are hints, rebuilt from the leases.
 extension CampaignStore {
-  /// What a sign of life brought back.
-  public struct Pulse: Sendable {
-    /// Redis' time in ms since the epoch.
-    public var now: Int
-    /// Workers that have been silent for too long.
-    public var silent: [String]
-    /// Slices whose next retry is due.
-    public var due: [SliceReference]
-  }
-
   /// Takes a reference to the next slice: of the highest lane that has one, of the campaign whose turn it is there.
   ///
   /// - Parameters:
@@ -71,7 +61,7 @@ extension CampaignStore {
     _ = try await run(pipeline)
   }
 
-  private func requeue(_ slice: SliceReference, lane: Lane, worker: String, to pipeline: inout RedisPipeline) {
+  func requeue(_ slice: SliceReference, lane: Lane, worker: String, to pipeline: inout RedisPipeline) {
     pipeline.script(
       StoreScripts.requeue,
       keys: [
@@ -124,7 +114,7 @@ extension CampaignStore {
       StoreScripts.finish,
       keys: [
         keys.campaign(id), keys.finished(id), keys.processing(worker: worker), keys.lane(lane.rawValue), keys.open(id),
-        keys.parked, keys.ended,
+        keys.parked, keys.ended, keys.running,
       ]
     ) { arguments in
       arguments.append(slice.partition)
@@ -140,109 +130,10 @@ extension CampaignStore {
     return reply[1].string.flatMap(CampaignState.init(rawValue:))
   }
 
-  /// Says that a worker lives, and lets the keys of a campaign expire whose last worker died before it could.
-  ///
-  /// - Parameters:
-  ///   - worker: its name.
-  ///   - silence: ms after which another worker is taken for dead.
-  public func heartbeat(worker: String, silence: Int) async throws -> Pulse {
-    var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked, keys.ended]) {
-      $0.append(worker)
-      $0.append(silence)
-      $0.append(Self.batch)
-    }
-    let reply = try await run(pipeline)[0]
-    for id in reply[3].compactMap(\.string) { try await expire(id) }
-    return Pulse(
-      now: reply[0].integer ?? 0, silent: reply[1].compactMap(\.string),
-      due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) })
-  }
-
-  /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.
-  public func unpark(_ due: [SliceReference], worker: String) async throws {
-    guard !due.isEmpty else { return }
-    let lanes = try await lanes(of: due)
-    var pipeline = RedisPipeline()
-    for (slice, lane) in zip(due, lanes) {
-      if let lane {
-        requeue(slice, lane: lane, worker: worker, to: &pipeline)
-      } else {
-        // Its campaign has gone: nothing would ever take the reference away.
-        pipeline.append("ZREM", keys.parked, slice.description)
-      }
-    }
-    _ = try await run(pipeline)
-  }
-
-  /// The slices in a worker's list.
-  public func processing(of worker: String) async throws -> [SliceReference] {
-    var pipeline = RedisPipeline()
-    pipeline.append("LRANGE", keys.processing(worker: worker), 0, Self.batch - 1)
-    return try await run(pipeline)[0].compactMap { $0.string.flatMap(SliceReference.init) }
-  }
-
-  /// Gives back what a silent worker left behind: slices whose lease has run out.
-  ///
-  /// - Parameters:
-  ///   - silent: the worker's name; one's own, to find what an earlier life of that name left.
-  ///   - strays: the slices of its list to look at; `nil` for all.
-  /// - Returns: the slices given back.
-  public func rescue(from silent: String, only strays: Set<SliceReference>? = nil) async throws -> [SliceReference] {
-    var references = try await processing(of: silent)
-    if let strays { references.removeAll { !strays.contains($0) } }
-    var rescued: [SliceReference] = []
-    if !references.isEmpty {
-      let now = try await time() / 1000
-      var pipeline = RedisPipeline()
-      for slice in references {
-        pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "lease")
-        pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "owner")
-      }
-      let leases = try await run(pipeline)
-      for (index, slice) in references.enumerated() {
-        let left = (leases[2 * index].integer ?? 0) - now
-        if left > 0, leases[2 * index + 1].string == silent { continue }
-        if left > 0 {
-          // Another worker's live lease.
-          try await postpone(slice, for: left, worker: silent)
-        } else if let lane = try await lanes(of: [slice])[0] {
-          try await requeue(slice, lane: lane, worker: silent)
-          rescued.append(slice)
-        } else {
-          try await dismiss(slice, worker: silent)
-        }
-      }
-    }
-    return rescued
-  }
-
-  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and strikes it off the list
-  /// of workers once nothing of it is left.
-  public func settle(dead worker: String) async throws {
-    while true {
-      var pipeline = RedisPipeline()
-      pipeline.append("LMOVE", keys.intake(worker: worker), keys.campaigns, "LEFT", "RIGHT")
-      if try await run(pipeline)[0].isNull { break }
-    }
-    var pipeline = RedisPipeline()
-    pipeline.script(
-      StoreScripts.forget, keys: [keys.workers, keys.processing(worker: worker), keys.intake(worker: worker)]
-    ) { $0.append(worker) }
-    _ = try await run(pipeline)
-  }
-
   /// Drops a reference that leads nowhere: its campaign is gone.
   public func dismiss(_ slice: SliceReference, worker: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("LREM", keys.processing(worker: worker), 0, slice.description)
     _ = try await run(pipeline)
-  }
-
-  /// The lanes of slices' campaigns; `nil` for a campaign that has gone.
-  private func lanes(of slices: [SliceReference]) async throws -> [Lane?] {
-    var pipeline = RedisPipeline()
-    for slice in slices { pipeline.append("HGET", keys.campaign(slice.campaign), "lane") }
-    return try await run(pipeline).map { $0.string.flatMap(Lane.init(rawValue:)) }
   }
 }

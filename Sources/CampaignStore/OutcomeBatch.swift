@@ -10,7 +10,13 @@ public struct OutcomeBatch: Sendable {
 
   private struct Entry {
     var index: UInt32
+    var hasDetail = false
     var record: LedgerRecord
+
+    /// The outcome, if it concerns nothing but the ledger.
+    var plainState: UInt8 {
+      if !hasDetail, case .terminal(let outcome) = record.state { outcome.rawValue } else { 0 }
+    }
   }
 
   /// What the ledger's record has no room for; only outcomes that need it have one.
@@ -59,7 +65,7 @@ public struct OutcomeBatch: Sendable {
     _ record: LedgerRecord, at index: Int, action: Action, token: ArraySlice<UInt8>, user: ArraySlice<UInt8>,
     timestamp: UInt64, keepsResult: Bool, reason: String
   ) {
-    append(record, at: index)
+    entries.append(Entry(index: UInt32(index), hasDetail: true, record: record))
     let start = bytes.count
     bytes.append(contentsOf: token)
     let middle = bytes.count
@@ -83,15 +89,7 @@ public struct OutcomeBatch: Sendable {
   }
 
   func write(to arguments: inout RedisArguments) {
-    var records: [UInt8] = []
-    records.reserveCapacity(entries.count * (4 + LedgerRecord.size))
-    for entry in entries {
-      for shift in stride(from: 24, through: 0, by: -8) {
-        records.append(UInt8(truncatingIfNeeded: entry.index >> UInt32(shift)))
-      }
-      entry.record.write(to: &records)
-    }
-    arguments.append(records)
+    arguments.append(runs())
     for detail in details {
       arguments.append(Int(detail.index))
       switch detail.action {
@@ -106,6 +104,32 @@ public struct OutcomeBatch: Sendable {
       arguments.append(detail.keepsResult ? resultLine(detail) : [])
       arguments.append(detail.reason)
     }
+  }
+
+  /// The records as `commit.lua` reads them.
+  private func runs() -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(entries.count * 16 + 64)
+    var start = 0
+    while start < entries.count {
+      let first = entries[start]
+      let state = first.plainState
+      var end = start + 1
+      while end < entries.count, entries[end].index == entries[end - 1].index + 1, entries[end].plainState == state,
+        end - start < Int(UInt16.max)
+      {
+        end += 1
+      }
+      for shift in stride(from: 24, through: 0, by: -8) {
+        bytes.append(UInt8(truncatingIfNeeded: first.index >> UInt32(shift)))
+      }
+      bytes.append(UInt8((end - start) >> 8))
+      bytes.append(UInt8((end - start) & 255))
+      bytes.append(state)
+      for entry in entries[start..<end] { entry.record.write(to: &bytes) }
+      start = end
+    }
+    return bytes
   }
 
   /// `outcome status reason at-ms`, a dash for none.

@@ -15,6 +15,8 @@ enum StoreScripts {
   static let finish = script("finish", PackageResources.finish_lua)
   static let steer = script("steer", PackageResources.steer_lua)
   static let unpark = script("unpark", PackageResources.unpark_lua)
+  static let reopen = script("reopen", PackageResources.reopen_lua)
+  static let idle = script("idle", PackageResources.idle_lua)
   static let view = script("view", PackageResources.view_lua)
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
   static let forget = script("forget", PackageResources.forget_lua)

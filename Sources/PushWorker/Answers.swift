@@ -66,7 +66,13 @@ extension PushWorker {
         let slot = Int(completion.tag >> 32 & 0xffff)
         last = slot < slots.count ? slots[slot] : nil
       }
-      guard let run = last, run.tagBase == completion.tag & ~0xffff_ffff else { continue }
+      guard let run = last, run.tagBase == completion.tag & ~0xffff_ffff else {
+        if orphans > 0 {
+          orphans -= 1
+          budget.giveBack(1)
+        }
+        continue
+      }
       let index = Int(completion.tag & 0xffff_ffff)
       guard run.isUnderWay(index) else { continue }
       run.unanswered -= 1
@@ -77,6 +83,7 @@ extension PushWorker {
           state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: 200, at: now)
         run.record(clock) { $0.append(record, at: index) }
         run.end(index)
+        count(.accepted, of: run.context)
       } else if completion.answer.kind == .notSent, run.intent == .send {
         // Certainly not processed, and still granted: it may go again at once, and the ledger need not know.
         unsent.append((run, index))
@@ -84,6 +91,7 @@ extension PushWorker {
         handle(completion, of: run, index, now)
       }
     }
+    if !decided.isEmpty { followGuards() }
     if !unsent.isEmpty { resubmitUnsent() }
     wakeSlices()
   }
@@ -91,6 +99,11 @@ extension PushWorker {
   private func resubmitUnsent() {
     for (run, entries) in Dictionary(grouping: unsent, by: { ObjectIdentifier($0.run) }).values.map({ ($0[0].run, $0) })
     {
+      // A guard that has just tripped has withdrawn the slice.
+      guard run.intent == .send else {
+        for entry in entries { settle(run, entry.index, nil) }
+        continue
+      }
       do {
         try submit(run, entries.map(\.index))
       } catch {
@@ -127,15 +140,27 @@ extension PushWorker {
     case (.waiting, _):
       run.record(EventLoop.now) { $0.append(record, at: index) }
     default:
-      append(record, to: run, index, completion, decision.token)
+      let answer = HeldAnswer(
+        index: index, record: record, fate: decision.token, timestamp: completion.timestamp,
+        unknownReason: completion.unknownReason)
+      if case .terminal(let outcome) = record.state { count(outcome, of: run.context) }
+      if decision.token != .keep, run.context.guard.isProbing {
+        hold(answer, of: run)
+        return follow(decision.effect, of: run.context)
+      }
+      append(answer, to: run, fate: run.context.guard.tripReason == nil ? answer.fate : .keep)
     }
     run.end(index)
     follow(decision.effect, of: run.context)
   }
 
-  private func append(
-    _ record: LedgerRecord, to run: SliceRun, _ index: Int, _ completion: PushCompletion, _ fate: Disposition.TokenFate
-  ) {
+  private func count(_ outcome: Outcome, of context: CampaignContext) {
+    if context.guard.count(outcome) { decided.append(context) }
+  }
+
+  /// Records a final answer, with what it does to the device.
+  func append(_ answer: HeldAnswer, to run: SliceRun, fate: Disposition.TokenFate) {
+    let (index, record) = (answer.index, answer.record)
     let results = run.context.campaign.results
     let keepsResult = results == .all || results == .failures && record.state != .terminal(.accepted)
     guard keepsResult || fate != .keep || record.reason == .other, let (chunk, position) = run.place(of: index) else {
@@ -152,8 +177,8 @@ extension PushWorker {
       batch.append(
         record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
         // Without a timestamp the time of receipt counts (design: absent timestamp).
-        timestamp: completion.timestamp == 0 ? record.at : completion.timestamp, keepsResult: keepsResult,
-        reason: completion.unknownReason ?? record.reason.name)
+        timestamp: answer.timestamp == 0 ? record.at : answer.timestamp, keepsResult: keepsResult,
+        reason: answer.unknownReason ?? record.reason.name)
     }
   }
 
@@ -173,12 +198,13 @@ extension PushWorker {
     }
   }
 
-  private func pauseCampaign(_ id: String, _ reason: String) {
+  func pauseCampaign(_ id: String, _ reason: String) {
     guard pausing.insert(id).inserted else { return }
     // One task a campaign that is paused, not one a push.
     Task {
       do {
         try await control.steer(id, .pause, reason: reason)
+        contexts[id]?.isPaused = true
         observer(.paused(campaign: id, reason: reason))
       } catch {
         observer(.trouble("could not pause campaign \(id): \(error)"))

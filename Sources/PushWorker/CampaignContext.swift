@@ -14,8 +14,12 @@ final class CampaignContext {
   let lane: Int
   /// UNIX seconds after which nothing is sent any more; `nil` for no limit.
   let deadline: Int?
+  /// What this worker has seen of its answers, since the campaign was started or resumed.
+  var `guard`: CampaignGuard
+  /// Whether this worker has paused it.
+  var isPaused = false
 
-  init(campaign: Campaign, record: CampaignRecord, app: AppChannel, pool: ConnectionPool) {
+  init(campaign: Campaign, record: CampaignRecord, app: AppChannel, pool: ConnectionPool, policy: GuardPolicy) {
     self.campaign = campaign
     self.app = app
     self.pool = pool
@@ -26,6 +30,7 @@ final class CampaignContext {
     ids = PushID(campaign: campaign.id)
     filter = DeviceFilter(app: campaign.app, environment: app.environment)
     lane = Lane.allCases.firstIndex(of: campaign.lane) ?? 0
+    `guard` = CampaignGuard(policy, app: campaign.app)
     // 0 asks for one attempt at delivery at any time; it is no instant.
     deadline = record.expiration == 0 ? nil : record.expiration
   }

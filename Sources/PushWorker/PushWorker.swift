@@ -20,6 +20,8 @@ public actor PushWorker {
   let observer: @Sendable (WorkerEvent) -> Void
 
   var budget: CreditBudget
+  /// Pushes on their way whose slices have been let go of.
+  var orphans = 0
   /// Slices in hand, by the slot in their tags.
   var slots: [SliceRun?] = []
   /// Slices taken, in hand or not yet.
@@ -33,12 +35,16 @@ public actor PushWorker {
   let inbox: CompletionInbox
   /// Pushes that came back unsent, while one lot of answers is handled.
   var unsent: [(run: SliceRun, index: Int)] = []
+  /// Campaigns whose guard has decided, while one lot of answers is handled.
+  var decided: [CampaignContext] = []
   /// Redis' clock less this machine's, in ms.
   var clockOffset = 0
   /// What has been done so far.
   public internal(set) var totals = WorkerTotals()
   private(set) var isStopping = false
   private var isFinished = false
+  /// ``run()`` is about to return.
+  private var hasEnded = false
   /// The deadline of the stop has passed.
   var isAbandoning = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -49,6 +55,9 @@ public actor PushWorker {
   var sweepPosition = 0
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// Streams that APNs allows on a connection it trusts (seen on the wire, 2021 and later).
+  private static let maximumStreams = 1000
 
   /// Slices in hand at most: enough that the tail of one never idles the window, few enough to keep memory flat.
   static let maximumSlices = 16
@@ -96,6 +105,7 @@ public actor PushWorker {
     for entry in pools { _ = await entry.pool.drain(deadline: 1_000_000_000) }
     try? await control.settle(dead: configuration.name)
     observer(.stopped(totals))
+    hasEnded = true
     for waiter in stopWaiters { waiter.resume() }
     stopWaiters = []
   }
@@ -105,6 +115,7 @@ public actor PushWorker {
   /// - Parameter deadline: seconds for answers under way; what is unanswered then stays in doubt in the ledger.
   public func stop(within deadline: Int = 10) async {
     beginStop()
+    guard !hasEnded else { return }
     let limit = Task {
       try await Task.sleep(for: .seconds(deadline))
       abandonUnanswered()
@@ -127,8 +138,14 @@ public actor PushWorker {
       return known.pool
     }
     let inbox = inbox
+    // More streams than the window can fill would only let one connection take what another could send: libcurl looks at
+    // every transfer of a connection whenever its socket is readable, and keeps some 20 kB for each.
+    let share = (configuration.window + configuration.connections - 1) / configuration.connections
     let pool = ConnectionPool(
-      configuration: .init(endpoint: app.endpoint, connections: configuration.connections), credential: app.credential
+      configuration: .init(
+        endpoint: app.endpoint, connections: configuration.connections,
+        maximumStreams: min(share, Self.maximumStreams)),
+      credential: app.credential
     ) { inbox.put($0) }
     pools.append((app.credential, app.endpoint, pool))
     return pool

@@ -21,6 +21,8 @@ final class SliceRun {
   var granted = 0
   /// Handed to the pool and not answered.
   var unanswered = 0
+  /// Answered, but held back by the campaign's guard; still under way, and their credit still lent.
+  var held: [HeldAnswer] = []
   /// In doubt by an earlier owner, or by a reply that was lost; yet to be sent again.
   var doubt: [GrantedTarget] = []
   /// Whether the doubt is another worker's: what Redis granted and we never heard of was certainly not sent.
@@ -75,6 +77,7 @@ final class SliceRun {
     situation.pending = pending
     situation.pendingAge = pending > 0 ? Int((now - pendingSince) / 1_000_000) : 0
     situation.unanswered = unanswered
+    situation.held = held.count
     situation.doubt = doubt.count
     situation.ungranted = count - granted
     situation.waiting = waiting

@@ -4,6 +4,8 @@ enum SliceStep: Equatable {
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
+  /// Record what the guard holds back: nothing more will come.
+  case flush
   /// Every target has its outcome.
   case finish
   /// The campaign was cancelled and nothing is under way any more.
@@ -38,6 +40,8 @@ struct SliceSituation: Equatable {
   var pendingAge = 0
   /// Pushes without an answer.
   var unanswered = 0
+  /// Answers that the guard holds back.
+  var held = 0
   /// Targets in doubt that are yet to be sent again.
   var doubt = 0
   /// Targets never granted.
@@ -71,6 +75,8 @@ struct SliceSituation: Equatable {
     }
     if wanted > 0, wanted >= min(worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
     if pending == 0, unanswered == 0 {
+      // Whatever follows ends or parks the slice, and what is held must not be forgotten.
+      if held > 0, intent != .send || doubt == 0 && ungranted == 0 { return .flush }
       switch intent {
       case .lost: return .abandon
       case .leave: return .leave

@@ -55,7 +55,7 @@ extension PushWorker {
         run.mustReconcile = true
       }
     }
-    if isStopping { giveBack(run) }
+    if isStopping || context.guard.tripReason != nil { giveBack(run) }
     return run
   }
 
@@ -77,10 +77,15 @@ extension PushWorker {
     return true
   }
 
-  /// Lets go of a slice, with whatever credit it still holds: an error may have ended it at any point.
+  /// Lets go of a slice, wherever an error may have ended it. What is on its way to APNs stays in doubt in the ledger, and
+  /// keeps its credit until it is answered: another slice must not have it meanwhile.
   private func discard(_ run: SliceRun) {
     slots[run.slot] = nil
-    giveBack(run.credit, of: run)
+    let base = run.tagBase
+    let unsent = run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }.count
+    let underWay = max(0, run.unanswered - unsent)
+    orphans += underWay
+    giveBack(run.credit - underWay, of: run)
   }
 
   private var renewal: UInt64 { UInt64(configuration.lease) * 1_000_000 / 3 }
@@ -90,11 +95,15 @@ extension PushWorker {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
-    if let known = contexts[reference.campaign] { return (known, record.state) }
+    if let known = contexts[reference.campaign], record.state != .active || !wasResumed(known) {
+      return (known, record.state)
+    }
     do {
       let campaign = try CampaignJob.parse(record.job, knownApps: Set(configuration.apps.keys))
       guard let app = configuration.apps[campaign.app] else { return nil }
-      let context = CampaignContext(campaign: campaign, record: record, app: app, pool: pool(for: app))
+      let context = CampaignContext(
+        campaign: campaign, record: record, app: app, pool: pool(for: app),
+        policy: configuration.guard.within(window: configuration.window))
       contexts[reference.campaign] = context
       // Whoever set the campaign going again wants its credential tried again.
       app.credential.resume()
@@ -130,6 +139,7 @@ extension PushWorker {
       case .wait: await run.sleep()
       case .commit(let credit): try await commit(run, credit: credit)
       case .resend(let count): try await resend(run, count)
+      case .flush: release(run)
       case .finish: return try await end(run.ledger, run.context, .finish)
       case .cancel: return try await end(run.ledger, run.context, .cancel)
       case .park(let milliseconds):

@@ -80,11 +80,13 @@ extension PushWorker {
     if !pulse.due.isEmpty || !pulse.silent.isEmpty || !own.isEmpty { wakeClaims() }
   }
 
-  /// Looks after one partition at a time: prunes that nobody delivered, moves that nobody ended.
+  /// Looks after one partition at a time: prunes that nobody delivered, moves that nobody ended. Now and then, after
+  /// references that got lost.
   func sweep() async throws {
     let partition = sweepPosition % control.keys.partitions
     sweepPosition = partition + 1
     try await control.deliverFeedback(from: partition)
     _ = try await control.redoMoves(in: partition)
+    if partition % 8 == 0, try await control.reopenLost() > 0 { wakeClaims() }
   }
 }

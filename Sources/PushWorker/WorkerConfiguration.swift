@@ -11,6 +11,8 @@ public struct WorkerConfiguration: Sendable {
   public var connections: Int
   /// When and how often to retry.
   public var retry: RetryPolicy
+  /// When a campaign's answers stop it and its prunes.
+  public var `guard`: GuardPolicy
   /// Exit when no campaign is left.
   public var drains: Bool
   /// ms for which a slice stays this worker's without a sign of life. A dead worker's slices are taken over after that,
@@ -21,13 +23,14 @@ public struct WorkerConfiguration: Sendable {
 
   /// Memberwise; the ranges are the configuration file's to check.
   public init(
-    name: String, window: Int = 1000, connections: Int = 2, retry: RetryPolicy = RetryPolicy(), drains: Bool = false,
-    lease: Int = 6000, apps: [String: AppChannel]
+    name: String, window: Int = 1000, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
+    guard: GuardPolicy = GuardPolicy(), drains: Bool = false, lease: Int = 6000, apps: [String: AppChannel]
   ) {
     self.name = name
     self.window = window
     self.connections = connections
     self.retry = retry
+    self.guard = `guard`
     self.drains = drains
     self.lease = lease
     self.apps = apps

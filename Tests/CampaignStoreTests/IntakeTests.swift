@@ -128,6 +128,21 @@ struct IntakeTests {
   }
 
   @Test(arguments: Backend.allCases)
+  func burialOfAnIDIsFoundWhileItIsAmongTheNewest(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    #expect(try await world.store.burial(of: "a") == nil)
+    #expect(try await world.store.isKnown("a") == false)
+    let (job, campaign) = try Self.job("a")
+    #expect(try await world.store.submit(job, as: campaign) == .new)
+    #expect(try await world.store.isKnown("a"))
+    try await world.store.bury(job, reason: "first", hint: "", worker: "w")
+    try await world.store.bury(job, reason: "second", hint: "do this", worker: "w")
+    try await world.store.bury(Array("no JSON".utf8), reason: "third", hint: "", worker: "w")
+    #expect(try await world.store.burial(of: "a") == CampaignStore.Burial(reason: "second", hint: "do this"))
+    #expect(try await world.store.isKnown("a") == false)
+  }
+
+  @Test(arguments: Backend.allCases)
   func deadListKeepsNoMoreOfAJobThanAJobMayHave(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let job = [UInt8](repeating: UInt8(ascii: "x"), count: CampaignJob.maximumSize + 1000)

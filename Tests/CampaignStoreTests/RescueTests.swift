@@ -149,6 +149,52 @@ struct RescueTests {
     #expect(try await ledger.commit().inDoubt == 30)
   }
 
+  @Test(arguments: Backend.allCases)
+  func referenceThatIsInNoListIsFoundMissing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 12)
+    try await world.activate("a")
+    var taken: [SliceReference] = []
+    for _ in 0..<6 { taken.append(try #require(try await world.store.takeSlice(worker: "w"))) }
+    #expect(try await world.store.park(taken[0], for: 3_600_000, worker: "w"))
+    _ = try await world.store.finish(taken[1], counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(try await world.store.reopenLost() == 0)
+    // Two references get lost, as by two workers that share a name and a list.
+    for slice in taken[2...3] { try await world.store.dismiss(slice, worker: "w") }
+    #expect(try await world.store.reopenLost() == 2)
+    #expect(try await world.store.reopenLost() == 0)
+    var open: Set<Int> = []
+    while let slice = try await world.store.takeSlice(worker: "v") { open.insert(slice.partition) }
+    #expect(open == Set(0..<12).subtracting([taken[0], taken[1], taken[4], taken[5]].map(\.partition)))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func partitionWithoutASliceIsNotMissing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 20)
+    try await world.activate("a", audience: #"{"users":["x","y","z"]}"#)
+    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    #expect(try await world.store.reopenLost() == 0)
+    try await world.store.steer("a", .pause)
+    try await world.store.dismiss(slice, worker: "w")
+    #expect(try await world.store.reopenLost() == 1)
+    // Paused, it is open and on no lane.
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    try await world.store.steer("a", .resume)
+    var open: Set<Int> = []
+    while let slice = try await world.store.takeSlice(worker: "w") { open.insert(slice.partition) }
+    #expect(open == Set(["x", "y", "z"].map { Partition.of(user: $0, count: 20) }))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignThatHasGoneOrEndedIsNotLookedAfter(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for id in ["gone", "ended"] { try await world.activate(id) }
+    try await world.command("DEL", world.keys.campaign("gone"))
+    let slice = SliceReference(campaign: "ended", partition: 0)
+    _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(try await world.store.reopenLost() == 0)
+    #expect(try await world.command("EXISTS", world.keys.running).integer == 0)
+  }
+
   private func processing(_ world: TestStore, _ worker: String) async throws -> [String] {
     try await world.command("LRANGE", world.keys.processing(worker: worker), 0, -1).compactMap(\.string)
   }

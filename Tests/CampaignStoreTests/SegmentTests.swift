@@ -48,6 +48,20 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
+  func membersAndMembershipsSayTheSame(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.registerUsers(0..<600)
+    try await world.store.add((0..<400).map { "u\($0)" }, to: "vip")
+    try await world.store.add((300..<700).map { "u\($0)" }, to: "news")
+    var members: [String] = []
+    try await world.store.forEachMember(of: AudienceExpression(parsing: "vip & news")) { members += $0 }
+    #expect(members.sorted() == (300..<400).map { "u\($0)" })
+    #expect(try await world.store.segments(of: "u350") == ["news", "vip"])
+    #expect(try await world.store.segments(of: "u650") == ["news"])
+    #expect(try await world.store.segments(of: "nobody") == [])
+  }
+
+  @Test(arguments: Backend.allCases)
   func countLeavesNoScratchSets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.store.add(["x"], to: "vip")

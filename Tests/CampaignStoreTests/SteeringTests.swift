@@ -120,7 +120,12 @@ struct SteeringTests {
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     _ = try await world.store.submit(job, as: CampaignJob.parse(job, knownApps: nil))
     #expect(try await world.store.isIdle() == false)
-    try await world.command("DEL", world.keys.campaigns)
+    // A job that a worker is taking in is work as well.
+    try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "v"), "LEFT", "LEFT")
+    _ = try await world.store.heartbeat(worker: "v", silence: 1000)
+    #expect(try await world.store.isIdle() == false)
+    try await world.command("DEL", world.keys.intake(worker: "v"))
+    #expect(try await world.store.isIdle())
     try await world.activate("b")
     #expect(try await world.store.isIdle() == false)
     // Cancelled, it has still to be closed.

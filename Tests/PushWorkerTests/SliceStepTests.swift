@@ -55,6 +55,27 @@ import Testing
     #expect(step { ($0.intent, $0.pending, $0.ungranted, $0.credit) = (intent, 4, 100, 1000) } == .commit(credit: 0))
   }
 
+  @Test func heldAnswersWaitAsLongAsOthersMayCome() {
+    #expect(step { ($0.held, $0.unanswered) = (5, 1) } == .wait)
+    #expect(step { ($0.held, $0.ungranted) = (5, 10) } == .wait)
+    #expect(step { ($0.held, $0.ungranted, $0.credit) = (5, 10, 10) } == .commit(credit: 10))
+    #expect(step { ($0.held, $0.doubt) = (5, 10) } == .wait)
+    #expect(step { ($0.held, $0.doubt, $0.credit) = (5, 10, 10) } == .resend(10))
+    #expect(step { ($0.held, $0.pending) = (5, 1) } == .commit(credit: 0))
+  }
+
+  @Test func heldAnswersAreFlushedBeforeASliceEndsOrParks() {
+    #expect(step { $0.held = 5 } == .flush)
+    #expect(step { ($0.held, $0.waiting, $0.nextRetry) = (5, 1, 900_000) } == .flush)
+    #expect(step { ($0.held, $0.renews) = (5, true) } == .flush)
+  }
+
+  @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
+  func withdrawnSliceFlushesWhatIsHeldOnceAllIsAnswered(intent: SliceSituation.Intent) {
+    #expect(step { ($0.intent, $0.held, $0.unanswered) = (intent, 5, 1) } == .wait)
+    #expect(step { ($0.intent, $0.held, $0.ungranted, $0.doubt) = (intent, 5, 100, 10) } == .flush)
+  }
+
   @Test func leaseIsRenewedWithoutAnythingToRecordButNotOnceItIsLost() {
     #expect(step { ($0.unanswered, $0.renews) = (4, true) } == .commit(credit: 0))
     #expect(step { ($0.intent, $0.unanswered, $0.renews) = (.lost, 4, true) } == .wait)

@@ -7,8 +7,9 @@
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 records, 6... details, eight each:
 --      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
--- A record on the wire: index u32, then the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
--- free u8, at u48 (ms); a waiting one has its delay in ms in `at` instead. Sorted by index.
+-- Records come in runs of neighbours, sorted by index: index of the first u32, their number u16, state u8 that all of
+-- them end in if it is the same outcome and none has a detail (else 0), then the 12 bytes of the ledger for each: state
+-- u8, attempt u8, status u16, reason u8, free u8, at u48 (ms); a waiting one has its delay in ms in `at` instead.
 -- Returns {owner (1 or 0), phase, granted, in doubt, waiting, ms to the next retry (-1: none), retries as index u32,
 --          attempt u8, free u8}
 local time = redis.call('TIME')
@@ -61,19 +62,23 @@ local function settle(index, reason_code, overrides)
 end
 
 local wire = ARGV[5]
-local number = #wire / 16
-local function index_at(i)
-  local a, b, c, d = wire:byte(i * 16 - 15, i * 16 - 12)
-  return ((a * 256 + b) * 256 + c) * 256 + d
+local runs = {}
+local position = 1
+while position <= #wire do
+  local a, b, c, d, high, low, state = wire:byte(position, position + 6)
+  local first, number = ((a * 256 + b) * 256 + c) * 256 + d, high * 256 + low
+  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
+  local known = math.min(number, count - first)
+  if known > 0 then
+    runs[#runs + 1] = {first = first, last = first + known - 1, number = known, state = state, at = position + 7}
+  end
+  position = position + 7 + number * 12
 end
--- No target, no record: such an index is another slice's, or of a seal that Redis forgot.
-while number > 0 and index_at(number) >= count do number = number - 1 end
 
--- Merges the record at position i of the wire into the old one; returns the new record, or nil to leave the old, and
--- whether another outcome stood there.
-local function merge(i, index, old)
-  local base = i * 16 - 15
-  local state, attempt = wire:byte(base + 4, base + 5)
+-- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the
+-- old, and whether another outcome stood there.
+local function merge(base, index, old)
+  local state, attempt = wire:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)
   -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it.
   if state < 16 and not owner then return nil end
@@ -90,27 +95,25 @@ local function merge(i, index, old)
   end
   if state >= 16 then
     count_by(state, 1)
-    return wire:sub(base + 4, base + 15), old_state >= 16
+    return wire:sub(base, base + 11), old_state >= 16
   end
   if state == 0 then
     doubt = doubt + 1
-    return wire:sub(base + 4, base + 15)
+    return wire:sub(base, base + 11)
   end
-  local delay = struct.unpack('>I6', wire, base + 10)
+  local delay = struct.unpack('>I6', wire, base + 6)
   waiting = waiting + 1
   redis.call('ZADD', KEYS[3], now + delay, index)
-  return wire:sub(base + 4, base + 9) .. struct.pack('>I6', now + delay)
+  return wire:sub(base, base + 5) .. struct.pack('>I6', now + delay)
 end
 
 local i = 1
-while sealed and i <= number do
-  -- Neighbours are read and written at once; a gap of up to 16 records is cheaper copied than split.
-  local first = index_at(i)
-  local j, last = i, first
-  while j < number do
-    local next_index = index_at(j + 1)
-    if next_index <= last or next_index - last > 16 then break end
-    j, last = j + 1, next_index
+while sealed and i <= #runs do
+  -- Runs that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than split.
+  local first, last, j = runs[i].first, runs[i].last, i
+  while j < #runs and runs[j + 1].first > last and runs[j + 1].first - last <= 17 do
+    j = j + 1
+    last = runs[j].last
   end
   if last >= granted then
     -- Redis forgot a grant that it had acknowledged: what was sent had been granted.
@@ -120,16 +123,31 @@ while sealed and i <= number do
   local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
   local size = (last - first + 1) * 12
   if #block < size then block = block .. string.rep('\0', size - #block) end
+  local untouched = block == string.rep('\0', size)
   local pieces, from = {}, 1
   for k = i, j do
-    local index = index_at(k)
-    local offset = (index - first) * 12
-    local record, overrides = merge(k, index, block:sub(offset + 1, offset + 12))
-    if record then
+    local run = runs[k]
+    local offset, bytes = (run.first - first) * 12, run.number * 12
+    if run.state > 0 and (untouched or block:sub(offset + 1, offset + bytes) == string.rep('\0', bytes)) then
+      -- First attempts in doubt, all with the same outcome: what nearly every push is.
       pieces[#pieces + 1] = block:sub(from, offset)
-      pieces[#pieces + 1] = record
-      from = offset + 13
-      if record:byte(1) >= 16 then settle(index, record:byte(5), overrides) end
+      pieces[#pieces + 1] = wire:sub(run.at, run.at + bytes - 1)
+      from = offset + bytes + 1
+      doubt = doubt - run.number
+      count_by(run.state, run.number)
+    else
+      for n = 0, run.number - 1 do
+        local index = run.first + n
+        local old = block:sub(offset + 1, offset + 12)
+        local record, overrides = merge(run.at + n * 12, index, old)
+        if record then
+          pieces[#pieces + 1] = block:sub(from, offset)
+          pieces[#pieces + 1] = record
+          from = offset + 13
+          if record:byte(1) >= 16 then settle(index, record:byte(5), overrides) end
+        end
+        offset = offset + 12
+      end
     end
   end
   if from > 1 then

@@ -1,7 +1,7 @@
 #!lua
 -- deliver: takes delivered entries out of an outbox.
--- Keeps: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second finds
--- other entries at these places and leaves them.
+-- Keeps: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second
+-- finds other entries at these places and leaves them.
 -- KEYS 1 outbox
 -- ARGV 1 number of entries, 2 the first of them, 3 the last
 -- Returns 1, or 0 when they had left already

@@ -3,7 +3,8 @@
 -- Keeps: a slice counts once, however often this runs: the bit says whether it did.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
 -- keys for ever.
--- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns
+-- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns,
+--      8 running campaigns
 -- ARGV 1 partition, 2 id, 3... counters and their values
 -- Returns {1 when this call ended the campaign else 0, state}
 local reference = ARGV[1] .. ':' .. ARGV[2]
@@ -23,4 +24,5 @@ redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
 redis.call('LREM', KEYS[4], 0, ARGV[2])
 redis.call('DEL', KEYS[5])
 redis.call('ZADD', KEYS[7], now, ARGV[2])
+redis.call('SREM', KEYS[8], ARGV[2])
 return {1, state}

@@ -42,7 +42,7 @@ struct WorkerCommand: CarillonCommand {
     let worker = PushWorker(
       configuration: WorkerConfiguration(
         name: name, window: configuration.worker.window, connections: configuration.worker.connections,
-        retry: RetryPolicy(configuration.retry), drains: drain, apps: channels),
+        retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels),
       store: store, control: connection.store(for: "carillon worker \(name) control"),
       blocking: connection.store(for: "carillon worker \(name) intake"), observer: WorkerLog().write)
     let stopper = Task {
@@ -73,6 +73,12 @@ extension RetryPolicy {
     self.init(
       serverError: retry.serverError.wholeMilliseconds, tooManyRequests: retry.tooManyRequests.wholeMilliseconds,
       attempts: retry.attempts)
+  }
+}
+
+extension GuardPolicy {
+  init(_ guard: CarillonConfiguration.Guard) {
+    self.init(threshold: `guard`.threshold, pruneShare: `guard`.pruneShare, minimum: `guard`.minimum)
   }
 }
 

@@ -1,0 +1,145 @@
+import PushCore
+import Redis
+
+/// What a worker that fell silent, a lost reply or the end of a pause leaves behind, and how it comes back.
+extension CampaignStore {
+  /// What a sign of life brought back.
+  public struct Pulse: Sendable {
+    /// Redis' time in ms since the epoch.
+    public var now: Int
+    /// Workers that have been silent for too long.
+    public var silent: [String]
+    /// Slices whose next retry is due.
+    public var due: [SliceReference]
+  }
+
+  /// Says that a worker lives, and lets the keys of a campaign expire whose last worker died before it could.
+  ///
+  /// - Parameters:
+  ///   - worker: its name.
+  ///   - silence: ms after which another worker is taken for dead.
+  public func heartbeat(worker: String, silence: Int) async throws -> Pulse {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked, keys.ended]) {
+      $0.append(worker)
+      $0.append(silence)
+      $0.append(Self.batch)
+    }
+    let reply = try await run(pipeline)[0]
+    for id in reply[3].compactMap(\.string) { try await expire(id) }
+    return Pulse(
+      now: reply[0].integer ?? 0, silent: reply[1].compactMap(\.string),
+      due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) })
+  }
+
+  /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.
+  public func unpark(_ due: [SliceReference], worker: String) async throws {
+    guard !due.isEmpty else { return }
+    let lanes = try await lanes(of: due.map(\.campaign))
+    var pipeline = RedisPipeline()
+    for (slice, lane) in zip(due, lanes) {
+      if let lane {
+        requeue(slice, lane: lane, worker: worker, to: &pipeline)
+      } else {
+        // Its campaign has gone: nothing would ever take the reference away.
+        pipeline.append("ZREM", keys.parked, slice.description)
+      }
+    }
+    _ = try await run(pipeline)
+  }
+
+  /// The slices in a worker's list.
+  public func processing(of worker: String) async throws -> [SliceReference] {
+    var pipeline = RedisPipeline()
+    pipeline.append("LRANGE", keys.processing(worker: worker), 0, Self.batch - 1)
+    return try await run(pipeline)[0].compactMap { $0.string.flatMap(SliceReference.init) }
+  }
+
+  /// Gives back what a silent worker left behind: slices whose lease has run out.
+  ///
+  /// - Parameters:
+  ///   - silent: the worker's name; one's own, to find what an earlier life of that name left.
+  ///   - strays: the slices of its list to look at; `nil` for all.
+  /// - Returns: the slices given back.
+  public func rescue(from silent: String, only strays: Set<SliceReference>? = nil) async throws -> [SliceReference] {
+    var references = try await processing(of: silent)
+    if let strays { references.removeAll { !strays.contains($0) } }
+    var rescued: [SliceReference] = []
+    if !references.isEmpty {
+      let now = try await time() / 1000
+      var pipeline = RedisPipeline()
+      for slice in references {
+        pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "lease")
+        pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "owner")
+      }
+      let leases = try await run(pipeline)
+      for (index, slice) in references.enumerated() {
+        let left = (leases[2 * index].integer ?? 0) - now
+        if left > 0, leases[2 * index + 1].string == silent { continue }
+        if left > 0 {
+          // Another worker's live lease.
+          try await postpone(slice, for: left, worker: silent)
+        } else if let lane = try await lanes(of: [slice.campaign])[0] {
+          try await requeue(slice, lane: lane, worker: silent)
+          rescued.append(slice)
+        } else {
+          try await dismiss(slice, worker: silent)
+        }
+      }
+    }
+    return rescued
+  }
+
+  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and strikes it off the list
+  /// of workers once nothing of it is left.
+  public func settle(dead worker: String) async throws {
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("LMOVE", keys.intake(worker: worker), keys.campaigns, "LEFT", "RIGHT")
+      if try await run(pipeline)[0].isNull { break }
+    }
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.forget, keys: [keys.workers, keys.processing(worker: worker), keys.intake(worker: worker)]
+    ) { $0.append(worker) }
+    _ = try await run(pipeline)
+  }
+
+  /// Opens the slices of running campaigns that are in no list, whatever became of their references.
+  ///
+  /// - Returns: how many there were; all but always none.
+  public func reopenLost() async throws -> Int {
+    var pipeline = RedisPipeline()
+    pipeline.append("SMEMBERS", keys.running)
+    let running = try await run(pipeline)[0].compactMap(\.string)
+    guard !running.isEmpty else { return 0 }
+    let lists = try await workers().map { keys.processing(worker: $0) }
+    let lanes = try await lanes(of: running)
+    pipeline.removeAll()
+    for (id, lane) in zip(running, lanes) {
+      let ring = keys.lane((lane ?? .normal).rawValue)
+      pipeline.script(
+        StoreScripts.reopen,
+        keys: [keys.campaign(id), keys.finished(id), keys.open(id), keys.parked, ring, keys.running] + lists
+      ) {
+        $0.append(id)
+        $0.append(keys.partitions)
+      }
+    }
+    return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
+  }
+
+  /// The names of all workers that may hold anything.
+  func workers() async throws -> [String] {
+    var pipeline = RedisPipeline()
+    pipeline.append("ZRANGE", keys.workers, 0, -1)
+    return try await run(pipeline)[0].compactMap(\.string)
+  }
+
+  /// The lanes of campaigns; `nil` for one that has gone.
+  private func lanes(of campaigns: [String]) async throws -> [Lane?] {
+    var pipeline = RedisPipeline()
+    for id in campaigns { pipeline.append("HGET", keys.campaign(id), "lane") }
+    return try await run(pipeline).map { $0.string.flatMap(Lane.init(rawValue:)) }
+  }
+}

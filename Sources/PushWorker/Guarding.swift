@@ -1,0 +1,68 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// What keeps a campaign from erasing the device base: prunes and quarantines wait until its answers look sane.
+///
+/// A held answer is an answer: it is no longer unanswered. But its target stays under way and its credit lent until it
+/// is recorded, so should the worker die it is in doubt like any other.
+extension PushWorker {
+  /// Keeps an answer until its campaign's guard has decided.
+  func hold(_ answer: HeldAnswer, of run: SliceRun) {
+    run.held.append(answer)
+    var holders: [CampaignContext] = []
+    var counts: [Int] = []
+    for case let run? in slots where !run.held.isEmpty {
+      if let position = holders.firstIndex(where: { $0 === run.context }) {
+        counts[position] += run.held.count
+      } else {
+        holders.append(run.context)
+        counts.append(run.held.count)
+      }
+    }
+    guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window) else { return }
+    if holders[fullest].guard.decide() { decided.append(holders[fullest]) }
+  }
+
+  /// Follows the guards that have decided while one lot of answers was handled.
+  func followGuards() {
+    for context in decided {
+      for run in slots {
+        guard let run, run.context === context else { continue }
+        release(run)
+        if context.guard.tripReason != nil { withdraw(run, .leave) }
+      }
+      if let reason = context.guard.tripReason { pauseCampaign(context.campaign.id, reason) }
+    }
+    decided = []
+  }
+
+  /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped.
+  func release(_ run: SliceRun) {
+    let isTripped = run.context.guard.tripReason != nil
+    for answer in run.held {
+      append(answer, to: run, fate: isTripped ? .keep : answer.fate)
+      run.end(answer.index)
+    }
+    run.held = []
+  }
+
+  /// Whether a campaign that is active was paused by this worker before, so that somebody must have resumed it. If its
+  /// guard has tripped and the pause did not get through, it is paused once more.
+  func wasResumed(_ context: CampaignContext) -> Bool {
+    guard !pausing.contains(context.campaign.id) else { return false }
+    if !context.isPaused, let reason = context.guard.tripReason { pauseCampaign(context.campaign.id, reason) }
+    return context.isPaused
+  }
+}
+
+/// A final answer that is not recorded yet, as it would touch the device.
+struct HeldAnswer {
+  var index: Int
+  var record: LedgerRecord
+  var fate: Disposition.TokenFate
+  /// With 410: when APNs found the token dead, in ms since the epoch; 0 when absent.
+  var timestamp: UInt64
+  /// The text of a reason that ``PushCore/Reason`` doesn't know.
+  var unknownReason: String?
+}

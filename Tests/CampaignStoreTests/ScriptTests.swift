@@ -1,0 +1,48 @@
+@testable import CampaignStore
+import Redis
+import Testing
+
+/// What can be seen of a script without running it.
+struct ScriptTests {
+  private static let all = [
+    StoreScripts.initialise, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.bury,
+    StoreScripts.take, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish, StoreScripts.steer,
+    StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.heartbeat,
+    StoreScripts.forget, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
+    StoreScripts.release, StoreScripts.close, StoreScripts.own, StoreScripts.disown, StoreScripts.store,
+    StoreScripts.drop, StoreScripts.deliver,
+  ]
+
+  /// A cluster refuses an undeclared key of another slot only: one of the same slot would work until slots move.
+  @Test func everyKeyIsDeclared() {
+    for script in Self.all { expectDeclaredKeys(script) }
+  }
+
+  private func expectDeclaredKeys(_ script: RedisScript) {
+    for line in script.source.split(separator: "\n") {
+      for call in line.split(separator: "redis.call(", omittingEmptySubsequences: false).dropFirst() {
+        let arguments = call.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }
+        guard arguments.count > 1 else {
+          #expect(call.hasPrefix("'TIME')"), "\(script.name): \(line)")
+          continue
+        }
+        // The parameters of device.lua's functions, which get their keys from the scripts.
+        let isKey = arguments[1].hasPrefix("KEYS[") || arguments[1] == "devices" || arguments[1] == "users"
+        #expect(isKey || call.hasPrefix("'TIME')"), "\(script.name): \(line)")
+      }
+    }
+  }
+
+  @Test func headSaysWhatItIsAndWhatItKeeps() {
+    for script in Self.all { expectHead(script) }
+  }
+
+  private func expectHead(_ script: RedisScript) {
+    #expect(script.source.hasPrefix("#!lua\n"))
+    #expect(script.source.contains("\n-- \(script.name): "))
+    for word in ["-- Keeps: ", "-- KEYS 1 ", "-- Returns "] {
+      #expect(script.source.contains("\n" + word), "\(script.name): \(word)")
+    }
+    #expect(script.source.split(separator: "\n").allSatisfy { $0.utf8.count <= 120 })
+  }
+}

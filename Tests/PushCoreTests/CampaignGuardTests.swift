@@ -1,0 +1,144 @@
+import PushCore
+import Testing
+
+/// When a campaign's answers stop its prunes.
+@Suite struct CampaignGuardTests {
+  private func made(_ threshold: Double = 0.1, _ pruneShare: Double = 0.5, minimum: Int = 200) -> CampaignGuard {
+    CampaignGuard(GuardPolicy(threshold: threshold, pruneShare: pruneShare, minimum: minimum), app: "news")
+  }
+
+  /// Counts answers in turn: each outcome as often as told.
+  private func count(_ breaker: inout CampaignGuard, _ answers: (Outcome, Int)...) {
+    for (outcome, times) in answers { for _ in 0..<times { _ = breaker.count(outcome) } }
+  }
+
+  @Test func probesUntilTheMinimumIsReached() {
+    var breaker = made()
+    for _ in 0..<199 {
+      let changed = breaker.count(.badToken)
+      #expect(!changed)
+      #expect(breaker.isProbing)
+    }
+    let changed = breaker.count(.badToken)
+    #expect(changed)
+    #expect(!breaker.isProbing)
+    #expect(breaker.tripReason != nil)
+  }
+
+  @Test func opensOnceAndSaysSo() {
+    var breaker = made(minimum: 3)
+    let changes = (0..<10).map { _ in breaker.count(.accepted) }
+    #expect(changes == [false, false, true] + Array(repeating: false, count: 7))
+    #expect(breaker.state == .open)
+    #expect(breaker.tripReason == nil)
+  }
+
+  @Test(arguments: [Outcome.badToken, .wrongTopic]) func suspectAnswersTripAboveTheThreshold(outcome: Outcome) {
+    var breaker = made()
+    count(&breaker, (outcome, 20), (.accepted, 180))
+    #expect(breaker.state == .open)
+    breaker = made()
+    count(&breaker, (outcome, 60), (.accepted, 140))
+    #expect(
+      breaker.tripReason?.hasPrefix(
+        "30 % of 200 answers called the token bad or of another topic: looks like the wrong environment or topic for "
+          + "app news") == true)
+  }
+
+  @Test(arguments: [Outcome.unregistered, .expiredToken]) func goneDevicesTripAboveThePruneShare(outcome: Outcome) {
+    var breaker = made()
+    count(&breaker, (outcome, 100), (.accepted, 100))
+    #expect(breaker.state == .open)
+    breaker = made()
+    count(&breaker, (outcome, 120), (.accepted, 80))
+    #expect(breaker.tripReason?.hasPrefix("60 % of 200 answers were 410") == true)
+  }
+
+  @Test func everyShareAtTheMinimumIsJudgedByItsOwnBound() {
+    for suspects in 0...20 {
+      for gone in 0...(20 - suspects) {
+        var breaker = made(0.25, 0.5, minimum: 20)
+        count(&breaker, (.badToken, suspects), (.unregistered, gone), (.accepted, 20 - suspects - gone))
+        let trips = suspects > 5 || gone > 10
+        #expect((breaker.tripReason != nil) == trips, "\(suspects) suspect, \(gone) gone")
+        #expect((breaker.state == .open) == !trips)
+      }
+    }
+  }
+
+  @Test(arguments: Outcome.allCases) func onlyWordsOfAPNsAreAnswers(outcome: Outcome) {
+    var breaker = made(1, 1, minimum: 1)
+    let isAnswer = [.accepted, .rejected, .badToken, .wrongTopic, .unregistered, .expiredToken].contains(outcome)
+    let changed = breaker.count(outcome)
+    #expect(changed == isAnswer)
+    #expect(breaker.isProbing == !isAnswer)
+  }
+
+  @Test func otherRefusalsAreAnswersThatAccuseNoToken() {
+    var breaker = made(0.1, 0.1, minimum: 10)
+    count(&breaker, (.rejected, 10))
+    #expect(breaker.state == .open)
+  }
+
+  @Test(arguments: [200, 400, 1_000, 100_000]) func tripsLaterWhenAnswersTurnBad(good: Int) {
+    var breaker = made()
+    count(&breaker, (.accepted, good))
+    #expect(breaker.state == .open)
+    var bad = 0
+    while breaker.tripReason == nil, bad < 1000 {
+      _ = breaker.count(.badToken)
+      bad += 1
+    }
+    // What went before never weighs more than twice the minimum.
+    #expect((20...45).contains(bad), "\(bad)")
+  }
+
+  @Test func steadyShareBelowTheBoundNeverTrips() {
+    var breaker = made()
+    for number in 0..<100_000 {
+      _ = breaker.count(number % 20 == 0 ? .badToken : number % 3 == 0 ? .unregistered : .accepted)
+    }
+    #expect(breaker.state == .open)
+  }
+
+  @Test func staysTrippedWithItsFirstReason() {
+    var breaker = made(minimum: 10)
+    count(&breaker, (.badToken, 10))
+    let reason = breaker.tripReason
+    count(&breaker, (.unregistered, 100), (.accepted, 10_000))
+    let changed = breaker.decide()
+    #expect(!changed)
+    #expect(breaker.tripReason == reason)
+  }
+
+  @Test func decidesEarlyOnWhatThereIs() {
+    var breaker = made()
+    var changed = breaker.decide()
+    #expect(changed)
+    #expect(breaker.state == .open)
+    breaker = made()
+    count(&breaker, (.badToken, 15), (.accepted, 5))
+    changed = breaker.decide()
+    #expect(changed)
+    #expect(breaker.tripReason?.hasPrefix("75 % of 20 answers") == true)
+  }
+
+  @Test func shareOfOneIsNeverPassed() {
+    var breaker = made(1, 1, minimum: 2)
+    count(&breaker, (.badToken, 100), (.unregistered, 100))
+    #expect(breaker.state == .open)
+  }
+
+  @Test func minimumFitsIntoHalfTheWindow() {
+    #expect(GuardPolicy().within(window: 1000).minimum == 200)
+    #expect(GuardPolicy().within(window: 100).minimum == 50)
+    #expect(GuardPolicy().within(window: 1).minimum == 1)
+  }
+
+  @Test func campaignThatHoldsMostDecidesBeforeTheWindowIsUsedUp() {
+    #expect(GuardPolicy.mustDecide(held: [], window: 100) == nil)
+    #expect(GuardPolicy.mustDecide(held: [20, 29], window: 100) == nil)
+    #expect(GuardPolicy.mustDecide(held: [10, 25, 15], window: 100) == 1)
+    #expect(GuardPolicy.mustDecide(held: [1], window: 1) == 0)
+  }
+}

@@ -1,0 +1,144 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import Testing
+
+/// One wrong setting can't erase the device base.
+@Suite struct GuardTests {
+  /// Devices of users `u0`, `u1`, … that are gone, and that are quarantined.
+  private func touched(_ rig: WorkerRig, users: Int) async throws -> (pruned: Int, quarantined: Int) {
+    var result = (pruned: 0, quarantined: 0)
+    for number in 0..<users {
+      let devices = try await rig.store.user("u\(number)")?.devices ?? []
+      if devices.isEmpty { result.pruned += 1 }
+      if devices.contains(where: \.isQuarantined) { result.quarantined += 1 }
+    }
+    return result
+  }
+
+  /// Waits until the campaign is paused and every slice has been given back.
+  private func rest(_ rig: WorkerRig, _ id: String) async throws -> CampaignRecord {
+    try await rig.until {
+      guard let record = try await rig.store.show(id), record.state == .paused else { return false }
+      let answered = await rig.simulator.counters().received
+      return record.counters.inDoubt == 0 && record.counters.outcomes.values.reduce(0, +) == answered
+    }
+    return try #require(try await rig.store.show(id))
+  }
+
+  @Test(arguments: [
+    (SimulatedDevice.State.bad, Outcome.badToken, "looks like the wrong environment or topic for app news"),
+    (.wrongTopic, .wrongTopic, "looks like the wrong environment or topic for app news"),
+    (.unregistered, .unregistered, "of 200 answers were 410"),
+  ])
+  func floodPausesTheCampaignTouchesNothingAndGoesOnWhenResumed(
+    state: SimulatedDevice.State, outcome: Outcome, reason: String
+  ) async throws {
+    let rig = try await WorkerRig()
+    try await rig.register(2000) { _ in state }
+    try await rig.submit("flood")
+    let log = EventLog()
+    let worker = rig.worker("w", window: 1000, log: log)
+    async let running: Void = worker.run()
+    let paused = try await rest(rig, "flood")
+    #expect(paused.reason?.contains(reason) == true, "\(paused.reason ?? "none")")
+    #expect(paused.reason?.hasPrefix("100 % of 200 answers") == true)
+    #expect(log.all.contains { $0.contains("paused") })
+    let sent = await rig.simulator.counters().received
+    #expect((200...1200).contains(sent), "\(sent)")
+    #expect(paused.counters.outcomes == [outcome: sent])
+    #expect(paused.counters.pruned == 0)
+    #expect(paused.counters.quarantined == 0)
+    #expect(try await touched(rig, users: 2000) == (0, 0))
+
+    rig.simulator.load(
+      (0..<2000).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
+    #expect(try await rig.store.steer("flood", .resume) == .active)
+    try await running
+    let record = try #require(try await rig.store.show("flood"))
+    #expect(record.state == .completed, "\(log.all)")
+    #expect(record.counters.outcomes == [outcome: sent, .accepted: 2000 - sent])
+    #expect(try await touched(rig, users: 2000) == (0, 0))
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+  }
+
+  @Test func resumedWithoutMendingItPausesAgain() async throws {
+    let rig = try await WorkerRig()
+    try await rig.register(2000) { _ in .bad }
+    try await rig.submit("stubborn")
+    let worker = rig.worker("w", window: 200, drains: false)
+    async let running: Void = worker.run()
+    let first = try await rest(rig, "stubborn")
+    #expect(try await rig.store.steer("stubborn", .resume) == .active)
+    let second = try await rest(rig, "stubborn")
+    #expect(second.counters.outcomes[.badToken] ?? 0 > first.counters.outcomes[.badToken] ?? 0)
+    #expect(try await touched(rig, users: 2000) == (0, 0))
+    await worker.stop()
+    try await running
+  }
+
+  @Test func usualShareOfDeadDevicesIsPrunedToTheLast() async throws {
+    let rig = try await WorkerRig()
+    try await rig.register(2000) { $0 % 100 < 3 ? .unregistered : $0 % 100 == 50 ? .bad : .registered }
+    try await rig.submit("usual")
+    let log = EventLog()
+    try await rig.worker("w", window: 1000, log: log).run()
+    let record = try #require(try await rig.store.show("usual"))
+    #expect(record.state == .completed, "\(log.all)")
+    #expect(record.counters.outcomes == [.accepted: 1920, .unregistered: 60, .badToken: 20])
+    #expect(record.counters.pruned == 60)
+    #expect(record.counters.quarantined == 20)
+    #expect(try await touched(rig, users: 2000) == (60, 20))
+  }
+
+  @Test func smallCampaignPrunesThoughItNeverReachesTheMinimum() async throws {
+    let rig = try await WorkerRig()
+    try await rig.register(10) { $0 % 2 == 0 ? .unregistered : .registered }
+    try await rig.submit("small")
+    try await rig.worker("w", window: 1000).run()
+    let record = try #require(try await rig.store.show("small"))
+    #expect(record.state == .completed)
+    #expect(record.counters.outcomes == [.accepted: 5, .unregistered: 5])
+    #expect(record.counters.pruned == 5)
+    #expect(try await touched(rig, users: 10) == (5, 0))
+  }
+
+  @Test(.timeLimit(.minutes(1))) func manyProbingCampaignsGetThroughASmallWindow() async throws {
+    let rig = try await WorkerRig(partitions: 1)
+    try await rig.register(60)
+    // Gone before they registered: nothing is pruned, so every campaign meets all of them.
+    rig.simulator.load(
+      (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), state: .unregistered, timestamp: 500) })
+    for number in 0..<12 { try await rig.submit("many-\(number)") }
+    try await rig.worker("w", window: 10, guard: GuardPolicy(pruneShare: 1)).run()
+    for number in 0..<12 {
+      let record = try #require(try await rig.store.show("many-\(number)"))
+      #expect(record.state == .completed)
+      #expect(record.counters.outcomes == [.unregistered: 60])
+    }
+  }
+
+  @Test func stoppedWorkerRecordsWhatItHolds() async throws {
+    let rig = try await WorkerRig(partitions: 1)
+    try await rig.register(1000) { $0 % 4 == 0 ? .unregistered : .registered }
+    var knobs = rig.simulator.knobs
+    knobs.latencyMilliseconds = 20
+    await rig.simulator.set(knobs)
+    try await rig.submit("relay")
+    let first = rig.worker("first", window: 300, guard: GuardPolicy(minimum: 150), drains: false)
+    async let running: Void = first.run()
+    try await rig.until { await rig.simulator.counters().received >= 20 }
+    await first.stop()
+    try await running
+    let halfway = try #require(try await rig.store.show("relay"))
+    #expect(halfway.counters.inDoubt == 0)
+    #expect(halfway.counters.pruned == halfway.counters.outcomes[.unregistered] ?? 0)
+    try await rig.worker("second", window: 300).run()
+    let record = try #require(try await rig.store.show("relay"))
+    #expect(record.counters.outcomes == [.accepted: 750, .unregistered: 250])
+    #expect(record.counters.pruned == 250)
+    #expect(record.counters.resent == 0)
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+  }
+}
