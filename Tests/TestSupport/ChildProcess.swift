@@ -94,6 +94,12 @@ public final class ChildProcess: Sendable {
     return nil
   }
 
+  /// The same as ``line(containing:)``, of standard error.
+  public func errorLine(containing text: String) async -> String? {
+    for await line in errorLines where line.contains(text) { return line }
+    return nil
+  }
+
   /// Reads to the end, and closes the descriptor there.
   private static func lines(of descriptor: Int32) -> AsyncStream<String> {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)

@@ -10,7 +10,9 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension DeviceRowReader.Format: ExpressibleByArgument {}
 
-extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {}
+extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
+  public static var allValueStrings: [String] { [Self.accept, .bad].map(\.rawValue) }
+}
 
 extension Outcome: ExpressibleByArgument {
   public init?(argument: String) { self.init(name: argument) }

@@ -1,0 +1,169 @@
+import Foundation
+import PushCore
+import TestSupport
+import Testing
+
+/// The table of bad input: each gives an error that says what is wrong, where, and what to do, and none gets into Redis.
+struct BadInputTests {
+  /// A job, and what its refusal says.
+  struct Case: Sendable, CustomTestStringConvertible {
+    var job: String
+    var says: [String]
+
+    var testDescription: String { says[0] }
+  }
+
+  static let jobs = cases.map { Case(job: $0.job, says: $0.says) }
+
+  private static let cases: [(job: String, says: [String])] = [
+    ("", ["not valid JSON: line 1, column 1"]),
+    (#"{"id": "a","#, ["not valid JSON: line 1, column"]),
+    ("[1]", ["must be a JSON object, not an array"]),
+    (CarillonWorld.job("a b"), ["id: 'a b' is not a campaign id", "1 to 64 of"]),
+    (CarillonWorld.job("a", more: #","lnae":"bulk""#), ["lnae: unknown field", "did you mean 'lane'?"]),
+    (CarillonWorld.job("a", more: #","lane":"slow""#), ["lane: unknown value 'slow'", "known: bulk, normal, urgent"]),
+    (CarillonWorld.job("a", more: #","id":"b""#), ["not valid JSON"]),
+    (
+      CarillonWorld.job("a").replacing(#""app":"news""#, with: #""app":"nwes""#),
+      ["app: no app 'nwes' in the configuration", "did you mean 'news'?"]
+    ),
+    (
+      CarillonWorld.job("a", audience: #"{"segment":"vip & (sports | "}"#),
+      ["audience.segment: column 17: ", "an expression looks like"]
+    ),
+    (
+      CarillonWorld.job("a", audience: #"{"segment":"vipp & !churned"}"#),
+      ["audience.segment: there is no segment 'churned'", "carillon segment import churned FILE"]
+    ),
+    (CarillonWorld.job("a", audience: #"{"segment":"*","users":["u"]}"#), ["audience: has segment and users at once"]),
+    (CarillonWorld.job("a", audience: #"{"tokens":["00","xyz"]}"#), ["audience.tokens[1]: is not a device token"]),
+    (
+      CarillonWorld.job("a", more: #","pushType":"background","priority":10"#),
+      ["priority: APNs does not allow 10 for push type background", "use 5"]
+    ),
+    (
+      CarillonWorld.job("a").replacing("hi", with: String(repeating: "x", count: 5000)),
+      ["payload: 5020 bytes, which is 924 over the 4096 that APNs allows for push type alert"]
+    ),
+    (
+      CarillonWorld.job("a", more: #","pushType":"voip""#)
+        .replacing("hi", with: String(repeating: "x", count: 5200)),
+      ["payload: 5220 bytes, which is 100 over the 5120 that APNs allows for push type voip"]
+    ),
+    (
+      CarillonWorld.job("a").replacing(
+        #""hi""#, with: String(repeating: "[", count: 33) + String(repeating: "]", count: 33)),
+      ["not valid JSON", "32"]
+    ),
+  ]
+
+  @Test(arguments: jobs)
+  func jobIsRefusedAtSubmitAndNothingIsQueued(_ bad: Case) async throws {
+    let world = try await CarillonWorld()
+    let output = try await world.run("campaign", "submit", "-", input: bad.job)
+    #expect(output.exit == .status(65))
+    for part in bad.says { #expect(output.standardError.contains(part), "\(output.standardError)") }
+    #expect(try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") == "0")
+  }
+
+  @Test func oversizedJobIsRefusedWithByHowMuch() async throws {
+    let world = try await CarillonWorld()
+    let blanks = String(repeating: " ", count: CampaignJob.maximumSize)
+    let job = CarillonWorld.job("large")
+    let file = try world.folder.write("job.json", job + blanks)
+    let output = try await world.run("campaign", "submit", file)
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("\(job.utf8.count) over the limit of 1048576"))
+    #expect(output.standardError.contains("put the audience into a segment"))
+  }
+
+  @Test func configurationThatIsNotThereSaysHowToNameOne() async throws {
+    let folder = try ScratchFolder()
+    let output = try await CarillonCommand.run(["campaign", "list"], folder: folder.url)
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("there is no Config/carillon.yaml here"))
+    #expect(output.standardError.contains("--config FILE or CARILLON_CONFIG"))
+  }
+
+  static let keys: [(pem: String?, says: [String])] = [
+    (nil, ["apps.news.token.keyFile: ", "No such file or directory", "check the path and its permissions"]),
+    ("-----BEGIN ENCRYPTED PRIVATE KEY-----\n", ["the key is encrypted", "openssl pkcs8"]),
+    ("hello", ["no private key in PEM found", "developer.apple.com"]),
+    (
+      "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEICXnPV0ZJf2PzR2ppPKAPZ0AhFcFqN1b34IrHBzbNf0P\n-----END PRIVATE KEY-----\n",
+      ["apps.news.token.keyFile: ", "P-256"]
+    ),
+  ]
+
+  @Test(arguments: keys)
+  func keyThatCannotBeUsedKeepsAWorkerFromStarting(pem: String?, says: [String]) async throws {
+    var world = try await CarillonWorld()
+    world.environment["CARILLON_APPS_NEWS_TOKEN_KEY_FILE"] =
+      try pem.map { try world.folder.write("key.p8", $0) } ?? "/nowhere.p8"
+    let output = try await world.run("worker", "--drain")
+    #expect(output.exit == .status(65))
+    for part in says { #expect(output.standardError.contains(part), "\(output.standardError)") }
+  }
+
+  @Test func trustRootsThatAreNoneKeepAWorkerFromStarting() async throws {
+    var world = try await CarillonWorld()
+    world.environment["CARILLON_APPS_NEWS_TRUST_ROOTS"] = try world.folder.write("ca.pem", "hello")
+    let output = try await world.run("worker", "--drain")
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("apps.news.trustRoots: "))
+    #expect(output.standardError.contains("has no certificate in PEM"))
+  }
+
+  @Test func otherPartitionCountIsRefusedWithTheRightOne() async throws {
+    var world = try await CarillonWorld(partitions: 8)
+    try await world.importDevices(1)
+    world.environment["CARILLON_REDIS_PARTITIONS"] = "16"
+    for command in [["worker", "--drain"], ["campaign", "list"]] {
+      let output = try await CarillonCommand.run(command, environment: world.environment)
+      #expect(output.exit == .status(65))
+      #expect(output.standardError.contains("has 8 partitions, not 16"))
+      #expect(output.standardError.contains("set redis.partitions to 8"))
+    }
+  }
+
+  @Test func redisThatIsDownIsUnreachable() async throws {
+    let server = try await RedisServer.start()
+    let world = try await CarillonWorld(server: server)
+    await server.stop()
+    for command in [["worker"], ["campaign", "list"], ["devices", "show", "u1"]] {
+      let output = try await CarillonCommand.run(command + ["--json"], environment: world.environment)
+      #expect(output.exit == .status(69))
+      let error = try #require(try JSONObject(output.standardError).object("error"))
+      #expect(error.text("code") == "unreachable")
+      #expect(error.text("message")?.contains("127.0.0.1:\(server.port)") == true)
+      #expect(error.text("hint")?.contains("redis.url") == true)
+    }
+  }
+
+  @Test func redisThatEvictsIsRefused() async throws {
+    let server = try await RedisServer.start(arguments: ["--maxmemory-policy", "allkeys-lru"])
+    let output = try await CarillonWorld(server: server).run("worker")
+    #expect(output.exit == .status(69))
+    #expect(output.standardError.contains("maxmemory-policy is allkeys-lru"))
+    #expect(output.standardError.contains("set maxmemory-policy to noeviction"))
+  }
+
+  @Test func replicaIsRefused() async throws {
+    let primary = try await RedisServer.start()
+    let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
+    let output = try await CarillonWorld(server: replica).run("campaign", "submit", "-", input: CarillonWorld.job("a"))
+    #expect(output.exit == .status(69))
+    #expect(output.standardError.contains("this Redis is a read-only replica"))
+    #expect(output.standardError.contains("point redis.url at the primary"))
+    await primary.stop()
+  }
+
+  @Test func passwordThatIsWrongIsNeverShown() async throws {
+    let server = try await RedisServer.start(password: "right")
+    var world = try await CarillonWorld(server: server)
+    world.environment["CARILLON_REDIS_URL"] = "redis://:secret@127.0.0.1:\(server.port)"
+    let output = try await world.run("campaign", "list")
+    #expect(output.exit == .status(69))
+    #expect(!output.standardError.contains("secret"))
+  }
+}

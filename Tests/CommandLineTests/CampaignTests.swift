@@ -1,0 +1,146 @@
+import Foundation
+import TestSupport
+import Testing
+
+struct CampaignTests {
+  @Test func sameJobAgainChangesNothingAndAnotherIsAConflict() async throws {
+    let world = try await CarillonWorld()
+    let job = CarillonWorld.job("spring")
+    #expect(try await world.succeed("campaign", "submit", "-", input: job) == "spring\n")
+    let again = try await world.run("campaign", "submit", "-", input: " " + job)
+    #expect(again.exit == .status(0) && again.standardOutput == "spring\n")
+    #expect(again.standardError.contains("nothing changes"))
+    let json = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: job))
+    #expect(json.text("id") == "spring" && json.bool("duplicate") == true)
+    let other = try await world.run(
+      "campaign", "submit", "-", "--json", input: CarillonWorld.job("spring", more: #","lane":"bulk""#))
+    #expect(other.exit == .status(65))
+    #expect(try JSONObject(other.standardError).object("error")?.text("code") == "conflict")
+  }
+
+  @Test func campaignThatNobodyTookInIsInTheQueue() async throws {
+    let world = try await CarillonWorld()
+    try await world.submit("early")
+    for verb in ["show", "pause", "cancel"] {
+      let output = try await world.run("campaign", verb, "early")
+      #expect(output.exit == .status(1))
+      #expect(output.standardError.contains("is in the queue: no worker has taken it in"))
+    }
+    let unknown = try await world.run("campaign", "show", "late", "--json")
+    #expect(unknown.exit == .status(1))
+    #expect(try JSONObject(unknown.standardError).object("error")?.text("code") == "notFound")
+    #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
+  }
+
+  @Test func finishedCampaignIsShownAsTheContractSays() async throws {
+    var world = try await CarillonWorld()
+    let simulator = try await world.startSimulator()
+    let tokens = try await world.importDevices(40)
+    try await simulator.load([
+      "\(tokens[3]),unregistered,com.example.news,1769904000000", "\(tokens[4]),bad,com.example.news,",
+    ])
+    try await world.submit("done", more: #","lane":"bulk""#)
+    try await world.drain()
+    let show = try await world.show("done")
+    #expect(
+      show.names == [
+        "id", "state", "reason", "app", "lane", "targets", "outcomes", "pending", "inDoubt", "retrying", "pruned",
+        "quarantined", "resent", "slices", "createdAt", "startedAt", "finishedAt",
+      ])
+    #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
+    #expect(show.number("targets") == 40)
+    #expect(show.object("outcomes")?.numbers == ["accepted": 38, "unregistered": 1, "badToken": 1])
+    #expect(show.number("pruned") == 1 && show.number("quarantined") == 1 && show.number("pending") == 0)
+    #expect(show.object("slices")?.numbers == ["done": 8, "sealed": 8, "total": 8])
+    #expect(show.text("finishedAt")?.hasSuffix("Z") == true)
+    let list = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
+    #expect(list.map(\.names) == [show.names])
+    #expect(try await world.succeed("campaign", "show", "done").contains("  accepted      38\n"))
+    #expect(try await world.succeed("campaign", "list").contains("done  completed  news  bulk  40/40  8/8"))
+    let watch = try await world.run("campaign", "watch", "done")
+    #expect(watch.exit == .status(0))
+    #expect(
+      watch.standardOutput == "done completed  40 of 40 (100%)  accepted 38  unregistered 1  badToken 1\n")
+
+    try await checkResults(world, tokens)
+    let device = try JSONObject(await world.succeed("devices", "show", "u4", "--json")).objects("devices")?.first
+    #expect(device?.bool("quarantined") == true)
+    #expect(try await world.run("devices", "show", "u3").exit == .status(1))
+  }
+
+  private func checkResults(_ world: CarillonWorld, _ tokens: [String]) async throws {
+    let all = try JSONObject.all(in: await world.succeed("results", "export", "done"))
+    #expect(Set(all.compactMap { $0.text("token") }) == Set(tokens))
+    #expect(all.count == 40)
+    let gone = try await world.succeed("results", "export", "done", "--only", "unregistered")
+    let line = try JSONObject(gone)
+    #expect(line.names == ["campaign", "user", "token", "outcome", "status", "reason", "apnsId", "at"])
+    #expect(line.text("user") == "u3" && line.number("status") == 410 && line.text("reason") == "Unregistered")
+    #expect(line.text("apnsId")?.count == 36)
+    #expect(try await world.succeed("results", "show", "done", "--token", tokens[3], "--json") == gone)
+    #expect(
+      try await world.succeed("results", "show", "done", "--token", tokens[4]).contains("reason    BadDeviceToken"))
+    let csv = try await world.succeed("results", "export", "done", "--format", "csv", "--only", "badToken")
+    #expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at\r\ndone,u4,\(tokens[4]),badToken,400,"))
+    let stranger = try await world.run("results", "show", "done", "--token", "00ff")
+    #expect(stranger.exit == .status(1) && stranger.standardError.contains("was no target"))
+    let missing = try await world.run("results", "export", "other")
+    #expect(missing.exit == .status(1) && missing.standardError.contains("there is no campaign 'other'"))
+  }
+
+  @Test func cellsThatASpreadsheetWouldRunAreMadeSafe() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator()
+    try await world.succeed("devices", "register", "--user", "=1+1", "--token", "00ff")
+    try await world.submit("cells")
+    try await world.drain()
+    #expect(try await world.succeed("results", "export", "cells", "--format", "csv").contains("cells,=1+1,00ff"))
+    let safe = try await world.succeed("results", "export", "cells", "--format", "csv", "--spreadsheet-safe")
+    #expect(safe.contains("cells,'=1+1,00ff"))
+  }
+
+  @Test func campaignIsPausedResumedAndCancelledAndWatchedToItsEnd() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator("--latency", "50ms")
+    try await world.importDevices(2000)
+    world.environment["CARILLON_WORKER_WINDOW"] = "20"
+    let worker = try await world.start("worker", "--json")
+    try await world.submit("slow")
+    let watch = try await world.start("campaign", "watch", "slow", "--json")
+    try await world.until("slow") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
+    #expect(try await world.succeed("campaign", "pause", "slow", "--reason", "lunch") == "slow paused\n")
+    let paused = try await world.show("slow")
+    #expect(paused.text("state") == "paused" && paused.text("reason") == "lunch")
+    try await world.until("slow") { $0.number("inDoubt") == 0 }
+    #expect(try await world.succeed("campaign", "resume", "slow", "--json").contains(#""state":"active""#))
+    #expect(try await world.succeed("campaign", "cancel", "slow") == "slow cancelled\n")
+    try await world.until("slow") { $0.text("finishedAt") != nil }
+    let ended = try await world.show("slow")
+    #expect(ended.text("state") == "cancelled" && ended.number("pending") == 0)
+    #expect(ended.object("outcomes")?.number("cancelled") ?? 0 > 0)
+    let late = try await world.run("campaign", "resume", "slow")
+    #expect(late.exit == .status(1) && late.standardError.contains("can't resume campaign 'slow': it is cancelled"))
+    // Whoever waits for it hears that it did not do what was asked for.
+    #expect(await watch.waitForExit() == .status(1))
+    let lines = await watch.lines.reduce(into: "") { $0 += $1 + "\n" }
+    #expect(try JSONObject.all(in: lines).last?.text("state") == "cancelled")
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  @Test func watchOfAJobThatCannotBeRunSaysWhy() async throws {
+    let world = try await CarillonWorld()
+    // The worker's configuration has no app `sport`; whoever submitted it has one.
+    var producer = world
+    let yaml = "apps: { sport: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }"
+    producer.environment["CARILLON_CONFIG"] = try world.folder.write("producer.yaml", yaml)
+    let job = CarillonWorld.job("lost").replacing(#""app":"news""#, with: #""app":"sport""#)
+    try await producer.succeed("campaign", "submit", "-", input: job)
+    try await world.drain()
+    for verb in ["watch", "show"] {
+      let output = try await world.run("campaign", verb, "lost")
+      #expect(output.exit == .status(1))
+      #expect(output.standardError.contains("could not be run: app: no app 'sport' in the configuration"))
+    }
+  }
+}

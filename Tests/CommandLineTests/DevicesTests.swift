@@ -1,0 +1,159 @@
+import TestSupport
+import Testing
+
+struct DevicesTests {
+  private let token = CarillonWorld.token(1)
+
+  @Test func importReportsBadRowsAndTakesTheGoodOnes() async throws {
+    let world = try await CarillonWorld()
+    let file = try world.folder.write(
+      "devices.csv",
+      """
+      user,token,app,locale,registeredAt,name
+      ada,\(token),news,de,2026-01-01T00:00:00Z,Ada
+      ben,nonsense,news,de,,
+      cleo,\(CarillonWorld.token(2)),news,en,yesterday,
+      dora,\(CarillonWorld.token(3))
+      emil,\(CarillonWorld.token(4)),news,en,1767225600000,"Emil, the ""second"" one"
+
+      """)
+    let output = try await world.run("devices", "import", file, "--json")
+    #expect(output.exit == .status(65))
+    #expect(output.standardError == "")
+    let report = try JSONObject(output.standardOutput)
+    #expect(report.names == ["rows", "imported", "skipped", "outdated", "errors"])
+    #expect(report.numbers == ["rows": 5, "imported": 2, "skipped": 3, "outdated": 0])
+    #expect(report.objects("errors")?.map { $0.number("line") } == [3, 4, 5])
+    #expect(report.objects("errors")?.first?.text("message") == "token: not hex of 1 to 200 bytes")
+
+    let people = try await world.run("devices", "import", file)
+    #expect(people.exit == .status(65))
+    #expect(people.standardError.contains("devices.csv:3: token: not hex of 1 to 200 bytes\n"))
+    #expect(people.standardError.contains("devices.csv:4: registeredAt: 'yesterday' is neither"))
+    #expect(people.standardOutput.hasSuffix("devices.csv: 5 rows, 2 imported, 3 bad ones skipped\n"))
+
+    let emil = try JSONObject(await world.succeed("devices", "show", "emil", "--json"))
+    #expect(emil.object("attributes")?.text("name") == #"Emil, the "second" one"#)
+    #expect(emil.objects("devices")?.first?.text("registeredAt") == "2026-01-01T00:00:00.000Z")
+  }
+
+  @Test func importTakesNDJSONFromStandardInput() async throws {
+    let world = try await CarillonWorld()
+    let row = #"{"user":"ada","token":"\#(token)","timezone":"Europe/Berlin","age":41}"# + "\n"
+    let unclear = try await world.run("devices", "import", "-", input: row)
+    #expect(unclear.exit == .status(64))
+    #expect(unclear.standardError.contains("--format csv or --format ndjson"))
+    let report = try JSONObject(
+      await world.succeed("devices", "import", "-", "--format", "ndjson", "--app", "news", "--json", input: row))
+    #expect(report.number("imported") == 1)
+    let user = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
+    #expect(user.object("attributes")?.text("age") == "41")
+    #expect(user.objects("devices")?.first?.text("app") == "news")
+  }
+
+  @Test(arguments: [
+    ("", "the file is empty"), ("user,tokn\n", "the header has no column 'token'"),
+    ("user,token,user\n", "two columns are named 'user'"),
+  ])
+  func fileWithoutAHeaderIsRefused(text: String, says: String) async throws {
+    let world = try await CarillonWorld()
+    let output = try await world.run("devices", "import", "-", "--format", "csv", input: text)
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains(says) && output.standardError.contains("the first line names the columns"))
+  }
+
+  @Test func importThatCannotBeReadSaysSo() async throws {
+    let world = try await CarillonWorld()
+    let output = try await world.run("devices", "import", "/nowhere.csv", "--json")
+    #expect(output.exit == .status(65))
+    let error = try #require(try JSONObject(output.standardError).object("error"))
+    #expect(error.names == ["code", "message", "hint"])
+    #expect(error.text("code") == "input")
+    #expect(error.text("message") == "/nowhere.csv: No such file or directory")
+  }
+
+  @Test func tokenBelongsToTheLastUserOfAFile() async throws {
+    let world = try await CarillonWorld(partitions: 16)
+    // Enough owners of one token that some move from partition to partition, all within what would be one batch.
+    let rows = (0..<20).map { "u\($0),\(token)\n" }
+    try await world.succeed(
+      "devices", "import", "-", "--format", "csv", input: "user,token\n" + rows.joined())
+    let export = try await world.succeed("devices", "export", "--format", "ndjson")
+    #expect(try JSONObject.all(in: export).map { $0.text("user") } == ["u19"])
+  }
+
+  @Test func olderRowNeverUndoesANewerRegistration() async throws {
+    let world = try await CarillonWorld()
+    try await world.succeed("devices", "register", "--user", "ada", "--token", token)
+    let report = try JSONObject(
+      await world.succeed(
+        "devices", "import", "-", "--format", "csv", "--json", input: "user,token,registeredAt\nben,\(token),1000\n"))
+    #expect(report.numbers == ["rows": 1, "imported": 0, "skipped": 0, "outdated": 1])
+    let late = try await world.run("devices", "register", "--user", "ben", "--token", token, "--registered-at", "1000")
+    #expect(late.exit == .status(1))
+    #expect(late.standardError.contains("a newer registration of the token for 'ada' stands"))
+  }
+
+  @Test(arguments: ["csv", "ndjson"])
+  func exportIsWhatImportReads(format: String) async throws {
+    let world = try await CarillonWorld()
+    try await world.succeed(
+      "devices", "import", "-", "--format", "csv",
+      input: """
+        user,token,app,environment,locale,timezone,appVersion,osVersion,registeredAt,lastSeen,name,plan
+        ada,\(token),news,sandbox,de,Europe/Berlin,5.2,18.1,2026-01-01T00:00:00.000Z,2026-02-01T00:00:00.000Z,"A, b",
+        ben,\(CarillonWorld.token(2)),,,,,,,,,,gold
+
+        """)
+    let export = try await world.succeed("devices", "export", "--format", format)
+    let other = try await CarillonWorld()
+    try await other.succeed("devices", "import", "-", "--format", format, input: export)
+    let lines = { (text: String) in text.split(whereSeparator: \.isNewline).sorted() }
+    #expect(lines(try await other.succeed("devices", "export", "--format", format)) == lines(export))
+    #expect(lines(export).count == (format == "csv" ? 3 : 2))
+    #expect(export.contains("Europe/Berlin") && export.contains("gold"))
+  }
+
+  @Test func deviceIsRegisteredShownMovedAndUnregistered() async throws {
+    let world = try await CarillonWorld()
+    let registered = try JSONObject(
+      await world.succeed(
+        "devices", "register", "--user", "ada", "--token", "<\(token.uppercased())>", "--app", "news", "--locale", "de",
+        "--attribute", "name=Ada", "--attribute", "motto=a=b", "--json"))
+    #expect(registered.text("token") == token)
+    #expect(registered.text("registeredAt")?.hasSuffix("Z") == true)
+    try await world.succeed("segment", "import", "vip", "-", input: "ada\n")
+
+    let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
+    #expect(ada.names == ["user", "attributes", "segments", "devices"])
+    #expect(ada.texts("segments") == ["vip"])
+    #expect(ada.object("attributes")?.text("motto") == "a=b")
+    let device = try #require(ada.objects("devices")?.first)
+    #expect(
+      device.names.isSuperset(of: ["token", "app", "environment", "locale", "timezone", "registeredAt", "lastSeen"]))
+    #expect(device.text("app") == "news" && device.text("locale") == "de" && device.isNull("timezone"))
+    #expect(try await world.succeed("devices", "show", "ada").contains("  locale        de\n"))
+
+    try await world.succeed("devices", "register", "--user", "ben", "--token", token)
+    #expect(try JSONObject(await world.succeed("devices", "show", "ada", "--json")).objects("devices")?.isEmpty == true)
+    try await world.succeed("devices", "unregister", "--token", token)
+    let gone = try await world.run("devices", "unregister", "--token", token)
+    #expect(gone.exit == .status(1) && gone.standardError.contains("nobody has the token \(token)"))
+    let nobody = try await world.run("devices", "show", "ben")
+    #expect(nobody.exit == .status(1) && nobody.standardError.contains("there is no user 'ben'"))
+  }
+
+  @Test(arguments: [
+    (["--user", "ada", "--token", "xyz"], 65, "token: not hex"),
+    (["--user", "ada", "--token", "00", "--app", "nws"], 65, "no app 'nws' in the configuration"),
+    (["--user", "ada", "--token", "00", "--environment", "prod"], 65, "neither production nor sandbox"),
+    (["--user", "ada", "--token", "00", "--attribute", "name"], 64, "name=value"),
+    (["--user", "a\nb", "--token", "00"], 65, "control characters"),
+  ])
+  func wrongRegistrationIsRefused(options: [String], status: Int32, says: String) async throws {
+    let world = try await CarillonWorld()
+    let output = try await CarillonCommand.run(["devices", "register"] + options, environment: world.environment)
+    #expect(output.exit == .status(status))
+    #expect(output.standardError.contains(says), "\(output.standardError)")
+  }
+}

@@ -1,0 +1,97 @@
+import Logging
+import PushCore
+import TestSupport
+import Testing
+
+@testable import carillon
+
+struct TextTableTests {
+  @Test func columnsLineUpWithoutBlanksAtTheEnd() {
+    #expect(TextTable([["a", "bcd"], ["abc", ""], ["x"]]).text == "a    bcd\nabc  \nx")
+    #expect(TextTable([]).text == "")
+  }
+}
+
+struct ReasonGuideTests {
+  @Test(arguments: Reason.allCases.filter { !$0.name.isEmpty })
+  func everyReasonIsExplained(reason: Reason) {
+    let unknown = ReasonGuide(status: 400, reason: .other)
+    let guide = ReasonGuide(status: 400, reason: reason)
+    #expect(guide.meaning != unknown.meaning && !guide.advice.isEmpty)
+  }
+
+  @Test func answerWithoutAKnownReasonGoesByItsStatus() {
+    #expect(ReasonGuide(status: 200, reason: .none).meaning.hasPrefix("accepted"))
+    #expect(ReasonGuide(status: 502, reason: .none).advice.contains("15 minutes"))
+    #expect(ReasonGuide(status: 302, reason: .none).advice.contains("proxy"))
+  }
+}
+
+struct ImportReportTests {
+  @Test func errorsAreBoundedAndCountGoesOn() {
+    var report = ImportReport()
+    for line in 1...(ImportReport.maximumErrors + 5) { report.skip(line: line, "bad", of: "x", json: true) }
+    #expect(report.errors.count == ImportReport.maximumErrors)
+    #expect(report.skipped == ImportReport.maximumErrors + 5)
+    #expect(report.rows == report.skipped)
+  }
+}
+
+struct LineReaderTests {
+  private func lines(_ text: String, maximumLength: Int = 5) throws -> [String] {
+    let folder = try ScratchFolder()
+    var reader = LineReader(try InputFile(folder.write("x", text)), maximumLength: maximumLength)
+    var lines: [String] = []
+    while true {
+      let page = try reader.read()
+      if page.isEmpty { return lines }
+      lines += page.map { "\($0.number):\($0.text ?? "bad")" }
+    }
+  }
+
+  @Test(arguments: [
+    ("", []), ("a", ["1:a"]), ("a\n", ["1:a"]), ("a\r\n\nb", ["1:a", "2:", "3:b"]), ("\u{FEFF}a\n", ["1:a"]),
+    ("12345\r\n", ["1:12345"]), ("123456\n7\n", ["1:bad", "2:7"]), ("1234567890", ["1:bad"]),
+  ])
+  func readsLinesOfAnyEnd(text: String, expected: [String]) throws {
+    #expect(try lines(text) == expected)
+  }
+
+  @Test func lineAcrossChunksIsOne() throws {
+    let long = String(repeating: "x", count: InputFile.chunk + 10)
+    #expect(try lines(long + "\nb\n", maximumLength: InputFile.chunk * 2) == ["1:" + long, "2:b"])
+    #expect(try lines(long + "\nb\n") == ["1:bad", "2:b"])
+  }
+}
+
+struct KubernetesVariableTests {
+  private func ignored(_ name: String) throws -> Bool {
+    var root = ConfigurationNode(content: .section([:]), origin: "")
+    return try EnvironmentOverlay.apply([name: "tcp://10.0.0.1:80"], to: &root) == [name]
+  }
+
+  @Test(arguments: [
+    "CARILLON_SERVICE_HOST", "CARILLON_SERVICE_PORT", "CARILLON_SERVICE_PORT_HTTP", "CARILLON_PORT",
+    "CARILLON_PORT_8080_TCP", "CARILLON_PORT_8080_TCP_ADDR", "CARILLON_ADMIN_PORT_53_UDP_PROTO",
+    "CARILLON_REDIS_SERVICE_HOST",
+  ])
+  func variablesOfServicesAreIgnored(name: String) throws {
+    #expect(try ignored(name))
+  }
+
+  @Test(arguments: [
+    "CARILLON_SERVICE", "CARILLON_HOST", "CARILLON_PORTS", "CARILLON_PORT_X", "CARILLON_PORT_8080_HTTP",
+    "CARILLON_SERVICE_HOSTS", "CARILLON_PORT_8080_TCP_NAME",
+  ])
+  func othersAreMistakes(name: String) {
+    #expect(throws: ConfigurationError.self) { try ignored(name) }
+  }
+
+  @Test func ignoredVariableIsWarnedOf() async throws {
+    var world = try await CarillonWorld()
+    world.environment["CARILLON_SERVICE_HOST"] = "10.0.0.1"
+    let output = try await world.run("campaign", "list", "--json")
+    #expect(output.exit == .status(0) && output.standardOutput == "[]\n")
+    #expect(try JSONObject(output.standardError).text("message")?.contains("CARILLON_SERVICE_HOST") == true)
+  }
+}

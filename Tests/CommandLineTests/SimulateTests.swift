@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+struct SimulateTests {
+  @Test func initWritesAFolderAndNeverReplacesIt() async throws {
+    let scratch = try ScratchFolder()
+    let folder = scratch.path("sim")
+    let made = try await CarillonCommand.run(["simulate", "--init", folder, "--json"])
+    #expect(made.exit == .status(0))
+    #expect(try JSONObject(made.standardOutput).text("directory") == folder)
+    for (name, mode) in [("ca.pem", 0o644), ("server.key", 0o600), ("AuthKey_SIMULATOR1.p8", 0o600)] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+      #expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
+    }
+    let key = try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8)
+    let again = try await CarillonCommand.run(["simulate", "--init", folder])
+    #expect(again.exit == .status(1))
+    #expect(again.standardError.contains("File exists") && again.standardError.contains("nothing is replaced"))
+    #expect(try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8) == key)
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func signalEndsItWithWhatItCounted(signal: Int32) async throws {
+    var world = try await CarillonWorld()
+    let simulator = try await world.startSimulator("--latency", "1ms", "--threads", "2")
+    try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    simulator.process.send(signal: signal)
+    let line = try #require(await simulator.process.line(containing: #""event":"stopped""#))
+    #expect(try JSONObject(line).object("counters")?.number("accepted") == 1)
+    #expect(await simulator.process.waitForExit() == .status(0))
+  }
+
+  @Test func portThatIsTakenIsAFailureWithItsAddress() async throws {
+    var world = try await CarillonWorld()
+    let simulator = try await world.startSimulator()
+    let folder = try ScratchFolder()
+    try await world.succeed("simulate", "--init", folder.path("sim"))
+    let output = try await world.run(
+      "simulate", "--directory", folder.path("sim"), "--port", "\(simulator.port)", "--control-port", "0")
+    #expect(output.exit == .status(1))
+    #expect(output.standardError.contains("127.0.0.1:\(simulator.port)"))
+    #expect(output.standardError.contains("Address already in use"))
+  }
+
+  @Test func folderThatIsNotOneSaysHowToMakeOne() async throws {
+    let output = try await CarillonCommand.run(["simulate", "--directory", "/nowhere"])
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("/nowhere/server.pem: No such file"))
+    #expect(output.standardError.contains("carillon simulate --init /nowhere"))
+  }
+
+  @Test(arguments: [
+    (["--latency", "20"], "--latency must be a duration"), (["--latency", "2m"], "at most a minute"),
+    (["--threads", "0"], "--threads must be 1 to 64"), (["--unknown-tokens", "maybe"], "'accept' and 'bad'"),
+  ])
+  func wrongOptionsAreUsageErrors(options: [String], says: String) async throws {
+    let output = try await CarillonCommand.run(["simulate", "--directory", "x"] + options)
+    #expect(output.exit == .status(64))
+    #expect(output.standardError.contains(says), "\(output.standardError)")
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+struct WorkerTests {
+  @Test func drainsAndSaysWhatItDidOneObjectALine() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator()
+    try await world.importDevices(20)
+    try await world.submit("a")
+    let output = try await world.run("worker", "--drain", "--name", "w", "--json")
+    #expect(output.exit == .status(0))
+    #expect(output.standardOutput == "")
+    let events = try JSONObject.all(in: output.standardError)
+    #expect(events.map { $0.text("event") } == ["started", "activated", "ended", "draining", "stopped"])
+    #expect(events.allSatisfy { $0.text("at")?.hasSuffix("Z") == true && $0.text("level") == "info" })
+    #expect(events[0].text("name") == "w" && events[1].text("campaign") == "a")
+    let totals = try #require(events.last)
+    #expect(totals.numbers == ["submitted": 20, "recorded": 20, "accepted": 20, "slices": 8, "resent": 0])
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func signalEndsAnIdleWorkerWith0(signal: Int32) async throws {
+    let world = try await CarillonWorld()
+    let worker = try await world.start("worker")
+    _ = try #require(await worker.errorLine(containing: "worker: started name="))
+    worker.send(signal: signal)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  /// The second one doesn't wait for answers; what is unanswered stays in doubt and is sent again by the next worker.
+  @Test func secondSignalHurries() async throws {
+    var world = try await CarillonWorld()
+    // Longer than the test may take: nothing is ever answered.
+    try await world.startSimulator("--latency", "60s")
+    try await world.importDevices(50)
+    try await world.submit("stuck")
+    let worker = try await world.start("worker", "--json")
+    try await world.until("stuck") { ($0.number("inDoubt") ?? 0) > 0 }
+    worker.send(signal: SIGTERM)
+    _ = try #require(await worker.errorLine(containing: #""event":"draining""#))
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+    let left = try await world.show("stuck")
+    #expect(left.number("inDoubt") ?? 0 > 0 && left.text("state") == "active")
+  }
+
+  @Test func nameThatWouldBreakALineIsRefused() async throws {
+    let output = try await CarillonCommand.run(["worker", "--name", "a b"])
+    #expect(output.exit == .status(64))
+    #expect(output.standardError.contains("--name must be 1 to 64 of"))
+  }
+}

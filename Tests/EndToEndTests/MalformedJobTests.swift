@@ -1,0 +1,39 @@
+import TestSupport
+import Testing
+
+/// What producers push without asking first.
+struct MalformedJobTests {
+  private static let jobs: [(job: String, reason: String)] = [
+    ("{oops", "not valid JSON: line 1, column 2"),
+    (CarillonWorld.job("a", more: #","lnae":"bulk""#), "lnae: unknown field"),
+    (CarillonWorld.job("b").replacing("news", with: "nwes"), "app: no app 'nwes' in the configuration"),
+    (CarillonWorld.job("c", audience: #"{"segment":"vip &"}"#), "audience.segment: column 6"),
+    (CarillonWorld.job("d", audience: #"{"segment":"vipp"}"#), "audience.segment: there is no segment 'vipp'"),
+    (CarillonWorld.job("e").replacing("hi", with: String(repeating: "x", count: 5000)), "924 over the 4096"),
+    (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good was used for another job"),
+  ]
+
+  @Test func goesToTheDeadListWithItsReasonAndStopsNobodyElse() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator()
+    try await world.importDevices(20)
+    let list = "{\(world.namespace)}:campaigns"
+    try await world.server.command("LPUSH", list, CarillonWorld.job("good"))
+    for (job, _) in Self.jobs { try await world.server.command("LPUSH", list, job) }
+    // Larger than an argument may be (execve(2)): Redis makes it.
+    try await world.server.command("EVAL", "redis.call('LPUSH', KEYS[1], string.rep('x', 1048577))", "1", list)
+    try await world.server.command("LPUSH", list, CarillonWorld.job("last"))
+
+    let output = try await world.run("worker", "--drain", "--json")
+    #expect(output.exit == .status(0))
+    let buried = try JSONObject.all(in: output.standardError).filter { $0.text("event") == "buried" }
+    #expect(buried.count == Self.jobs.count + 1)
+    for id in ["good", "last"] {
+      #expect(try await world.show(id).object("outcomes")?.numbers == ["accepted": 20])
+    }
+    let dead = try await world.server.command("XRANGE", "{\(world.namespace)}:dead", "-", "+")
+    for (_, reason) in Self.jobs { #expect(dead.contains(reason), "\(reason)") }
+    #expect(dead.contains("1 over the limit of 1048576"))
+    #expect(try await world.server.command("LLEN", list) == "0")
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Several worker processes, and one of them goes in the middle of a campaign.
+struct WorkerDeathTests {
+  private static let window = 200
+
+  /// Starts a worker and waits until it works.
+  private func worker(_ world: CarillonWorld, _ name: String) async throws -> ChildProcess {
+    let worker = try await world.start("worker", "--name", name, "--json")
+    _ = try #require(await worker.errorLine(containing: #""event":"started""#))
+    return worker
+  }
+
+  private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
+
+  @Test func killedWorkerCostsNoOutcomeAndAtMostItsWindowOfDuplicates() async throws {
+    var world = try await CarillonWorld(partitions: 16)
+    world.environment["CARILLON_WORKER_WINDOW"] = String(Self.window)
+    // Answers are slow, so that pushes are on their way whenever the worker dies.
+    let simulator = try await world.startSimulator("--latency", "100ms")
+    let tokens = try await world.importDevices(5000)
+    try await simulator.load(
+      tokens[0..<30].map { "\($0),unregistered,com.example.news,1769904000000" }
+        + tokens[30..<40].map { "\($0),bad,com.example.news," })
+    let victim = try await worker(world, "victim")
+    let heir = try await worker(world, "heir")
+
+    try await world.submit("accident")
+    try await world.until("accident") { accepted($0) >= 1000 }
+    victim.send(signal: SIGKILL)
+    #expect(await victim.waitForExit() == .signal(SIGKILL))
+    let middle = try await world.show("accident")
+    #expect(middle.text("state") == "active")
+    try await world.succeed("campaign", "watch", "accident")
+
+    let campaign = try await world.show("accident")
+    #expect(campaign.text("state") == "completed")
+    #expect(campaign.number("targets") == 5000)
+    #expect(campaign.object("outcomes")?.numbers == ["accepted": 4960, "unregistered": 30, "badToken": 10])
+    #expect(campaign.number("pruned") == 30)
+    #expect(campaign.number("pending") == 0 && campaign.number("inDoubt") == 0)
+    let resent = try #require(campaign.number("resent"))
+    #expect(resent > 0 && resent <= Self.window)
+
+    let counters = try await simulator.counters()
+    let duplicates = try #require(counters.number("duplicates"))
+    #expect(duplicates <= resent)
+    #expect(counters.number("accepted") == 4960 + duplicates)
+    let results = try JSONObject.all(in: await world.succeed("results", "export", "accident"))
+    #expect(Set(results.compactMap { $0.text("token") }).count == 5000)
+    #expect(results.count == 5000 && results.allSatisfy { $0.text("outcome") != nil })
+
+    heir.send(signal: SIGTERM)
+    #expect(await heir.waitForExit() == .status(0))
+    let log = try JSONObject.all(in: await heir.errorLines.reduce(into: "") { $0 += $1 + "\n" })
+    #expect(log.contains { $0.text("event") == "tookOver" }, "\(log)")
+    #expect(log.last?.text("event") == "stopped")
+  }
+
+  @Test func stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice() async throws {
+    var world = try await CarillonWorld()
+    world.environment["CARILLON_WORKER_WINDOW"] = "100"
+    let simulator = try await world.startSimulator("--latency", "50ms")
+    try await world.importDevices(2000)
+    let first = try await worker(world, "first")
+    try await world.submit("relay")
+    try await world.until("relay") { accepted($0) >= 200 }
+    first.send(signal: SIGTERM)
+    #expect(await first.waitForExit() == .status(0))
+    let halfway = try await world.show("relay")
+    #expect(halfway.text("state") == "active" && halfway.number("inDoubt") == 0)
+    #expect(halfway.number("pending") ?? 0 > 0)
+
+    try await world.drain("second")
+    let campaign = try await world.show("relay")
+    #expect(campaign.object("outcomes")?.numbers == ["accepted": 2000])
+    #expect(campaign.number("resent") == 0)
+    let counters = try await simulator.counters()
+    #expect(counters.number("accepted") == 2000 && counters.number("duplicatesReceived") == 0)
+  }
+}

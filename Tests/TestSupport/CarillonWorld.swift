@@ -1,0 +1,167 @@
+import Foundation
+
+/// A store of its own on a Redis, a configuration for it, and the commands of the built `carillon` that use them.
+public struct CarillonWorld: Sendable {
+  /// For the test's files; it also holds the configuration.
+  public let folder: ScratchFolder
+  /// The first part of its keys.
+  public let namespace: String
+  /// Where its Redis is.
+  public let server: RedisServer
+  /// What commands are told by the environment; may be added to.
+  public var environment: [String: String]
+  /// Kept: a simulator ends with the last reference to its process.
+  private var simulator: SimulatorProcess?
+
+  /// - Parameters:
+  ///   - partitions: few, so that a slice has more than a handful of targets.
+  ///   - server: `nil` for the one that all tests share.
+  public init(partitions: Int = 8, server: RedisServer? = nil) async throws {
+    let shared = try await RedisServer.shared
+    self.server = server ?? shared
+    folder = try ScratchFolder("world")
+    namespace = "world-\(UUID().uuidString)"
+    let simulator = try await Self.simulatorFolder.value
+    environment = [
+      "CARILLON_CONFIG": simulator.path("simulator/carillon.yaml"), "CARILLON_REDIS_URL": self.server.url,
+      "CARILLON_REDIS_NAMESPACE": namespace, "CARILLON_REDIS_PARTITIONS": String(partitions),
+    ]
+  }
+
+  /// Certificates and keys for all simulators of the process: making them is what a simulator's start is slow at.
+  private static let simulatorFolder = Task {
+    let folder = try ScratchFolder("simulator")
+    let output = try await CarillonCommand.run(["simulate", "--init", folder.path("simulator")])
+    guard output.exit == .status(0) else { throw TestSupportError("simulate --init: \(output.standardError)") }
+    return folder
+  }
+
+  /// Runs a command to its end.
+  ///
+  /// - Parameters:
+  ///   - arguments: without the program's name.
+  ///   - input: its standard input, of at most 64 kB.
+  public func run(_ arguments: String..., input: String = "") async throws -> ChildProcess.Output {
+    try await CarillonCommand.run(arguments, environment: environment, input: input)
+  }
+
+  /// Runs a command that must succeed.
+  ///
+  /// - Returns: its standard output.
+  @discardableResult
+  public func succeed(_ arguments: String..., input: String = "") async throws -> String {
+    let output = try await CarillonCommand.run(arguments, environment: environment, input: input)
+    guard output.exit == .status(0) else {
+      throw TestSupportError("\(arguments.joined(separator: " ")): \(output.exit) \(output.standardError)")
+    }
+    return output.standardOutput
+  }
+
+  /// Starts a command that goes on.
+  public func start(_ arguments: String...) async throws -> ChildProcess {
+    try await ChildProcess.start(CarillonCommand.path, arguments, environment: environment)
+  }
+
+  /// Starts a simulator, and points the commands that follow at it.
+  ///
+  /// - Parameter options: of `simulate`.
+  @discardableResult
+  public mutating func startSimulator(_ options: String...) async throws -> SimulatorProcess {
+    let folder = try await Self.simulatorFolder.value
+    let simulator = try await SimulatorProcess.start(directory: folder.path("simulator"), options: options)
+    environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:\(simulator.port)"
+    self.simulator = simulator
+    return simulator
+  }
+
+  /// Runs a worker until no campaign is left.
+  public func drain(_ name: String = "drainer") async throws {
+    try await succeed("worker", "--drain", "--name", name)
+  }
+
+  /// Imports users `u0`, `u1`, … with one device each.
+  ///
+  /// - Returns: their tokens, in order.
+  @discardableResult
+  public func importDevices(_ count: Int) async throws -> [String] {
+    let tokens = (0..<count).map { Self.token($0) }
+    let rows = tokens.enumerated().map { "u\($0),\($1),2026-01-01T00:00:00Z\n" }
+    let file = try folder.write("devices.csv", "user,token,registeredAt\n" + rows.joined())
+    try await succeed("devices", "import", file)
+    return tokens
+  }
+
+  /// A token of 32 bytes, in hex.
+  public static func token(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0a", count: 28) + String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
+  /// A job for the app of the configuration.
+  public static func job(_ id: String, audience: String = #"{"segment":"*"}"#, more: String = "") -> String {
+    #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#
+  }
+
+  /// Submits a job.
+  public func submit(_ id: String, audience: String = #"{"segment":"*"}"#, more: String = "") async throws {
+    try await succeed("campaign", "submit", "-", input: Self.job(id, audience: audience, more: more))
+  }
+
+  /// What `campaign show --json` says.
+  public func show(_ id: String) async throws -> JSONObject {
+    try JSONObject(await succeed("campaign", "show", id, "--json"))
+  }
+
+  /// Asks again and again what `campaign show` says, with the command's own time for a pace, until it is so.
+  public func until(_ id: String, _ condition: (JSONObject) -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    var last = ""
+    while ContinuousClock.now < deadline {
+      let output = try await run("campaign", "show", id, "--json")
+      last = output.standardOutput + output.standardError
+      if output.exit == .status(0), condition(try JSONObject(output.standardOutput)) { return }
+    }
+    throw TestSupportError("waited in vain for campaign \(id): \(last)")
+  }
+}
+
+/// A running `carillon simulate`.
+public struct SimulatorProcess: Sendable {
+  /// The process.
+  public let process: ChildProcess
+  /// The port for pushes.
+  public let port: Int
+  private let controlPort: Int
+  private let authority: String
+
+  static func start(directory: String, options: [String]) async throws -> SimulatorProcess {
+    let process = try await ChildProcess.start(
+      CarillonCommand.path, ["simulate", "--directory", directory, "--port", "0", "--control-port", "0"] + options)
+    guard let line = await process.line(containing: #""event":"listening""#) else {
+      throw TestSupportError("the simulator ended at its start: \(await process.errorLines.reduce("") { $0 + $1 })")
+    }
+    let listening = try JSONObject(line)
+    guard let port = listening.number("port"), let controlPort = listening.number("controlPort") else {
+      throw TestSupportError("the simulator doesn't say where it listens: \(line)")
+    }
+    return SimulatorProcess(
+      process: process, port: port, controlPort: controlPort, authority: directory + "/ca.pem")
+  }
+
+  /// Loads devices: lines of token, state, topic and timestamp.
+  public func load(_ lines: [String]) async throws {
+    _ = try await control("/devices", ["--data-binary", lines.joined(separator: "\n")])
+  }
+
+  /// What it has counted so far.
+  public func counters() async throws -> JSONObject { try JSONObject(try await control("/counters", [])) }
+
+  private func control(_ path: String, _ options: [String]) async throws -> String {
+    let output = try await ChildProcess.run(
+      "curl",
+      ["--silent", "--show-error", "--fail", "--http2", "--cacert", authority] + options
+        + ["https://127.0.0.1:\(controlPort)\(path)"])
+    guard output.exit == .status(0) else { throw TestSupportError("control API: \(output.standardError)") }
+    return output.standardOutput
+  }
+}
