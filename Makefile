@@ -13,11 +13,13 @@ build: ## the release binary, .build/release/carillon
 	@deploy/install-dependencies build
 	swift build -c release --product carillon
 
-# The runner's own closing line comes last. XCTest is off because no test uses it: its "Executed 0 tests" would mislead.
+# The runner's own closing line comes last. Eight tests at a time: each may have a Redis, a simulator and workers of its
+# own, and on two cores more of them would only wait for each other until they run out of patience.
+# XCTest is off because no test uses it: its "Executed 0 tests" would mislead.
 test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-dependencies test
 	@$(MAKE) --no-print-directory lint
-	@swift test --parallel --disable-xctest
+	@swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest
 
 lint: ## formatting, import directions, forbidden words
 	@swift format lint --strict --parallel --recursive Sources Tests Package.swift

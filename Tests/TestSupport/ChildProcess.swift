@@ -51,6 +51,8 @@ public final class ChildProcess: Sendable {
     // The kernel then kills it when we die, however we die; every Debian and Ubuntu has it (util-linux).
     if access("/usr/bin/setpriv", X_OK) == 0 { words += ["setpriv", "--pdeathsig", "KILL"] }
     let child = try await Spawner.shared.start(words + [executable] + arguments)
+    // A child that ended at once, or reads nothing, must not take us with it.
+    signal(SIGPIPE, SIG_IGN)
     Array(input.utf8).withUnsafeBytes { _ = write(child.input, $0.baseAddress, $0.count) }
     close(child.input)
     return ChildProcess(child)
