@@ -101,11 +101,13 @@ actor CurlEngine: PushEngine {
       }
       rounds += 1
     } while connection.isDue && rounds < Self.roundsPerTurn
-    if connection.isDue { wake(connection) }
     connection.armTimer()
+    if connection.isDue { continueLater(connection) }
+    // In the middle of this turn another connection may have taken over.
+    if let current, current !== connection, current.isDue { continueLater(current) }
   }
 
-  private func wake(_ connection: CurlConnection) {
+  private func continueLater(_ connection: CurlConnection) {
     let serial = connection === current ? serial : ending.first { $0.value === connection }?.key
     guard let serial else { return }
     loop.execute { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } }
@@ -178,7 +180,8 @@ actor CurlEngine: PushEngine {
   private func note(_ error: CurlError, _ transfer: CurlTransfer, _ now: UInt64) {
     // On a connection that worked, a push that libcurl did not even begin to send found it closed: no harm done.
     guard transfer.wasRead || current?.phase == .opening else { return }
-    trouble = error
+    // The first is the cause, what follows on the same connection are its consequences.
+    if trouble == nil { trouble = error }
     if error.isTimeout { isSilent = true }
     window.note(.failed, startedAt: transfer.startedAt, now: now)
   }
