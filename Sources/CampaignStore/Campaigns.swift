@@ -30,7 +30,12 @@ extension CampaignStore {
         if !isFinished { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
       }
       guard !pipeline.isEmpty else { continue }
-      for reply in try await run(pipeline) { record.counters += SliceCounters(slice: reply.integers) }
+      for reply in try await run(pipeline) {
+        let fields = reply.integers
+        record.counters += SliceCounters(slice: fields)
+        // `seal` is what writes the count.
+        if fields["count"] != nil { record.sealedSlices += 1 }
+      }
     }
     return record
   }

@@ -126,18 +126,17 @@ struct BadInputTests {
     }
   }
 
-  @Test func redisThatIsDownIsUnreachable() async throws {
+  @Test(arguments: [["worker"], ["campaign", "list"], ["devices", "show", "u1"]])
+  func redisThatIsDownIsUnreachable(command: [String]) async throws {
     let server = try await RedisServer.start()
     let world = try await CarillonWorld(server: server)
     await server.stop()
-    for command in [["worker"], ["campaign", "list"], ["devices", "show", "u1"]] {
-      let output = try await CarillonCommand.run(command + ["--json"], environment: world.environment)
-      #expect(output.exit == .status(69))
-      let error = try #require(try JSONObject(output.standardError).object("error"))
-      #expect(error.text("code") == "unreachable")
-      #expect(error.text("message")?.contains("127.0.0.1:\(server.port)") == true)
-      #expect(error.text("hint")?.contains("redis.url") == true)
-    }
+    let output = try await CarillonCommand.run(command + ["--json"], environment: world.environment)
+    #expect(output.exit == .status(69))
+    let error = try #require(try JSONObject(output.standardError).object("error"))
+    #expect(error.text("code") == "unreachable")
+    #expect(error.text("message")?.contains("127.0.0.1:\(server.port)") == true)
+    #expect(error.text("hint")?.contains("redis.url") == true)
   }
 
   @Test func redisThatEvictsIsRefused() async throws {

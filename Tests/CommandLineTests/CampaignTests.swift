@@ -111,6 +111,8 @@ struct CampaignTests {
     #expect(try await world.succeed("campaign", "pause", "slow", "--reason", "lunch") == "slow paused\n")
     let paused = try await world.show("slow")
     #expect(paused.text("state") == "paused" && paused.text("reason") == "lunch")
+    // What is sent of an open slice was sealed before.
+    #expect(paused.object("slices")?.number("sealed") ?? 0 > 0)
     try await world.until("slow") { $0.number("inDoubt") == 0 }
     #expect(try await world.succeed("campaign", "resume", "slow", "--json").contains(#""state":"active""#))
     #expect(try await world.succeed("campaign", "cancel", "slow") == "slow cancelled\n")
