@@ -19,7 +19,7 @@ struct WorkerDeathTests {
     var world = try await CarillonWorld(partitions: 16)
     world.environment["CARILLON_WORKER_WINDOW"] = String(Self.window)
     // Answers are slow, so that pushes are on their way whenever the worker dies.
-    let simulator = try await world.startSimulator("--latency", "100ms")
+    let simulator = try await world.startSimulator("--latency", "300ms")
     let tokens = try await world.importDevices(5000)
     try await simulator.load(
       tokens[0..<30].map { "\($0),unregistered,com.example.news,1769904000000" }
@@ -62,7 +62,7 @@ struct WorkerDeathTests {
   @Test func stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice() async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_WORKER_WINDOW"] = "100"
-    let simulator = try await world.startSimulator("--latency", "50ms")
+    let simulator = try await world.startSimulator("--latency", "300ms")
     try await world.importDevices(2000)
     let first = try await worker(world, "first")
     try await world.submit("relay")
@@ -73,6 +73,7 @@ struct WorkerDeathTests {
     #expect(halfway.text("state") == "active" && halfway.number("inDoubt") == 0)
     #expect(halfway.number("pending") ?? 0 > 0)
 
+    world.environment["CARILLON_WORKER_WINDOW"] = "1000"
     try await world.drain("second")
     let campaign = try await world.show("relay")
     #expect(campaign.object("outcomes")?.numbers == ["accepted": 2000])
