@@ -76,6 +76,11 @@ public struct OutcomeBatch: Sendable {
         keepsResult: keepsResult, record: record, reason: reason))
   }
 
+  /// Calls `body` with the index of every target in the batch.
+  public func forEachIndex(_ body: (Int) -> Void) {
+    for entry in entries { body(Int(entry.index)) }
+  }
+
   /// Forgets the outcomes but keeps the memory.
   public mutating func removeAll() {
     entries.removeAll(keepingCapacity: true)

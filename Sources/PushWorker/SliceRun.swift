@@ -43,6 +43,8 @@ final class SliceRun {
   private var attempts: [Int: (attempt: UInt8, free: UInt8)] = [:]
   /// A bit for every target that is under way: a completion without one is not ours to count.
   private var underWay: [UInt64] = []
+  /// A bit for every target whose outcome is known here and not yet to Redis, where it still reads as granted.
+  private var unrecorded: [UInt64] = []
   private var chunks: [TargetChunk?] = []
   /// Targets under way in each chunk.
   private var live: [Int] = []
@@ -67,6 +69,7 @@ final class SliceRun {
     nextRetry = waiting > 0 ? 0 : nil
     let chunkCount = (count + Self.chunkSize - 1) / Self.chunkSize
     underWay = Array(repeating: 0, count: (count + 63) / 64)
+    unrecorded = underWay
     chunks = Array(repeating: nil, count: chunkCount)
     live = Array(repeating: 0, count: chunkCount)
   }
@@ -136,6 +139,21 @@ final class SliceRun {
     index / 64 < underWay.count && underWay[index / 64] >> UInt64(index % 64) & 1 == 1
   }
 
+  /// Whether Redis has yet to be told what became of a target.
+  func isUnrecorded(_ index: Int) -> Bool {
+    index / 64 < unrecorded.count && unrecorded[index / 64] >> UInt64(index % 64) & 1 == 1
+  }
+
+  /// Takes note that an outcome is on its way to Redis.
+  func markUnrecorded(_ index: Int) {
+    unrecorded[index / 64] |= 1 << UInt64(index % 64)
+  }
+
+  /// Takes note that Redis has acknowledged outcomes.
+  func markRecorded(_ batch: OutcomeBatch) {
+    batch.forEachIndex { unrecorded[$0 / 64] &= ~(1 << UInt64($0 % 64)) }
+  }
+
   func begin(_ index: Int, attempt: UInt8, free: UInt8) {
     underWay[index / 64] |= 1 << UInt64(index % 64)
     live[index / Self.chunkSize] += 1
@@ -145,6 +163,7 @@ final class SliceRun {
   /// Takes a target out of those under way, once its answer has been recorded locally.
   func end(_ index: Int) {
     underWay[index / 64] &= ~(1 << UInt64(index % 64))
+    markUnrecorded(index)
     if !attempts.isEmpty { attempts[index] = nil }
     let number = index / Self.chunkSize
     live[number] -= 1

@@ -125,7 +125,8 @@ extension PushWorker {
       let records = try await run.ledger.records(from: first, count: min(SliceRun.chunkSize, run.granted - first))
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
-        guard !run.isUnderWay(index), !known.contains(index) else { continue }
+        // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
+        guard !run.isUnderWay(index), !run.isUnrecorded(index), !known.contains(index) else { continue }
         run.doubt.append(.init(index: index, attempt: record.attempt, free: record.free))
       }
     }
@@ -200,6 +201,7 @@ extension PushWorker {
       try await Task.sleep(for: .milliseconds(100))
       return
     }
+    run.markRecorded(batch)
     run.resent -= resent
     totals.recorded += batch.count
     let before = run.granted
@@ -215,8 +217,9 @@ extension PushWorker {
     }
     if run.mustReconcile {
       run.mustReconcile = false
-      try await findDoubt(run)
+      // What Redis granted in a reply that was lost was never sent; only what is left of an earlier owner's is in doubt.
       run.doubtIsInherited = run.doubtIsInherited && !run.doubt.isEmpty
+      try await findDoubt(run)
     } else {
       giveBack(credit - (run.granted - before) - answer.retries.count, of: run)
       if !answer.retries.isEmpty { try await send(run, answer.retries) }
@@ -243,6 +246,7 @@ extension PushWorker {
       for target in targets {
         let record = LedgerRecord(state: .terminal(.unknown), attempt: target.attempt, free: target.free, at: now)
         run.record(EventLoop.now) { $0.append(record, at: target.index) }
+        run.markUnrecorded(target.index)
       }
     }
   }

@@ -21,9 +21,13 @@ struct WorkerRig {
 
   static let topic = "com.example.news"
 
-  init(partitions: Int = 8, configure: (inout SimulatorConfiguration) -> Void = { _ in }) async throws {
-    let server = try await RedisServer.shared
-    url = try RedisURL(server.url)
+  /// - Parameter server: a Redis of the test's own, if it does something to it.
+  init(
+    partitions: Int = 8, server own: RedisServer? = nil, configure: (inout SimulatorConfiguration) -> Void = { _ in }
+  ) async throws {
+    var server = own
+    if server == nil { server = try await RedisServer.shared }
+    url = try RedisURL(#require(server).url)
     keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
     store = CampaignStore(redis: RedisClient(url: url), keys: keys)
     try await store.open()

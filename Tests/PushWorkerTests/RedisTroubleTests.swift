@@ -1,0 +1,50 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// Redis refuses or goes away while pushes are being answered. No worker dies, so nothing is in doubt.
+@Suite struct RedisTroubleTests {
+  private func run(
+    _ fields: String, trouble: (RedisServer, EventLog, WorkerRig) async throws -> Void
+  ) async throws {
+    let server = try await RedisServer.start(.single, arguments: ["--appendonly", "yes", "--appendfsync", "always"])
+    let rig = try await WorkerRig(partitions: 4, server: server)
+    try await rig.register(3000)
+    var knobs = rig.simulator.knobs
+    knobs.latencyMilliseconds = 50
+    await rig.simulator.set(knobs)
+    try await rig.submit("trouble", fields)
+    let log = EventLog()
+    async let running: Void = rig.worker("w", window: 300, log: log).run()
+    try await rig.until { await rig.simulator.counters().accepted >= 600 }
+    try await trouble(server, log, rig)
+    try await running
+    let record = try #require(try await rig.store.show("trouble"))
+    #expect(record.state == .completed)
+    #expect(record.counters.outcomes == [.accepted: 3000], "\(log.all)")
+    #expect(record.counters.resent == 0)
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    await server.stop()
+  }
+
+  @Test(arguments: ["", #","ambiguity":"skip""#])
+  func answersThatRedisRefusesToRecordAreKeptAndNothingIsSentTwice(fields: String) async throws {
+    try await run(fields) { server, log, rig in
+      _ = try await server.command("config", "set", "maxmemory", "1mb")
+      // The fault has fired: several commits have failed, and answers have gathered meanwhile.
+      try await rig.until { log.all.count { $0.contains("commit of slice") } >= 3 }
+      _ = try await server.command("config", "set", "maxmemory", "0")
+    }
+  }
+
+  @Test func answersThatComeWhileRedisIsAwayAreKeptAndNothingIsSentTwice() async throws {
+    try await run("") { server, log, rig in
+      await server.stop()
+      try await rig.until { log.all.count { $0.contains("commit of slice") } >= 3 }
+      try await server.restart()
+    }
+  }
+}
