@@ -44,12 +44,18 @@ public struct CampaignStore: Sendable {
     if info.role == .replica {
       throw StoreError(.readOnly, "this Redis is a read-only replica", hint: "point redis.url at the primary")
     }
+    // Read first: a full Redis, which takes no writes, can still be looked at.
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.initialise, keys: [keys.store]) {
-      $0.append(keys.partitions)
-      $0.append(Self.layoutVersion)
+    pipeline.append("HMGET", keys.store, "partitions", "version")
+    var stored = try await run(pipeline)[0]
+    if stored[0].isNull || stored[1].isNull {
+      pipeline.removeAll()
+      pipeline.script(StoreScripts.initialise, keys: [keys.store]) {
+        $0.append(keys.partitions)
+        $0.append(Self.layoutVersion)
+      }
+      stored = try await run(pipeline)[0]
     }
-    let stored = try await run(pipeline)[0]
     guard stored[1].integer == Self.layoutVersion else {
       throw StoreError(
         .mismatch, "the store under namespace \(keys.namespace) has layout \(stored[1].integer ?? 0), not 1",

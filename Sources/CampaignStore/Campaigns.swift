@@ -127,6 +127,6 @@ extension CampaignStore {
   public func noSuchCampaign(_ id: String) -> StoreError {
     StoreError(
       .notFound, "there is no campaign \(Excerpt.quoted(id))",
-      hint: "see `carillon campaign list`; a job that could not be run is in the dead list")
+      hint: "see `carillon campaign list`; jobs that could not be run: redis-cli XREVRANGE '\(keys.dead)' + - COUNT 5")
   }
 }

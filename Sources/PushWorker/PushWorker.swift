@@ -31,7 +31,10 @@ public actor PushWorker {
   /// Tells a slot's slices apart, for completions that come after their slice has gone.
   var generation: UInt16 = 0
   var contexts: [String: CampaignContext] = [:]
-  private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool)] = []
+  private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool, failures: Int)] =
+    []
+  /// When each kind of trouble was last told of.
+  private var lastReports: [String: UInt64] = [:]
   let inbox: CompletionInbox
   /// Pushes that came back unsent, while one lot of answers is handled.
   var unsent: [(run: SliceRun, index: Int)] = []
@@ -132,6 +135,28 @@ public actor PushWorker {
     wakeClaims()
   }
 
+  /// Tells of a failure that is tried again, at most once a second for each kind: many slices fail at once.
+  func report(_ what: String, _ error: any Error) {
+    report(what, "\(error)")
+  }
+
+  private func report(_ what: String, _ reason: String) {
+    let now = EventLoop.now
+    if let last = lastReports[what], now - last < 1_000_000_000 { return }
+    lastReports[what] = now
+    observer(.trouble("\(what): \(reason)"))
+  }
+
+  /// Tells of connections to APNs that could not be opened, or broke.
+  private func reportConnections() {
+    for index in pools.indices {
+      let state = pools[index].pool.published
+      defer { pools[index].failures = state.failures }
+      guard state.failures > pools[index].failures, let error = state.lastError else { continue }
+      report("connection to \(pools[index].endpoint.url)", error)
+    }
+  }
+
   /// The pool for an app; apps that share credential and endpoint share one.
   func pool(for app: AppChannel) -> ConnectionPool {
     if let known = pools.first(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
@@ -147,7 +172,7 @@ public actor PushWorker {
         maximumStreams: min(share, Self.maximumStreams)),
       credential: app.credential
     ) { inbox.put($0) }
-    pools.append((app.credential, app.endpoint, pool))
+    pools.append((app.credential, app.endpoint, pool, 0))
     return pool
   }
 
@@ -173,7 +198,7 @@ public actor PushWorker {
         }
         if configuration.drains, working.isEmpty, try await control.isIdle() { beginStop() }
       } catch {
-        observer(.trouble("could not take a slice: \(error)"))
+        report("could not take a slice", error)
       }
       await waitForClaim()
     }
@@ -223,7 +248,7 @@ public actor PushWorker {
         if job == nil { job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) }
         if let job { try await takeIn(job) }
       } catch {
-        observer(.trouble("could not take in a job: \(error)"))
+        report("could not take in a job", error)
         await pause(milliseconds: 500)
       }
     }
@@ -264,9 +289,10 @@ public actor PushWorker {
         let pulse = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
         try await rescue(pulse)
         try await sweep()
+        reportConnections()
         try await measureClock()
       } catch {
-        observer(.trouble("sign of life failed: \(error)"))
+        report("sign of life failed", error)
       }
       await pause(milliseconds: Self.pulseInterval)
     }
@@ -283,7 +309,7 @@ public actor PushWorker {
       do {
         try await followSteering()
       } catch {
-        observer(.trouble("could not read the states of campaigns: \(error)"))
+        report("could not read the states of campaigns", error)
       }
     }
   }

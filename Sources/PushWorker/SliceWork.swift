@@ -15,7 +15,7 @@ extension PushWorker {
       }
     } catch {
       // The reference stays in our list and the lease runs out: rescue finds both.
-      observer(.trouble("slice \(reference): \(error)"))
+      report("slice \(reference)", error)
     }
     working.remove(reference)
     wakeClaims()
@@ -196,7 +196,7 @@ extension PushWorker {
       giveBack(credit, of: run)
       run.putBack(batch)
       run.mustReconcile = true
-      observer(.trouble("commit of slice \(run.ledger.slice): \(error)"))
+      report("could not commit; the outcomes are kept", error)
       if isAbandoning { throw error }
       try await Task.sleep(for: .milliseconds(100))
       return

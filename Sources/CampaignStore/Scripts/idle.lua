@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=no-writes
 -- idle: says whether nothing is left to do.
 -- Keeps: all is of one moment, so a job or campaign on its way from one list to the next is not overlooked.
 -- KEYS 1 producers' list, 2 running campaigns, 3... workers' intakes

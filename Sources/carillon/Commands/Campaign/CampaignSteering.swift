@@ -28,7 +28,9 @@ extension CampaignCommand {
   /// `carillon campaign cancel`.
   struct Cancel: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Ends a campaign: what was not sent is recorded as cancelled. There is no way back.")
+      abstract:
+        "Ends a campaign: targets that were not sent are recorded as cancelled, users not expanded yet never become targets. There is no way back."
+    )
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

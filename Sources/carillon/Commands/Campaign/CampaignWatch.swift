@@ -2,6 +2,7 @@ import ArgumentParser
 import CampaignStore
 import Glibc
 import PushCore
+import Redis
 
 extension CampaignCommand {
   /// `carillon campaign watch`.
@@ -20,6 +21,8 @@ extension CampaignCommand {
     private static let interval = Duration.milliseconds(200)
     /// Between lines where there is no terminal.
     private static let lineInterval = Duration.seconds(1)
+    /// How long Redis may be away before watching ends; workers wait for as long as it takes.
+    private static let patience = Duration.seconds(60)
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
@@ -27,8 +30,18 @@ extension CampaignCommand {
     func run() async throws {
       let store = try await global.openStore()
       var view = CampaignView(id: id, isJSON: global.json)
+      var lastSeen = ContinuousClock.now
       while true {
-        guard let record = try await store.show(id) else {
+        let shown: CampaignRecord?
+        do {
+          shown = try await store.show(id)
+          lastSeen = ContinuousClock.now
+        } catch let error as RedisError where ContinuousClock.now - lastSeen < Self.patience {
+          try view.lose(error)
+          try await Task.sleep(for: Self.lineInterval)
+          continue
+        }
+        guard let record = shown else {
           // Just submitted: a worker takes it in within moments, once there is one.
           guard try await store.isKnown(id), try await store.burial(of: id) == nil else {
             throw try await store.whereIs(id)
@@ -70,6 +83,12 @@ extension CampaignCommand {
         guard !isWaiting else { return }
         isWaiting = true
         if !isJSON { StandardError.write("waiting for a worker to take it in\n") }
+      }
+
+      /// Redis does not answer; says so.
+      mutating func lose(_ error: RedisError) throws {
+        bar.finish()
+        if !isJSON { StandardError.write("\(error.message); the campaign goes on, looking again\n") }
       }
 
       mutating func update(_ report: CampaignReport) throws {
