@@ -101,7 +101,7 @@ struct CampaignTests {
 
   @Test func campaignIsPausedResumedAndCancelledAndWatchedToItsEnd() async throws {
     var world = try await CarillonWorld()
-    try await world.startSimulator("--latency", "50ms")
+    try await world.startSimulator("--latency", "200ms")
     try await world.importDevices(2000)
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
     let worker = try await world.start("worker", "--json")

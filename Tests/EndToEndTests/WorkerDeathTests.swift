@@ -19,7 +19,7 @@ struct WorkerDeathTests {
     var world = try await CarillonWorld(partitions: 16)
     world.environment["CARILLON_WORKER_WINDOW"] = String(Self.window)
     // Answers are slow, so that pushes are on their way whenever the worker dies.
-    let simulator = try await world.startSimulator("--latency", "300ms")
+    let simulator = try await world.startSimulator("--latency", "500ms")
     let tokens = try await world.importDevices(5000)
     try await simulator.load(
       tokens[0..<30].map { "\($0),unregistered,com.example.news,1769904000000" }
@@ -28,11 +28,12 @@ struct WorkerDeathTests {
     let heir = try await worker(world, "heir")
 
     try await world.submit("accident")
-    try await world.until("accident") { accepted($0) >= 1000 }
+    try await world.until("accident") { accepted($0) >= 500 }
     victim.send(signal: SIGKILL)
     #expect(await victim.waitForExit() == .signal(SIGKILL))
     let middle = try await world.show("accident")
     #expect(middle.text("state") == "active")
+    try await simulator.setLatency(milliseconds: 0)
     try await world.succeed("campaign", "watch", "accident")
 
     let campaign = try await world.show("accident")
@@ -72,6 +73,7 @@ struct WorkerDeathTests {
     let halfway = try await world.show("relay")
     #expect(halfway.text("state") == "active" && halfway.number("inDoubt") == 0)
     #expect(halfway.number("pending") ?? 0 > 0)
+    try await simulator.setLatency(milliseconds: 0)
 
     world.environment["CARILLON_WORKER_WINDOW"] = "1000"
     try await world.drain("second")

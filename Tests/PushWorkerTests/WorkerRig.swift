@@ -29,7 +29,7 @@ struct WorkerRig {
     if server == nil { server = try await RedisServer.shared }
     url = try RedisURL(#require(server).url)
     keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
-    store = CampaignStore(redis: RedisClient(url: url), keys: keys)
+    store = CampaignStore(redis: RedisClient(url: url, options: Self.unhurried), keys: keys)
     try await store.open()
     let key = try ECPrivateKey.generate()
     var configuration = SimulatorConfiguration()
@@ -76,8 +76,12 @@ struct WorkerRig {
   }
 
   func client() -> CampaignStore {
-    CampaignStore(redis: RedisClient(url: url), keys: keys)
+    CampaignStore(redis: RedisClient(url: url, options: Self.unhurried), keys: keys)
   }
+
+  /// No test here is about a Redis that is out of reach: a loaded machine must not fail one.
+  private static let unhurried = RedisOptions(
+    connectTimeout: .seconds(60), answerTimeout: .seconds(60), patience: .seconds(60))
 
   /// Submits a job; fields replace those of a job to everybody.
   @discardableResult
@@ -89,7 +93,7 @@ struct WorkerRig {
 
   /// What a producer in another language does.
   func push(raw job: String) async throws {
-    _ = try await RedisClient(url: url).command("LPUSH", keys.campaigns, job)
+    _ = try await RedisClient(url: url, options: Self.unhurried).command("LPUSH", keys.campaigns, job)
   }
 
   /// Asks again and again, with the store's and the simulator's own round trips for a pace, until it is so.

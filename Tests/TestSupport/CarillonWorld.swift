@@ -156,6 +156,11 @@ public struct SimulatorProcess: Sendable {
   /// What it has counted so far.
   public func counters() async throws -> JSONObject { try JSONObject(try await control("/counters", [])) }
 
+  /// Sets how long every answer waits from now on.
+  public func setLatency(milliseconds: Int) async throws {
+    _ = try await control("/knobs", ["--request", "PUT", "--data", #"{"latencyMilliseconds":\#(milliseconds)}"#])
+  }
+
   private func control(_ path: String, _ options: [String]) async throws -> String {
     let output = try await ChildProcess.run(
       "curl",
