@@ -316,6 +316,12 @@ public actor PushWorker {
 
   /// Suspends; a stopping worker's loops end a moment later, so it need not be cut short.
   private func pause(milliseconds: Int) async {
-    try? await Task.sleep(for: .milliseconds(milliseconds))
+    do {
+      try await Task.sleep(for: .milliseconds(milliseconds))
+    } catch {
+      // Cancelled: whoever runs us wants the end, not a graceful one.
+      beginStop()
+      abandonUnanswered()
+    }
   }
 }
