@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Synchronization
 import TestSupport
 
@@ -19,7 +19,7 @@ public final class Stage: Sendable {
   init(_ fault: FaultCase, scale: FaultScale, seed: UInt64, folder: URL) {
     self.scale = scale
     self.folder = folder
-    contents = Mutex(Contents(random: Seed(fault.name, value: seed), report: CaseReport(fault, seed: seed)))
+    contents = Mutex(Contents(random: Seed(value: seed), report: CaseReport(fault, seed: seed)))
   }
 
   // MARK: Choosing

@@ -38,7 +38,7 @@ public final class WorkerProcess: Sendable {
     self.window = window
     self.process = process
     self.log = log
-    FileManager.default.createFile(atPath: log.path, contents: nil)
+    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
     let file = try FileHandle(forWritingTo: log)
     let lines = process.errorLines
     Task { [weak self] in

@@ -1,0 +1,5 @@
+/// Every case there is.
+public enum FaultCases {
+  /// In the order of the table.
+  public static let all: [FaultCase] = KillCases.all + TerminationCases.all
+}
