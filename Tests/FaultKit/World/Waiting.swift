@@ -7,7 +7,7 @@ import TestSupport
 ///   - what: named when it does not come.
 ///   - limit: when to give up.
 ///   - condition: asked again and again; one that throws, as when Redis is away, is not so yet.
-/// - Throws: `TestSupportError` when the limit has passed.
+/// - Throws: `TestSupportError` when the limit has passed, or what makes waiting useless: ``Hopeless``.
 public func until(
   _ what: String, within limit: Duration = .seconds(60), every pause: Duration = .milliseconds(50),
   _ condition: () async throws -> Bool
@@ -18,6 +18,8 @@ public func until(
     do {
       if try await condition() { return }
       trouble = ""
+    } catch let error as Hopeless {
+      throw error
     } catch {
       trouble = ": \(error)"
     }
@@ -26,6 +28,15 @@ public func until(
     }
     await elapse(pause)
   }
+}
+
+/// What is waited for can't come any more.
+public struct Hopeless: Error, CustomStringConvertible {
+  /// Why.
+  public var description: String
+
+  /// - Parameter description: why.
+  public init(_ description: String) { self.description = description }
 }
 
 /// Lets time pass: only for faults that *are* a duration, for the pace of injections, and between two looks.
