@@ -20,12 +20,15 @@ public final class Fleet: Sendable {
   /// - Parameters:
   ///   - size: how many.
   ///   - reusesNames: whether a new worker is called as the one it replaces, or as nobody before.
-  public init(_ stage: Stage, _ world: FaultWorld, size: Int, reusesNames: Bool = false) async throws {
+  ///   - environment: of the first workers.
+  public init(
+    _ stage: Stage, _ world: FaultWorld, size: Int, reusesNames: Bool = false, environment: [String: String] = [:]
+  ) async throws {
     self.stage = stage
     self.world = world
     self.size = size
     self.reusesNames = reusesNames
-    for _ in 0..<size { try await add(name: nil) }
+    for _ in 0..<size { try await add(name: nil, environment: environment) }
   }
 
   /// The workers as they are now.
@@ -63,5 +66,17 @@ public final class Fleet: Sendable {
     contents.withLock { $0.workers = [] }
     for victim in victims { try await add(name: reusesNames ? victim.name : nil) }
     return fired
+  }
+
+  /// Starts a worker for every one that has died by whatever hand.
+  ///
+  /// - Parameter environment: for the new ones.
+  /// - Returns: the dead.
+  @discardableResult
+  public func refill(environment: [String: String] = [:]) async throws -> [WorkerProcess] {
+    let dead = workers.filter { $0.process.exit != nil }
+    contents.withLock { contents in contents.workers.removeAll { worker in dead.contains { $0 === worker } } }
+    for worker in dead { try await add(name: reusesNames ? worker.name : nil, environment: environment) }
+    return dead
   }
 }

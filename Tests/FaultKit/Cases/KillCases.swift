@@ -75,27 +75,28 @@ enum KillCases {
       bound: "window × kills"
     ) { stage in
       let world = try await world(stage)
-      try await world.worker("heir")
       for number in 1...stage.times(short: 1, full: 3) {
-        // Two of them die in turn while the campaign goes on; who is left ends it.
-        for life in 1...stage.times(short: 1, full: 3) {
-          let pass = stage.random(passes)
-          let environment = ["CARILLON_FAULT_KILL": "\(moment):\(pass)"]
-          let victim = try await world.worker("victim-\(number)-\(life)", environment: environment)
-          _ = victim
+        // Several die in turn. A job is taken in once, so there only one can die of it, and it must be alone to get it.
+        var victims: [WorkerProcess] = []
+        for life in 1...(moment == "activated" ? 1 : stage.times(short: 1, full: 3)) {
+          let environment = ["CARILLON_FAULT_KILL": "\(moment):\(stage.random(passes))"]
+          victims.append(try await world.worker("victim-\(number)-\(life)", environment: environment))
         }
         let campaign = FaultCampaign("\(moment)-\(number)")
         try await world.submit(campaign)
+        if moment == "activated" { await victims[0].ended() }
+        let heir = try await world.worker("heir-\(number)")
         try await world.ended(campaign)
-        for worker in world.allWorkers where worker.name.hasPrefix("victim-\(number)-") {
-          if worker.process.exit == .signal(SIGKILL) {
+        for victim in victims {
+          if victim.process.exit == .signal(SIGKILL) {
             stage.fired(fault, duplicates: window)
           } else {
             // It never came to that moment: it goes, so that the next round has victims of its own.
-            stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop: \(worker.lastWords)")
+            stage.expect(await victim.terminate() == .status(0), "\(victim.name) did not stop: \(victim.lastWords)")
           }
         }
         try await stage.check(world)
+        stage.expect(await heir.terminate() == .status(0), "\(heir.name) did not stop: \(heir.lastWords)")
       }
     }
   }
