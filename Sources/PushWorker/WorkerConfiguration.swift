@@ -18,6 +18,8 @@ public struct WorkerConfiguration: Sendable {
   /// ms for which a slice stays this worker's without a sign of life. A dead worker's slices are taken over after that,
   /// so it bounds how long they lie still; a live worker renews three times as often.
   public var lease: Int
+  /// ``lease`` of every worker that `carillon worker` starts: commands that wait for workers go by it.
+  public static let standardLease = 6000
   /// The apps that jobs may name.
   public var apps: [String: AppChannel]
   /// What a test breaks; nothing of it is in a release build.
@@ -26,7 +28,8 @@ public struct WorkerConfiguration: Sendable {
   /// Memberwise; the ranges are the configuration file's to check.
   public init(
     name: String, window: Int = 1000, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
-    guard: GuardPolicy = GuardPolicy(), drains: Bool = false, lease: Int = 6000, apps: [String: AppChannel]
+    guard: GuardPolicy = GuardPolicy(), drains: Bool = false, lease: Int = WorkerConfiguration.standardLease,
+    apps: [String: AppChannel]
   ) {
     self.name = name
     self.window = window
