@@ -24,7 +24,8 @@ public final class Simulator: Sendable {
 
   /// Listens on both ports and returns when connections are taken.
   ///
-  /// - Throws: a `SocketError` when a port can't be had, a `TLSError` when a key or certificate can't be read.
+  /// - Throws: a `SocketError` when a port can't be had, a `TLSError` when a key or certificate can't be read, a
+  ///   ``RequestLogError`` when the log can't be opened.
   public static func start(
     _ configuration: SimulatorConfiguration = SimulatorConfiguration()
   ) async throws -> Simulator {
@@ -41,8 +42,9 @@ public final class Simulator: Sendable {
     }
     let tls = try TLSContext.server(identity: identity, protocols: ["h2"])
     let shared = try SharedState(configuration)
-    let loops = (0..<max(configuration.threads, 1)).map { number in
-      SimulatorLoop(label: "apns-simulator.\(number)", shared: shared, tls: tls)
+    let loopCount = max(configuration.threads, 1)
+    let loops = (0..<loopCount).map { number in
+      SimulatorLoop(number, of: loopCount, shared: shared, tls: tls)
     }
     service = ControlService(shared: shared, loops: loops)
     let push = try SocketAddress.resolve(host: configuration.host, port: configuration.port)
@@ -98,6 +100,11 @@ public final class Simulator: Sendable {
   /// Ends every push connection with GOAWAY, after its open requests.
   public func goAway() async {
     for loop in service.loops { await loop.leaveAll() }
+  }
+
+  /// Why the log could not be written any more, if that ever happens; the simulator then answers nothing. For one reader.
+  public var logFailures: AsyncStream<RequestLogError> {
+    service.shared.log?.failures ?? AsyncStream { $0.finish() }
   }
 
   /// Stops listening and closes every connection. Idempotent.

@@ -47,6 +47,9 @@ public struct SimulatorConfiguration: Sendable {
   /// Bytes of body that a connection may have under way; nobody has published APNs' own number, and the 65,535 that
   /// HTTP/2 begins with would make the sender wait for the simulator.
   public var connectionWindow: Int32 = 1 << 20
+  /// The file that gets a line for every request received in full, before its answer leaves; `nil` for none. It is
+  /// appended to. The fields are `ms connection stream token apnsId status`, see ``RequestLogLines``.
+  public var log: String?
   /// What holds until it is changed.
   public var knobs = SimulatorKnobs()
 

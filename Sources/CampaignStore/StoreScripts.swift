@@ -28,6 +28,7 @@ enum StoreScripts {
   static let append = script("append", PackageResources.append_lua)
   static let seal = script("seal", PackageResources.seal_lua)
   static let commit = script("commit", PackageResources.commit_lua, editsDevices: true)
+  static let tryOnly = script("try", PackageResources.try_lua)
   static let release = script("release", PackageResources.release_lua)
   static let close = script("close", PackageResources.close_lua)
 
@@ -44,6 +45,9 @@ enum StoreScripts {
       source.insert(
         contentsOf: String(decoding: PackageResources.device_lua, as: UTF8.self), at: source.index(after: lineEnd))
     }
+    #if DEBUG
+      ScriptMutation.ofProcess?.apply(to: &source, named: name)
+    #endif
     return RedisScript(name: name, source: source)
   }
 }

@@ -43,6 +43,29 @@ struct SimulateTests {
     #expect(output.standardError.contains("Address already in use"))
   }
 
+  @Test func logHasALineForEveryPushReceived() async throws {
+    var world = try await CarillonWorld()
+    let log = world.folder.path("requests.log")
+    try await world.startSimulator("--log", log)
+    try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    let fields = try String(contentsOfFile: log, encoding: .utf8).split(separator: " ")
+    #expect(fields.count == 6 && fields[3] == "00ff" && fields[5] == "200\n", "\(fields)")
+  }
+
+  @Test func logThatCanNotBeOpenedOrWrittenIsAFailureWithItsPath() async throws {
+    var world = try await CarillonWorld()
+    let folder = world.folder.path("sim")
+    try await world.succeed("simulate", "--init", folder)
+    let unopened = try await world.run(
+      "simulate", "--directory", folder, "--port", "0", "--control-port", "0", "--log", "/nowhere/log")
+    #expect(unopened.exit == .status(1))
+    #expect(unopened.standardError.contains("/nowhere/log: No such file"))
+    let full = try await world.startSimulator("--log", "/dev/full")
+    _ = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    #expect(await full.process.waitForExit() == .status(1))
+    #expect(await full.process.errorLine(containing: "/dev/full: No space left") != nil)
+  }
+
   @Test func folderThatIsNotOneSaysHowToMakeOne() async throws {
     let output = try await CarillonCommand.run(["simulate", "--directory", "/nowhere"])
     #expect(output.exit == .status(65))

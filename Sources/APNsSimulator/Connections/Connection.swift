@@ -99,8 +99,9 @@ final class Connection: HTTP2SessionHandler {
     return progress
   }
 
-  /// Writes what the session has to say, as far as the socket takes it.
+  /// Writes what the session has to say, as far as the socket takes it; what it answers to is in the log before.
   func flush() throws {
+    try loop.log?.flush()
     guard isReady, !isLeaving else { return }
     if !unwritten.isEmpty {
       let written = try unwritten.withUnsafeBytes { try write($0) }

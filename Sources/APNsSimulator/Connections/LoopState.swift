@@ -26,12 +26,15 @@ final class LoopState {
   let input = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
   /// Connections gather output here and keep what could not be written.
   let output = UnsafeMutableRawBufferPointer.allocate(byteCount: writeSize, alignment: 16)
+  /// What was received and is not in the log yet; `nil` without a log.
+  var log: RequestLogLines?
   /// Seconds since 1970 by the simulator's clock, as of the last event.
   private(set) var now: Int64 = 0
 
   init(shared: SharedState) {
     self.shared = shared
     knobs = shared.configuration.knobs
+    log = shared.log.map { RequestLogLines($0) }
     updateClock()
   }
 

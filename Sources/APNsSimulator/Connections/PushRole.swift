@@ -1,3 +1,4 @@
+private import EventLoop
 internal import HTTP2
 
 /// APNs' side of one connection: judges each request and answers it, now or later.
@@ -6,6 +7,8 @@ final class PushRole: ConnectionRole {
   private struct Request {
     var stream: Int32 = 0
     var id: MessageID?
+    /// In lower-case hex, for the log; empty without one, and for what is no token.
+    var token: [UInt8] = []
     var verdict = RequestJudge.Verdict()
     var bodyCount = 0
     var outcome = Outcome.accepted
@@ -16,6 +19,14 @@ final class PushRole: ConnectionRole {
     case accepted
     case rejected(Reason)
     case injected(SimulatorKnobs.Failure)
+
+    var status: Int {
+      switch self {
+      case .accepted: 200
+      case .rejected(let reason): Int(PushRole.bytes(reason.status).decimal ?? 0)
+      case .injected(let failure): failure.status
+      }
+    }
   }
 
   /// SETTINGS_MAX_HEADER_LIST_SIZE as observed (reference 1.3).
@@ -72,7 +83,8 @@ final class PushRole: ConnectionRole {
     let headers = PushHeaders(fields)
     let id = headers.id.flatMap { MessageID($0) }
     let verdict = judge.judge(headers, id: id, knobs: loop.knobs, now: loop.now)
-    requests[stream.slot] = Request(stream: stream.id, id: id, verdict: verdict)
+    let token = loop.log == nil ? [] : headers.token.flatMap { Hex.lowered($0) } ?? []
+    requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
@@ -83,6 +95,7 @@ final class PushRole: ConnectionRole {
   func ended(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
     settle(stream.slot)
+    try note(requests[stream.slot])
     let latency = loop.knobs.latencyMilliseconds
     if latency > 0 {
       let pending = LoopState.PendingAnswer(connection: connection, stream: stream)
@@ -165,6 +178,12 @@ final class PushRole: ConnectionRole {
     } else {
       loop.shared.deliveries.record(id.key, accepted: false)
     }
+  }
+
+  private func note(_ request: Request) throws {
+    try loop.log?.add(
+      now: EventLoop.wallClock, connection: connection, stream: request.stream, token: request.token, id: request.id,
+      status: request.outcome.status)
   }
 
   // MARK: Connection

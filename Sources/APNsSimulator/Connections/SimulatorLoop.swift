@@ -27,13 +27,17 @@ actor SimulatorLoop {
   private let state: LoopState
   private let tls: TLSContext
   private var members: [Int: Member] = [:]
-  private var nextID = 0
+  /// Goes up by the number of loops, so that no two connections of a simulator have one number.
+  private var nextID: Int
+  private let stride: Int
   private var timer: LoopTimer?
   private var isTicking = false
   private var isClosed = false
 
-  init(label: String, shared: SharedState, tls: TLSContext) {
-    loop = EventLoop(label: label)
+  init(_ number: Int, of count: Int, shared: SharedState, tls: TLSContext) {
+    loop = EventLoop(label: "apns-simulator.\(number)")
+    nextID = number - count + 1
+    stride = count
     state = LoopState(shared: shared)
     self.tls = tls
   }
@@ -43,7 +47,7 @@ actor SimulatorLoop {
   /// Takes an accepted socket over.
   func adopt(_ socket: sending Socket, for purpose: Purpose) {
     guard !isClosed else { return }
-    nextID += 1
+    nextID += stride
     let id = nextID
     do {
       let stream = try TLSStream(socket, context: tls)
@@ -105,6 +109,8 @@ actor SimulatorLoop {
     guard let member = members.removeValue(forKey: id) else { return }
     member.watcher.close()
     member.connection.abandon()
+    // Requests may have come right before the end; a failure comes back with the next answer.
+    try? state.log?.flush()
     state.tally.openConnections -= 1
   }
 

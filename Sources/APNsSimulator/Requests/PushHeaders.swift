@@ -2,6 +2,8 @@ internal import HTTP2
 
 /// Views of the header fields that matter, valid as long as the list they were found in.
 struct PushHeaders {
+  private static let devicePath: StaticString = "/3/device/"
+
   private(set) var method: UnsafeRawBufferPointer?
   private(set) var path: UnsafeRawBufferPointer?
   private(set) var authorization: UnsafeRawBufferPointer?
@@ -34,6 +36,12 @@ struct PushHeaders {
       default: break
       }
     }
+  }
+
+  /// What stands in the place of the device token in `path`; `nil` when it is another path.
+  var token: UnsafeRawBufferPointer? {
+    guard let path, path.begins(with: Self.devicePath) else { return nil }
+    return path.dropping(Self.devicePath.utf8CodeUnitCount)
   }
 
   private static func set(

@@ -53,6 +53,13 @@ enum Hex {
     }
   }
 
+  /// The digits in lower case, or `nil` when they spell no bytes.
+  static func lowered(_ digits: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard !digits.isEmpty, digits.count % 2 == 0, digits.allSatisfy({ value($0) <= 0x0F }) else { return nil }
+    // 0x20 sets letters to lower case and leaves decimal digits as they are.
+    return digits.map { $0 | 0x20 }
+  }
+
   /// Decodes `digits` into `bytes`.
   ///
   /// - Returns: how many bytes, or `nil` when the digits are odd in number, none, too many, or no digits.

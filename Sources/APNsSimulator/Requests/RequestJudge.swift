@@ -53,9 +53,8 @@ struct RequestJudge {
   ///   - now: seconds since 1970, by the simulator's clock.
   mutating func judge(_ headers: PushHeaders, id: MessageID?, knobs: SimulatorKnobs, now: Int64) -> Verdict {
     var verdict = Verdict()
-    guard let path = headers.path, path.begins(with: "/3/device/") else { return Verdict(rejection: .badPath) }
+    guard let token = headers.token else { return Verdict(rejection: .badPath) }
     guard let method = headers.method, method.matches("POST") else { return Verdict(rejection: .methodNotAllowed) }
-    let token = path.dropping("/3/device/".utf8.count)
     if token.isEmpty { return Verdict(rejection: .missingDeviceToken) }
     if headers.hasDuplicates { return Verdict(rejection: .duplicateHeaders) }
 

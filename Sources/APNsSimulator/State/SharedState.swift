@@ -4,9 +4,12 @@ final class SharedState: Sendable {
   let registry = DeviceRegistry()
   let deliveries = DeliveryLog()
   let verifier: ProviderTokenVerifier
+  /// Where received requests are noted; `nil` when nobody asked for it.
+  let log: RequestLog?
 
   init(_ configuration: SimulatorConfiguration) throws {
     self.configuration = configuration
+    log = try configuration.log.map { try RequestLog($0) }
     verifier = try ProviderTokenVerifier(configuration.keys)
   }
 }

@@ -13,6 +13,10 @@ struct SimulateCommand: CarillonCommand {
       news at it. It prints one JSON object a line: first where it listens, at the end what it counted. SIGTERM or \
       SIGINT ends it.
 
+      --log appends a line for every push that was received in full, before its answer leaves: milliseconds since \
+      1970, connection, stream, device token, apns-id, status (a dash for what was not there). When the file can't be \
+      written any more, nothing is answered any more, and the command fails.
+
       The control API takes devices and gives counters: HTTP/2 on --control-port, trusted by the folder's ca.pem.
 
       Examples:
@@ -35,6 +39,7 @@ struct SimulateCommand: CarillonCommand {
   @Option(help: "How many event loops there are; each can use one core.") var threads = 1
   @Option(help: "What becomes of tokens that nobody loaded: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
+  @Option(help: "A file that gets a line for every push received.", completion: .file()) var log: String?
 
   func validate() throws {
     guard (initialise == nil) != (directory == nil) else {
@@ -55,15 +60,49 @@ struct SimulateCommand: CarillonCommand {
     configuration.threads = threads
     configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
     configuration.knobs.unknownTokens = unknownTokens
-    let simulator = try await Simulator.start(configuration)
+    configuration.log = log
+    let simulator = try await start(configuration)
     try StandardOutput.printLine(
       #"{"event":"listening","port":\#(simulator.port),"controlPort":\#(simulator.controlPort)}"#)
-    for await _ in signals.numbers { break }
+    let failure = await end(of: simulator, signals)
     await simulator.stop()
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     let counters = String(decoding: try encoder.encode(await simulator.counters()), as: UTF8.self)
     try StandardOutput.printLine(#"{"event":"stopped","counters":\#(counters)}"#)
+    if let failure { throw Self.error(failure) }
+  }
+
+  private func start(_ configuration: SimulatorConfiguration) async throws -> Simulator {
+    do {
+      return try await Simulator.start(configuration)
+    } catch let error as RequestLogError {
+      throw Self.error(error)
+    }
+  }
+
+  /// Waits for a signal, or for the log to fail.
+  private func end(of simulator: Simulator, _ signals: StopSignals) async -> RequestLogError? {
+    let numbers = signals.numbers
+    return await withTaskGroup(of: RequestLogError?.self) { group in
+      group.addTask {
+        for await _ in numbers { break }
+        return nil
+      }
+      if log != nil {
+        group.addTask {
+          for await failure in simulator.logFailures { return failure }
+          return nil
+        }
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+  }
+
+  private static func error(_ failure: RequestLogError) -> CommandError {
+    CommandError(
+      .failed, "the log \(failure)", hint: "make room or name another file with --log; it is never overwritten")
   }
 
   private func create(_ folder: SimulatorFolder) throws {
