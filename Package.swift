@@ -52,6 +52,11 @@ let package = Package(
 
     // What tests share: private Redis servers, scratch folders, keys made on the spot.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    // Whole worlds of processes with something broken in them, and the judge of what came of it.
+    .target(
+      name: "FaultKit", dependencies: ["carillon", "CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"],
+      path: "Tests/FaultKit", swiftSettings: settings),
+    tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2"]),
