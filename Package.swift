@@ -57,6 +57,11 @@ let package = Package(
       name: "FaultKit", dependencies: ["carillon", "CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"],
       path: "Tests/FaultKit", swiftSettings: settings),
     tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
+    .executableTarget(
+      name: "faults",
+      dependencies: ["FaultKit", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/Faults", swiftSettings: settings),
+    tests("FaultTests", ["FaultKit", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2"]),

@@ -62,8 +62,9 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var tokenFailures: [TokenFailure] = []
   /// Each connection gets a GOAWAY (`Shutdown`) after this many requests; 0 never.
   public var goAwayAfterRequests = 0
-  /// How many streams every GOAWAY calls unprocessed that were received: the last of them, and unanswered if it lies,
-  /// as a server does that loses its state. What it says is wrong, so pushes that are sent again for it are received twice.
+  /// How many of the streams that were opened last every GOAWAY calls unprocessed, none that was answered among them.
+  /// Those whose body is still on its way are not received then, and it is the truth. With a latency there are others,
+  /// and it is a lie, as of a server that loses its state: what is sent again for it is received twice.
   public var goAwayDisowns = 0
   /// The share of requests, 0 to 1, that is refused before anything is done for it: RST_STREAM with REFUSED_STREAM.
   public var refusedShare = 0.0

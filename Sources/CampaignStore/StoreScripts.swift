@@ -41,6 +41,9 @@ enum StoreScripts {
       source.insert(
         contentsOf: String(decoding: PackageResources.device_lua, as: UTF8.self), at: source.index(after: lineEnd))
     }
+    #if DEBUG
+      ScriptMutation.ofProcess?.apply(to: &source, named: name)
+    #endif
     return RedisScript(name: name, source: source)
   }
 }

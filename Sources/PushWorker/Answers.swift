@@ -44,6 +44,7 @@ extension PushWorker {
           hint: "Redis lost writes that it had acknowledged; see its persistence settings")
       }
       let token = chunk.token(position)
+      taste(token)
       let start = Int32(batch.bytes.count)
       batch.bytes.append(contentsOf: token)
       let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
@@ -54,6 +55,16 @@ extension PushWorker {
     run.unanswered += batch.pushes.count
     totals.submitted += batch.pushes.count
     if !context.pool.submit(batch, lane: context.lane) { takeBack(run, batch.pushes.map(\.tag)) }
+    pass(.sent)
+    if breaks(.acknowledgeFirst) { acknowledge(run, indexes) }
+  }
+
+  /// Records as accepted what has only been handed over: the mutant that a check must notice.
+  private func acknowledge(_ run: SliceRun, _ indexes: [Int]) {
+    for index in indexes where run.isUnderWay(index) {
+      run.unanswered -= 1
+      settle(run, index, .accepted)
+    }
   }
 
   /// Takes the answers that have come.
@@ -77,6 +88,7 @@ extension PushWorker {
       guard run.isUnderWay(index) else { continue }
       run.unanswered -= 1
       if completion.answer.kind == .answered, completion.status == 200, run.context.campaign.results != .all {
+        pass(.answered)
         totals.accepted += 1
         let attempt = run.attempt(of: index)
         let record = LedgerRecord(

@@ -56,6 +56,8 @@ public actor PushWorker {
   var pausing: Set<String> = []
   /// The partition whose leftovers are looked at next.
   var sweepPosition = 0
+  /// How often the moment at which a test wants a death has come.
+  var passes = 0
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -260,6 +262,7 @@ public actor PushWorker {
       let campaign = try CampaignJob.parse(job, knownApps: Set(configuration.apps.keys))
       switch try await control.activate(campaign, job: job, worker: configuration.name) {
       case .new:
+        pass(.activated)
         observer(.activated(campaign: campaign.id))
         wakeClaims()
       case .duplicate: break

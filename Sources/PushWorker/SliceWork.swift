@@ -37,6 +37,7 @@ extension PushWorker {
       return nil
     case .claimed(let claimed): standing = claimed
     }
+    pass(.claimed)
     if state == .cancelled {
       try await end(ledger, context, .cancel)
       return nil
@@ -72,6 +73,7 @@ extension PushWorker {
         observer(.lost(slice: run.ledger.slice))
         return false
       }
+      pass(.sealed)
       run.adopt(count: count, granted: 0, waiting: 0)
     }
     return true
@@ -126,7 +128,8 @@ extension PushWorker {
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
         // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
-        guard !run.isUnderWay(index), !run.isUnrecorded(index), !known.contains(index) else { continue }
+        let isUnrecorded = run.isUnrecorded(index) && !breaks(.resendsUnrecorded)
+        guard !run.isUnderWay(index), !isUnrecorded, !known.contains(index) else { continue }
         run.doubt.append(.init(index: index, attempt: record.attempt, free: record.free))
       }
     }
@@ -201,11 +204,13 @@ extension PushWorker {
       try await Task.sleep(for: .milliseconds(100))
       return
     }
+    if !batch.isEmpty { pass(.committed) }
     run.markRecorded(batch)
     run.resent -= resent
     totals.recorded += batch.count
     let before = run.granted
     run.granted = max(run.granted, answer.granted)
+    if breaks(.creditIgnored) { run.granted = min(run.count, run.granted + 64) }
     run.waiting = answer.waiting
     run.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     giveBack(batch.count, of: run)
@@ -221,6 +226,7 @@ extension PushWorker {
       run.doubtIsInherited = run.doubtIsInherited && !run.doubt.isEmpty
       try await findDoubt(run)
     } else {
+      if run.granted > before || !answer.retries.isEmpty { pass(.granted) }
       giveBack(credit - (run.granted - before) - answer.retries.count, of: run)
       if !answer.retries.isEmpty { try await send(run, answer.retries) }
       if run.granted > before {
@@ -264,6 +270,7 @@ extension PushWorker {
       observer(.lost(slice: ledger.slice))
       return try await postpone(ledger.slice)
     }
+    pass(.closed)
     totals.slices += 1
     let lane = Lane.allCases[context.lane]
     if let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name) {

@@ -20,6 +20,8 @@ public struct WorkerConfiguration: Sendable {
   public var lease: Int
   /// The apps that jobs may name.
   public var apps: [String: AppChannel]
+  /// What a test breaks; nothing of it is in a release build.
+  public var faults = FaultSwitches()
 
   /// Memberwise; the ranges are the configuration file's to check.
   public init(

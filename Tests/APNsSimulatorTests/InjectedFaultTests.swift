@@ -126,15 +126,16 @@ import Testing
     }
   }
 
-  @Test func requestsBehindAGoAwayAreCounted() async throws {
+  @Test func goAwayBelowRequestsUnderWayLeavesThemUnreceived() async throws {
     try await run {
       $0.goAwayAfterRequests = 3
+      $0.goAwayDisowns = 1000
     } _: { (scene, _) async throws in
       let responses = try await send(100, to: scene)
       let counters = await scene.simulator.counters()
-      // They came in one flight, so the record with the third holds some behind it.
-      let behind = try #require(counters.faults["goAwayAfterRequests"])
-      #expect(counters.received + behind <= 100)
+      #expect(counters.received == 3)
+      #expect(counters.faults["goAwayAfterRequests"] ?? 0 > 0)
+      #expect(counters.faults["goAwayDisowns"] == nil)
       #expect(responses.count { $0.status == 200 } == counters.received)
     }
   }

@@ -59,7 +59,15 @@ public struct CarillonWorld: Sendable {
 
   /// Starts a command that goes on.
   public func start(_ arguments: String...) async throws -> ChildProcess {
-    try await ChildProcess.start(CarillonCommand.path, arguments, environment: environment)
+    try await start(arguments, environment: [:])
+  }
+
+  /// Starts a command that goes on.
+  ///
+  /// - Parameter environment: for this command only; prevails over the world's.
+  public func start(_ arguments: [String], environment: [String: String]) async throws -> ChildProcess {
+    try await ChildProcess.start(
+      CarillonCommand.path, arguments, environment: self.environment.merging(environment) { $1 })
   }
 
   /// Starts a simulator, and points the commands that follow at it.
@@ -67,6 +75,12 @@ public struct CarillonWorld: Sendable {
   /// - Parameter options: of `simulate`.
   @discardableResult
   public mutating func startSimulator(_ options: String...) async throws -> SimulatorProcess {
+    try await startSimulator(options: options)
+  }
+
+  /// The same, with the options in an array.
+  @discardableResult
+  public mutating func startSimulator(options: [String]) async throws -> SimulatorProcess {
     let folder = try await Self.simulatorFolder.value
     let simulator = try await SimulatorProcess.start(directory: folder.path("simulator"), options: options)
     environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:\(simulator.port)"

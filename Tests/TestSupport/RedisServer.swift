@@ -18,10 +18,18 @@ public actor RedisServer {
   /// Its working folder, where dumps and append-only files are.
   public nonisolated let folder: ScratchFolder
 
-  private let mode: Mode
-  private let arguments: [String]
-  private let password: String?
+  private struct Options {
+    var mode: Mode
+    var arguments: [String]
+    var password: String?
+    var launcher: [String]
+  }
+
+  private let options: Options
   private var process: ChildProcess
+
+  /// The process id; another one after a restart.
+  public var processIdentifier: Int32 { process.processIdentifier }
 
   /// A server that all tests of the process share; use keys of your own, and leave its settings and scripts alone.
   public static var shared: RedisServer { get async throws { try await sharedServer.value } }
@@ -37,8 +45,9 @@ public actor RedisServer {
   ///   - mode: a single server, or a cluster of one.
   ///   - arguments: more options, such as `["--appendonly", "yes"]`; they come last and so prevail.
   ///   - password: of the default user.
+  ///   - launcher: words that go before `redis-server`, such as `["unshare", "--mount"]`; it has to become the server.
   public static func start(
-    _ mode: Mode = .single, arguments: [String] = [], password: String? = nil
+    _ mode: Mode = .single, arguments: [String] = [], password: String? = nil, launcher: [String] = []
   ) async throws -> RedisServer {
     var failure = TestSupportError("redis-server did not start")
     // Another process may take the port between the probe and the server's own bind.
@@ -46,8 +55,9 @@ public actor RedisServer {
       let folder = try ScratchFolder("redis")
       let port = try FreePort.find()
       do {
-        let process = try await launch(mode, arguments, password: password, port: port, folder: folder)
-        let server = RedisServer(mode, arguments, password, port, folder, process)
+        let options = Options(mode: mode, arguments: arguments, password: password, launcher: launcher)
+        let process = try await launch(options, port: port, folder: folder)
+        let server = RedisServer(options, port, folder, process)
         try await server.join()
         return server
       } catch let error as TestSupportError {
@@ -57,13 +67,8 @@ public actor RedisServer {
     throw failure
   }
 
-  private init(
-    _ mode: Mode, _ arguments: [String], _ password: String?, _ port: UInt16, _ folder: ScratchFolder,
-    _ process: ChildProcess
-  ) {
-    self.mode = mode
-    self.arguments = arguments
-    self.password = password
+  private init(_ options: Options, _ port: UInt16, _ folder: ScratchFolder, _ process: ChildProcess) {
+    self.options = options
     self.port = port
     self.folder = folder
     self.process = process
@@ -83,7 +88,7 @@ public actor RedisServer {
   public func restart() async throws {
     process.send(signal: SIGKILL)
     await process.waitForExit()
-    process = try await Self.launch(mode, arguments, password: password, port: port, folder: folder)
+    process = try await Self.launch(options, port: port, folder: folder)
     try await join()
   }
 
@@ -92,7 +97,7 @@ public actor RedisServer {
   /// - Returns: what redis-cli prints, without the last line end.
   @discardableResult
   public func command(_ words: String...) async throws -> String {
-    let login = password.map { ["--no-auth-warning", "-a", $0] } ?? []
+    let login = options.password.map { ["--no-auth-warning", "-a", $0] } ?? []
     let output = try await ChildProcess.run("redis-cli", ["-h", "127.0.0.1", "-p", String(port)] + login + words)
     guard output.exit == .status(0) else {
       throw TestSupportError("redis-cli \(words): \(output.standardOutput)\(output.standardError)")
@@ -100,16 +105,15 @@ public actor RedisServer {
     return output.standardOutput.trimmingCharacters(in: .newlines)
   }
 
-  private static func launch(
-    _ mode: Mode, _ arguments: [String], password: String?, port: UInt16, folder: ScratchFolder
-  ) async throws -> ChildProcess {
-    var options = [
+  private static func launch(_ options: Options, port: UInt16, folder: ScratchFolder) async throws -> ChildProcess {
+    var words = [
       "--port", String(port), "--bind", "127.0.0.1", "--dir", folder.url.path, "--daemonize", "no", "--logfile", "",
       "--save", "", "--appendonly", "no",
     ]
-    if mode == .cluster { options += ["--cluster-enabled", "yes"] }
-    if let password { options += ["--requirepass", password] }
-    let process = try await ChildProcess.start("redis-server", options + arguments, folder: folder.url)
+    if options.mode == .cluster { words += ["--cluster-enabled", "yes"] }
+    if let password = options.password { words += ["--requirepass", password] }
+    let command = options.launcher + ["redis-server"] + words + options.arguments
+    let process = try await ChildProcess.start(command[0], Array(command.dropFirst()), folder: folder.url)
     var log: [String] = []
     for await line in process.lines {
       // Said after the data is loaded and the port is bound (server.c, InitServerLast and loadDataFromDisk).
@@ -121,7 +125,7 @@ public actor RedisServer {
 
   /// Makes a new cluster node serve all slots.
   private func join() async throws {
-    guard mode == .cluster else { return }
+    guard options.mode == .cluster else { return }
     if try await !command("cluster", "info").contains("cluster_slots_assigned:16384") {
       try await command("cluster", "addslotsrange", "0", "16383")
     }

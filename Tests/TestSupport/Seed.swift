@@ -18,6 +18,12 @@ public struct Seed: RandomNumberGenerator, Sendable {
     print("seed of \(name): CARILLON_TEST_SEED=\(self.value)")
   }
 
+  /// A fixed seed of which nothing need be said, because whoever gave it has.
+  public init(value: UInt64) {
+    self.value = value
+    state = value
+  }
+
   // SplitMix64 (Steele, Lea, Flood, 2014): any seed will do, and every value occurs once in a period.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15

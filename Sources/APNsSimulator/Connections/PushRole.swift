@@ -12,6 +12,7 @@ final class PushRole: ConnectionRole {
     var verdict = RequestJudge.Verdict()
     var bodyCount = 0
     var outcome = Outcome.accepted
+    var isReceived = false
     var isAnswered = false
   }
 
@@ -52,6 +53,7 @@ final class PushRole: ConnectionRole {
   private var requestCount = 0
   /// The last stream that counts, once GOAWAY was submitted.
   private var lastStream = Int32.max
+  private var lastAnswered: Int32 = 0
   /// The connection ends here: what is still in its buffer was never received.
   private var isCut = false
   /// The limit to be in force unless a knob sets another, and the one announced last; they differ until the next write.
@@ -111,6 +113,8 @@ final class PushRole: ConnectionRole {
 
   func ended(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
+    guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
+    requests[stream.slot].isReceived = true
     settle(stream.slot)
     requestCount += 1
     let fate = nextFate()
@@ -178,6 +182,7 @@ final class PushRole: ConnectionRole {
   func answer(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
     requests[stream.slot].isAnswered = true
+    lastAnswered = max(lastAnswered, stream.id)
     let request = requests[stream.slot]
     answer.removeAll()
     var body: [UInt8]?
@@ -246,8 +251,9 @@ final class PushRole: ConnectionRole {
   func leave() throws {
     guard lastStream == .max else { return }
     // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
-    lastStream = max(session.lastProcessedStreamID - 2 * Int32(clamping: loop.knobs.goAwayDisowns), 0)
-    let disowned = requests.count { $0.stream > lastStream && !$0.isAnswered }
+    let span = Int32(clamping: 2 * loop.knobs.goAwayDisowns)
+    lastStream = max(session.lastProcessedStreamID - span, lastAnswered)
+    let disowned = requests.count { $0.stream > lastStream && $0.isReceived }
     if disowned > 0 { loop.note(.goAwayDisowns, disowned) }
     loop.tally.goAways += 1
     try session.goAway(lastStreamID: lastStream, debugData: Self.body("Shutdown", timestamp: nil))

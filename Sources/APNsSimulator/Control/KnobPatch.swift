@@ -42,7 +42,9 @@ enum KnobPatch {
       "goAwayAfterRequests": result.goAwayAfterRequests, "goAwayDisowns": result.goAwayDisowns,
       "resetAfterRequests": result.resetAfterRequests, "closeAfterRequests": result.closeAfterRequests,
     ]
-    for (name, count) in counts where count < 0 { throw Problem(description: "\(name) is 0 or more") }
+    for (name, count) in counts where !(0...1_000_000_000).contains(count) {
+      throw Problem(description: "\(name) goes from 0 to a billion")
+    }
     guard result.tokenFailures.count <= mostTokenFailures else {
       throw Problem(description: "at most \(mostTokenFailures) tokenFailures")
     }

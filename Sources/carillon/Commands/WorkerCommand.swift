@@ -39,11 +39,12 @@ struct WorkerCommand: CarillonCommand {
     let connection = try StoreConnection(configuration.redis)
     // Three connections: commits must not wait behind large replies, nor either behind the blocking wait for a job.
     let store = try await connection.open(for: "carillon worker \(name)")
+    var setup = WorkerConfiguration(
+      name: name, window: configuration.worker.window, connections: configuration.worker.connections,
+      retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)
+    setup.faults = try FaultEnvironment.switches()
     let worker = PushWorker(
-      configuration: WorkerConfiguration(
-        name: name, window: configuration.worker.window, connections: configuration.worker.connections,
-        retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels),
-      store: store, control: connection.store(for: "carillon worker \(name) control"),
+      configuration: setup, store: store, control: connection.store(for: "carillon worker \(name) control"),
       blocking: connection.store(for: "carillon worker \(name) intake"), observer: WorkerLog().write)
     let stopper = Task {
       var deadline = configuration.worker.deadline

@@ -8,6 +8,8 @@ enum EnvironmentOverlay {
   static let fileVariable = "CARILLON_CONFIG"
   /// What tests tell each other, in the environment that they start commands in.
   private static let testPrefix = "CARILLON_TEST_"
+  /// What a test breaks, see ``FaultEnvironment``: switches of the process, not keys.
+  private static let faultPrefix = "CARILLON_FAULT_"
 
   /// Sets what the environment sets. An empty variable is not given, as compose files can't leave one out.
   ///
@@ -18,7 +20,8 @@ enum EnvironmentOverlay {
     _ environment: [String: String], to root: inout ConfigurationNode
   ) throws(ConfigurationError) -> [String] {
     let given = environment.filter { name, value in
-      name.hasPrefix(prefix) && !name.hasPrefix(testPrefix) && name != fileVariable && !value.isEmpty
+      name.hasPrefix(prefix) && !name.hasPrefix(testPrefix) && !name.hasPrefix(faultPrefix)
+        && name != fileVariable && !value.isEmpty
     }
     guard !given.isEmpty else { return [] }
     var apps: [String] = []

@@ -1,0 +1,6 @@
+/// Every case there is.
+public enum FaultCases {
+  /// In the order of the table.
+  public static let all: [FaultCase] =
+    KillCases.all + TerminationCases.all + StandstillCases.all + RedisLossCases.all + RedisRefusalCases.all
+}

@@ -1,0 +1,67 @@
+import Glibc
+import TestSupport
+
+/// Workers that stand still and go on, as on an overloaded or suspended machine, and workers that share a name.
+enum StandstillCases {
+  static let all = [stopped, twins]
+
+  /// ms of a lease, as every worker has it.
+  static let lease = 6000
+
+  static let stopped = FaultCase(
+    "sigstop", faults: ["SIGSTOP for three leases, then SIGCONT"],
+    invariant: "a stale owner's answers count, it sends nothing new", bound: "window × stops"
+  ) { stage in
+    let world = try await stage.world {
+      $0.devices = stage.times(short: 600, full: 3000)
+      $0.simulator = ["--latency", "300ms"]
+    }
+    let fleet = try await Fleet(stage, world, size: 3)
+    for number in 1...stage.times(short: 1, full: 5) {
+      let campaign = FaultCampaign("stop-\(number)")
+      try await world.submit(campaign)
+      try await world.reached(stage.random(20...200), of: campaign)
+      // One is left to take over.
+      let asleep = fleet.workers.shuffled(by: stage).prefix(stage.times(short: 1, full: 2))
+      for worker in asleep { worker.process.send(signal: SIGSTOP) }
+      await elapse(.milliseconds(stage.times(short: lease + 2000, full: 3 * lease)))
+      for worker in asleep {
+        worker.process.send(signal: SIGCONT)
+        stage.fired("SIGSTOP for three leases, then SIGCONT", duplicates: worker.window)
+      }
+      try await world.ended(campaign)
+      stage.expect(asleep.allSatisfy { $0.process.exit == nil }, "a worker that stood still did not live on")
+      try await stage.check(world)
+    }
+  }
+
+  static let twins = FaultCase(
+    "two-of-one-name", faults: ["two workers of one name", "SIGKILL of one of two of a name"],
+    invariant: "every target has one outcome", bound: "window × kills"
+  ) { stage in
+    let world = try await stage.world {
+      $0.devices = stage.times(short: 800, full: 3000)
+      $0.simulator = ["--latency", "200ms"]
+    }
+    for number in 1...stage.times(short: 1, full: 5) {
+      let first = try await world.worker("twin")
+      try await world.worker("twin")
+      stage.fired("two workers of one name")
+      let campaign = FaultCampaign("twins-\(number)")
+      try await world.submit(campaign)
+      try await world.reached(stage.random(50...300), of: campaign)
+      if await world.kill(first) { stage.fired("SIGKILL of one of two of a name", duplicates: first.window) }
+      try await world.ended(campaign)
+      try await stage.check(world)
+      for worker in world.workers { stage.expect(await worker.terminate() == .status(0), "a twin did not stop") }
+    }
+  }
+}
+
+extension Array {
+  /// In an order that follows from the stage's seed.
+  func shuffled(by stage: Stage) -> [Element] {
+    var rest = self
+    return indices.map { _ in rest.remove(at: stage.random(0...(rest.count - 1))) }
+  }
+}

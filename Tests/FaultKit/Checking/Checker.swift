@@ -1,0 +1,123 @@
+import PushCore
+import TestSupport
+
+/// The judge of all cases: holds the ledger, as the program exports it, against what the simulator received, and looks
+/// for anything left behind.
+///
+/// The rules, for every campaign that was submitted since the last check:
+///
+/// 1. It ended in the state that the case says, and every target it must have has exactly one outcome; the outcomes of
+///    the export, of `campaign show` and the number of targets agree.
+/// 2. `accepted` means a request with its `apns-id` and token that was answered with 200.
+/// 3. A 200 means `accepted`, or `unknown` where that is allowed: with `skip`, in a cancelled campaign, for poison. So
+///    what ended as `cancelled` was never delivered.
+/// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503,
+///    429 …) says that nothing was delivered, and the ledger knows of the retry. Σ (deliveries − 1) over the targets
+///    that had one is at most the bound that follows from the injections. With `skip` it is 0 for every target.
+/// 5. Nothing was sent to anybody who was not a target.
+/// 6. Of the store's keys those remain that are to remain: see ``Leftovers``.
+struct Checker {
+  struct Verdict {
+    var violations: [String] = []
+    var duplicates = 0
+    var campaigns = 0
+    var targets = 0
+  }
+
+  let world: FaultWorld
+  /// Duplicates allowed, over all campaigns being checked.
+  let bound: Int
+
+  func check() async throws -> Verdict {
+    var verdict = Verdict()
+    let requests = try Dictionary(grouping: world.simulatorLog().requests, by: \.id)
+    for campaign in world.campaigns { try await check(campaign, requests, &verdict) }
+    if verdict.duplicates > bound {
+      verdict.violations.append("\(verdict.duplicates) duplicates; the injections allow \(bound)")
+    }
+    verdict.violations += try await Leftovers(world: world).find()
+    return verdict
+  }
+
+  private func check(
+    _ campaign: FaultCampaign, _ requests: [String: [SimulatorLog.Request]], _ verdict: inout Verdict
+  ) async throws {
+    let csv = try await world.succeed("results", "export", campaign.id, "--format", "csv")
+    let results = try ExportedResult.all(in: csv)
+    let show = try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
+    var findings = Findings(campaign: campaign.id)
+    checkSums(campaign, results, show, &findings)
+    for result in results {
+      check(result, of: campaign, deliveries: requests[result.id, default: []].filter(\.isDelivery), &findings)
+      if let stray = requests[result.id]?.first(where: { $0.token != result.token }) {
+        findings.add("sent to another than its target", stray.token)
+      }
+      verdict.duplicates += max(0, requests[result.id, default: []].count(where: \.isDelivery) - 1)
+    }
+    verdict.campaigns += 1
+    verdict.targets += results.count
+    verdict.violations += findings.lines
+  }
+
+  /// Rule 1.
+  private func checkSums(
+    _ campaign: FaultCampaign, _ results: [ExportedResult], _ show: JSONObject, _ findings: inout Findings
+  ) {
+    let state = show.text("state") ?? "no state"
+    if state != campaign.end { findings.add("is \(state), not \(campaign.end)") }
+    let histogram = Dictionary(grouping: results, by: \.outcome).mapValues(\.count)
+    let shown = show.object("outcomes")?.numbers ?? [:]
+    if histogram != shown { findings.add("exports \(histogram), and shows \(shown)") }
+    let targets = show.number("targets") ?? -1
+    if targets != results.count { findings.add("shows \(targets) targets, and exports \(results.count)") }
+    if show.number("inDoubt") != 0 || show.number("pending") != 0 || show.number("retrying") != 0 {
+      findings.add("still has something pending, in doubt or retrying: \(show)")
+    }
+    var seen: Set<String> = []
+    for result in results where !seen.insert(result.token).inserted { findings.add("has a target twice", result.token) }
+    let expected = Set(campaign.tokens ?? world.tokens)
+    for token in seen.subtracting(expected) { findings.add("has a target that is none", token) }
+    // A cancelled campaign's slices end without targets where they had not been sealed.
+    guard campaign.end != "cancelled" else { return }
+    for token in expected.subtracting(seen) { findings.add("has lost a target", token) }
+  }
+
+  /// Rules 2 to 4.
+  private func check(
+    _ result: ExportedResult, of campaign: FaultCampaign, deliveries: [SimulatorLog.Request],
+    _ findings: inout Findings
+  ) {
+    let isAnswered = deliveries.contains { $0.status == 200 }
+    switch result.outcome {
+    case "": findings.add("has a target without an outcome", result.token)
+    case "accepted": if !isAnswered { findings.add("has accepted what never was", result.token) }
+    case "unknown":
+      let isAllowed =
+        campaign.ambiguity == .skip || campaign.end == "cancelled" || campaign.mayBeUnknown.contains(result.token)
+      if !isAllowed { findings.add("does not know of a target", result.token) }
+    case let outcome: if isAnswered { findings.add("has \(outcome) for what was accepted", result.token) }
+    }
+    if campaign.ambiguity == .skip, deliveries.count > 1 { findings.add("was to send at most once", result.token) }
+  }
+}
+
+/// What is wrong with a campaign: a line for every kind, with how many and some examples.
+struct Findings {
+  let campaign: String
+  private var examples: [String: [String]] = [:]
+  private var counts: [String: Int] = [:]
+
+  init(campaign: String) { self.campaign = campaign }
+
+  mutating func add(_ what: String, _ example: String = "") {
+    counts[what, default: 0] += 1
+    if examples[what, default: []].count < 3 { examples[what, default: []].append(example) }
+  }
+
+  var lines: [String] {
+    counts.sorted { $0.key < $1.key }.map { what, count in
+      let some = examples[what, default: []].filter { !$0.isEmpty }.joined(separator: " ")
+      return "campaign \(campaign) \(what)" + (some.isEmpty ? "" : ": \(count), such as \(some)")
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import TestSupport
+
+/// A line of `results export --format csv`.
+struct ExportedResult {
+  var token: String
+  /// Empty for none.
+  var outcome: String
+  var id: String
+
+  /// Reads an export.
+  static func all(in csv: String) throws -> [ExportedResult] {
+    let lines = csv.split(whereSeparator: \.isNewline)
+    let header = lines.first.map(cells) ?? []
+    guard let token = header.firstIndex(of: "token"), let outcome = header.firstIndex(of: "outcome"),
+      let id = header.firstIndex(of: "apnsId")
+    else { throw TestSupportError("an export begins with \(lines.first ?? "nothing")") }
+    return lines.dropFirst().compactMap { line in
+      let cells = cells(line)
+      return cells.count == header.count
+        ? ExportedResult(token: cells[token], outcome: cells[outcome], id: cells[id].lowercased()) : nil
+    }
+  }
+
+  // Nothing that a case sends needs quotes.
+  private static func cells(_ line: Substring) -> [String] {
+    line.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  }
+}

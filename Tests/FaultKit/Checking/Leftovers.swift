@@ -1,0 +1,82 @@
+import Redis
+import TestSupport
+
+/// What campaigns that have ended leave in Redis: only what is meant to stay.
+///
+/// Dead workers are struck off, and their lists emptied, only after a lease, so it is waited for.
+struct Leftovers {
+  let world: FaultWorld
+
+  /// Control keys that stay, and those that begin with a name and go on with an id.
+  private static let control: Set<String> = [
+    "store", "workers", "all", "ended", "dead", "feedback", "segments", "epoch", "seen",
+  ]
+  private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished"]
+  /// Slice keys that stay.
+  private static let slice: Set<String> = ["users", "devices", "attributes", "owner"]
+  private static let sliceOfCampaign: Set<String> = [
+    "segment", "audience", "slice", "targets", "ledger", "reasons", "results",
+  ]
+
+  /// - Returns: a line for everything that should not be there.
+  func find(within limit: Duration = .seconds(30)) async throws -> [String] {
+    // Somebody has to clear up; a case may have ended with all its workers dead.
+    let ended = Set(world.campaigns.map(\.id))
+    var found: [String] = []
+    do {
+      try await until("everything is cleared up", within: limit, every: .milliseconds(500)) {
+        found = try await left(by: ended)
+        return found.isEmpty
+      }
+    } catch {
+      guard !found.isEmpty else { throw error }
+      return found.prefix(10).map { "left behind: \($0)" } + (found.count > 10 ? ["… \(found.count) in all"] : [])
+    }
+    return []
+  }
+
+  private func left(by campaigns: Set<String>) async throws -> [String] {
+    var left: [String] = []
+    for key in try await keys() {
+      guard let brace = key.firstIndex(of: "}") else { continue }
+      let isControl = !key[..<brace].contains(":")
+      let words = key[brace...].dropFirst(2).split(separator: ":", maxSplits: 1).map(String.init)
+      let plain = isControl ? Self.control : Self.slice
+      let named = isControl ? Self.controlOfCampaign : Self.sliceOfCampaign
+      if words.count == 1 ? plain.contains(words[0]) : words.first.map(named.contains) ?? false {
+        if words.count == 2, words[0] == "slice", campaigns.contains(words[1]) { left += try await faults(of: key) }
+      } else {
+        left.append(key)
+      }
+    }
+    let known = Set(world.workers.map(\.name))
+    for worker in try await world.redis.command("ZRANGE", "{\(world.namespace)}:workers", 0, -1).get() {
+      if let name = worker.string, !known.contains(name) { left.append("worker \(name) is still listed") }
+    }
+    return left
+  }
+
+  /// What is wrong with the slice of an ended campaign.
+  private func faults(of slice: String) async throws -> [String] {
+    let reply = try await world.redis.command("HMGET", slice, "phase", "claim", "lease", "doubt", "waiting").get()
+    var faults: [String] = []
+    let phase = reply[0].string ?? "none"
+    if phase != "done", phase != "cancelled" { faults.append("\(slice) is in phase \(phase)") }
+    if !reply[1].isNull || !reply[2].isNull { faults.append("\(slice) has a claim or lease") }
+    if (reply[3].integer ?? 0) != 0 || (reply[4].integer ?? 0) != 0 {
+      faults.append("\(slice): \(reply[3]) in doubt, \(reply[4]) waiting")
+    }
+    return faults
+  }
+
+  private func keys() async throws -> Set<String> {
+    var keys: Set<String> = []
+    var cursor = "0"
+    repeat {
+      let page = try await world.redis.command("SCAN", cursor, "MATCH", "{\(world.namespace)*", "COUNT", 1000).get()
+      cursor = page[0].string ?? "0"
+      keys.formUnion(page[1].compactMap(\.string))
+    } while cursor != "0"
+    return keys
+  }
+}

@@ -1,0 +1,37 @@
+/// A campaign of a case, and what may become of it.
+public struct FaultCampaign: Sendable {
+  /// What becomes of targets in doubt; see the contract.
+  public enum Ambiguity: String, Sendable {
+    case resend, skip
+  }
+
+  /// Its id.
+  public var id: String
+  /// To everybody, unless the case says otherwise.
+  public var audience = #"{"segment":"*"}"#
+  /// The targets it must have; `nil` for all devices of the world.
+  public var tokens: [String]?
+  /// What becomes of targets in doubt.
+  public var ambiguity = Ambiguity.resend
+  /// Which results are kept besides: `all`, `failures`, `none`.
+  public var results = "failures"
+  /// More members of the job, as JSON values by name.
+  public var more: [String: String] = [:]
+  /// The state that it ends in.
+  public var end = "completed"
+  /// Tokens that may end as `unknown` though nobody asked for `skip`: poison.
+  public var mayBeUnknown: Set<String> = []
+
+  /// - Parameter id: one of its own.
+  public init(_ id: String) { self.id = id }
+
+  /// The same, changed.
+  public init(_ id: String, _ change: (inout FaultCampaign) -> Void) {
+    self.id = id
+    change(&self)
+  }
+
+  var members: [String: String] {
+    more.merging(["ambiguity": "\"\(ambiguity.rawValue)\"", "results": "\"\(results)\""]) { given, _ in given }
+  }
+}

@@ -1,0 +1,191 @@
+public import CampaignStore
+public import Foundation
+import PushCore
+public import Redis
+import Synchronization
+public import TestSupport
+
+/// Everything that a campaign needs, private to one case and real: a Redis, a simulator that keeps a log, devices, and
+/// workers as processes. All of it ends with the world.
+public final class FaultWorld: Sendable {
+  /// How a world is set up.
+  public struct Options: Sendable {
+    /// Slices of a campaign.
+    public var partitions = 16
+    /// Targets that a worker may leave in doubt.
+    public var window = 50
+    /// Users `u0`, `u1`, … with one device each.
+    public var devices = 2000
+    /// Options of redis-server, such as `["--appendonly", "yes"]`.
+    public var redis: [String] = []
+    /// Words before `redis-server`; see `RedisServer.start`.
+    public var redisLauncher: [String] = []
+    /// Options of `carillon simulate`.
+    public var simulator = ["--latency", "100ms"]
+    /// More for the environment of every command and worker.
+    public var environment: [String: String] = [:]
+    /// Whether takeovers are timed: not where something else than deaths of workers holds slices up.
+    public var timesTakeovers = false
+
+    /// What most cases want.
+    public init() {}
+  }
+
+  /// For logs; kept when something is wrong.
+  public let folder: URL
+  /// What it was set up with.
+  public let options: Options
+  /// The world's Redis.
+  public let server: RedisServer
+  /// The simulator's process and counters.
+  public let simulator: SimulatorProcess
+  /// A look at the store that no worker shares; it waits for a Redis that is away.
+  public let store: CampaignStore
+  /// The same Redis without the store around it.
+  public let redis: RedisClient
+  /// The tokens of the devices.
+  public let tokens: [String]
+  /// When dead workers' slices came into other hands.
+  public let takeovers: Takeovers
+  private let world: CarillonWorld
+  private struct Contents {
+    var workers: [WorkerProcess] = []
+    var started = 0
+    var campaigns: [FaultCampaign] = []
+  }
+  private let contents = Mutex(Contents())
+
+  /// Starts Redis and the simulator, and imports the devices.
+  ///
+  /// - Parameter folder: for logs; must be there.
+  public init(_ options: Options = Options(), folder: URL) async throws {
+    self.options = options
+    self.folder = folder
+    server = try await RedisServer.start(arguments: options.redis, launcher: options.redisLauncher)
+    var world = try await CarillonWorld(partitions: options.partitions, server: server)
+    world.environment["CARILLON_WORKER_WINDOW"] = String(options.window)
+    world.environment["CARILLON_RETRY_SERVER_ERROR"] = "1s"
+    world.environment.merge(options.environment) { $1 }
+    let log = folder.appending(path: "simulator.log").path
+    simulator = try await world.startSimulator(options: ["--log", log] + options.simulator)
+    tokens = try await world.importDevices(options.devices)
+    self.world = world
+    guard let keys = Keyspace(namespace: world.namespace, partitions: options.partitions) else {
+      throw TestSupportError("namespace \(world.namespace)")
+    }
+    redis = RedisClient(url: try RedisURL(server.url), options: RedisOptions(clientName: "faults"))
+    store = CampaignStore(redis: redis, keys: keys)
+    takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
+  }
+
+  /// Kills what is left of the workers. The rest ends with the last reference.
+  public func close() async {
+    await takeovers.stop()
+    for worker in workers { worker.process.send(signal: SIGKILL) }
+    for worker in workers { await worker.process.waitForExit() }
+    await redis.close()
+    await server.kill(SIGKILL)
+  }
+
+  /// The first part of all keys.
+  public var namespace: String { world.namespace }
+
+  // MARK: Workers
+
+  /// The workers that run, or are stopped by a signal.
+  public var workers: [WorkerProcess] { contents.withLock { $0.workers.filter { $0.process.exit == nil } } }
+
+  /// Every worker there ever was.
+  public var allWorkers: [WorkerProcess] { contents.withLock { $0.workers } }
+
+  /// Starts a worker and waits until it works.
+  ///
+  /// - Parameters:
+  ///   - name: one that a dead or living worker has may be used.
+  ///   - environment: for this one, such as fault switches; prevails over the world's.
+  ///   - waits: false where it can't begin, or dies beginning.
+  @discardableResult
+  public func worker(
+    _ name: String, environment: [String: String] = [:], arguments: [String] = [], waits: Bool = true
+  ) async throws -> WorkerProcess {
+    let window = environment["CARILLON_WORKER_WINDOW"].flatMap { Int($0) } ?? options.window
+    let number = contents.withLock { contents in
+      contents.started += 1
+      return contents.started
+    }
+    let process = try await world.start(["worker", "--name", name, "--json"] + arguments, environment: environment)
+    let log = folder.appending(path: "worker-\(number)-\(name).log")
+    let worker = try WorkerProcess(name: name, window: window, process: process, log: log) { [takeovers] in
+      await takeovers.note(deathOf: name)
+    }
+    contents.withLock { $0.workers.append(worker) }
+    if waits { try await worker.hears("started") }
+    return worker
+  }
+
+  /// Kills a worker with SIGKILL, and takes note of what it held.
+  ///
+  /// - Returns: whether the signal ended it: false when it had gone before.
+  public func kill(_ worker: WorkerProcess) async -> Bool {
+    guard worker.process.exit == nil else { return false }
+    worker.process.send(signal: SIGKILL)
+    return await worker.ended() == .signal(SIGKILL)
+  }
+
+  // MARK: Campaigns
+
+  /// What has been submitted and not been checked yet.
+  public var campaigns: [FaultCampaign] { contents.withLock { $0.campaigns } }
+
+  func forgetCampaigns() { contents.withLock { $0.campaigns = [] } }
+
+  /// Submits a campaign by the command line.
+  public func submit(_ campaign: FaultCampaign) async throws {
+    let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
+    try await world.submit(campaign.id, audience: campaign.audience, more: more)
+    contents.withLock { $0.campaigns.append(campaign) }
+  }
+
+  /// Submits a job past the command line, as a producer in another language does.
+  public func push(_ campaign: FaultCampaign) async throws {
+    let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
+    let job = CarillonWorld.job(campaign.id, audience: campaign.audience, more: more)
+    try await redis.command("LPUSH", store.keys.campaigns, job).get()
+    contents.withLock { $0.campaigns.append(campaign) }
+  }
+
+  /// Runs a command of the program that must succeed.
+  @discardableResult
+  public func succeed(_ arguments: String...) async throws -> String {
+    let output = try await CarillonCommand.run(arguments, environment: world.environment)
+    guard output.exit == .status(0) else {
+      throw TestSupportError("\(arguments.joined(separator: " ")): \(output.exit) \(output.standardError)")
+    }
+    return output.standardOutput
+  }
+
+  /// Waits until a campaign has ended.
+  public func ended(_ campaign: FaultCampaign, within limit: Duration = .seconds(180)) async throws {
+    try await until("campaign \(campaign.id) ends", within: limit) { try await hasEnded(campaign) }
+  }
+
+  /// Whether a campaign has ended.
+  public func hasEnded(_ campaign: FaultCampaign) async throws -> Bool {
+    try await store.campaign(campaign.id)?.finishedAt != nil
+  }
+
+  /// Waits until a campaign has so many outcomes.
+  public func reached(_ outcomes: Int, of campaign: FaultCampaign, within limit: Duration = .seconds(60)) async throws {
+    try await until("campaign \(campaign.id) has \(outcomes) outcomes", within: limit) {
+      try await recorded(of: campaign) >= outcomes
+    }
+  }
+
+  /// How many outcomes a campaign has.
+  public func recorded(of campaign: FaultCampaign) async throws -> Int {
+    try await store.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0
+  }
+
+  /// Everything the simulator received so far.
+  public func simulatorLog() throws -> SimulatorLog { try SimulatorLog(folder.appending(path: "simulator.log")) }
+}

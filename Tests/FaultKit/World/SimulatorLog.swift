@@ -1,0 +1,36 @@
+public import Foundation
+
+/// What the simulator wrote down: one line for every request that it received in full, before it answered.
+///
+/// A line is `ms connection stream token apns-id status`; the status is `-` for a request that it will not answer.
+public struct SimulatorLog: Sendable {
+  /// One request.
+  public struct Request: Sendable {
+    /// When, in ms since the epoch.
+    public var at: Int
+    /// The device token in hex.
+    public var token: String
+    /// `apns-id`, lower case.
+    public var id: String
+    /// The answer's status; `nil` for none.
+    public var status: Int?
+
+    /// Whether the device may have got it for all that Carillon can know: answered with 200, or not at all. What was
+    /// answered otherwise certainly was not delivered, so to send it again is no duplicate.
+    public var isDelivery: Bool { status == nil || status == 200 }
+  }
+
+  /// In the order of their arrival.
+  public let requests: [Request]
+
+  /// Reads a log; a last line without an end is being written and is left out.
+  public init(_ url: URL) throws {
+    let text = try String(contentsOf: url, encoding: .utf8)
+    let end = text.lastIndex(of: "\n") ?? text.startIndex
+    requests = text[..<end].split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count == 6, let at = Int(words[0]) else { return nil }
+      return Request(at: at, token: String(words[3]), id: words[4].lowercased(), status: Int(words[5]))
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Redis
+
+/// Measures how long the slices of a dead worker lie still: from its death until somebody else has claimed them.
+public actor Takeovers {
+  private struct Orphan {
+    var slice: String
+    var claim: String
+    var diedAt: ContinuousClock.Instant
+  }
+
+  private let redis: RedisClient
+  private let namespace: String
+  private let isTiming: Bool
+  private var orphans: [Orphan] = []
+  private var watcher: Task<Void, Never>?
+  /// The times so far.
+  public private(set) var times: [Duration] = []
+
+  init(redis: RedisClient, namespace: String, isTiming: Bool) {
+    self.redis = redis
+    self.namespace = namespace
+    self.isTiming = isTiming
+  }
+
+  /// Slices that nobody has taken over yet.
+  public var waiting: Int { orphans.count }
+
+  /// Forgets slices that nothing will take over, as when a campaign is paused.
+  public func forget() { orphans = [] }
+
+  func stop() {
+    watcher?.cancel()
+    orphans = []
+  }
+
+  /// Takes note of what a worker held that has just died, before another of its name begins.
+  func note(deathOf worker: String) async {
+    guard isTiming else { return }
+    let diedAt = ContinuousClock.now
+    guard
+      let list = try? await redis.command("LRANGE", "{\(namespace)}:processing:\(worker)", 0, -1).get()
+    else { return }
+    for reference in list.compactMap(\.string) {
+      // `partition:campaign`
+      guard let colon = reference.firstIndex(of: ":") else { continue }
+      let key = "{\(namespace):\(reference[..<colon])}:slice\(reference[colon...])"
+      guard let state = try? await redis.command("HMGET", key, "owner", "claim").get(),
+        state[0].string == worker, let claim = state[1].string
+      else { continue }
+      orphans.append(Orphan(slice: key, claim: claim, diedAt: diedAt))
+    }
+    if watcher == nil { watcher = Task { await self.watch() } }
+  }
+
+  private func watch() async {
+    while !Task.isCancelled {
+      if let claims = try? await claims() {
+        let now = ContinuousClock.now
+        for (orphan, claim) in claims where claim != orphan.claim { times.append(now - orphan.diedAt) }
+        let seen = Set(claims.map(\.0.claim))
+        let settled = Set(claims.filter { $0.0.claim != $0.1 }.map(\.0.claim))
+        orphans.removeAll { seen.contains($0.claim) && settled.contains($0.claim) }
+      }
+      await elapse(.milliseconds(50))
+    }
+  }
+
+  private func claims() async throws -> [(Orphan, String?)] {
+    let asked = orphans
+    guard !asked.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    for orphan in asked { pipeline.append("HGET", orphan.slice, "claim") }
+    let replies = try await redis.execute(pipeline)
+    return zip(asked, replies).map { ($0, $1.string) }
+  }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import FaultKit
+import Foundation
+
+/// `make faults`: plays the cases and prints what came of them.
+@main
+struct FaultsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "faults", abstract: "Breaks workers, Redis, APNs and the network, and checks what is left.")
+
+  @Option(help: "What all randomness begins with.") var seed = UInt64.random(in: 0...99_999)
+  @Option(help: "Only the cases whose names begin so; may be repeated.") var only: [String] = []
+  @Option(help: "Worlds that run at a time.") var worlds = 3
+  @Option(help: "Minutes after which no case is begun any more.") var minutes = 28
+  @Option(help: "Where the logs of failed cases are kept.") var logs = ".build/faults"
+  @Option(help: "A file for the report, as JSON.") var report: String?
+  @Flag(help: "Name the cases and end.") var list = false
+  @Flag(help: "The short form, as in make test.") var short = false
+
+  func run() async throws {
+    let cases = FaultCases.all.filter { fault in only.isEmpty || only.contains { fault.name.hasPrefix($0) } }
+    if list { return cases.forEach { say($0.name + ": " + $0.faults.joined(separator: ", ")) } }
+    guard !cases.isEmpty else { throw ValidationError("no case is called so; --list names them") }
+    let runner = FaultRunner(
+      seed: seed, worlds: worlds, scale: short ? .short : .full, limit: .seconds(60 * minutes),
+      logs: URL(fileURLWithPath: logs))
+    say("seed \(seed), \(cases.count) cases, \(worlds) worlds at a time")
+    let result = await runner.run(cases) { say($0.line) }
+    say("\n" + result.table)
+    if let report { try result.json.write(to: URL(fileURLWithPath: report)) }
+    if !result.isGood { throw ExitCode(1) }
+  }
+
+  /// Unlike `print`, at once, also into a file.
+  private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+}
