@@ -1,4 +1,5 @@
 public import Redis
+import Synchronization
 
 /// Everything that Carillon keeps in Redis: the one place that knows its keys and its scripts.
 ///
@@ -9,6 +10,8 @@ public struct CampaignStore: Sendable {
   /// How many tokens the feedback list keeps.
   let feedbackLength: Int
   let redis: RedisClient
+  /// Which connection may be used; `nil` for any.
+  private var fence: ConnectionFence?
 
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
@@ -74,14 +77,64 @@ public struct CampaignStore: Sendable {
     Int(try await redis.time())
   }
 
+  /// The same store, which after a reconnect refuses every call until the new connection is admitted: see ``identify()``.
+  public func fenced() -> CampaignStore {
+    var store = self
+    store.fence = ConnectionFence()
+    return store
+  }
+
+  /// Says which server answers and of which line of writes: another than before may have forgotten the last writes that
+  /// were acknowledged.
+  ///
+  /// A restart changes the run id; a failover, and a primary that was a replica for a while, the replication id.
+  ///
+  public func identify() async throws -> ServerIdentity {
+    var pipeline = RedisPipeline()
+    pipeline.append("INFO", "server")
+    pipeline.append("INFO", "replication")
+    let epoch = try await redis.connectionEpoch()
+    let replies = try await redis.execute(pipeline, on: epoch)
+    let info = RedisServerInfo(parsing: try replies.map { try $0.get().string ?? "" }.joined(separator: "\n"))
+    return ServerIdentity(
+      name: "\(info.runID ?? "") \(info.replicationID ?? "")", uptime: info.uptime ?? .max, connection: epoch)
+  }
+
+  /// Lets calls use a connection, and no other.
+  public func admit(_ connection: UInt64) {
+    fence?.admit(connection)
+  }
+
   /// Runs commands, none of which may be refused.
   ///
   /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
   func run(_ pipeline: RedisPipeline) async throws -> [RedisReply] {
-    let replies = try await redis.execute(pipeline)
+    let replies = try await redis.execute(pipeline, on: fence?.admitted)
     for reply in replies {
       if let error = reply.error { throw StoreError(error) }
     }
     return replies
+  }
+}
+
+/// What tells one life of a Redis from another.
+public struct ServerIdentity: Sendable {
+  /// Run and line of writes.
+  public var name: String
+  /// Seconds since it was started.
+  public var uptime: Int
+  /// The connection it was said on, for ``CampaignStore/admit(_:)``.
+  public var connection: UInt64
+}
+
+/// The connection on which it is known which server answers; shared by the copies of a store.
+private final class ConnectionFence: Sendable {
+  private let epoch = Mutex<UInt64>(0)
+
+  /// 0, which no connection has, before the first is admitted.
+  var admitted: UInt64 { epoch.withLock { $0 } }
+
+  func admit(_ number: UInt64) {
+    epoch.withLock { $0 = number }
   }
 }

@@ -23,12 +23,29 @@ public struct DeviceFilter: Sendable {
   }
 }
 
+/// The targets that a worker has sealed, for as long as Redis may forget them.
+public struct SealedTargets: Sendable {
+  /// How many there are.
+  public var count: Int { pages.reduce(0) { $0 + $1.count } }
+  var pages: [EntryList] = []
+}
+
 /// From an audience to a slice's sealed targets.
 extension CampaignStore {
+  /// Seals targets once more under the claim that had sealed them: Redis has forgotten it.
+  ///
+  /// - Returns: whether they are sealed now; not when another has the claim.
+  public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
+    var pipeline = RedisPipeline()
+    for page in targets.pages { ledger.append(page, to: &pipeline) }
+    ledger.seal(count: targets.count, to: &pipeline)
+    return try await run(pipeline).last?.integer == 1
+  }
+
   /// Expands a slice that is not sealed.
   ///
-  /// - Returns: the number of targets, or `nil` when the claim was lost on the way.
-  public func expand(_ ledger: SliceLedger, audience: Audience, filter: DeviceFilter) async throws -> Int? {
+  /// - Returns: the targets, or `nil` when the claim was lost on the way.
+  public func expand(_ ledger: SliceLedger, audience: Audience, filter: DeviceFilter) async throws -> SealedTargets? {
     var builder = TargetBuilder(ledger: ledger)
     let partition = ledger.slice.partition
     let listed = keys.audience(partition, ledger.slice.campaign)
@@ -166,7 +183,7 @@ struct ExpressionPlan {
 private struct TargetBuilder {
   let ledger: SliceLedger
   private var entries = EntryList()
-  private var written = 0
+  private var targets = SealedTargets()
   private var lostClaim = false
 
   init(ledger: SliceLedger) {
@@ -195,22 +212,22 @@ private struct TargetBuilder {
     guard !entries.isEmpty else { return !lostClaim }
     var pipeline = RedisPipeline(reserving: entries.bytes.count * 2)
     for start in stride(from: 0, to: entries.count, by: CampaignStore.batch) {
-      var part = EntryList()
+      var page = EntryList()
       for position in start..<min(start + CampaignStore.batch, entries.count) {
-        part.append { $0.append(contentsOf: entries[position]) }
+        page.append { $0.append(contentsOf: entries[position]) }
       }
-      ledger.append(part, to: &pipeline)
+      ledger.append(page, to: &pipeline)
+      targets.pages.append(page)
     }
     for reply in try await store.run(pipeline) where reply.integer == -1 { lostClaim = true }
-    written += entries.count
     entries.removeAll()
     return !lostClaim
   }
 
-  mutating func seal(in store: CampaignStore) async throws -> Int? {
+  mutating func seal(in store: CampaignStore) async throws -> SealedTargets? {
     guard !lostClaim else { return nil }
     var pipeline = RedisPipeline()
-    ledger.seal(count: written, to: &pipeline)
-    return try await store.run(pipeline)[0].integer == 1 ? written : nil
+    ledger.seal(count: targets.count, to: &pipeline)
+    return try await store.run(pipeline)[0].integer == 1 ? targets : nil
   }
 }

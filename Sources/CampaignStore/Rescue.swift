@@ -129,6 +129,11 @@ extension CampaignStore {
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
   }
 
+  /// Whether any worker is listed: one that lives, or has left something behind. Asks whatever server is there.
+  public func hasWorkers() async throws -> Bool {
+    try await redis.command("EXISTS", keys.workers).get().integer == 1
+  }
+
   /// The names of all workers that may hold anything.
   func workers() async throws -> [String] {
     var pipeline = RedisPipeline()

@@ -25,10 +25,18 @@ public struct SliceStanding: Sendable {
   public var waiting: Int
   /// How often the slice has been claimed, this time included.
   public var claims: Int
+  /// What the list of targets is called; nothing before the seal.
+  public var seal: [UInt8]
+  /// How often it has been written to.
+  public var version: SliceVersion
+  /// Claims in a row that ran out without an outcome in between: after some, the slice is suspected to kill its workers.
+  public var deaths: Int
+  /// First and last of the targets that were being tried when the last of them died, if any were.
+  public var trial: ClosedRange<Int>?
 }
 
 /// A target that may be sent.
-public struct GrantedTarget: Sendable {
+public struct GrantedTarget: Equatable, Sendable {
   /// Its place in the slice.
   public var index: Int
   /// Attempts before this one.
@@ -44,10 +52,59 @@ public struct GrantedTarget: Sendable {
   }
 }
 
+/// How often a slice has been written to since its seal.
+public struct SliceVersion: Equatable, Sendable {
+  /// Commits by owners.
+  public var sequence: Int
+  /// Times that somebody told Redis again what it had acknowledged.
+  public var replays: Int
+
+  /// Memberwise; that of a slice just sealed unless said otherwise.
+  public init(sequence: Int = 0, replays: Int = 0) {
+    self.sequence = sequence
+    self.replays = replays
+  }
+
+  /// After one more commit by its owner.
+  public var next: SliceVersion { SliceVersion(sequence: sequence + 1, replays: replays) }
+}
+
+/// What a commit says beside its outcomes.
+public struct CommitRequest: Sendable {
+  /// What Redis is taken to know.
+  public enum Standing: Sendable {
+    /// Everything up to this version: that after the last acknowledged commit.
+    case acknowledged(SliceVersion)
+    /// Perhaps not what it had acknowledged: it is told again, up to this high-water mark. Nothing is granted.
+    case forgotten(granted: Int)
+  }
+
+  /// The name of the list of targets.
+  public var seal: [UInt8]
+  /// What Redis is taken to know.
+  public var standing: Standing
+  /// How many more targets may be granted.
+  public var credit: Int
+  /// How many targets in doubt are being sent again because of this claim.
+  public var resent: Int
+
+  /// Memberwise.
+  public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0) {
+    self.seal = seal
+    self.standing = standing
+    self.credit = credit
+    self.resent = resent
+  }
+}
+
 /// What a commit brought.
 public struct CommitAnswer: Sendable {
   /// Whether the claim still holds; if not, nothing was granted.
   public var isOwner: Bool
+  /// Whether the slice is sealed, and under the seal of the commit; if not, its outcomes were dropped.
+  public var isSealed: Bool
+  /// The version that was stored before. Another than was acknowledged means that nothing was granted.
+  public var version: SliceVersion
   /// The high-water mark now: first attempts below it may be sent.
   public var granted: Int
   /// Granted without an answer.
@@ -68,6 +125,16 @@ public enum Closing: String, Sendable {
   case cancel
 }
 
+/// What closing a slice came to.
+public enum CloseAnswer: Sendable {
+  /// It has ended, now or before, with these counters.
+  case closed(SliceCounters)
+  /// The claim is another's.
+  case stale
+  /// Targets are left that are granted, waiting or never granted.
+  case unfinished
+}
+
 /// One slice under one claim: the fence that every step carries.
 public struct SliceLedger: Sendable {
   /// The slice.
@@ -75,7 +142,7 @@ public struct SliceLedger: Sendable {
   /// How long a lease lasts, in ms.
   public let lease: Int
   /// 128 random bits in hex. Random, not counted: a number that Redis forgot would be given out twice.
-  let claim: [UInt8]
+  public let claim: [UInt8]
   let store: CampaignStore
 
   private let sliceKey: [UInt8]
@@ -126,8 +193,28 @@ public struct SliceLedger: Sendable {
       return .claimed(
         SliceStanding(
           isSealed: reply[1].string == "sealed", count: reply[2].integer ?? 0, granted: reply[3].integer ?? 0,
-          inDoubt: reply[4].integer ?? 0, waiting: reply[5].integer ?? 0, claims: reply[6].integer ?? 0))
+          inDoubt: reply[4].integer ?? 0, waiting: reply[5].integer ?? 0, claims: reply[6].integer ?? 0,
+          seal: Array(reply[8].bytes ?? []),
+          version: SliceVersion(sequence: reply[9].integer ?? 0, replays: reply[10].integer ?? 0),
+          deaths: reply[11].integer ?? 0, trial: Self.trial(reply[12].string ?? "")))
     }
+  }
+
+  private static func trial(_ text: String) -> ClosedRange<Int>? {
+    let ends = text.split(separator: " ").compactMap { Int($0) }
+    return ends.count == 2 && ends[0] <= ends[1] ? ends[0]...ends[1] : nil
+  }
+
+  /// Notes which targets of a slice that kills its workers are being tried; `nil` when the search is over.
+  ///
+  /// - Returns: false when the claim is stale.
+  public func tryOnly(_ targets: ClosedRange<Int>?) async throws -> Bool {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.tryOnly, keys: [sliceKey]) {
+      $0.append(claim)
+      $0.append(targets.map { "\($0.lowerBound) \($0.upperBound)" } ?? "")
+    }
+    return try await store.run(pipeline)[0].integer == 1
   }
 
   /// Writes a step of the expansion: targets to add to the list that is being built.
@@ -179,16 +266,27 @@ public struct SliceLedger: Sendable {
   ///
   /// - Parameters:
   ///   - outcomes: at most 500.
-  ///   - credit: how many more targets may be granted.
-  ///   - resent: how many targets in doubt are being sent again because of this claim.
-  public func commit(_ outcomes: inout OutcomeBatch, credit: Int, resent: Int = 0) async throws -> CommitAnswer {
+  ///   - request: what is asked for, and what Redis is taken to know.
+  public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.count * 20 + outcomes.detailBytes)
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
       arguments.append(lease)
-      arguments.append(credit)
-      arguments.append(resent)
+      switch request.standing {
+      case .acknowledged(let version):
+        arguments.append(request.credit)
+        arguments.append(request.resent)
+        arguments.append(request.seal)
+        arguments.append("\(version.sequence) \(version.replays)")
+        arguments.append(0)
+      case .forgotten(let granted):
+        arguments.append(0)
+        arguments.append(request.resent)
+        arguments.append(request.seal)
+        arguments.append("" as StaticString)
+        arguments.append(granted)
+      }
       outcomes.write(to: &arguments)
     }
     let reply = try await store.run(pipeline)[0]
@@ -200,7 +298,9 @@ public struct SliceLedger: Sendable {
     }
     let due = reply[5].integer ?? -1
     return CommitAnswer(
-      isOwner: reply[0].integer == 1, granted: reply[2].integer ?? 0, inDoubt: reply[3].integer ?? 0,
+      isOwner: reply[0].integer == 1, isSealed: reply[1].string == "sealed",
+      version: SliceVersion(sequence: reply[7].integer ?? 0, replays: reply[8].integer ?? 0),
+      granted: reply[2].integer ?? 0, inDoubt: reply[3].integer ?? 0,
       waiting: reply[4].integer ?? 0, nextRetry: due < 0 ? nil : due, retries: retries)
   }
 
@@ -212,15 +312,17 @@ public struct SliceLedger: Sendable {
   }
 
   /// Ends the slice.
-  ///
-  /// - Returns: its final counters, also when it had ended before; `nil` when the claim is stale or targets are left.
-  public func close(_ closing: Closing) async throws -> SliceCounters? {
+  public func close(_ closing: Closing) async throws -> CloseAnswer {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.close, keys: [sliceKey, building, commitKeys[2]]) {
       $0.append(claim)
       $0.append(closing.rawValue)
     }
     let reply = try await store.run(pipeline)[0]
-    return reply.isNull ? nil : SliceCounters(slice: reply.integers)
+    switch reply.integer {
+    case 0: return .stale
+    case 1: return .unfinished
+    default: return .closed(SliceCounters(slice: reply.integers))
+    }
   }
 }

@@ -17,10 +17,20 @@ extension PushWorker {
 
   /// Reads granted targets and hands them to the connections.
   func send(_ run: SliceRun, _ targets: [GrantedTarget]) async throws {
-    try await run.load(targets.map(\.index))
+    do {
+      try await run.load(targets.map(\.index))
+    } catch {
+      // They are granted: whoever looks for what is in doubt finds them.
+      giveBack(targets.count, of: run)
+      throw error
+    }
     // The campaign's time may have passed, and its slice may have been lost or paused, while the targets were read.
     let isExpired = run.context.deadline.map { $0 * 1000 <= Int(now) } ?? false
     let fresh = targets.filter { !run.isUnderWay($0.index) }
+    for target in targets where run.isUnderWay(target.index) {
+      run.renumber(target.index, attempt: target.attempt, free: target.free)
+      giveBack(1, of: run)
+    }
     for target in fresh { run.begin(target.index, attempt: target.attempt, free: target.free) }
     guard !isExpired, run.intent == .send else {
       for target in fresh { settle(run, target.index, isExpired ? .expired : nil) }
@@ -56,15 +66,7 @@ extension PushWorker {
     totals.submitted += batch.pushes.count
     if !context.pool.submit(batch, lane: context.lane) { takeBack(run, batch.pushes.map(\.tag)) }
     pass(.sent)
-    if breaks(.acknowledgeFirst) { acknowledge(run, indexes) }
-  }
-
-  /// Records as accepted what has only been handed over: the mutant that a check must notice.
-  private func acknowledge(_ run: SliceRun, _ indexes: [Int]) {
-    for index in indexes where run.isUnderWay(index) {
-      run.unanswered -= 1
-      settle(run, index, .accepted)
-    }
+    if breaks(.acknowledgeFirst) { acknowledgeFirst(run, indexes) }
   }
 
   /// Takes the answers that have come.
@@ -142,7 +144,12 @@ extension PushWorker {
       record.state = .terminal(outcome)
       record.at = now
       if outcome == .accepted { totals.accepted += 1 }
-    case .retry(let milliseconds): record.at = UInt64(max(0, milliseconds))
+    case .retry(let milliseconds):
+      record.at = UInt64(max(0, milliseconds))
+      if let deadline = run.context.deadline, Int(now) + milliseconds >= deadline * 1000 {
+        record.state = .terminal(.expired)
+        record.at = now
+      }
     case .resendNow: record.at = 0
     }
     switch (record.state, run.intent) {

@@ -5,6 +5,8 @@ import PushCore
 /// What all slices of a campaign share on one worker. Confined to the worker's loop, as the digest in it.
 final class CampaignContext {
   let campaign: Campaign
+  /// The job without white space.
+  let job: [UInt8]
   let app: AppChannel
   let pool: ConnectionPool
   let headers: PushHeaders
@@ -21,6 +23,7 @@ final class CampaignContext {
 
   init(campaign: Campaign, record: CampaignRecord, app: AppChannel, pool: ConnectionPool, policy: GuardPolicy) {
     self.campaign = campaign
+    job = record.job
     self.app = app
     self.pool = pool
     let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)

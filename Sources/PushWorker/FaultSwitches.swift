@@ -1,3 +1,5 @@
+import PushCore
+
 /// What a test breaks in a worker, to see that the harm stays within bounds or is noticed.
 ///
 /// Only a debug build has the switches; in a release build every question about them is a constant.
@@ -77,5 +79,13 @@ extension PushWorker {
     #else
       false
     #endif
+  }
+
+  /// Records as accepted what has only been handed over.
+  func acknowledgeFirst(_ run: SliceRun, _ indexes: [Int]) {
+    for index in indexes where run.isUnderWay(index) {
+      run.unanswered -= 1
+      settle(run, index, .accepted)
+    }
   }
 }

@@ -37,11 +37,13 @@ extension PushWorker {
     decided = []
   }
 
-  /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped.
+  /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let
+  /// go of before the guard has decided: whoever paused the campaign may know why.
   func release(_ run: SliceRun) {
-    let isTripped = run.context.guard.tripReason != nil
+    let guarding = run.context.guard
+    let isSpared = guarding.tripReason != nil || guarding.isProbing && run.intent != .send
     for answer in run.held {
-      append(answer, to: run, fate: isTripped ? .keep : answer.fate)
+      append(answer, to: run, fate: isSpared ? .keep : answer.fate)
       run.end(answer.index)
     }
     run.held = []

@@ -56,6 +56,15 @@ public actor PushWorker {
   var pausing: Set<String> = []
   /// The partition whose leftovers are looked at next.
   var sweepPosition = 0
+  /// Slices let go of in the last seconds.
+  var former: [FormerSlice] = []
+  /// Which server Redis last was, and of which line of writes.
+  var server = ""
+  /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
+  var claimsResume: UInt64 = 0
+  /// Redis is yet to be told again of former slices.
+  var mustReplayFormer = false
+  var isReplayingFormer = false
   /// How often the moment at which a test wants a death has come.
   var passes = 0
 
@@ -78,8 +87,8 @@ public actor PushWorker {
     observer: @escaping @Sendable (WorkerEvent) -> Void
   ) {
     self.configuration = configuration
-    self.store = store
-    self.control = control
+    self.store = store.fenced()
+    self.control = control.fenced()
     self.blocking = blocking
     self.observer = observer
     loop = EventLoop(label: "worker")
@@ -93,6 +102,7 @@ public actor PushWorker {
   public func run() async throws {
     inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
     try await measureClock()
+    await checkServer()
     // Listed before anything is taken: others look for what a worker left behind only if it is.
     _ = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
@@ -202,6 +212,7 @@ public actor PushWorker {
         if configuration.drains, working.isEmpty, try await control.isIdle() { beginStop() }
       } catch {
         report("could not take a slice", error)
+        await checkServer()
       }
       await waitForClaim()
     }
@@ -209,6 +220,7 @@ public actor PushWorker {
 
   /// The lanes from which another slice would be welcome now.
   private var openLanes: ArraySlice<Lane> {
+    if isRestoring { return [] }
     let ready = slots.compactMap { $0 }.filter(\.isReady)
     let remaining = ready.reduce(0) { $0 + $1.count - $1.granted }
     // Twice the window ahead keeps the connections busy while further slices are expanded.
@@ -252,6 +264,7 @@ public actor PushWorker {
         if let job { try await takeIn(job) }
       } catch {
         report("could not take in a job", error)
+        await checkServer()
         await pause(milliseconds: 500)
       }
     }
@@ -290,6 +303,8 @@ public actor PushWorker {
   private func pulseLoop() async {
     while !isFinished {
       do {
+        // Before anything that others left behind is looked at: Redis may have forgotten that it is ours.
+        await checkServer()
         let pulse = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
         try await rescue(pulse)
         try await sweep()

@@ -23,6 +23,8 @@ final class SliceRun {
   var unanswered = 0
   /// Answered, but held back by the campaign's guard; still under way, and their credit still lent.
   var held: [HeldAnswer] = []
+  /// In doubt, and not to be sent while other suspects are being tried.
+  var setAside: [GrantedTarget] = []
   /// In doubt by an earlier owner, or by a reply that was lost; yet to be sent again.
   var doubt: [GrantedTarget] = []
   /// Whether the doubt is another worker's: what Redis granted and we never heard of was certainly not sent.
@@ -33,8 +35,23 @@ final class SliceRun {
   /// `EventLoop.now` of the nearest retry.
   var nextRetry: UInt64?
   var renewAt: UInt64 = 0
-  /// A commit failed without an answer: what Redis has granted is to be read before more is asked for.
+  /// What Redis holds may be other than what we heard: which targets are in doubt is to be read before more is asked for.
   var mustReconcile = false
+  /// Redis has forgotten something that it had acknowledged: it is to be told again first.
+  var mustReplay = false
+  /// The name of the list of targets.
+  var seal: [UInt8] = []
+  /// How often the slice has been written to, as Redis last told it.
+  var version = SliceVersion()
+  /// Credit that a commit asked for whose answer was lost: Redis may have granted it.
+  var uncertain = 0
+  /// How the slice was closed, once it has been.
+  var ending: Closing?
+  var journal = SliceJournal()
+  /// The search for the target that kills its workers, while there is one.
+  var hunt: PoisonHunt?
+  /// Where the last such search stood when this slice was claimed.
+  var suspicion: Suspicion?
   /// Outcomes to record, in batches of which the first is the oldest.
   private var batches: [OutcomeBatch] = [OutcomeBatch()]
   private(set) var pending = 0
@@ -49,6 +66,12 @@ final class SliceRun {
   /// Targets under way in each chunk.
   private var live: [Int] = []
   private var waiter: CheckedContinuation<Void, Never>?
+
+  /// What a claim says of a slice that has killed its workers.
+  struct Suspicion {
+    var deaths: Int
+    var trial: ClosedRange<Int>?
+  }
 
   /// Targets read at once; a power of two near the size of a batch.
   static let chunkSize = 512
@@ -87,7 +110,8 @@ final class SliceRun {
     situation.nextRetry = nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 }
     situation.credit = credit
     situation.window = window
-    situation.renews = now >= renewAt
+    situation.isSuspect = hunt != nil
+    situation.renews = now >= renewAt || mustReplay
     return situation
   }
 
@@ -152,6 +176,11 @@ final class SliceRun {
   /// Takes note that Redis has acknowledged outcomes.
   func markRecorded(_ batch: OutcomeBatch) {
     batch.forEachIndex { unrecorded[$0 / 64] &= ~(1 << UInt64($0 % 64)) }
+  }
+
+  /// What is under way has been granted once more, by a commit of which we had not heard: its answer is to that.
+  func renumber(_ index: Int, attempt: UInt8, free: UInt8) {
+    if attempt > self.attempt(of: index).attempt { attempts[index] = (attempt, free) }
   }
 
   func begin(_ index: Int, attempt: UInt8, free: UInt8) {

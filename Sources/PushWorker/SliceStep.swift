@@ -4,6 +4,8 @@ enum SliceStep: Equatable {
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
+  /// The slice is suspected to kill its workers: try the next of its suspects.
+  case hunt
   /// Record what the guard holds back: nothing more will come.
   case flush
   /// Every target has its outcome.
@@ -54,6 +56,8 @@ struct SliceSituation: Equatable {
   var credit = 0
   /// The worker's window.
   var window = 1000
+  /// Whether the slice is suspected to kill its workers: then nothing is sent but what is being tried.
+  var isSuspect = false
   /// Whether the lease is due to be renewed.
   var renews = false
 
@@ -69,14 +73,15 @@ struct SliceSituation: Equatable {
 
   var next: SliceStep {
     if intent == .send, doubt > 0, credit > 0 { return .resend(min(doubt, credit)) }
-    let wanted = intent == .send ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
+    let wanted = intent == .send && !isSuspect ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
     if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {
       return .commit(credit: wanted)
     }
     if wanted > 0, wanted >= min(worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
     if pending == 0, unanswered == 0 {
       // Whatever follows ends or parks the slice, and what is held must not be forgotten.
-      if held > 0, intent != .send || doubt == 0 && ungranted == 0 { return .flush }
+      if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isSuspect) { return .flush }
+      if intent == .send, isSuspect, doubt == 0 { return .hunt }
       switch intent {
       case .lost: return .abandon
       case .leave: return .leave

@@ -15,6 +15,12 @@ public enum WorkerEvent: Sendable {
   case tookOver(slice: SliceReference, inDoubt: Int)
   /// The lease of a slice was lost to somebody else.
   case lost(slice: SliceReference)
+  /// A slice has killed its workers this many times in a row: the target that does it is being looked for.
+  case suspected(slice: SliceReference, deaths: Int)
+  /// It has been found, and put on the dead list.
+  case poison(slice: SliceReference, index: Int)
+  /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.
+  case serverChanged
   /// Something failed and is tried again.
   case trouble(String)
   case draining

@@ -15,13 +15,13 @@ public actor RedisClient {
   private enum State {
     case idle
     case connecting
-    case connected(RedisConnection)
+    case connected(RedisConnection, epoch: UInt64)
     case closed
   }
 
   private struct Waiter {
     var deadline: UInt64
-    var continuation: CheckedContinuation<Result<RedisConnection, RedisError>, Never>
+    var continuation: CheckedContinuation<Result<(RedisConnection, UInt64), RedisError>, Never>
   }
 
   /// Where this client connects to.
@@ -35,6 +35,8 @@ public actor RedisClient {
   private var lastError: RedisError?
   private var waiters: [UInt64: Waiter] = [:]
   private var nextID: UInt64 = 0
+  /// Connections so far.
+  private var epoch: UInt64 = 0
   private var timer: LoopTimer?
   private var connecting: Task<Void, Never>?
 
@@ -63,13 +65,19 @@ public actor RedisClient {
   ///   - pipeline: what to send; an empty one is answered at once.
   ///   - timeout: for the answers, instead of the option.
   ///   - patience: for a connection if there is none, instead of the option; zero fails at once.
+  ///   - epoch: the connection that the call is for, as ``connectionEpoch()`` gave it; on any other it fails with
+  ///     ``RedisError/Code/reconnected``. For callers who must first look whether the server has forgotten anything.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
   public func execute(
-    _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil
+    _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil, on epoch: UInt64? = nil
   ) async throws(RedisError) -> [RedisReply] {
     let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
     while true {
-      let connection = try await connection(until: patienceEnd)
+      let (connection, current) = try await connection(until: patienceEnd)
+      if let epoch, epoch != current {
+        throw RedisError(
+          .reconnected, "the connection was replaced", endpoint: url.endpoint, hint: Hint.none)
+      }
       do {
         return try await connection.execute(pipeline, timeout: timeout)
       } catch {
@@ -107,7 +115,12 @@ public actor RedisClient {
   @discardableResult
   public func connect(patience: Duration? = nil) async throws(RedisError) -> RedisServerInfo {
     let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
-    return await (try connection(until: patienceEnd)).server
+    return await (try connection(until: patienceEnd)).0.server
+  }
+
+  /// Which connection there is now: another number for each. Connects if there is none.
+  public func connectionEpoch() async throws(RedisError) -> UInt64 {
+    try await connection(until: EventLoop.now + options.patience.wholeNanoseconds).1
   }
 
   /// What the server says of itself now.
@@ -133,7 +146,7 @@ public actor RedisClient {
     state = .closed
     connecting?.cancel()
     failWaiters(closedError)
-    if case .connected(let connection) = last { await connection.close() }
+    if case .connected(let connection, _) = last { await connection.close() }
   }
 }
 
@@ -151,9 +164,9 @@ extension RedisClient {
     return replies[0]
   }
 
-  private func connection(until deadline: UInt64) async throws(RedisError) -> RedisConnection {
+  private func connection(until deadline: UInt64) async throws(RedisError) -> (RedisConnection, UInt64) {
     switch state {
-    case .connected(let connection): return connection
+    case .connected(let connection, let epoch): return (connection, epoch)
     case .closed: throw closedError
     case .idle: startConnecting(after: .zero)
     case .connecting: if let lastError, lastError.isPermanent { throw lastError }
@@ -165,7 +178,7 @@ extension RedisClient {
     }
     let id = nextID
     nextID += 1
-    let result: Result<RedisConnection, RedisError> = await withTaskCancellationHandler {
+    let result: Result<(RedisConnection, UInt64), RedisError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         waiters[id] = Waiter(deadline: deadline, continuation: continuation)
         armTimer()
@@ -198,12 +211,13 @@ extension RedisClient {
         await connection.close()
         return nil
       }
-      state = .connected(connection)
+      epoch += 1
+      state = .connected(connection, epoch: epoch)
       failedAttempts = 0
       lastError = nil
       await connection.whenDead { [weak self] error in self?.assumeIsolated { $0.connectionDied(error) } }
       guard case .connected = state else { return nil }
-      for waiter in takeWaiters() { waiter.continuation.resume(returning: .success(connection)) }
+      for waiter in takeWaiters() { waiter.continuation.resume(returning: .success((connection, epoch))) }
       return nil
     } catch {
       guard !isClosed else { return nil }

@@ -18,6 +18,8 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
     case answerTimeout
     /// The connection ended: by the peer, the network, or ``RedisClient/close()``.
     case closed
+    /// The call was for an earlier connection; nothing of it was sent.
+    case reconnected
     /// What came is not RESP2, or more than any bound of ours allows.
     case protocolViolation
     /// Redis wants another user or password.

@@ -27,6 +27,10 @@ public struct RedisServerInfo: Sendable {
   public var version: RedisVersion? { fields["redis_version"].flatMap { RedisVersion($0) } }
   /// Changes whenever the server process does: what it had not persisted is gone then.
   public var runID: String? { fields["run_id"] }
+  /// Seconds since the process was started.
+  public var uptime: Int? { fields["uptime_in_seconds"].flatMap { Int($0) } }
+  /// Names a line of writes: changes when a replica becomes the primary.
+  public var replicationID: String? { fields["master_replid"] }
   /// Master, replica or sentinel.
   public var role: Role? {
     if fields["redis_mode"] == "sentinel" { return .sentinel }

@@ -51,7 +51,7 @@ struct CampaignJourneyTests {
       }
       let answer = try await ledger.commit(&batch, credit: 0)
       #expect(answer.inDoubt == 0)
-      let counters = try #require(try await ledger.close(.finish))
+      let counters = try #require(try await ledger.close(.finish).counters)
       #expect(counters.targets == count)
       ended = try await store.finish(slice, counters: counters, lane: .bulk, worker: "w1")
       try await store.deliverFeedback(from: slice.partition)

@@ -9,27 +9,27 @@ struct ClosingTests {
   func sliceWithAnythingLeftIsNotFinished(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 3)
-    #expect(try await ledger.close(.finish) == nil)
+    #expect(try await ledger.close(.finish).counters == nil)
     try await ledger.commit(credit: 3)
-    #expect(try await ledger.close(.finish) == nil)
+    #expect(try await ledger.close(.finish).counters == nil)
     try await ledger.commit([0: .terminal(.accepted), 1: .terminal(.failed), 2: .waiting(milliseconds: 60_000)])
-    #expect(try await ledger.close(.finish) == nil)
+    #expect(try await ledger.close(.finish).counters == nil)
     try await ledger.commit([2: .terminal(.expired)])
-    let counters = try #require(try await ledger.close(.finish))
+    let counters = try #require(try await ledger.close(.finish).counters)
     #expect(counters.targets == 3)
     #expect(counters.outcomes == [.accepted: 1, .failed: 1, .expired: 1])
     // Whoever missed the reply gets it again, and nothing changes any more.
-    #expect(try await ledger.close(.finish) == counters)
-    #expect(try await ledger.close(.cancel) == counters)
+    #expect(try await ledger.close(.finish).counters == counters)
+    #expect(try await ledger.close(.cancel).counters == counters)
     #expect(try await ledger.commit([0: .terminal(.failed)]).isOwner == false)
-    #expect(try await ledger.close(.finish) == counters)
+    #expect(try await ledger.close(.finish).counters == counters)
   }
 
   @Test(arguments: Backend.allCases)
   func unsealedSliceIsNotFinished(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    #expect(try await world.claimed("a").ledger.close(.finish) == nil)
+    #expect(try await world.claimed("a").ledger.close(.finish).counters == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -43,7 +43,7 @@ struct ClosingTests {
     // One retry is granted again, and so in doubt beside targets 4 and 5.
     #expect(try await ledger.commit(credit: 1).retries.map(\.index) == [3])
     try await world.store.steer("a", .cancel)
-    let counters = try #require(try await ledger.close(.cancel))
+    let counters = try #require(try await ledger.close(.cancel).counters)
     #expect(counters.outcomes == [.accepted: 1, .badToken: 1, .unknown: 3, .cancelled: 5])
     #expect(counters.inDoubt == 0)
     #expect(counters.retrying == 0)
@@ -79,7 +79,7 @@ struct ClosingTests {
     entries.append { $0 += [1, 2, 3] }
     ledger.append(entries, to: &pipeline)
     _ = try await world.store.run(pipeline)
-    #expect(try await ledger.close(.cancel) == SliceCounters())
+    #expect(try await ledger.close(.cancel).counters == SliceCounters())
     #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)
     try await world.store.forEachResult(of: "a") { page in
       Issue.record("results of no targets: \(page)")
@@ -132,7 +132,7 @@ struct ClosingTests {
     #expect(try await world.store.takeSlice(worker: "dead") != nil)
     try await ledger.commit(credit: 2)
     try await ledger.commit(.accepted, 0..<2)
-    #expect(try await ledger.close(.finish) != nil)
+    #expect(try await ledger.close(.finish).counters != nil)
     // It is gone; its reference comes back, and the next worker finds the slice closed and not counted.
     let rescued = try await world.store.rescue(from: "dead")
     #expect(rescued == [ledger.slice])
@@ -142,7 +142,7 @@ struct ClosingTests {
       Issue.record("the slice had ended")
       return
     }
-    let counters = try #require(try await next.close(.finish))
+    let counters = try #require(try await next.close(.finish).counters)
     #expect(counters.outcomes == [.accepted: 2])
     #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
   }
@@ -191,7 +191,7 @@ struct ClosingTests {
     let count = try #require(try await world.expand(ledger, campaign))
     try await ledger.commit(credit: count)
     try await ledger.commit(.rejected, 0..<count)
-    let counters = try #require(try await ledger.close(.finish))
+    let counters = try #require(try await ledger.close(.finish).counters)
     #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
   }
 

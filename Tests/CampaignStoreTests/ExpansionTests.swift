@@ -62,7 +62,7 @@ struct ExpansionTests {
     let campaign = try await world.activate("a", audience: #"{"segment":"vip"}"#)
     let (ledger, _) = try await world.claimed("a")
     #expect(try await world.expand(ledger, campaign) == 0)
-    #expect(try await ledger.close(.finish) == SliceCounters())
+    #expect(try await ledger.close(.finish).counters == SliceCounters())
   }
 
   @Test(arguments: Backend.allCases)

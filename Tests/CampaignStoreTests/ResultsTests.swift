@@ -91,7 +91,7 @@ struct ResultsTests {
     try await done.commit(credit: count)
     try await done.commit(.accepted, 0..<count)
     // Closed and not yet counted for its campaign, counted, and the other half-way: always the same sum.
-    let counters = try #require(try await done.close(.finish))
+    let counters = try #require(try await done.close(.finish).counters)
     #expect(try await world.store.show("a")?.counters.outcomes == [.accepted: count])
     #expect(try await world.store.campaign("a")?.counters.targets == 0)
     _ = try await world.store.finish(first, counters: counters, lane: .normal, worker: "w")

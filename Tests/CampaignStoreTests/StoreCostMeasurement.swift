@@ -37,7 +37,7 @@ struct StoreCostMeasurement {
         _ = try await ledger.claim(worker: "w", app: "news")
         let filter = DeviceFilter(app: "news", environment: "production")
         let targets = try #require(try await store.expand(ledger, audience: campaign.audience, filter: filter))
-        ledgers.append((ledger, targets))
+        ledgers.append((ledger, targets.count))
       }
     }
     #expect(ledgers.map(\.1).reduce(0, +) == count)
@@ -51,7 +51,7 @@ struct StoreCostMeasurement {
     }
     try await measure("finish", count, client) {
       for (ledger, _) in ledgers {
-        let counters = try #require(try await ledger.close(.finish))
+        let counters = try #require(try await ledger.close(.finish).counters)
         _ = try await store.finish(ledger.slice, counters: counters, lane: .normal, worker: "w")
       }
     }

@@ -1,5 +1,6 @@
 import APNsSimulator
 import CampaignStore
+import Glibc
 import PushCore
 import PushWorker
 import Redis
@@ -9,10 +10,11 @@ import Testing
 /// Redis refuses or goes away while pushes are being answered. No worker dies, so nothing is in doubt.
 @Suite struct RedisTroubleTests {
   private func run(
-    _ fields: String, trouble: (RedisServer, EventLog, WorkerRig) async throws -> Void
+    _ fields: String, partitions: Int = 4, arguments: [String] = ["--appendonly", "yes", "--appendfsync", "always"],
+    trouble: (RedisServer, EventLog, WorkerRig) async throws -> Void
   ) async throws {
-    let server = try await RedisServer.start(.single, arguments: ["--appendonly", "yes", "--appendfsync", "always"])
-    let rig = try await WorkerRig(partitions: 4, server: server)
+    let server = try await RedisServer.start(.single, arguments: arguments)
+    let rig = try await WorkerRig(partitions: partitions, server: server)
     try await rig.register(3000)
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 50
@@ -34,10 +36,20 @@ import Testing
   @Test(arguments: ["", #","ambiguity":"skip""#])
   func answersThatRedisRefusesToRecordAreKeptAndNothingIsSentTwice(fields: String) async throws {
     try await run(fields) { server, log, rig in
-      _ = try await server.command("config", "set", "maxmemory", "1mb")
+      _ = try await server.command("config", "set", "min-replicas-to-write", "1")
       // The fault has fired, twice: a kind of trouble is told once a second, so answers have gathered meanwhile.
-      try await rig.until { log.all.count { $0.contains("could not commit") } >= 2 }
-      _ = try await server.command("config", "set", "maxmemory", "0")
+      try await rig.until { log.all.count { $0.contains("slice ") } >= 2 }
+      _ = try await server.command("config", "set", "min-replicas-to-write", "0")
+    }
+  }
+
+  @Test func sealedSlicesAreFinishedThoughMemoryIsFull() async throws {
+    try await run("", partitions: 1) { server, _, rig in
+      _ = try await server.command("config", "set", "maxmemory", "1mb")
+      // The fault has fired: what is not allowed for is refused.
+      await #expect(throws: RedisServerError.self) {
+        _ = try await RedisClient(url: rig.url).command("SET", "x", "y").get()
+      }
     }
   }
 
@@ -49,6 +61,19 @@ import Testing
         _ = try await RedisClient(url: rig.url).connect(patience: .milliseconds(1))
       }
       try await server.restart()
+    }
+  }
+
+  @Test(arguments: ["", #","ambiguity":"skip""#])
+  func whatRedisForgotIsToldAgainAndNothingIsSentTwice(fields: String) async throws {
+    // It comes back as it was when it was told to save, some hundred answers ago.
+    try await run(fields, arguments: ["--appendonly", "no", "--save", ""]) { server, log, rig in
+      _ = try await server.command("save")
+      let saved = await rig.simulator.counters().accepted
+      try await rig.until { await rig.simulator.counters().accepted >= saved + 600 }
+      await server.kill(SIGKILL)
+      try await server.restart()
+      try await rig.until { log.all.contains { $0.contains("serverChanged") } }
     }
   }
 }

@@ -17,7 +17,8 @@ import Testing
     _ = try await rig.store.expand(
       ledger, audience: campaign.audience, filter: DeviceFilter(app: "news", environment: "production"))
     var nothing = OutcomeBatch()
-    #expect(try await ledger.commit(&nothing, credit: granted).granted == granted)
+    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
+    #expect(try await ledger.commit(&nothing, request).granted == granted)
     // On the list of workers, and silent: rescue looks for those.
     _ = try await rig.store.heartbeat(worker: "dead", silence: 1)
   }

@@ -1,21 +1,29 @@
-#!lua
+#!lua flags=allow-oom
 -- claim: makes a worker the owner of a slice, or says who is.
 -- Keeps: one live claim a slice; the lease here is the only authority (lists and heartbeats are hints).
--- Before the seal nothing was sent, so a new owner starts the expansion over.
+-- Before the seal nothing was sent, so a new owner starts the expansion over. A claim that was not given back but ran
+-- out counts as a death, until an outcome is recorded: a slice that kills its workers shows by it. Whoever holds the
+-- claim may claim again.
 -- KEYS 1 slice, 2 building
 -- ARGV 1 claim id, 2 worker, 3 lease ms, 4 app
--- Returns {'done'} | {'held', ms left} | {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms}
+-- Returns {'done'} | {'held', ms left} | {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms,
+--          seal, sequence, replays, deaths, trial as 'first last' or ''}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting')
+local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',
+  'seq', 'deaths', 'trial', 'replays')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return {'done'} end
-local lease = tonumber(slice[3] or 0)
-if slice[2] and slice[2] ~= ARGV[1] and lease > now then return {'held', lease - now} end
+local lease, deaths = tonumber(slice[3] or 0), tonumber(slice[10] or 0)
+if slice[2] and slice[2] ~= ARGV[1] then
+  if lease > now then return {'held', lease - now} end
+  deaths = redis.call('HINCRBY', KEYS[1], 'deaths', 1)
+end
 if not phase then phase = 'expanding' end
 if phase == 'expanding' then redis.call('UNLINK', KEYS[2]) end
 redis.call('HSET', KEYS[1], 'phase', phase, 'claim', ARGV[1], 'owner', ARGV[2], 'app', ARGV[4],
   'lease', now + tonumber(ARGV[3]))
 local claims = redis.call('HINCRBY', KEYS[1], 'claims', 1)
 return {'claimed', phase, tonumber(slice[4] or 0), tonumber(slice[5] or 0), tonumber(slice[6] or 0),
-  tonumber(slice[7] or 0), claims, now}
+  tonumber(slice[7] or 0), claims, now, slice[8] or '', tonumber(slice[9] or 0), tonumber(slice[12] or 0), deaths,
+  slice[11] or ''}

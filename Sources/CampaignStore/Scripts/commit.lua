@@ -1,30 +1,37 @@
-#!lua
+#!lua flags=allow-oom
 -- commit: merges outcomes into the ledger, prunes what they say is dead, and grants more targets.
 -- Keeps: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all;
 -- of two terminals `accepted` wins, else the first stays), and the counters move with them. A target is granted only
 -- to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count, but it is given
 -- nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
+-- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has forgotten commits, or
+-- was told by somebody else what it had forgotten. A replay tells again what Redis had acknowledged; it is taken from a
+-- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
+-- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets
--- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 records, 6... details, eight each:
+-- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
+--      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9... details, eight each:
 --      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
 -- Records come in runs of neighbours, sorted by index: index of the first u32, their number u16, state u8 that all of
 -- them end in if it is the same outcome and none has a detail (else 0), then the 12 bytes of the ledger for each: state
 -- u8, attempt u8, status u16, reason u8, free u8, at u48 (ms); a waiting one has its delay in ms in `at` instead.
--- Returns {owner (1 or 0), phase, granted, in doubt, waiting, ms to the next retry (-1: none), retries as index u32,
---          attempt u8, free u8}
+-- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
+--          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'app')
-local phase = slice[2]
+local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'app', 'seal',
+  'seq', 'deaths', 'trial', 'replays')
+local phase, seq, replays = slice[2], tonumber(slice[9] or 0), tonumber(slice[12] or 0)
 local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
 local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
-local owner, sealed = slice[1] == ARGV[1], phase == 'sealed'
-local moved = {}
+local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
+if sealed and (slice[8] or '') ~= ARGV[5] then return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays} end
+local moved, settled, restored = {}, false, replay
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
 local details = {}
-for i = 6, #ARGV, 8 do details[tonumber(ARGV[i])] = i end
+for i = 9, #ARGV, 8 do details[tonumber(ARGV[i])] = i end
 
 -- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has.
 local function remove_result(index)
@@ -61,7 +68,7 @@ local function settle(index, reason_code, overrides)
   end
 end
 
-local wire = ARGV[5]
+local wire = ARGV[8]
 local runs = {}
 local position = 1
 while position <= #wire do
@@ -81,7 +88,7 @@ local function merge(base, index, old)
   local state, attempt = wire:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)
   -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it.
-  if state < 16 and not owner then return nil end
+  if state < 16 and not (owner or replay) then return nil end
   if old_state >= 16 then
     if state ~= 16 or old_state == 16 then return nil end
     count_by(old_state, -1)
@@ -95,6 +102,7 @@ local function merge(base, index, old)
   end
   if state >= 16 then
     count_by(state, 1)
+    settled = true
     return wire:sub(base, base + 11), old_state >= 16
   end
   if state == 0 then
@@ -105,6 +113,14 @@ local function merge(base, index, old)
   waiting = waiting + 1
   redis.call('ZADD', KEYS[3], now + delay, index)
   return wire:sub(base, base + 5) .. struct.pack('>I6', now + delay)
+end
+
+if replay and sealed then
+  local known = math.min(tonumber(ARGV[7]), count)
+  if known > granted then
+    doubt = doubt + known - granted
+    granted = known
+  end
 end
 
 local i = 1
@@ -119,6 +135,7 @@ while sealed and i <= #runs do
     -- Redis forgot a grant that it had acknowledged: what was sent had been granted.
     doubt = doubt + last + 1 - granted
     granted = last + 1
+    restored = restored or not owner
   end
   local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
   local size = (last - first + 1) * 12
@@ -135,6 +152,7 @@ while sealed and i <= #runs do
       from = offset + bytes + 1
       doubt = doubt - run.number
       count_by(run.state, run.number)
+      settled = true
     else
       for n = 0, run.number - 1 do
         local index = run.first + n
@@ -158,7 +176,7 @@ while sealed and i <= #runs do
 end
 
 local retries = {}
-if owner and sealed then
+if owner and sealed and ARGV[6] == seq .. ' ' .. replays then
   local credit = tonumber(ARGV[3])
   if credit > 0 and waiting > 0 then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
@@ -175,7 +193,14 @@ if owner and sealed then
   local fresh = math.min(credit, count - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
-if sealed then redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting) end
+if sealed then
+  redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting,
+    'seq', owner and not replay and seq + 1 or seq)
+  -- The owner must not take for granted to itself what others say that they were granted.
+  if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
+end
+-- A slice that gets on is not what kills its workers, unless just that is being tried.
+if settled and slice[10] and not slice[11] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner then redis.call('HSET', KEYS[1], 'lease', now + tonumber(ARGV[2])) end
 if ARGV[4] ~= '0' then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 for field, n in pairs(moved) do
@@ -186,4 +211,4 @@ if waiting > 0 then
   local nearest = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
   if nearest[2] then due = math.max(0, tonumber(nearest[2]) - now) end
 end
-return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries)}
+return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays}

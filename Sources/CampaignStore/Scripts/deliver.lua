@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- deliver: takes delivered entries out of an outbox.
 -- Keeps: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second
 -- finds other entries at these places and leaves them.

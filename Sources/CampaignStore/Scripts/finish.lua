@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
 -- Keeps: a slice counts once, however often this runs: the bit says whether it did.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no

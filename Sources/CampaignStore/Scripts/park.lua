@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- park: sets a slice aside until its next retry is due, or until the lease of whoever holds it would have run out.
 -- Keeps: a parked slice is in no worker's list, and comes back by `requeue`. One of a cancelled campaign is not parked,
 -- unless somebody holds it: every unfinished slice has a reference somewhere.

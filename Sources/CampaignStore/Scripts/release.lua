@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- release: gives a claim back, so that the next worker need not wait for the lease to run out.
 -- Keeps: nobody but the owner can end a claim.
 -- KEYS 1 slice

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- reopen: opens the slices of a campaign that are in no list.
 -- Keeps: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its reference.
 -- One that is open and held at once does no harm: its lease decides.

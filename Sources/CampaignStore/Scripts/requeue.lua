@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- requeue: puts a slice reference back among its campaign's open slices, wherever it was.
 -- Keeps: an unfinished slice is open, held or parked; a finished one is nowhere.
 -- KEYS 1 processing list, 2 parked, 3 open slices, 4 lane, 5 campaign, 6 finished slices

@@ -1,6 +1,7 @@
 #!lua
 -- seal: makes the built list the slice's targets, for good.
--- Keeps: sealed targets are immutable, and their number is the slice's count.
+-- Keeps: sealed targets are immutable, and their number is the slice's count. The claim that sealed names the list from
+-- then on: should Redis forget the seal, the next list may have another order.
 -- KEYS 1 slice, 2 building, 3 targets
 -- ARGV 1 claim id, 2 number of targets, 3 lease ms
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
@@ -11,6 +12,6 @@ if slice[2] == 'sealed' then return tonumber(slice[3]) == count and 1 or -1 end
 if redis.call('LLEN', KEYS[2]) ~= count then return -1 end
 if count > 0 then redis.call('RENAME', KEYS[2], KEYS[3]) end
 local time = redis.call('TIME')
-redis.call('HSET', KEYS[1], 'phase', 'sealed', 'count', count,
+redis.call('HSET', KEYS[1], 'phase', 'sealed', 'seal', ARGV[1], 'count', count,
   'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[3]))
 return 1

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- take: pops a reference to an open slice of one campaign into a worker's processing list.
 -- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
 -- reference is known, so that somebody misses it when it falls silent.

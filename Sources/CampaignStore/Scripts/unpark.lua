@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- unpark: opens the parked slices of a cancelled campaign, so that they are closed now and not when they are due.
 -- Keeps: a slice is open, held or parked; of a campaign in any other state nothing is moved. A range of partitions at a
 -- time: nothing of a cancelled campaign is parked any more, so ranges need not be walked at once.

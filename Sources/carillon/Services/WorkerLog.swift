@@ -21,6 +21,17 @@ struct WorkerLog: Sendable {
     case .tookOver(let slice, let inDoubt):
       log(.warning, "tookOver", "took over a slice", ["slice": "\(slice)", "inDoubt": .number(inDoubt)])
     case .lost(let slice): log(.warning, "lost", "lost a slice to another worker", ["slice": "\(slice)"])
+    case .suspected(let slice, let deaths):
+      log(
+        .error, "suspected", "a slice kills its workers; looking for the target that does it",
+        ["slice": "\(slice)", "deaths": .number(deaths)])
+    case .poison(let slice, let index):
+      log(
+        .error, "poison", "put a target on the dead list that killed every worker that sent it",
+        ["slice": "\(slice)", "index": .number(index)])
+    case .serverChanged:
+      log(
+        .warning, "serverChanged", "Redis was restarted or replaced; telling it again what it may have forgotten", [:])
     case .trouble(let text): log(.warning, "trouble", text, [:])
     case .draining: log(.info, "draining", "finishing what is in flight", [:])
     case .stopped(let totals):

@@ -1,5 +1,6 @@
-import CampaignStore
+@testable import CampaignStore
 import PushCore
+import Redis
 
 extension OutcomeBatch {
   /// Adds an outcome of a target that stands in a chunk, as a worker does.
@@ -28,6 +29,18 @@ extension LedgerRecord {
 }
 
 extension SliceLedger {
+  /// Commits as an owner who has heard of everything so far.
+  func commit(_ batch: inout OutcomeBatch, credit: Int, resent: Int = 0) async throws -> CommitAnswer {
+    var pipeline = RedisPipeline()
+    pipeline.append("HMGET", store.keys.slice(slice.partition, of: slice.campaign), "seal", "seq", "replays")
+    let known = try await store.run(pipeline)[0]
+    let version = SliceVersion(sequence: known[1].integer ?? 0, replays: known[2].integer ?? 0)
+    return try await commit(
+      &batch,
+      CommitRequest(
+        seal: Array(known[0].bytes ?? []), standing: .acknowledged(version), credit: credit, resent: resent))
+  }
+
   /// Commits records that concern nothing but the ledger.
   @discardableResult
   func commit(_ records: [Int: LedgerRecord] = [:], credit: Int = 0, resent: Int = 0) async throws -> CommitAnswer {
@@ -44,5 +57,11 @@ extension SliceLedger {
 
   func record(_ index: Int) async throws -> LedgerRecord {
     try await records(from: index, count: 1)[0]
+  }
+}
+
+extension CloseAnswer {
+  var counters: SliceCounters? {
+    if case .closed(let counters) = self { counters } else { nil }
   }
 }

@@ -122,6 +122,6 @@ struct TestStore {
 
   func expand(_ ledger: SliceLedger, _ campaign: Campaign) async throws -> Int? {
     try await store.expand(
-      ledger, audience: campaign.audience, filter: DeviceFilter(app: campaign.app, environment: "production"))
+      ledger, audience: campaign.audience, filter: DeviceFilter(app: campaign.app, environment: "production"))?.count
   }
 }

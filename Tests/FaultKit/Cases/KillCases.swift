@@ -3,26 +3,29 @@ import TestSupport
 
 /// Workers that die of SIGKILL, whenever.
 enum KillCases {
-  static let all = [random, sameName, everybody] + moments
+  static let all = [random, sameName, smallWindow, everybody] + moments
 
   private static let window = 50
 
-  private static func world(_ stage: Stage) async throws -> FaultWorld {
+  private static func world(_ stage: Stage, window: Int = window) async throws -> FaultWorld {
     try await stage.world {
-      $0.partitions = 32
+      // Slices of more than a window.
+      $0.partitions = window < Self.window ? 8 : 32
       $0.window = window
-      $0.devices = stage.times(short: 1000, full: 4000)
-      $0.simulator = ["--latency", "200ms"]
+      $0.devices = window < Self.window ? 6000 : stage.times(short: 1000, full: 4000)
+      // With a small window that is recorded as fast as it is answered, more than a window waits to be recorded wherever
+      // the window is not kept.
+      $0.simulator = ["--latency", window < Self.window ? "5ms" : "200ms"]
       $0.timesTakeovers = true
     }
   }
 
-  private static func kills(_ name: String, fault: String, reusesNames: Bool) -> FaultCase {
+  private static func kills(_ name: String, fault: String, reusesNames: Bool, window: Int = window) -> FaultCase {
     FaultCase(
       name, faults: [fault], invariant: "every target has one outcome; what died is taken over",
       bound: "window × kills"
     ) { stage in
-      let world = try await world(stage)
+      let world = try await world(stage, window: window)
       let fleet = try await Fleet(stage, world, size: 3, reusesNames: reusesNames)
       for number in 1...stage.times(short: 1, full: 6) {
         let campaign = FaultCampaign("kills-\(number)")
@@ -42,6 +45,9 @@ enum KillCases {
 
   static let random = kills("kill-random", fault: "SIGKILL at a random moment", reusesNames: false)
   static let sameName = kills("kill-same-name", fault: "SIGKILL, replaced under the same name", reusesNames: true)
+
+  static let smallWindow = kills(
+    "kill-small-window", fault: "SIGKILL with a window of 10", reusesNames: false, window: 10)
 
   static let everybody = FaultCase(
     "kill-everybody", faults: ["SIGKILL of all workers at once"],

@@ -27,6 +27,8 @@ public struct CaseReport: Codable, Sendable {
   public var takeovers: [Int] = []
   /// What was wrong; of a skipped case, why.
   public var violations: [String] = []
+  /// Of a mutant: what the checker had to say.
+  public var mutant: String?
   /// What the case has to say besides.
   public var notes: [String] = []
   /// Where the logs are, if they were kept.

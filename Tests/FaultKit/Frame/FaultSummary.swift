@@ -73,7 +73,9 @@ extension CaseReport {
     let head =
       "\(verdict) \(name): \(fired.joined(separator: ", ")); \(duplicates) of \(bound) duplicates, "
       + "\(targets) targets, takeover \(FaultSummary.quantiles(takeovers)), \(Int(seconds)) s, seed \(seed)"
-    let rest = (verdict == .passed ? [] : violations.prefix(12).map { "  \($0)" }) + notes.map { "  \($0)" }
+    let rest =
+      (verdict == .passed ? [] : violations.prefix(12).map { "  \($0)" }) + notes.map { "  \($0)" }
+      + (mutant.map { ["  objection: \($0)"] } ?? [])
     return ([head] + rest + (logs.map { ["  logs in \($0)"] } ?? [])).joined(separator: "\n")
   }
 }

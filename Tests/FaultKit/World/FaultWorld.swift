@@ -52,6 +52,7 @@ public final class FaultWorld: Sendable {
     var workers: [WorkerProcess] = []
     var started = 0
     var campaigns: [FaultCampaign] = []
+    var checkedLog: UInt64 = 0
   }
   private let contents = Mutex(Contents())
 
@@ -188,4 +189,11 @@ public final class FaultWorld: Sendable {
 
   /// Everything the simulator received so far.
   public func simulatorLog() throws -> SimulatorLog { try SimulatorLog(folder.appending(path: "simulator.log")) }
+
+  /// What the simulator has received since the last check.
+  func uncheckedLog() throws -> SimulatorLog {
+    try SimulatorLog(folder.appending(path: "simulator.log"), from: contents.withLock { $0.checkedLog })
+  }
+
+  func setChecked(upTo end: UInt64) { contents.withLock { $0.checkedLog = end } }
 }

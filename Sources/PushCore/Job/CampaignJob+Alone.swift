@@ -1,0 +1,34 @@
+extension CampaignJob {
+  /// The same job for one device token, under an id of its own.
+  ///
+  /// - Parameters:
+  ///   - job: a valid job.
+  ///   - token: in hex.
+  ///   - suffix: what makes the id another; at most 32 characters of those that an id may have.
+  /// - Throws: when the job is not valid JSON.
+  public static func alone(_ job: [UInt8], token: String, suffix: String) throws(JSONSyntaxError) -> [UInt8] {
+    let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
+    guard case .object(let members) = root.kind else { return job }
+    var json = JSONWriter()
+    json.beginObject()
+    for member in members where member.name != "sendAt" {
+      json.name(member.name)
+      switch member.name {
+      case "id":
+        var id = "retry"
+        if case .string(let text) = member.value.kind { id = text }
+        json.value("\(id.prefix(PlainName.maximumLength - suffix.count - 1)).\(suffix)")
+      case "audience":
+        json.beginObject()
+        json.name("tokens")
+        json.beginArray()
+        json.value(token)
+        json.endArray()
+        json.endObject()
+      default: json.raw(job[member.value.range])
+      }
+    }
+    json.endObject()
+    return json.take()
+  }
+}

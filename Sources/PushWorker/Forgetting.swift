@@ -1,0 +1,157 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// A slice that this worker has let go of, for as long as Redis may forget what became of it.
+struct FormerSlice {
+  let ledger: SliceLedger
+  let context: CampaignContext
+  let seal: [UInt8]
+  let granted: Int
+  let ending: Closing?
+  var journal: SliceJournal
+  /// `EventLoop.now` when it was let go of, or last told of again.
+  var at: UInt64
+
+  init(_ run: SliceRun, at now: UInt64) {
+    ledger = run.ledger
+    context = run.context
+    seal = run.seal
+    granted = run.granted
+    ending = run.ending
+    journal = run.journal
+    at = now
+  }
+}
+
+/// When Redis forgets: a crash, or a failover to a replica that was behind, undoes writes that it had acknowledged. What
+/// this worker was told in the last seconds it tells Redis again, before it takes or sends anything new.
+extension PushWorker {
+  /// ns for which nothing is taken after Redis may have forgotten: the others' turn to tell it what they know. Telling
+  /// takes some 100 ms.
+  private static let courtesy: UInt64 = 1_000_000_000
+
+  /// What a slice can't be told again yet: the one who can restore its targets may still do so.
+  private struct NotRestoredYet: Error, CustomStringConvertible {
+    var description: String { "Redis has forgotten its targets; waiting for whoever sealed them" }
+  }
+
+  /// Remembers a slice that is being let go of.
+  func keep(_ run: SliceRun) {
+    guard run.isReady, run.granted > 0 || run.journal.targets != nil || run.ending != nil else { return }
+    former.append(FormerSlice(run, at: EventLoop.now))
+  }
+
+  /// Whether others may still be telling Redis what it forgot.
+  var isRestoring: Bool { EventLoop.now < claimsResume }
+
+  /// Looks which server answers; until then nothing is asked of a new connection. Another than before may have forgotten.
+  func checkServer() async {
+    let now = EventLoop.now
+    former.removeAll { now - $0.at > SliceJournal.memory }
+    for case let run? in slots { run.journal.forget(before: now) }
+    do {
+      let (first, second) = (try await store.identify(), try await control.identify())
+      if server.isEmpty {
+        // Others may know what it forgot before we came.
+        if first.uptime < 3, try await control.hasWorkers() { claimsResume = EventLoop.now + Self.courtesy }
+      } else if first.name != server || second.name != server {
+        for case let run? in slots where run.isReady && run.intent != .lost {
+          run.mustReplay = true
+          run.wake()
+        }
+        claimsResume = EventLoop.now + Self.courtesy
+        mustReplayFormer = true
+        observer(.serverChanged)
+      }
+      // Two answers mean that it is changing just now: it is looked at again.
+      server = first.name == second.name ? first.name : "changing"
+      store.admit(first.connection)
+      control.admit(second.connection)
+      if mustReplayFormer, !isReplayingFormer {
+        isReplayingFormer = true
+        defer { isReplayingFormer = false }
+        try await replayFormerSlices()
+        mustReplayFormer = false
+      }
+    } catch {
+      report("could not look whether Redis has forgotten anything", error)
+    }
+  }
+
+  private func replayFormerSlices() async throws {
+    try await restoreCampaigns(of: former.map(\.context))
+    var again: [FormerSlice] = []
+    for var slice in former {
+      let isSealed = try await replay(
+        slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, app: slice.context.campaign.app)
+      if isSealed, let ending = slice.ending {
+        if case .claimed = try await slice.ledger.claim(worker: configuration.name, app: slice.context.campaign.app) {
+          _ = try await end(slice.ledger, slice.context, ending)
+        }
+      } else {
+        // Whoever has the reference to it now need not wait for our lease.
+        try await slice.ledger.release()
+      }
+      slice.journal.renew(at: EventLoop.now)
+      slice.at = EventLoop.now
+      again.append(slice)
+    }
+    // What was let go of meanwhile is behind those that were there.
+    former.replaceSubrange(0..<min(again.count, former.count), with: again)
+  }
+
+  /// Takes campaigns in once more that Redis has forgotten altogether.
+  private func restoreCampaigns(of contexts: [CampaignContext]) async throws {
+    var seen: Set<String> = []
+    for context in contexts where seen.insert(context.campaign.id).inserted {
+      guard try await control.states(of: [context.campaign.id]) == [nil] else { continue }
+      _ = try await control.activate(context.campaign, job: context.job, worker: configuration.name)
+    }
+  }
+
+  /// Tells Redis again what it had acknowledged of a slice in hand, if it has forgotten anything of it.
+  func replay(_ run: SliceRun) async throws {
+    try await restoreCampaigns(of: [run.context])
+    let app = run.context.campaign.app
+    var answer = try await run.ledger.claim(worker: configuration.name, app: app)
+    var isForgotten = true
+    if case .claimed(let standing) = answer, standing.seal == run.seal, standing.granted >= run.granted {
+      isForgotten = standing.version.sequence < run.version.sequence || standing.version.replays != run.version.replays
+    }
+    if isForgotten {
+      let isSealed = try await replay(run.ledger, seal: run.seal, granted: run.granted, run.journal, app: app)
+      if !isSealed, isRestoring { throw NotRestoredYet() }
+      run.journal.renew(at: EventLoop.now)
+      answer = try await run.ledger.claim(worker: configuration.name, app: app)
+      // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
+      run.doubtIsInherited = true
+    }
+    run.mustReplay = false
+    guard case .claimed(let standing) = answer, standing.seal == run.seal else { return withdraw(run, .lost) }
+    adopt(standing, run)
+    run.granted = standing.granted
+    run.waiting = standing.waiting
+    run.nextRetry = standing.waiting > 0 ? 0 : nil
+    try await reconcile(run)
+  }
+
+  /// - Returns: whether the slice is sealed under this seal.
+  private func replay(
+    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal, app: String
+  ) async throws -> Bool {
+    if breaks(.noReplay) { return true }
+    var nothing = OutcomeBatch()
+    let request = CommitRequest(seal: seal, standing: .forgotten(granted: granted))
+    if try await !ledger.commit(&nothing, request).isSealed {
+      // Ended long since: there is nothing to tell.
+      guard let targets = journal.targets,
+        case .claimed(let standing) = try await ledger.claim(worker: configuration.name, app: app), !standing.isSealed,
+        try await store.restore(targets, of: ledger)
+      else { return false }
+      _ = try await ledger.commit(&nothing, request)
+    }
+    for var batch in journal.replay { _ = try await ledger.commit(&batch, request) }
+    return true
+  }
+}

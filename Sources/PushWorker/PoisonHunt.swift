@@ -1,0 +1,47 @@
+import CampaignStore
+
+/// The search for the target that kills every worker that sends it: half of the suspects are tried, then the other half;
+/// whoever takes over after a death knows which half it was.
+///
+/// Pure: the ledger keeps which targets are being tried, so the search survives every death it costs: three to begin
+/// with, then one for each halving.
+struct PoisonHunt: Equatable {
+  /// What to do next.
+  enum Step: Equatable {
+    /// Send these and nothing else of the slice.
+    case attempt(ArraySlice<GrantedTarget>)
+    /// This one is left: it is not sent any more.
+    case bury(GrantedTarget)
+    /// No suspect has killed anybody: the slice goes on as any other.
+    case acquit
+  }
+
+  /// Deaths in a row, without an outcome in between, that begin the search. Two may be a machine's bad day.
+  static let threshold = 3
+
+  private var rest: [ArraySlice<GrantedTarget>]
+
+  /// - Parameters:
+  ///   - doubt: what is in doubt, by index.
+  ///   - trial: which of it was being tried at the last death.
+  init(doubt: [GrantedTarget], trial: ClosedRange<Int>?) {
+    var suspects = doubt[...]
+    if let trial {
+      let tried = doubt.filter { trial.contains($0.index) }
+      if !tried.isEmpty { suspects = tried[...] }
+    }
+    let middle = suspects.startIndex + (suspects.count + 1) / 2
+    rest = [suspects[..<middle], suspects[middle...]].filter { !$0.isEmpty }
+  }
+
+  mutating func next() -> Step {
+    guard let first = rest.first else { return .acquit }
+    if first.count == 1, rest.count == 1, isFresh { return .bury(first[first.startIndex]) }
+    isFresh = false
+    rest.removeFirst()
+    return .attempt(first)
+  }
+
+  /// Nothing has been tried yet.
+  private var isFresh = true
+}

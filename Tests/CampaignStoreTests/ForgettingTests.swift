@@ -1,0 +1,190 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Redis undoes writes that it had acknowledged, and is told again; and what keeps others from building on a half-told
+/// slice meanwhile.
+struct ForgettingTests {
+  /// Every key of the slices of a campaign, as a server that crashes would fall back to.
+  private struct Snapshot {
+    var dumps: [(key: String, dump: [UInt8]?)] = []
+
+    init(of id: String, in world: TestStore) async throws {
+      let keys = world.keys
+      for key in [
+        keys.slice(0, of: id), keys.building(0, id), keys.targets(0, id), keys.ledger(0, id), keys.retry(0, id),
+        keys.results(0, id), keys.reasons(0, id),
+      ] {
+        dumps.append((key, try await world.command("DUMP", key).bytes.map { Array($0) }))
+      }
+    }
+
+    func bringBack(in world: TestStore) async throws {
+      for (key, dump) in dumps {
+        try await world.command("DEL", key)
+        if let dump { try await world.command("RESTORE", key, 0, dump) }
+      }
+    }
+  }
+
+  private func replay(_ ledger: SliceLedger, granted: Int, _ records: [(Int, LedgerRecord)]) async throws
+    -> CommitAnswer
+  {
+    var batch = OutcomeBatch()
+    for (index, record) in records { batch.append(record, at: index) }
+    return try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .forgotten(granted: granted)))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func replayBringsBackOutcomesGrantsAndRetries(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 20)
+    try await ledger.commit(credit: 4)
+    let before = try await Snapshot(of: "a", in: world)
+    try await ledger.commit([0: .terminal(.accepted), 1: .waiting(), 2: .waiting(milliseconds: 60_000)], credit: 10)
+    // By now target 1 has been granted once more.
+    #expect(try await ledger.record(1).attempt == 1)
+    let after = try await world.slice("a").numbers
+    try await before.bringBack(in: world)
+
+    _ = try await replay(
+      ledger, granted: after["granted"] ?? 0,
+      [(0, .terminal(.accepted)), (1, .waiting()), (2, .waiting(milliseconds: 60_000))])
+    _ = try await replay(ledger, granted: 0, [(1, LedgerRecord(state: .granted, attempt: 1))])
+    let told = try await world.slice("a").numbers
+    for field in ["granted", "doubt", "waiting", "16"] { #expect(told[field] == after[field], "\(field)") }
+    #expect(try await ledger.record(1).attempt == 1)
+    #expect(try await ledger.record(1).state == .granted)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func ownerWhoseCommitsWereForgottenIsGrantedNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 20)
+    let before = try await Snapshot(of: "a", in: world)
+    try await ledger.commit(credit: 5)
+    let version = SliceVersion(sequence: 1)
+    try await before.bringBack(in: world)
+
+    var nothing = OutcomeBatch()
+    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(version), credit: 5)
+    let answer = try await ledger.commit(&nothing, request)
+    #expect(answer.isOwner)
+    #expect(answer.version == SliceVersion())
+    #expect(answer.granted == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func ownerIsGrantedNothingBeforeItKnowsOfAnothersReplay(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let stale = try await world.sealed("a", count: 20)
+    try await stale.commit(credit: 5)
+    try await world.endLease("a")
+    let (owner, standing) = try await world.claimed("a")
+    _ = try await replay(stale, granted: 8, [(6, .terminal(.accepted))])
+
+    var nothing = OutcomeBatch()
+    var request = CommitRequest(seal: standing.seal, standing: .acknowledged(standing.version), credit: 5)
+    let answer = try await owner.commit(&nothing, request)
+    #expect(answer.isOwner)
+    #expect(answer.granted == 8)
+    #expect(answer.inDoubt == 7)
+    #expect(answer.version == SliceVersion(sequence: 1, replays: 1))
+    request.standing = .acknowledged(answer.version.next)
+    #expect(try await owner.commit(&nothing, request).granted == 13)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func outcomesOfAStaleOwnerBeyondWhatWasGrantedCountAsAReplay(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let stale = try await world.sealed("a", count: 20)
+    try await stale.commit(credit: 2)
+    let before = try await Snapshot(of: "a", in: world)
+    try await stale.commit(credit: 5)
+    try await before.bringBack(in: world)
+    try await world.endLease("a")
+    let (owner, standing) = try await world.claimed("a")
+
+    var late = OutcomeBatch()
+    late.append(.terminal(.accepted), at: 6)
+    let told = try await stale.commit(
+      &late, CommitRequest(seal: stale.claim, standing: .acknowledged(SliceVersion(sequence: 2)), credit: 5))
+    #expect(!told.isOwner)
+    #expect(told.granted == 7)
+    var nothing = OutcomeBatch()
+    let answer = try await owner.commit(
+      &nothing, CommitRequest(seal: standing.seal, standing: .acknowledged(standing.version), credit: 5))
+    #expect(answer.granted == 7)
+    #expect(answer.version.replays == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func outcomesUnderAnotherSealAreDropped(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let first = try await world.claimed("a", lease: 60_000)
+    let campaign = try await world.activate("a")
+    try await world.registerUsers(0..<10)
+    let unsealed = try await Snapshot(of: "a", in: world)
+    #expect(try await world.expand(first.ledger, campaign) == 10)
+    try await first.ledger.commit(credit: 10)
+    try await unsealed.bringBack(in: world)
+    try await world.endLease("a")
+    let second = try await world.claimed("a")
+    #expect(try await world.expand(second.ledger, campaign) == 10)
+    try await second.ledger.commit(credit: 10)
+
+    let answer = try await replay(first.ledger, granted: 10, [(0, .terminal(.accepted))])
+    #expect(!answer.isOwner)
+    #expect(!answer.isSealed)
+    #expect(try await second.ledger.record(0).state == .granted)
+    #expect(try await world.slice("a").numbers["doubt"] == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sealIsRestoredWithTheSameListUnderTheSameName(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<700)
+    let campaign = try await world.activate("a")
+    let before = try await Snapshot(of: "a", in: world)
+    let ledger = try await world.claimed("a").ledger
+    let targets = try #require(
+      try await world.store.expand(
+        ledger, audience: campaign.audience, filter: DeviceFilter(app: "news", environment: "production")))
+    let list = try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string)
+    try await before.bringBack(in: world)
+
+    guard case .claimed(let standing) = try await ledger.claim(worker: "w", app: "news") else {
+      Issue.record("the claim is free")
+      return
+    }
+    #expect(!standing.isSealed)
+    #expect(try await world.store.restore(targets, of: ledger))
+    #expect(try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string) == list)
+    #expect(try await world.slice("a").text["seal"] == String(decoding: ledger.claim, as: UTF8.self))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func claimsThatRanOutAreDeathsUntilAnOutcomeIsRecorded(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let first = try await world.sealed("a", count: 5)
+    try await first.commit(credit: 2)
+    for deaths in 1...2 {
+      try await world.endLease("a")
+      #expect(try await world.claimed("a").standing.deaths == deaths)
+    }
+    try await world.endLease("a")
+    let (owner, _) = try await world.claimed("a")
+    #expect(try await owner.tryOnly(0...1))
+    try await owner.commit([0: .terminal(.accepted)])
+    try await world.endLease("a")
+    let (next, suspected) = try await world.claimed("a")
+    #expect(suspected.deaths == 4)
+    #expect(suspected.trial == 0...1)
+    #expect(try await owner.tryOnly(nil) == false)
+    #expect(try await next.tryOnly(nil))
+    // Given back, not dead.
+    try await next.release()
+    #expect(try await world.claimed("a").standing.deaths == 0)
+  }
+}

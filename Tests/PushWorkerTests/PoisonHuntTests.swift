@@ -1,0 +1,67 @@
+import CampaignStore
+import Testing
+
+@testable import PushWorker
+
+@Suite struct PoisonHuntTests {
+  private func targets(_ indexes: some Sequence<Int>) -> [GrantedTarget] {
+    indexes.map { GrantedTarget(index: $0) }
+  }
+
+  @Test func halvesAreTriedOneAfterTheOtherAndThenAllAreAcquitted() {
+    let doubt = targets([3, 5, 8, 9, 20])
+    var hunt = PoisonHunt(doubt: doubt, trial: nil)
+    #expect(hunt.next() == .attempt(doubt[..<3]))
+    #expect(hunt.next() == .attempt(doubt[3...]))
+    #expect(hunt.next() == .acquit)
+  }
+
+  @Test func deathDuringATrialMakesItTheSuspects() {
+    var hunt = PoisonHunt(doubt: targets(0..<8), trial: 4...7)
+    #expect(hunt.next() == .attempt(targets(4...5)[...]))
+  }
+
+  @Test func loneSuspectIsBuried() {
+    var hunt = PoisonHunt(doubt: targets(0..<8), trial: 6...6)
+    #expect(hunt.next() == .bury(GrantedTarget(index: 6)))
+  }
+
+  @Test func lastOfTwoIsTriedBeforeItIsBuried() {
+    var hunt = PoisonHunt(doubt: targets([1, 2]), trial: nil)
+    #expect(hunt.next() == .attempt(targets([1])[...]))
+    #expect(hunt.next() == .attempt(targets([2])[...]))
+    #expect(hunt.next() == .acquit)
+  }
+
+  @Test(arguments: [1, 2, 3, 7, 100, 1000])
+  func everyTargetIsFoundWithOneDeathForEachHalving(count: Int) {
+    let bound = (0..<32).first { 1 << $0 >= count } ?? 0
+    for poison in 0..<count {
+      var doubt = Set(0..<count)
+      var trial: ClosedRange<Int>?
+      var deaths = 0
+      search: while true {
+        var hunt = PoisonHunt(doubt: targets(doubt.sorted()), trial: trial)
+        while true {
+          switch hunt.next() {
+          case .attempt(let tried):
+            let indexes = tried.map(\.index)
+            trial = (indexes.min() ?? 0)...(indexes.max() ?? 0)
+            if indexes.contains(poison) {
+              deaths += 1
+              continue search
+            }
+            doubt.subtract(indexes)
+          case .bury(let target):
+            #expect(target.index == poison)
+            break search
+          case .acquit:
+            Issue.record("target \(poison) of \(count) was acquitted")
+            break search
+          }
+        }
+      }
+      #expect(deaths <= bound)
+    }
+  }
+}
