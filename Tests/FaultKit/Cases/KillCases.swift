@@ -3,7 +3,7 @@ import TestSupport
 
 /// Workers that die of SIGKILL, whenever.
 enum KillCases {
-  static let all = [random, sameName, silence, everybody] + moments
+  static let all = [alone, random, sameName, silence, everybody] + moments
 
   private static let window = 50
 
@@ -42,6 +42,31 @@ enum KillCases {
 
   static let random = kills("kill-random", fault: "SIGKILL at a random moment", reusesNames: false)
   static let sameName = kills("kill-same-name", fault: "SIGKILL, replaced under the same name", reusesNames: true)
+
+  static let alone = FaultCase(
+    "kill-alone", faults: ["SIGKILL of one worker, the others live"],
+    invariant: "its slices are taken over within 12 s", bound: "window × kills"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await Fleet(stage, world, size: 3)
+    var left = stage.times(short: 1, full: 40)
+    while left > 0 {
+      let campaign = FaultCampaign("alone-\(left)")
+      try await world.submit(campaign)
+      try await world.reached(20, of: campaign)
+      while left > 0, try await !world.hasEnded(campaign) {
+        if try await fleet.killOne() {
+          stage.fired("SIGKILL of one worker, the others live", duplicates: window)
+        }
+        left -= 1
+        try await until("what it held is taken over") { await world.takeovers.waiting == 0 }
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+    let slow = await world.takeovers.times.filter { $0 > .seconds(12) }
+    stage.expect(slow.isEmpty, "\(slow.count) slices were taken over after more than 12 s")
+  }
 
   static let silence = FaultCase(
     "kill-in-silence", faults: ["SIGKILL while Redis is silent"],
