@@ -7,12 +7,12 @@ enum KillCases {
 
   private static let window = 50
 
-  private static func world(_ stage: Stage) async throws -> FaultWorld {
+  private static func world(_ stage: Stage, devices: Int = 4000, latency: String = "200ms") async throws -> FaultWorld {
     try await stage.world {
       $0.partitions = 32
       $0.window = window
-      $0.devices = stage.times(short: 1000, full: 4000)
-      $0.simulator = ["--latency", "200ms"]
+      $0.devices = stage.times(short: 1000, full: devices)
+      $0.simulator = ["--latency", latency]
       $0.timesTakeovers = true
     }
   }
@@ -60,6 +60,8 @@ enum KillCases {
         }
         left -= 1
         try await until("what it held is taken over") { await world.takeovers.waiting == 0 }
+        // So that whoever is next holds something.
+        await stage.elapse(milliseconds: 300...1000)
       }
       try await world.ended(campaign)
       try await stage.check(world)
@@ -133,7 +135,8 @@ enum KillCases {
       "kill-\(moment)", faults: [fault], invariant: "every target has one outcome; what died is taken over",
       bound: "window × kills"
     ) { stage in
-      let world = try await world(stage)
+      // A single heir must not be busy for long before it has room for what the dead held.
+      let world = try await world(stage, devices: 2000, latency: "100ms")
       for number in 1...stage.times(short: 1, full: 3) {
         // Several die in turn. A job is taken in once, so there only one can die of it, and it must be alone to get it.
         var victims: [WorkerProcess] = []

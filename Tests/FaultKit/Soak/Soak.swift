@@ -64,7 +64,8 @@ public struct Soak: Sendable {
       }
       for curve in curves {
         stage.note("memory \(curve.line)")
-        stage.expect(curve.isFlat, "memory grows: \(curve.line)")
+        // The simulator remembers every id on purpose: by that it knows duplicates.
+        stage.expect(curve.isFlat || curve.name.hasPrefix("simulator"), "memory grows: \(curve.line)")
       }
     }
   }
