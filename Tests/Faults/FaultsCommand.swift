@@ -10,7 +10,7 @@ struct FaultsCommand: AsyncParsableCommand {
 
   @Option(help: "What all randomness begins with.") var seed = UInt64.random(in: 0...99_999)
   @Option(help: "Only the cases whose names begin so; may be repeated.") var only: [String] = []
-  @Option(help: "Worlds that run at a time.") var worlds = 3
+  @Option(help: "Worlds that run at a time.") var worlds = 4
   @Option(help: "Minutes after which no case is begun any more.") var minutes = 28
   @Option(help: "Where the logs of failed cases are kept.") var logs = ".build/faults"
   @Option(help: "A file for the report, as JSON.") var report: String?
