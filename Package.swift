@@ -56,6 +56,7 @@ let package = Package(
     .target(
       name: "FaultKit", dependencies: ["carillon", "CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"],
       path: "Tests/FaultKit", swiftSettings: settings),
+    tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
     .executableTarget(
       name: "faults",
       dependencies: ["FaultKit", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],

@@ -28,14 +28,58 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     }
   }
 
+  /// An error answered to one device token, some times.
+  public struct TokenFailure: Codable, Equatable, Sendable {
+    /// In hex.
+    public var token: String
+    /// The status, such as 429.
+    public var status: Int
+    /// The reason in the body, such as `TooManyRequests`.
+    public var reason: String
+    /// How many of its requests get it; the next is accepted, if there is nothing else against it.
+    public var times: Int
+
+    /// - Parameters:
+    ///   - token: in hex.
+    ///   - status: such as 429.
+    ///   - reason: such as `TooManyRequests`.
+    ///   - times: how many requests get it.
+    public init(token: String, status: Int, reason: String, times: Int) {
+      self.token = token
+      self.status = status
+      self.reason = reason
+      self.times = times
+    }
+  }
+
   /// How long every answer waits, in milliseconds; 0 answers at once.
   public var latencyMilliseconds = 0
   /// What becomes of tokens that were never loaded.
   public var unknownTokens = UnknownTokens.accept
   /// Injected errors; the first that is due is taken.
   public var failures: [Failure] = []
+  /// Errors answered to single device tokens. A new list begins anew; the same one goes on.
+  public var tokenFailures: [TokenFailure] = []
   /// Each connection gets a GOAWAY (`Shutdown`) after this many requests; 0 never.
   public var goAwayAfterRequests = 0
+  /// How many of the streams that were opened last every GOAWAY calls unprocessed, none that was answered among them.
+  /// Those whose body is still on its way are not received then, and it is the truth. With a latency there are others,
+  /// and it is a lie, as of a server that loses its state: what is sent again for it is received twice.
+  public var goAwayDisowns = 0
+  /// The share of requests, 0 to 1, that is refused before anything is done for it: RST_STREAM with REFUSED_STREAM.
+  public var refusedShare = 0.0
+  /// The share of requests, 0 to 1, that is taken and then, instead of an answer, gets RST_STREAM with INTERNAL_ERROR.
+  public var resetShare = 0.0
+  /// The share of requests, 0 to 1, that is taken and never answered.
+  public var withheldShare = 0.0
+  /// Each connection is broken off (TCP RST) right after this many requests were received, the last of them and all that
+  /// were not answered yet without an answer; 0 never.
+  public var resetAfterRequests = 0
+  /// Each connection is closed without GOAWAY after this many requests, which are answered before unless answers wait;
+  /// 0 never.
+  public var closeAfterRequests = 0
+  /// MAX_CONCURRENT_STREAMS of every connection, those that are open included; 0 leaves it to the configuration.
+  public var streamLimit: UInt32 = 0
   /// Whether a rejection other than 410 puts the connection's stream limit back to 1 until the next acceptance.
   public var limitDropsOnRejection = false
   /// Whether `background` with priority 10 is answered with `BadPriority`; real APNs is reported to accept it.

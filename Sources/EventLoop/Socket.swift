@@ -86,6 +86,16 @@ public final class Socket: ByteStream {
     throw SocketError.last("write")
   }
 
+  /// Tells the peer that no more bytes will come (FIN); reading goes on.
+  public func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Makes the close to come tell the peer that the connection is broken (RST), whatever was not sent yet.
+  public func resetOnClose() {
+    // socket(7), SO_LINGER: on, with no time.
+    var now = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+  }
+
   /// Closes the descriptor. Idempotent.
   public func close() {
     guard descriptor >= 0 else { return }

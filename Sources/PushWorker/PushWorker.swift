@@ -193,7 +193,8 @@ public actor PushWorker {
     let pool = ConnectionPool(
       configuration: .init(
         endpoint: app.endpoint, connections: configuration.connections,
-        maximumStreams: min(share, Self.maximumStreams)),
+        maximumStreams: min(share, Self.maximumStreams),
+        requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000),
       credential: app.credential
     ) { inbox.put($0) }
     pools.append((app.credential, app.endpoint, pool, 0))

@@ -18,6 +18,8 @@ public struct WorkerConfiguration: Sendable {
   /// ms for which a slice stays this worker's without a sign of life. A dead worker's slices are taken over after that,
   /// so it bounds how long they lie still; a live worker renews three times as often.
   public var lease: Int
+  /// ms for one push from its start to APNs' answer; beyond that it is in doubt, and its connection given up.
+  public var answerTimeout = 30_000
   /// ``lease`` of every worker that `carillon worker` starts: commands that wait for workers go by it.
   public static let standardLease = 6000
   /// The apps that jobs may name.

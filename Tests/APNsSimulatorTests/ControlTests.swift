@@ -82,6 +82,8 @@ import Testing
     arguments: [
       "", "[]", #"{"latency":1}"#, #"{"latencyMilliseconds":"5"}"#, #"{"latencyMilliseconds":-1}"#,
       #"{"failures":[{"share":2,"status":500,"reason":"x"}]}"#, #"{"goAwayAfterRequests":-1}"#,
+      #"{"withheldShare":-0.1}"#, #"{"resetAfterRequests":-1}"#, #"{"streamLimit":-1}"#,
+      #"{"tokenFailures":[{"token":"ab","status":200,"reason":"x","times":1}]}"#,
     ])
   func badKnobsChangeNothingAndSayWhy(body: String) async throws {
     try await Scene.run { (scene) async throws in

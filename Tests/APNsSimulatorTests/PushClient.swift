@@ -123,6 +123,9 @@ actor PushClient {
     return events.goAway
   }
 
+  /// The GOAWAY that has come so far.
+  var seenGoAway: GoAway? { events.goAway }
+
   /// Returns when the server has closed the connection.
   func end() async {
     try? await wait { _ in false }

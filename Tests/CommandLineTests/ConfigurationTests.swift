@@ -41,7 +41,10 @@ struct ConfigurationTests {
             keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"),
           endpoint: nil, trustRoots: nil)
       ])
-    #expect(configuration.worker == .init(engine: .curl, connections: 2, window: 1000, deadline: .seconds(20)))
+    #expect(
+      configuration.worker
+        == .init(
+          engine: .curl, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
     #expect(
       configuration.retry
         == .init(
@@ -53,7 +56,7 @@ struct ConfigurationTests {
     let configuration = try read(
       yaml(
         """
-        worker: { engine: curl, connections: 8, window: 500, deadline: 1m }
+        worker: { engine: curl, connections: 8, window: 500, answerTimeout: 5s, deadline: 1m }
         retry: { serverError: 2s, tooManyRequests: 100ms, attempts: 3, longest: 10m, jitter: 0 }
         guard: { threshold: 0.2, pruneShare: 1, minimum: 10 }
         """,
@@ -65,7 +68,10 @@ struct ConfigurationTests {
     #expect(configuration.apps["news"]?.environment == .sandbox)
     #expect(configuration.apps["news"]?.endpoint == .init(host: "127.0.0.1", port: 2197))
     #expect(configuration.apps["news"]?.trustRoots == "/tmp/ca.pem")
-    #expect(configuration.worker == .init(engine: .curl, connections: 8, window: 500, deadline: .seconds(60)))
+    #expect(
+      configuration.worker
+        == .init(
+          engine: .curl, connections: 8, window: 500, answerTimeout: .seconds(5), deadline: .seconds(60)))
     #expect(
       configuration.retry
         == .init(

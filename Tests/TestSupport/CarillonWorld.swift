@@ -172,7 +172,12 @@ public struct SimulatorProcess: Sendable {
 
   /// Sets how long every answer waits from now on.
   public func setLatency(milliseconds: Int) async throws {
-    _ = try await control("/knobs", ["--request", "PUT", "--data", #"{"latencyMilliseconds":\#(milliseconds)}"#])
+    try await set(#"{"latencyMilliseconds":\#(milliseconds)}"#)
+  }
+
+  /// Changes knobs: a JSON object with their names and values; those that it doesn't name stay.
+  public func set(_ knobs: String) async throws {
+    _ = try await control("/knobs", ["--request", "PUT", "--data", knobs])
   }
 
   private func control(_ path: String, _ options: [String]) async throws -> String {

@@ -1,11 +1,11 @@
 import Glibc
 
 /// Finds ports that nobody listens on.
-enum FreePort {
+public enum FreePort {
   /// Below the range from which Linux takes the ports of outgoing connections (ip_local_port_range, 32768 and up), so that
   /// those can't take it in between; another process still can, so the caller tries again when binding fails. A Redis
   /// Cluster node also listens 10,000 above its port, which then is below that range too.
-  static func find() throws -> UInt16 {
+  public static func find() throws -> UInt16 {
     for _ in 0..<1000 {
       let port = UInt16.random(in: 10_000...22_000)
       if isFree(port), isFree(port + 10_000) { return port }

@@ -17,6 +17,14 @@ protocol ConnectionRole: AnyObject {
   func abandoned()
 }
 
+/// A role's wish to end its connection without the words of HTTP/2.
+enum ConnectionCut: Error {
+  /// At once, and so that the client learns of an error (TCP RST).
+  case reset
+  /// After what was submitted has been written; in an orderly way for TLS and TCP.
+  case finish
+}
+
 /// One accepted connection: moves bytes between TLS and the HTTP/2 session. Confined to its loop.
 final class Connection: HTTP2SessionHandler {
   /// What the loop does next about a connection.
@@ -78,7 +86,7 @@ final class Connection: HTTP2SessionHandler {
         // connection and could take the GOAWAY with it (RFC 9112 section 9.6 tells the same story for HTTP/1.1).
         if isLeaving { continue }
         try session.receive(UnsafeRawBufferPointer(rebasing: loop.input[..<count]), handler: self)
-        if let failure { throw failure }
+        if let failure { try end(failure) }
         if turn % Self.readsPerWrite == 0 { try flush() }
       case .wantsRead: return try settle(.waiting)
       case .wantsWrite:
@@ -89,6 +97,20 @@ final class Connection: HTTP2SessionHandler {
       }
     }
     return try settle(.hungry)
+  }
+
+  /// What a role threw ends the connection: at once, or when all that was submitted is written.
+  private func end(_ failure: any Error) throws {
+    guard case ConnectionCut.finish = failure else { throw failure }
+    self.failure = nil
+    try flush()
+    leave()
+  }
+
+  private func leave() {
+    guard !isLeaving else { return }
+    isLeaving = true
+    tls.finishWriting()
   }
 
   /// Tells the role that its open streams are gone with the connection.
@@ -118,10 +140,7 @@ final class Connection: HTTP2SessionHandler {
       }
     }
     wantsWrite = false
-    if session.isFinished {
-      isLeaving = true
-      tls.finishWriting()
-    }
+    if session.isFinished { leave() }
   }
 
   /// Collects output in the loop's buffer; `nil` when there is none.

@@ -10,6 +10,14 @@ final class LoopState {
     var stream: HTTP2Stream
   }
 
+  /// How far each share among the knobs is towards its next request.
+  struct Shares {
+    var failures: [EvenShare] = []
+    var refused = EvenShare()
+    var reset = EvenShare()
+    var withheld = EvenShare()
+  }
+
   /// Bytes that one read takes: a TLS record.
   static let readSize = 16_384
   /// Bytes gathered before they are written, four TLS records.
@@ -20,8 +28,7 @@ final class LoopState {
   var tally = Tally()
   var generator = SplitMix64(seed: .random(in: .min ... .max))
   var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
-  /// How far each of `knobs.failures` is towards its next request.
-  var failureProgress: [Double] = []
+  var shares = Shares()
   /// Connections hand it to TLS for each read and use what came before they return.
   let input = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
   /// Connections gather output here and keep what could not be written.
@@ -49,20 +56,25 @@ final class LoopState {
   /// The injected error that the next acceptable request gets, if any.
   func nextFailure() -> SimulatorKnobs.Failure? {
     if knobs.failures.isEmpty { return nil }
-    if failureProgress.count != knobs.failures.count {
-      failureProgress = Array(repeating: 0, count: knobs.failures.count)
+    if shares.failures.count != knobs.failures.count {
+      shares.failures = Array(repeating: EvenShare(), count: knobs.failures.count)
     }
     var due: SimulatorKnobs.Failure?
     for (index, failure) in knobs.failures.enumerated() {
-      failureProgress[index] += failure.share
-      // Sums of tenths fall a little short of one.
-      if due == nil, failureProgress[index] >= 1 - 1e-9 {
-        failureProgress[index] -= 1
-        due = failure
+      if due == nil {
+        if shares.failures[index].isDue(failure.share) { due = failure }
+      } else {
+        shares.failures[index].postpone(failure.share)
       }
     }
     return due
   }
+
+  /// Whether requests need to remember their device token.
+  var wantsTokens: Bool { log != nil || !knobs.tokenFailures.isEmpty }
+
+  /// Counts a fault that fired.
+  func note(_ fault: FaultKind, _ count: Int = 1) { tally.faults[fault, default: 0] += count }
 
   static var milliseconds: UInt64 { EventLoop.now / 1_000_000 }
 }

@@ -12,6 +12,7 @@ final class PushRole: ConnectionRole {
     var verdict = RequestJudge.Verdict()
     var bodyCount = 0
     var outcome = Outcome.accepted
+    var isReceived = false
     var isAnswered = false
   }
 
@@ -29,6 +30,17 @@ final class PushRole: ConnectionRole {
     }
   }
 
+  /// What becomes of a request that was received and judged.
+  private enum Fate {
+    case answered
+    case withheld
+    case reset
+    /// It is answered, and the connection closed.
+    case answeredLast
+    /// The connection is broken off instead.
+    case cut
+  }
+
   /// SETTINGS_MAX_HEADER_LIST_SIZE as observed (reference 1.3).
   static let headerListSize: UInt32 = 8000
 
@@ -41,18 +53,20 @@ final class PushRole: ConnectionRole {
   private var requestCount = 0
   /// The last stream that counts, once GOAWAY was submitted.
   private var lastStream = Int32.max
-  /// The limit to be in force, and the one announced last; they differ until the next write.
-  private var wantsFullLimit: Bool
-  private var hasFullLimit: Bool
+  private var lastAnswered: Int32 = 0
+  /// The connection ends here: what is still in its buffer was never received.
+  private var isCut = false
+  /// The limit to be in force unless a knob sets another, and the one announced last; they differ until the next write.
+  private var limit: UInt32
+  private var announcedLimit: UInt32
 
   init(connection: Int, session: HTTP2Session, loop: LoopState) {
     self.connection = connection
     self.session = session
     self.loop = loop
     judge = RequestJudge(verifier: loop.shared.verifier, registry: loop.shared.registry)
-    let configuration = loop.shared.configuration
-    hasFullLimit = configuration.initialStreams >= configuration.fullStreams
-    wantsFullLimit = hasFullLimit
+    limit = loop.shared.configuration.initialStreams
+    announcedLimit = limit
   }
 
   /// The SETTINGS that open a connection (reference 1.3).
@@ -75,15 +89,20 @@ final class PushRole: ConnectionRole {
     // Trailers change nothing: the judgement stands on the first header block.
     guard requests[stream.slot].stream != stream.id else { return }
     // nghttp2 takes streams until GOAWAY is written; to the client these count as not processed, so they must not be.
-    guard stream.id <= lastStream else { return }
+    guard !isCut else { return }
+    guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
     if fields.listSize > Int(Self.headerListSize) {
       loop.tally.refusedStreams += 1
+      return try session.reset(stream, error: .refusedStream)
+    }
+    if loop.shares.refused.isDue(loop.knobs.refusedShare) {
+      loop.note(.refusedShare)
       return try session.reset(stream, error: .refusedStream)
     }
     let headers = PushHeaders(fields)
     let id = headers.id.flatMap { MessageID($0) }
     let verdict = judge.judge(headers, id: id, knobs: loop.knobs, now: loop.now)
-    let token = loop.log == nil ? [] : headers.token.flatMap { Hex.lowered($0) } ?? []
+    let token = loop.wantsTokens ? headers.token.flatMap { Hex.lowered($0) } ?? [] : []
     requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict)
   }
 
@@ -94,8 +113,27 @@ final class PushRole: ConnectionRole {
 
   func ended(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
+    guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
+    requests[stream.slot].isReceived = true
     settle(stream.slot)
-    try note(requests[stream.slot])
+    requestCount += 1
+    let fate = nextFate()
+    let isAnswered = fate == .answered || fate == .answeredLast
+    try loop.log?.add(
+      now: EventLoop.wallClock, connection: connection, stream: stream.id, token: requests[stream.slot].token,
+      id: requests[stream.slot].id, status: isAnswered ? requests[stream.slot].outcome.status : nil)
+    if isAnswered { try answerInTime(stream) }
+    switch fate {
+    case .answered, .withheld: break
+    case .reset: try session.reset(stream, error: .internalError)
+    case .answeredLast, .cut:
+      isCut = true
+      throw fate == .cut ? ConnectionCut.reset : .finish
+    }
+    if loop.knobs.goAwayAfterRequests > 0, requestCount >= loop.knobs.goAwayAfterRequests { try leave() }
+  }
+
+  private func answerInTime(_ stream: HTTP2Stream) throws {
     let latency = loop.knobs.latencyMilliseconds
     if latency > 0 {
       let pending = LoopState.PendingAnswer(connection: connection, stream: stream)
@@ -103,8 +141,28 @@ final class PushRole: ConnectionRole {
     } else {
       try answer(stream)
     }
-    requestCount += 1
-    if requestCount == loop.knobs.goAwayAfterRequests { try leave() }
+  }
+
+  /// Decides and counts what happens to the request that was received last, and to the connection with it.
+  private func nextFate() -> Fate {
+    let knobs = loop.knobs
+    if knobs.resetAfterRequests > 0, requestCount >= knobs.resetAfterRequests {
+      loop.note(.resetAfterRequests)
+      return .cut
+    }
+    if knobs.closeAfterRequests > 0, requestCount >= knobs.closeAfterRequests {
+      loop.note(.closeAfterRequests)
+      return .answeredLast
+    }
+    if loop.shares.reset.isDue(knobs.resetShare) {
+      loop.note(.resetShare)
+      return .reset
+    }
+    if loop.shares.withheld.isDue(knobs.withheldShare) {
+      loop.note(.withheldShare)
+      return .withheld
+    }
+    return .answered
   }
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) {
@@ -124,6 +182,7 @@ final class PushRole: ConnectionRole {
   func answer(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
     requests[stream.slot].isAnswered = true
+    lastAnswered = max(lastAnswered, stream.id)
     let request = requests[stream.slot]
     answer.removeAll()
     var body: [UInt8]?
@@ -152,7 +211,7 @@ final class PushRole: ConnectionRole {
   }
 
   private func isOpen(_ stream: HTTP2Stream) -> Bool {
-    stream.slot < requests.count && requests[stream.slot].stream == stream.id
+    !isCut && stream.slot < requests.count && requests[stream.slot].stream == stream.id
   }
 
   /// Decides and counts: what happens to the answer on its way changes nothing about what was accepted.
@@ -164,7 +223,7 @@ final class PushRole: ConnectionRole {
     if let reason = request.verdict.settled(bodyCount: request.bodyCount) {
       loop.tally.byReason[Int(reason.rawValue)] += 1
       outcome = .rejected(reason)
-    } else if let failure = loop.nextFailure() {
+    } else if let failure = tokenFailure(request.token) ?? loop.nextFailure() {
       loop.tally.injected[failure.reason, default: 0] += 1
       outcome = .injected(failure)
     } else {
@@ -180,10 +239,10 @@ final class PushRole: ConnectionRole {
     }
   }
 
-  private func note(_ request: Request) throws {
-    try loop.log?.add(
-      now: EventLoop.wallClock, connection: connection, stream: request.stream, token: request.token, id: request.id,
-      status: request.outcome.status)
+  private func tokenFailure(_ token: [UInt8]) -> SimulatorKnobs.Failure? {
+    guard !loop.knobs.tokenFailures.isEmpty, let failure = loop.shared.tokenFailures.take(token) else { return nil }
+    loop.note(.tokenFailures)
+    return SimulatorKnobs.Failure(share: 0, status: failure.status, reason: failure.reason)
   }
 
   // MARK: Connection
@@ -191,17 +250,22 @@ final class PushRole: ConnectionRole {
   /// Ends the connection as APNs does for maintenance: what was received is answered, nothing more is taken.
   func leave() throws {
     guard lastStream == .max else { return }
-    lastStream = session.lastProcessedStreamID
+    // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
+    let span = Int32(clamping: 2 * loop.knobs.goAwayDisowns)
+    lastStream = max(session.lastProcessedStreamID - span, lastAnswered)
+    let disowned = requests.count { $0.stream > lastStream && $0.isReceived }
+    if disowned > 0 { loop.note(.goAwayDisowns, disowned) }
     loop.tally.goAways += 1
     try session.goAway(lastStreamID: lastStream, debugData: Self.body("Shutdown", timestamp: nil))
   }
 
   func willWrite() throws {
-    guard wantsFullLimit != hasFullLimit else { return }
-    hasFullLimit = wantsFullLimit
-    let configuration = loop.shared.configuration
+    let wanted = loop.knobs.streamLimit > 0 ? loop.knobs.streamLimit : limit
+    guard wanted != announcedLimit else { return }
+    announcedLimit = wanted
+    if loop.knobs.streamLimit > 0 { loop.note(.streamLimit) }
     var settings = HTTP2Settings()
-    settings.maxConcurrentStreams = wantsFullLimit ? configuration.fullStreams : configuration.initialStreams
+    settings.maxConcurrentStreams = wanted
     try session.submit(settings)
   }
 
@@ -210,7 +274,9 @@ final class PushRole: ConnectionRole {
   /// Only noted here: nghttp2 goes by settings as soon as they are submitted, and streams that came in one read with the
   /// first push were opened before their client could know.
   private func setLimit(full: Bool) {
-    if loop.shared.configuration.initialStreams < loop.shared.configuration.fullStreams { wantsFullLimit = full }
+    let configuration = loop.shared.configuration
+    guard configuration.initialStreams < configuration.fullStreams else { return }
+    limit = full ? configuration.fullStreams : configuration.initialStreams
   }
 
   private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {

@@ -22,6 +22,7 @@ actor SimulatorLoop {
   private struct Member {
     var connection: Connection
     var watcher: SocketWatcher
+    var socket: Socket
   }
 
   private let state: LoopState
@@ -70,7 +71,7 @@ actor SimulatorLoop {
         onReadable: { [weak self] in self?.assumeIsolated { $0.pump(id) } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.pump(id) } })
       let connection = Connection(tls: stream, session: session, role: role, loop: state)
-      members[id] = Member(connection: connection, watcher: watcher)
+      members[id] = Member(connection: connection, watcher: watcher, socket: socket)
       state.tally.openConnections += 1
       pump(id)
     } catch {
@@ -89,6 +90,9 @@ actor SimulatorLoop {
       case .finished: return close(id)
       }
       settle(id, member)
+    } catch ConnectionCut.reset {
+      member.socket.resetOnClose()
+      close(id)
     } catch {
       // A failed handshake or a client that breaks the protocol: what it gets is a closed connection.
       close(id)
@@ -171,7 +175,9 @@ actor SimulatorLoop {
   /// Changes the knobs; requests judged already keep their verdict.
   func apply(_ knobs: SimulatorKnobs) {
     state.knobs = knobs
-    state.failureProgress = []
+    state.shares = LoopState.Shares()
+    // A stream limit is announced at once, to connections that have nothing else to say too.
+    for id in Array(members.keys) { flush(id) }
   }
 
   /// Answers a control request.

@@ -9,6 +9,7 @@ struct Tally: Sendable {
   var goAways = 0
   var refusedStreams = 0
   var abandonedStreams = 0
+  var faults: [FaultKind: Int] = [:]
   var bodyBytes = 0
 
   /// Back to zero, but for what is open now.
@@ -28,6 +29,7 @@ struct Tally: Sendable {
     counters.refusedStreams += refusedStreams
     counters.abandonedStreams += abandonedStreams
     counters.bodyBytes += bodyBytes
+    for (kind, count) in faults where count > 0 { counters.faults[kind.rawValue, default: 0] += count }
     for (reason, count) in zip(Reason.allCases, byReason) where count > 0 {
       counters.reasons[reason.name, default: 0] += count
     }

@@ -30,6 +30,7 @@ final class ControlService: Sendable {
   func set(_ knobs: SimulatorKnobs) async {
     current.withLock { $0 = knobs }
     shared.verifier.forget()
+    shared.tokenFailures.set(knobs.tokenFailures)
     for loop in loops { await loop.apply(knobs) }
   }
 

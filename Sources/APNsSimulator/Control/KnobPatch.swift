@@ -7,6 +7,9 @@ enum KnobPatch {
     var description: String
   }
 
+  /// The body of a patch is bounded too; this is for people.
+  private static let mostTokenFailures = 10_000
+
   /// - Throws: ``Problem`` for text that is no object, an unknown knob or a value out of its range.
   static func apply(_ patch: [UInt8], to knobs: SimulatorKnobs) throws -> SimulatorKnobs {
     guard let changes = try? JSONSerialization.jsonObject(with: Data(patch)) as? [String: Any] else {
@@ -29,11 +32,22 @@ enum KnobPatch {
     guard (0...3_600_000).contains(result.latencyMilliseconds) else {
       throw Problem(description: "latencyMilliseconds goes from 0 to 3600000")
     }
-    for failure in result.failures {
-      guard (0...1).contains(failure.share) else { throw Problem(description: "a share goes from 0 to 1") }
-      guard (400...599).contains(failure.status) else { throw Problem(description: "a status goes from 400 to 599") }
+    let shares = result.failures.map(\.share) + [result.refusedShare, result.resetShare, result.withheldShare]
+    guard shares.allSatisfy({ (0...1).contains($0) }) else { throw Problem(description: "a share goes from 0 to 1") }
+    let statuses = result.failures.map(\.status) + result.tokenFailures.map(\.status)
+    guard statuses.allSatisfy({ (400...599).contains($0) }) else {
+      throw Problem(description: "a status goes from 400 to 599")
     }
-    guard result.goAwayAfterRequests >= 0 else { throw Problem(description: "goAwayAfterRequests is 0 or more") }
+    let counts = [
+      "goAwayAfterRequests": result.goAwayAfterRequests, "goAwayDisowns": result.goAwayDisowns,
+      "resetAfterRequests": result.resetAfterRequests, "closeAfterRequests": result.closeAfterRequests,
+    ]
+    for (name, count) in counts where !(0...1_000_000_000).contains(count) {
+      throw Problem(description: "\(name) goes from 0 to a billion")
+    }
+    guard result.tokenFailures.count <= mostTokenFailures else {
+      throw Problem(description: "at most \(mostTokenFailures) tokenFailures")
+    }
     return result
   }
 }

@@ -51,6 +51,8 @@ struct CarillonConfiguration: Equatable {
     var connections: Int
     /// Targets in doubt at most.
     var window: Int
+    /// How long a push may be under way before it is in doubt.
+    var answerTimeout: Duration
     /// How long a worker may take to finish after SIGTERM.
     var deadline: Duration
   }

@@ -5,7 +5,7 @@ enum ConfigurationSchema {
     "redis": ["url", "namespace", "partitions", "feedbackLength"],
     "apps.*": ["topic", "environment", "token", "certificate", "endpoint", "trustRoots"],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
-    "worker": ["engine", "connections", "window", "deadline"],
+    "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
     "retry": ["serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],
   ]

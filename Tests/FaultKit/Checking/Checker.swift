@@ -10,11 +10,11 @@ import TestSupport
 ///    the export, of `campaign show` and the number of targets agree.
 /// 2. `accepted` means a request with its `apns-id` and token that was answered with 200.
 /// 3. A 200 means `accepted`, or `unknown` where that is allowed: with `skip`, in a cancelled campaign, for poison. So
-///    what ended as `cancelled` was never delivered.
+///    what ended as `cancelled` was never delivered. Where nobody died who knew of an answer, it means `accepted`.
 /// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503,
 ///    429 …) says that nothing was delivered, and the ledger knows of the retry. Σ (deliveries − 1) over the targets
 ///    that had one is at most the bound that follows from the injections. With `skip` it is 0 for every target.
-/// 5. Nothing was sent to anybody who was not a target.
+/// 5. Nothing was sent to anybody who was not a target, nor for a campaign that had ended before.
 /// 6. Of the store's keys those remain that are to remain: see ``Leftovers``.
 struct Checker {
   struct Verdict {
@@ -30,8 +30,16 @@ struct Checker {
 
   func check() async throws -> Verdict {
     var verdict = Verdict()
-    let requests = try Dictionary(grouping: world.simulatorLog().requests, by: \.id)
-    for campaign in world.campaigns { try await check(campaign, requests, &verdict) }
+    let log = try world.uncheckedLog()
+    let requests = Dictionary(grouping: log.requests, by: \.id)
+    var known: Set<String> = []
+    for campaign in world.campaigns { known.formUnion(try await check(campaign, requests, &verdict)) }
+    let strays = requests.keys.filter { !known.contains($0) }
+    if let stray = strays.first {
+      verdict.violations.append(
+        "\(strays.count) requests are nobody's, or came after their campaign's end, such as \(stray)")
+    }
+    world.setChecked(upTo: log.end)
     if verdict.duplicates > bound {
       verdict.violations.append("\(verdict.duplicates) duplicates; the injections allow \(bound)")
     }
@@ -41,7 +49,7 @@ struct Checker {
 
   private func check(
     _ campaign: FaultCampaign, _ requests: [String: [SimulatorLog.Request]], _ verdict: inout Verdict
-  ) async throws {
+  ) async throws -> [String] {
     let csv = try await world.succeed("results", "export", campaign.id, "--format", "csv")
     let results = try ExportedResult.all(in: csv)
     let show = try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
@@ -57,6 +65,7 @@ struct Checker {
     verdict.campaigns += 1
     verdict.targets += results.count
     verdict.violations += findings.lines
+    return results.map(\.id)
   }
 
   /// Rule 1.
@@ -95,6 +104,7 @@ struct Checker {
       let isAllowed =
         campaign.ambiguity == .skip || campaign.end == "cancelled" || campaign.mayBeUnknown.contains(result.token)
       if !isAllowed { findings.add("does not know of a target", result.token) }
+      if isAnswered, campaign.losesNoAnswer { findings.add("does not know of an answer", result.token) }
     case let outcome: if isAnswered { findings.add("has \(outcome) for what was accepted", result.token) }
     }
     if campaign.ambiguity == .skip, deliveries.count > 1 { findings.add("was to send at most once", result.token) }

@@ -11,22 +11,35 @@ public struct FaultCase: Sendable {
   public var invariant: String
   /// Which duplicates it allows, in a few words.
   public var bound: String
-  /// Breaks the ledger on purpose: the checker must object.
-  public var isMutant = false
+  /// For every command and worker of its worlds.
+  public var environment: [String: String] = [:]
+  /// A rule is broken on purpose: the checker must object.
+  public private(set) var isMutant = false
   /// What happens.
   public var script: @Sendable (Stage) async throws -> Void
 
   /// Memberwise.
   public init(
-    _ name: String, faults: [String], invariant: String, bound: String, isMutant: Bool = false,
+    _ name: String, faults: [String], invariant: String, bound: String,
     script: @escaping @Sendable (Stage) async throws -> Void
   ) {
     self.name = name
     self.faults = faults
     self.invariant = invariant
     self.bound = bound
-    self.isMutant = isMutant
     self.script = script
+  }
+
+  /// The same with a rule broken on purpose: if the checker has nothing to say then, it is worth nothing.
+  ///
+  /// - Parameter environment: what breaks the rule.
+  public func mutant(_ name: String, _ environment: [String: String]) -> FaultCase {
+    var mutant = self
+    mutant.name = "mutant-" + name
+    mutant.environment = environment
+    mutant.isMutant = true
+    mutant.invariant = "the checker objects"
+    return mutant
   }
 }
 

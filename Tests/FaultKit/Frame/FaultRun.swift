@@ -2,7 +2,10 @@ public import Foundation
 import TestSupport
 
 extension FaultCase {
-  /// Plays the case once.
+  /// How often a mutant may be lucky.
+  private static let triesOfMutant = 4
+
+  /// Plays the case; a mutant until the checker has objected.
   ///
   /// - Parameters:
   ///   - scale: how much of it.
@@ -10,9 +13,23 @@ extension FaultCase {
   ///   - logs: where the logs of a failure are kept.
   public func run(_ scale: FaultScale, seed: UInt64, logs: URL) async -> CaseReport {
     let began = ContinuousClock.now
+    var report = await play(scale, seed: seed, logs: logs)
+    if isMutant {
+      var tries = 1
+      while report.verdict == .failed, tries < Self.triesOfMutant {
+        tries += 1
+        report = await play(scale, seed: seed &+ UInt64(tries), logs: logs)
+      }
+      if report.verdict == .passed { report.notes.append("noticed at attempt \(tries)") }
+    }
+    report.seconds = (ContinuousClock.now - began) / .seconds(1)
+    return report
+  }
+
+  private func play(_ scale: FaultScale, seed: UInt64, logs: URL) async -> CaseReport {
     let folder = logs.appending(path: "\(name)-\(seed)")
     let stage = Stage(self, scale: scale, seed: seed, folder: folder)
-    var verdict = CaseReport.Verdict.passed
+    var skipped = false
     do {
       try? FileManager.default.removeItem(at: folder)
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -20,17 +37,24 @@ extension FaultCase {
       let fired = stage.report.injections.merging(stage.report.rated) { $0 + $1 }
       for fault in faults where fired[fault, default: 0] == 0 { stage.violated("\(fault): never fired") }
       if stage.report.campaigns == 0 { stage.violated("nothing was checked") }
-    } catch let skipped as FaultSkipped {
-      verdict = .skipped
-      stage.violated("\(skipped)")
+    } catch let reason as FaultSkipped {
+      skipped = true
+      stage.violated("\(reason)")
     } catch {
       stage.violated("\(error)")
     }
     await stage.close()
     var report = stage.report
-    report.seconds = (ContinuousClock.now - began) / .seconds(1)
-    report.verdict = verdict == .skipped ? .skipped : (report.violations.isEmpty != isMutant ? .passed : .failed)
-    if isMutant, report.violations.isEmpty { report.violations = ["the checker did not object to a broken ledger"] }
+    let isGood = isMutant ? stage.objections > 0 : report.violations.isEmpty
+    report.verdict = skipped ? .skipped : isGood ? .passed : .failed
+    if isMutant {
+      report.mutant = isGood ? report.violations.first : nil
+      report.violations = isGood ? [] : ["the checker did not object"] + report.violations
+      // Its duplicates are not the ledger's, and its injections prove nothing.
+      report.injections = [:]
+      report.takeovers = []
+      report.disturbedTakeovers = []
+    }
     if report.verdict == .failed {
       report.logs = folder.path
     } else {

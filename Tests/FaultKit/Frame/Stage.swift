@@ -7,18 +7,22 @@ public final class Stage: Sendable {
   /// How much is played.
   public let scale: FaultScale
   private let folder: URL
+  private let environment: [String: String]
   private struct Contents {
     var random: Seed
     var worlds: [FaultWorld] = []
     var report: CaseReport
     /// Duplicates that the injections since the last check allow.
     var allowed = 0
+    /// What the checker found, as far as it is not only in the report.
+    var objections = 0
   }
   private let contents: Mutex<Contents>
 
   init(_ fault: FaultCase, scale: FaultScale, seed: UInt64, folder: URL) {
     self.scale = scale
     self.folder = folder
+    environment = fault.environment
     contents = Mutex(Contents(random: Seed(value: seed), report: CaseReport(fault, seed: seed)))
   }
 
@@ -46,6 +50,7 @@ public final class Stage: Sendable {
   public func world(_ change: (inout FaultWorld.Options) -> Void = { _ in }) async throws -> FaultWorld {
     var options = FaultWorld.Options()
     change(&options)
+    options.environment.merge(environment) { $1 }
     let number = contents.withLock { $0.worlds.count }
     let logs = folder.appending(path: "world-\(number)")
     try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true)
@@ -61,8 +66,11 @@ public final class Stage: Sendable {
       return contents.worlds
     }
     for world in worlds {
-      let times = await world.takeovers.times
-      contents.withLock { $0.report.takeovers += times.map { Int($0 / .milliseconds(1)) } }
+      let (times, disturbed) = await (world.takeovers.times, world.takeovers.disturbedTimes)
+      contents.withLock {
+        $0.report.takeovers += times.map { Int($0 / .milliseconds(1)) }
+        $0.report.disturbedTakeovers += disturbed.map { Int($0 / .milliseconds(1)) }
+      }
       await world.close()
     }
   }
@@ -89,6 +97,9 @@ public final class Stage: Sendable {
       $0.allowed += duplicates
     }
   }
+
+  /// Allows duplicates for something that is not what the case is about.
+  public func allow(duplicates: Int) { contents.withLock { $0.allowed += duplicates } }
 
   /// Takes note of something worth a line in the report.
   public func note(_ text: String) { contents.withLock { $0.report.notes.append(text) } }
@@ -117,9 +128,13 @@ public final class Stage: Sendable {
       $0.report.campaigns += verdict.campaigns
       $0.report.targets += verdict.targets
       $0.report.violations += verdict.violations
+      $0.objections += verdict.violations.count
     }
     world.forgetCampaigns()
   }
+
+  /// How many violations the checker itself has found.
+  var objections: Int { contents.withLock { $0.objections } }
 
   var report: CaseReport { contents.withLock { $0.report } }
 }

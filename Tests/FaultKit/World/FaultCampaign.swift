@@ -31,6 +31,9 @@ public struct FaultCampaign: Sendable {
     change(&self)
   }
 
+  /// Whether nobody dies who knows of an answer, so that every 200 must be recorded as accepted.
+  public var losesNoAnswer = false
+
   var members: [String: String] {
     more.merging(["ambiguity": "\"\(ambiguity.rawValue)\"", "results": "\"\(results)\""]) { given, _ in given }
   }

@@ -23,11 +23,20 @@ public struct SimulatorLog: Sendable {
   /// In the order of their arrival.
   public let requests: [Request]
 
+  /// Where the last line ends, in bytes from the beginning of the file.
+  public let end: UInt64
+
   /// Reads a log; a last line without an end is being written and is left out.
-  public init(_ url: URL) throws {
-    let text = try String(contentsOf: url, encoding: .utf8)
-    let end = text.lastIndex(of: "\n") ?? text.startIndex
-    requests = text[..<end].split(separator: "\n").compactMap { line in
+  ///
+  /// - Parameter offset: where to begin: the `end` of an earlier reading.
+  public init(_ url: URL, from offset: UInt64 = 0) throws {
+    let file = try FileHandle(forReadingFrom: url)
+    defer { try? file.close() }
+    try file.seek(toOffset: offset)
+    let bytes = try file.readToEnd() ?? Data()
+    let lines = bytes[..<(bytes.lastIndex(of: UInt8(ascii: "\n")) ?? bytes.startIndex)]
+    end = offset + UInt64(lines.isEmpty ? 0 : lines.count + 1)
+    requests = String(decoding: lines, as: UTF8.self).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
       guard words.count == 6, let at = Int(words[0]) else { return nil }
       return Request(at: at, token: String(words[3]), id: words[4].lowercased(), status: Int(words[5]))

@@ -88,3 +88,13 @@ public final class WorkerProcess: Sendable {
     return await ended()
   }
 }
+
+extension WorkerProcess {
+  /// When it wrote the first line of its log, by its own clock.
+  func firstTime() throws -> Date {
+    let line = try String(contentsOf: log, encoding: .utf8).split(separator: "\n").first.map(String.init) ?? ""
+    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    guard let text = try JSONObject(line).text("at") else { throw TestSupportError("no time in \(line)") }
+    return try Date(text, strategy: style)
+  }
+}

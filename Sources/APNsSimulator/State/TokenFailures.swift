@@ -1,0 +1,30 @@
+internal import Synchronization
+
+/// Which device tokens get an injected error, and how often still. Shared by all event loops.
+final class TokenFailures: Sendable {
+  private struct State {
+    var list: [SimulatorKnobs.TokenFailure] = []
+    var left: [[UInt8]: SimulatorKnobs.TokenFailure] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Begins anew, unless it is the list that holds already: another knob was turned then.
+  func set(_ list: [SimulatorKnobs.TokenFailure]) {
+    state.withLock { state in
+      guard state.list != list else { return }
+      let left = list.filter { $0.times > 0 }.map { (Array($0.token.lowercased().utf8), $0) }
+      state = State(list: list, left: Dictionary(left, uniquingKeysWith: { $1 }))
+    }
+  }
+
+  /// The error for a token in lower-case hex, if it is to get one more.
+  func take(_ token: [UInt8]) -> SimulatorKnobs.TokenFailure? {
+    state.withLock { state in
+      guard var failure = state.left[token] else { return nil }
+      failure.times -= 1
+      state.left[token] = failure.times > 0 ? failure : nil
+      return failure
+    }
+  }
+}

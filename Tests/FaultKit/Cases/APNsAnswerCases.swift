@@ -1,0 +1,166 @@
+import CampaignStore
+import PushCore
+import TestSupport
+
+/// APNs itself misbehaves: it refuses, resets, closes, keeps silent, or answers with errors.
+enum APNsAnswerCases {
+  static let all = [
+    refused, streamReset, connectionReset, connectionClosed, goAway, storm, serverError, throttled, withheld, oneStream,
+  ]
+
+  private static let workers = 2
+  private static let window = 50
+
+  /// A fault that the simulator brings about by itself while knobs are turned.
+  private struct Knobs {
+    var on: String
+    var off: String
+    /// How often it has fired, and how many duplicates that allows when what is in doubt is sent again; since the start.
+    var fired: @Sendable (JSONObject) -> Int
+    var allowed: @Sendable (JSONObject) -> Int = { _ in 0 }
+    /// How long the knobs stay turned once the fault has fired, in ms.
+    var lasting = 1000...4000
+    /// How many outcomes the campaign has when the knobs are turned.
+    var from = 0
+    /// `worker.answerTimeout`: short, so that silence is noticed while the case runs.
+    var answerTimeout = "2s"
+    /// Whether nothing is left in doubt, and every target must end as accepted.
+    var isHarmless = false
+
+    /// One whose occurrences the simulator counts under the name of its knob.
+    static func counted(_ name: String, on: String, off: String, allowing duplicates: Int = 0) -> Knobs {
+      let fired: @Sendable (JSONObject) -> Int = { $0.object("faults")?.number(name) ?? 0 }
+      return Knobs(on: on, off: off, fired: fired) { fired($0) * duplicates }
+    }
+  }
+
+  private static func knobs(
+    _ name: String, _ fault: String, invariant: String, bound: String, _ knobs: Knobs
+  ) -> FaultCase {
+    FaultCase(name, faults: [fault], invariant: invariant, bound: bound) { stage in
+      let world = try await stage.world {
+        $0.devices = stage.times(short: 800, full: 3000)
+        $0.window = window
+        $0.simulator = ["--latency", "200ms"]
+        // More attempts than the fault can spoil while it lasts.
+        $0.environment = [
+          "CARILLON_WORKER_ANSWER_TIMEOUT": knobs.answerTimeout, "CARILLON_RETRY_ATTEMPTS": "20",
+          "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",
+        ]
+      }
+      let fleet = try await Fleet(stage, world, size: workers)
+      for (number, ambiguity) in stage.ambiguities.enumerated() {
+        let before = try await world.simulator.counters()
+        let campaign = FaultCampaign("answers-\(number)") { $0.ambiguity = ambiguity }
+        if knobs.from == 0 { try await world.simulator.set(knobs.on) }
+        try await world.submit(campaign)
+        if knobs.from > 0 {
+          try await world.reached(knobs.from, of: campaign)
+          try await world.simulator.set(knobs.on)
+        }
+        try await until("\(fault) has fired") {
+          if knobs.fired(try await world.simulator.counters()) > knobs.fired(before) { return true }
+          return try await world.hasEnded(campaign)
+        }
+        await stage.elapse(milliseconds: knobs.lasting)
+        try await world.simulator.set(knobs.off)
+        try await world.ended(campaign)
+        let after = try await world.simulator.counters()
+        let allowed = ambiguity == .resend ? knobs.allowed(after) - knobs.allowed(before) : 0
+        stage.firedByRate(fault, times: knobs.fired(after) - knobs.fired(before), duplicates: allowed)
+        if knobs.isHarmless { try await expectAccepted(stage, world, campaign) }
+        try await stage.check(world)
+      }
+      stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
+    }
+  }
+
+  private static func expectAccepted(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
+    let outcomes = try await world.store.show(campaign.id)?.counters.outcomes ?? [:]
+    let isSo = outcomes.allSatisfy { $0.key == .accepted || $0.value == 0 }
+    stage.expect(isSo, "campaign \(campaign.id) has \(outcomes), though every target could be reached")
+  }
+
+  // MARK: Streams
+
+  static let refused = knobs(
+    "apns-refused-stream", "REFUSED_STREAM for 5 %",
+    invariant: "sent again, not having been processed; with skip unknown",
+    bound: "0: what is refused was not received",
+    .counted("refusedShare", on: #"{"refusedShare":0.05}"#, off: #"{"refusedShare":0}"#))
+
+  static let streamReset = knobs(
+    "apns-stream-reset", "RST_STREAM after the body, 5 %",
+    invariant: "in doubt: sent again, or with skip unknown", bound: "streams reset; with skip 0",
+    .counted("resetShare", on: #"{"resetShare":0.05}"#, off: #"{"resetShare":0}"#, allowing: 1))
+
+  static let withheld = knobs(
+    "apns-withheld", "answers withheld until the time-out",
+    invariant: "in doubt after worker.answerTimeout: sent again, or with skip unknown",
+    bound: "answers withheld; with skip 0",
+    .counted("withheldShare", on: #"{"withheldShare":0.05}"#, off: #"{"withheldShare":0}"#, allowing: 1))
+
+  /// The time-out is the usual one: pushes that libcurl has taken wait in it for the one stream, and their time runs.
+  static let oneStream = knobs(
+    "apns-one-stream", "stream limit of live connections shrunk to 1",
+    invariant: "slower, then as before", bound: "0: what is over the limit was not received",
+    Knobs(
+      on: #"{"streamLimit":1}"#, off: #"{"streamLimit":0}"#,
+      fired: { $0.object("faults")?.number("streamLimit") ?? 0 }, from: 100, answerTimeout: "30s"))
+
+  // MARK: Connections
+
+  static let connectionReset = knobs(
+    "apns-connection-reset", "connection reset after the body was read",
+    invariant: "in doubt: sent again, or with skip unknown", bound: "window × resets: what was under way; with skip 0",
+    .counted(
+      "resetAfterRequests", on: #"{"resetAfterRequests":150}"#, off: #"{"resetAfterRequests":0}"#, allowing: window))
+
+  static let connectionClosed = knobs(
+    "apns-connection-closed", "connection closed after every 150 requests",
+    invariant: "in doubt: sent again, or with skip unknown",
+    bound: "window × closings: what was under way; with skip 0",
+    .counted(
+      "closeAfterRequests", on: #"{"closeAfterRequests":150}"#, off: #"{"closeAfterRequests":0}"#, allowing: window))
+
+  static let goAway = knobs(
+    "apns-goaway", "GOAWAY below requests under way",
+    invariant: "in doubt: sent again, or with skip unknown; what is not disowned is still answered",
+    bound: "requests that were received and disowned; with skip 0",
+    .counted(
+      "goAwayDisowns", on: #"{"goAwayAfterRequests":150,"goAwayDisowns":15}"#,
+      off: #"{"goAwayAfterRequests":0,"goAwayDisowns":0}"#, allowing: 1))
+
+  // MARK: Answers
+
+  private static func failing(share: Double, status: Int, reason: String) -> Knobs {
+    Knobs(
+      on: #"{"failures":[{"share":\#(share),"status":\#(status),"reason":"\#(reason)"}]}"#, off: #"{"failures":[]}"#,
+      fired: { $0.object("reasons")?.number(reason) ?? 0 }, isHarmless: true)
+  }
+
+  static let storm = knobs(
+    "apns-503-storm", "503 for everything, for seconds",
+    invariant: "everybody is tried again later and accepted", bound: "0: 503 says that nothing was delivered",
+    failing(share: 1, status: 503, reason: "ServiceUnavailable"))
+
+  static let serverError = knobs(
+    "apns-500", "500 for 30 %",
+    invariant: "everybody is tried again later and accepted", bound: "0: 500 says that nothing was delivered",
+    failing(share: 0.3, status: 500, reason: "InternalServerError"))
+
+  static let throttled = knobs(
+    "apns-429", "429 for a few tokens, three times each",
+    invariant: "they are tried again later and accepted; the others don't wait",
+    bound: "0: 429 says that nothing was delivered",
+    Knobs(
+      on: tokenFailures, off: #"{"tokenFailures":[]}"#,
+      fired: { $0.object("faults")?.number("tokenFailures") ?? 0 }, isHarmless: true))
+
+  private static var tokenFailures: String {
+    let list = (0..<20).map { number in
+      #"{"token":"\#(CarillonWorld.token(number * 17))","status":429,"reason":"TooManyRequests","times":3}"#
+    }
+    return #"{"tokenFailures":[\#(list.joined(separator: ","))]}"#
+  }
+}

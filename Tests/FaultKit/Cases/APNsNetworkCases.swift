@@ -1,0 +1,81 @@
+/// The network between workers and APNs fails, and APNs is well.
+enum APNsNetworkCases {
+  static let all = [cut, halfOpen, blackhole]
+
+  private static let workers = 2
+  /// Short, so that a silent connection is noticed while the case runs; and more attempts than it can spoil.
+  private static let environment = [
+    "CARILLON_WORKER_ANSWER_TIMEOUT": "2s", "CARILLON_RETRY_ATTEMPTS": "20",
+    "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",
+  ]
+
+  private static func play(
+    _ stage: Stage, _ act: (ProxiedWorkers.Member, FaultCampaign, _ allowed: Int) async throws -> Void
+  ) async throws {
+    let world = try await stage.world {
+      $0.devices = stage.times(short: 800, full: 4000)
+      $0.simulator = ["--latency", "200ms"]
+    }
+    let fleet = try await ProxiedWorkers(world, size: workers, to: .apns, environment: environment)
+    for (number, ambiguity) in stage.ambiguities.enumerated() {
+      let campaign = FaultCampaign("way-\(number)") { $0.ambiguity = ambiguity }
+      try await world.submit(campaign)
+      try await world.reached(50, of: campaign)
+      while try await !world.hasEnded(campaign) {
+        guard let member = stage.random(of: fleet.members) else { return }
+        try await act(member, campaign, ambiguity == .resend ? world.options.window : 0)
+      }
+      for member in fleet.members { await member.proxy.disarm() }
+      try await stage.check(world)
+    }
+    await fleet.finish(stage)
+  }
+
+  static let cut = FaultCase(
+    "apns-cut", faults: ["way to APNs cut"], invariant: "what is in doubt is sent again, or with skip unknown",
+    bound: "window × cuts: what was under way; with skip 0"
+  ) { stage in
+    try await play(stage) { member, _, allowed in
+      let cuts = await member.proxy.counters.cuts
+      // Beyond the handshake, mostly: connections that never stand are opened ever more slowly.
+      let (direction, bytes) =
+        stage.random(0...1) == 0
+        ? (ProxyDirection.requests, stage.random(0...30_000)) : (.replies, stage.random(0...8000))
+      await member.proxy.cut(after: bytes, of: direction, by: stage.random(of: [.reset, .finish]) ?? .reset)
+      await stage.elapse(milliseconds: 300...1000)
+      await member.proxy.disarm()
+      if await member.proxy.counters.cuts > cuts { stage.fired("way to APNs cut", duplicates: allowed) }
+      await stage.elapse(milliseconds: 300...1500)
+    }
+  }
+
+  /// Something that nobody tells the worker of: only time does.
+  private static func silence(
+    _ name: String, fault: String, _ kind: ProxyFault, invariant: String,
+    fired: @escaping @Sendable (ProxyCounters) -> Int
+  ) -> FaultCase {
+    FaultCase(
+      name, faults: [fault], invariant: invariant, bound: "window × silences: what was under way; with skip 0"
+    ) { stage in
+      try await play(stage) { member, _, allowed in
+        let before = fired(await member.proxy.counters)
+        await member.proxy.set(kind)
+        // From shorter than the time-out to longer.
+        await stage.elapse(milliseconds: 1000...5000)
+        await member.proxy.set(.none)
+        if fired(await member.proxy.counters) > before { stage.fired(fault, duplicates: allowed) }
+        await stage.elapse(milliseconds: 1000...3000)
+      }
+    }
+  }
+
+  static let halfOpen = silence(
+    "apns-half-open", fault: "connection to APNs half open", .halfOpen,
+    invariant: "given up after worker.answerTimeout; the rest goes over a new connection"
+  ) { $0.halfOpened }
+
+  static let blackhole = silence(
+    "apns-blackhole", fault: "APNs out of reach, bytes late", .stall,
+    invariant: "given up after worker.answerTimeout, though the push arrives later"
+  ) { $0.stalls }
+}

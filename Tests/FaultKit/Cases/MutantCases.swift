@@ -1,0 +1,14 @@
+/// Ledgers with a rule broken on purpose, in a case where the rule matters.
+enum MutantCases {
+  static let all: [FaultCase] = [
+    KillCases.silence.mutant("credit-ignored", ["CARILLON_FAULT_MUTANT": "creditIgnored"]),
+    KillCases.random.mutant("acknowledge-first", ["CARILLON_FAULT_MUTANT": "acknowledgeFirst"]),
+    RedisRefusalCases.disconnected.mutant("resends-unrecorded", ["CARILLON_FAULT_MUTANT": "resendsUnrecorded"]),
+    RedisLossCases.cut.mutant("no-replay", ["CARILLON_FAULT_MUTANT": "noReplay"]),
+    StandstillCases.stopped.mutant("no-fence", ["CARILLON_FAULT_SCRIPT": "commit|slice[1] == ARGV[1]|true"]),
+    SkipCases.stopped.mutant("no-merge-order", ["CARILLON_FAULT_SCRIPT": "commit|state ~= 16 or old_state == 16|true"]),
+    ReferenceCases.doubled.mutant(
+      "counts-twice",
+      ["CARILLON_FAULT_SCRIPT": "finish|'SETBIT', KEYS[2], ARGV[1], 1) == 1|'SETBIT', KEYS[2], ARGV[1], 1) == 2"]),
+  ]
+}

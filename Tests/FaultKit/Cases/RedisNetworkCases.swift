@@ -1,0 +1,111 @@
+/// The network between workers and Redis fails, and Redis is well.
+enum RedisNetworkCases {
+  static let all = [blackhole, cut, repliesLost, delay]
+
+  private static let workers = 3
+
+  private static func world(_ stage: Stage) async throws -> FaultWorld {
+    try await stage.world {
+      $0.devices = stage.times(short: 1000, full: 4000)
+      $0.simulator = ["--latency", "200ms"]
+    }
+  }
+
+  /// Plays campaigns, and something happens to the way of a random worker again and again until they end.
+  private static func again(
+    _ stage: Stage, pace: ClosedRange<Int>, _ act: (ProxiedWorkers.Member) async throws -> Void
+  ) async throws {
+    let world = try await world(stage)
+    let fleet = try await ProxiedWorkers(world, size: workers, to: .redis)
+    for (number, ambiguity) in stage.ambiguities.enumerated() {
+      let campaign = FaultCampaign("network-\(number)") { $0.ambiguity = ambiguity }
+      try await world.submit(campaign)
+      while try await !world.hasEnded(campaign) {
+        if let member = stage.random(of: fleet.members) { try await act(member) }
+        await stage.elapse(milliseconds: pace)
+      }
+      for member in fleet.members { await member.proxy.disarm() }
+      try await stage.check(world)
+    }
+    await fleet.finish(stage)
+  }
+
+  static let blackhole = FaultCase(
+    "redis-blackhole", faults: ["Redis out of a worker's reach for longer than a lease"],
+    invariant: "others take over; what the lonely one reports afterwards counts, and gives it nothing to send",
+    bound: "window × blackholes: what it had been granted; with skip 0"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await ProxiedWorkers(world, size: workers, to: .redis)
+    for (number, ambiguity) in stage.ambiguities.enumerated() {
+      let campaign = FaultCampaign("blackhole-\(number)") { $0.ambiguity = ambiguity }
+      try await world.submit(campaign)
+      try await world.reached(50, of: campaign)
+      guard let member = stage.random(of: fleet.members) else { return }
+      let before = await fleet.sum { $0.stalls + $0.swallowedRequestBytes }
+      // What was sent arrives late in the first kind, and never in the second.
+      await member.proxy.set(number % 4 < 2 ? .stall : .swallow(requests: true, replies: true))
+      await stage.elapse(milliseconds: StandstillCases.lease + 1000...StandstillCases.lease + 4000)
+      await member.proxy.set(.none)
+      if await fleet.sum({ $0.stalls + $0.swallowedRequestBytes }) > before {
+        let duplicates = ambiguity == .resend ? world.options.window : 0
+        stage.fired("Redis out of a worker's reach for longer than a lease", duplicates: duplicates)
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+    await fleet.finish(stage)
+  }
+
+  static let cut = FaultCase(
+    "redis-cut", faults: ["way to Redis cut in a request", "way to Redis cut in a reply, its request applied"],
+    invariant: "what was applied is not applied again; nothing is sent twice", bound: "0: no worker died"
+  ) { stage in
+    try await again(stage, pace: 50...300) { member in
+      let direction = stage.random(of: [ProxyDirection.requests, .replies]) ?? .replies
+      let cuts = await member.proxy.counters.cuts
+      // A commit has some kB, a reply to it some 50 bytes.
+      let bytes = direction == .requests ? stage.random(0...6000) : stage.random(0...200)
+      await member.proxy.cut(after: bytes, of: direction, by: stage.random(of: [.reset, .finish]) ?? .reset)
+      await stage.elapse(milliseconds: 100...400)
+      await member.proxy.disarm()
+      guard await member.proxy.counters.cuts > cuts else { return }
+      stage.fired(
+        direction == .requests ? "way to Redis cut in a request" : "way to Redis cut in a reply, its request applied")
+    }
+  }
+
+  static let repliesLost = FaultCase(
+    "redis-replies-lost", faults: ["replies of Redis lost for a while, requests applied"],
+    invariant: "what was applied is not applied again; nothing is sent twice",
+    bound: "0: every lease was renewed in time"
+  ) { stage in
+    try await again(stage, pace: 200...800) { member in
+      let before = await member.proxy.counters.swallowedReplyBytes
+      await member.proxy.set(.swallow(requests: false, replies: true))
+      // Less than what is left of a lease when it is renewed.
+      await stage.elapse(milliseconds: 100...1500)
+      await member.proxy.set(.none)
+      if await member.proxy.counters.swallowedReplyBytes > before {
+        stage.fired("replies of Redis lost for a while, requests applied")
+      }
+    }
+  }
+
+  static let delay = FaultCase(
+    "redis-delay", faults: ["way to Redis slow"], invariant: "slower, and nothing else", bound: "0: no worker died"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await ProxiedWorkers(world, size: workers, to: .redis)
+    for member in fleet.members { await member.proxy.setDelay(milliseconds: stage.random(20...250)) }
+    for (number, ambiguity) in stage.ambiguities.enumerated() {
+      let before = await fleet.sum { $0.delayed }
+      let campaign = FaultCampaign("delay-\(number)") { $0.ambiguity = ambiguity }
+      try await world.submit(campaign)
+      try await world.ended(campaign)
+      stage.firedByRate("way to Redis slow", times: await fleet.sum { $0.delayed } - before)
+      try await stage.check(world)
+    }
+    await fleet.finish(stage)
+  }
+}

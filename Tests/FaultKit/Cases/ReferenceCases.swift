@@ -1,0 +1,80 @@
+import Redis
+
+/// Lists are hints: what stands in them too often, or not at all, must do no harm.
+enum ReferenceCases {
+  static let all = [doubled, lost]
+
+  private static func world(_ stage: Stage) async throws -> FaultWorld {
+    try await stage.world {
+      $0.devices = stage.times(short: 800, full: 3000)
+      $0.simulator = ["--latency", "200ms"]
+    }
+  }
+
+  static let doubled = FaultCase(
+    "references-doubled", faults: ["a slice's reference in two lists"],
+    invariant: "a slice is worked on once at a time, and counted once", bound: "0: no worker died"
+  ) { stage in
+    let world = try await world(stage)
+    _ = try await Fleet(stage, world, size: 3)
+    let control = "{\(world.namespace)}:"
+    for number in 1...stage.times(short: 1, full: 5) {
+      let campaign = FaultCampaign("doubled-\(number)")
+      try await world.submit(campaign)
+      try await world.reached(20, of: campaign)
+      var left = stage.times(short: 12, full: 12)
+      while left > 0, try await !world.hasEnded(campaign) {
+        // Of a finished slice, of one that somebody holds, or of one that waits.
+        let finished = try await world.finishedSlices(of: campaign)
+        let anywhere = stage.random(0...(world.options.partitions - 1))
+        let partition = stage.random(0...1) == 0 ? stage.random(of: finished) ?? anywhere : anywhere
+        var pipeline = RedisPipeline()
+        if stage.random(0...1) == 0 {
+          pipeline.append("RPUSH", control + "open:" + campaign.id, partition)
+        } else {
+          pipeline.append("ZADD", control + "parked", 1, "\(partition):\(campaign.id)")
+        }
+        _ = try await world.redis.execute(pipeline)[0].get()
+        stage.fired("a slice's reference in two lists")
+        left -= 1
+        await stage.elapse(milliseconds: 50...250)
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+  }
+
+  static let lost = FaultCase(
+    "references-lost", faults: ["references of slices lost"],
+    invariant: "what is in no list is found again", bound: "window × kills"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await Fleet(stage, world, size: 3)
+    let control = "{\(world.namespace)}:"
+    for number in 1...stage.times(short: 1, full: 4) {
+      let campaign = FaultCampaign("lost-\(number)")
+      try await world.submit(campaign)
+      try await world.reached(20, of: campaign)
+      for _ in 1...stage.times(short: 1, full: 3) {
+        guard try await !world.hasEnded(campaign), let worker = stage.random(of: fleet.workers) else { break }
+        let list = stage.random(0...2) == 0 ? "open:" + campaign.id : "processing:" + worker.name
+        let lost = try await world.redis.command("DEL", control + list).get().integer ?? 0
+        if lost > 0 { stage.fired("references of slices lost") }
+        // With its references gone nobody knows what the worker held.
+        if await world.kill(worker) { stage.allow(duplicates: worker.window) }
+        try await fleet.refill()
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+  }
+}
+
+extension FaultWorld {
+  /// The partitions whose slices are counted.
+  fileprivate func finishedSlices(of campaign: FaultCampaign) async throws -> [Int] {
+    let bits =
+      try await redis.command("GET", "{\(namespace)}:finished:\(campaign.id)").get().bytes.map(Array.init) ?? []
+    return (0..<options.partitions).filter { $0 / 8 < bits.count && bits[$0 / 8] >> UInt8(7 - $0 % 8) & 1 == 1 }
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// People, and clocks, while workers die.
+enum SteeringCases {
+  static let all = [cancelled, paused, clock]
+
+  private static let window = 50
+
+  private static func world(_ stage: Stage) async throws -> FaultWorld {
+    try await stage.world {
+      $0.partitions = 32
+      $0.window = window
+      $0.devices = stage.times(short: 1000, full: 3000)
+      $0.simulator = ["--latency", "200ms"]
+    }
+  }
+
+  static let cancelled = FaultCase(
+    "cancel-and-kill", faults: ["cancel racing a SIGKILL"],
+    invariant: "answered targets keep their outcome, doubtful ones are unknown, the rest is cancelled",
+    bound: "window × kills"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await Fleet(stage, world, size: 3)
+    for number in 1...stage.times(short: 1, full: 10) {
+      let campaign = FaultCampaign("cancel-\(number)") { $0.end = "cancelled" }
+      try await world.submit(campaign)
+      try await world.reached(stage.random(20...600), of: campaign)
+      async let cancelling = world.succeed("campaign", "cancel", campaign.id)
+      await stage.elapse(milliseconds: 0...250)
+      if try await fleet.killOne() { stage.fired("cancel racing a SIGKILL", duplicates: window) }
+      _ = try await cancelling
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+  }
+
+  static let paused = FaultCase(
+    "pause-and-kill", faults: ["pause and resume around a SIGKILL"],
+    invariant: "a paused campaign sends at most a window a worker more, and goes on where it was",
+    bound: "window × kills"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await Fleet(stage, world, size: 3)
+    for number in 1...stage.times(short: 1, full: 4) {
+      let campaign = FaultCampaign("pause-\(number)")
+      try await world.submit(campaign)
+      for round in 1...stage.times(short: 1, full: 4) {
+        try await world.reached(round * 100, of: campaign)
+        if try await world.hasEnded(campaign) { break }
+        try await world.succeed("campaign", "pause", campaign.id)
+        let sent = try world.simulatorLog().requests.count
+        if try await fleet.killOne() { stage.fired("pause and resume around a SIGKILL", duplicates: window) }
+        await stage.elapse(milliseconds: 500...2500)
+        let more = try world.simulatorLog().requests.count - sent
+        stage.expect(more <= 3 * window, "\(more) were sent after the pause")
+        try await world.succeed("campaign", "resume", campaign.id)
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+  }
+
+  static let clock = FaultCase(
+    "clock-off", faults: ["a worker's clock an hour ahead", "a worker's clock an hour behind"],
+    invariant: "leases, retries and credentials don't depend on workers' clocks", bound: "window × kills"
+  ) { stage in
+    let library = try await libfaketime()
+    let world = try await world(stage)
+    for number in 1...stage.times(short: 1, full: 4) {
+      var workers = [try await world.worker("right-\(number)")]
+      for (name, offset) in [("ahead", "+1h"), ("behind", "-1h")] {
+        let worker = try await world.worker(
+          "\(name)-\(number)",
+          environment: [
+            "LD_PRELOAD": library, "FAKETIME": offset, "FAKETIME_DISABLE_SHM": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1",
+          ])
+        workers.append(worker)
+      }
+      let campaign = FaultCampaign("clock-\(number)")
+      try await world.submit(campaign)
+      try await world.reached(stage.random(100...500), of: campaign)
+      // Each has begun by its own clock, as its log shows.
+      let clocks = try workers.map { try $0.firstTime() }
+      for (name, other, sign) in [("ahead", 1, 1.0), ("behind", 2, -1.0)] {
+        let offset = clocks[other].timeIntervalSince(clocks[0]) * sign
+        if (3000...4200).contains(offset) { stage.fired("a worker's clock an hour \(name)") }
+      }
+      // The one whose clock is right dies: those whose clocks are wrong take over, and one of them dies too.
+      if let wrong = stage.random(of: Array(workers.dropFirst())) {
+        for victim in [workers[0], wrong] {
+          if await world.kill(victim) { stage.allow(duplicates: window) }
+        }
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+      for worker in world.workers {
+        stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop")
+      }
+    }
+  }
+
+  /// Where the distribution keeps it (package faketime).
+  private static func libfaketime() async throws -> String {
+    let found = try await ChildProcess.run("find", ["/usr/lib", "-name", "libfaketimeMT.so.1"])
+    guard let path = found.standardOutput.split(separator: "\n").first else {
+      throw FaultSkipped("libfaketime is not installed (Debian: faketime)")
+    }
+    return String(path)
+  }
+}
