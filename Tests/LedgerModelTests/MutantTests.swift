@@ -7,8 +7,8 @@ struct MutantTests {
   private static let rare: Set<Mutant> = [
     .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .closesWithDoubt,
     .failedReadDiscards, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
-    .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .oldCountersFinish, .replayNotJournaled,
-    .goneMeansCancelled, .noRescue, .noStrays, .noReopen,
+    .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .replayNotJournaled,
+    .noReopen,
   ]
 
   @Test(arguments: Mutant.allCases.filter { !rare.contains($0) })
