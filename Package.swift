@@ -73,11 +73,11 @@ let package = Package(
     tests("PushCoreTests", ["PushCore", "TestSupport"]),
     tests("APNsTests", ["APNs", "PushCore", "TLS", "EventLoop", "APNsSimulator", "TestSupport"]),
     tests("APNsSimulatorTests", ["APNsSimulator", "TLS", "HTTP2", "EventLoop", "TestSupport"]),
-    tests("CampaignStoreTests", ["CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"]),
+    tests("CampaignStoreTests", ["CampaignStore", "PushCore", "Redis", "EventLoop", "LedgerModel", "TestSupport"]),
     tests(
       "PushWorkerTests",
       ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),
-    tests("LedgerModelTests", ["LedgerModel", "CampaignStore", "PushCore", "Redis", "TestSupport"]),
+    tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
     tests("CommandLineTests", ["carillon", "PushCore", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "TestSupport"]),
   ]

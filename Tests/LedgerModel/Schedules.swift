@@ -57,7 +57,7 @@ public func runSchedules(
   count: Int, seed: UInt64, mutant: Mutant? = nil, cores: Int = 1, violations: Int = 1,
   progress: (@Sendable (Int) -> Void)? = nil
 ) async -> RunSummary {
-  let shared = Progress()
+  let shared = Progress(rules: Rules(mutant: mutant))
   return await withTaskGroup(of: RunSummary.self) { group in
     for _ in 0..<max(1, cores) {
       group.addTask {
@@ -67,9 +67,9 @@ public func runSchedules(
           let first = shared.next.add(chunk, ordering: .relaxed).oldValue
           guard first < count else { break }
           for number in first..<min(first + chunk, count) {
-            run(seed &+ UInt64(number), mutant, &world, &summary)
+            run(seed &+ UInt64(number), shared.rules, &world, &summary)
             guard world.violation != nil else { continue }
-            summary.violations.append(shrink(seed &+ UInt64(number), mutant))
+            summary.violations.append(shrink(seed &+ UInt64(number), shared.rules))
             if shared.found.add(1, ordering: .relaxed).newValue >= violations { break }
           }
           progress?(min(first + chunk, count))
@@ -83,15 +83,19 @@ public func runSchedules(
 
 /// How far all cores together have come.
 private final class Progress: Sendable {
+  let rules: Rules
   let next = Atomic<Int>(0)
   let found = Atomic<Int>(0)
+
+  init(rules: Rules) { self.rules = rules }
 }
 
 /// Schedules that a core takes at once.
 private let chunk = 200
 
-private func run(_ seed: UInt64, _ mutant: Mutant?, _ world: inout World, _ summary: inout RunSummary) {
-  world.reset(seed: seed, mutant: mutant)
+@inline(never)
+private func run(_ seed: UInt64, _ rules: Rules, _ world: inout World, _ summary: inout RunSummary) {
+  world.reset(seed: seed, rules: rules)
   world.run()
   summary.schedules += 1
   summary.steps += world.step
@@ -104,19 +108,19 @@ private func run(_ seed: UInt64, _ mutant: Mutant?, _ world: inout World, _ summ
 }
 
 /// Runs one schedule once more without the faults that it does not take, and tells what happens.
-public func shrink(_ seed: UInt64, _ mutant: Mutant? = nil) -> Violation {
+public func shrink(_ seed: UInt64, _ rules: Rules = Rules()) -> Violation {
   var world = World()
   var dropped: UInt64 = 0
-  world.reset(seed: seed, mutant: mutant)
+  world.reset(seed: seed, rules: rules)
   let count = world.faults.count
   for number in 0..<count {
-    world.reset(seed: seed, mutant: mutant)
+    world.reset(seed: seed, rules: rules)
     world.dropped = dropped | 1 << UInt64(number)
     world.run()
     if world.violation != nil { dropped |= 1 << UInt64(number) }
   }
   world.trace = []
-  world.reset(seed: seed, mutant: mutant)
+  world.reset(seed: seed, rules: rules)
   world.dropped = dropped
   world.run()
   let faults = world.faults.indices.filter { dropped >> UInt64($0) & 1 == 0 }.map { "\(world.faults[$0].kind)" }

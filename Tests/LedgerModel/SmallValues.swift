@@ -10,8 +10,10 @@ public struct SmallSet: Equatable, Sendable, Sequence, IteratorProtocol {
   init(below number: Int) { bits = UInt8(truncatingIfNeeded: (1 << number) - 1) }
 
   var isEmpty: Bool { bits == 0 }
-  var count: Int { bits.nonzeroBitCount }
-  func contains(_ number: Int) -> Bool { bits >> UInt8(number) & 1 == 1 }
+  /// How many there are.
+  public var count: Int { bits.nonzeroBitCount }
+  /// Whether a number is in it.
+  public func contains(_ number: Int) -> Bool { bits >> UInt8(number) & 1 == 1 }
   mutating func insert(_ number: Int) { bits |= 1 << UInt8(number) }
   mutating func remove(_ number: Int) { bits &= ~(1 << UInt8(number)) }
   func union(_ other: SmallSet) -> SmallSet { SmallSet(bits: bits | other.bits) }
@@ -83,11 +85,12 @@ public struct SmallList: Equatable, Sendable {
     items[count] = 0
   }
 
-  var array: [Int] { (0..<count).map { self[$0] } }
+  /// In order.
+  public var array: [Int] { (0..<count).map { self[$0] } }
 }
 
 /// Four of something in place: a worker, a slice, a list.
-typealias Four<Element> = InlineArray<4, Element>
+public typealias Four<Element> = InlineArray<4, Element>
 
 /// SplitMix64: small, and the same everywhere for the same seed.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {

@@ -5,7 +5,7 @@ extension World {
     let before = store.slices[call.slice]
     history.append(store, at: now)
     let reply = store.apply(call, now: now, rules: rules)
-    operations?.append(StoreOperation(call: call, now: now))
+    operations?.append(StoreOperation(step: .call(call), now: now))
     if isTraced { note("redis \(describe(call)) → \(describe(reply, of: call))") }
     switch call.kind {
     case .claim, .append, .seal, .commit, .replay, .release, .close: check(call, reply, before)

@@ -18,7 +18,7 @@ public enum FaultKind: UInt8, CaseIterable, Sendable {
   case rollback
   /// One slot of a cluster does.
   case partialRollback
-  /// Redis forgets, and a process that could have told it is gone.
+  /// Redis forgets, and a process that could have told it is gone or stands still.
   case rollbackAndCrash
   case campaignPaused
   case campaignCancelled

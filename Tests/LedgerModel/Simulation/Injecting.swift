@@ -17,15 +17,12 @@ extension World {
     switch kind {
     case .crash: return crash(&random)
     case .pause:
-      guard let place = runningPlace(&random) else { return false }
-      workers[place].pausedUntil = now + 5 + random.below(3 * Rules.lease)
-      forgive(place, "paused")
-      if isTraced { note("FAULT worker \(place) stands still until \(workers[place].pausedUntil)") }
+      return standStill(&random)
     case .rollback: return forget(&random, partially: false)
     case .partialRollback: return forget(&random, partially: true)
     case .rollbackAndCrash:
       guard forget(&random, partially: false) else { return false }
-      return crash(&random)
+      return random.once(in: 2) ? crash(&random) : standStill(&random)
     case .campaignPaused:
       guard store.control.state == .active else { return false }
       steer(.pause)
@@ -35,7 +32,7 @@ extension World {
       wasCancelled = true
       steer(.cancel)
       // Whoever cancels may be cut short: then the parked ones come back when they are due.
-      if random.once(in: 2) { _ = execute(StoreCall(.unpark)) }
+      if random.once(in: 2) || operations != nil { _ = execute(StoreCall(.unpark)) }
     case .referenceLost:
       let slice = random.below(slices)
       for name in 0..<4 { store.control.processing[name].remove(slice) }
@@ -68,6 +65,14 @@ extension World {
     let first = random.below(4)
     for offset in 0..<4 where isRunning((first + offset) & 3) { return (first + offset) & 3 }
     return nil
+  }
+
+  private mutating func standStill(_ random: inout SeededGenerator) -> Bool {
+    guard let place = runningPlace(&random) else { return false }
+    workers[place].pausedUntil = now + 5 + random.below(3 * Rules.lease)
+    forgive(place, "paused")
+    if isTraced { note("FAULT worker \(place) stands still until \(workers[place].pausedUntil)") }
+    return true
   }
 
   private mutating func crash(_ random: inout SeededGenerator) -> Bool {
@@ -108,6 +113,7 @@ extension World {
       store.slices[slice] = old.slices[slice]
     }
     if slot < 0 || slot == slices { store.control = old.control }
+    operations?.append(StoreOperation(step: .forgotten(store), now: now))
     runID += 1
     hasForgotten = true
     history.removeAll()

@@ -6,9 +6,9 @@ extension World {
   private static let quietSteps = 12_000
 
   /// Sets everything up anew; memory is kept.
-  mutating func reset(seed: UInt64, mutant: Mutant?) {
+  mutating func reset(seed: UInt64, rules broken: Rules) {
     random = SeededGenerator(seed: seed)
-    rules = Rules(mutant: mutant)
+    rules = broken
     rules.window = 2 + random.below(3)
     rules.skips = random.once(in: 4)
     slices = 1 + random.below(3)

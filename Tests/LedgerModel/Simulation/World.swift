@@ -120,8 +120,15 @@ struct History: Sendable {
 
 /// One call as Redis executed it, with all that is needed to do it again elsewhere.
 public struct StoreOperation: Sendable {
-  /// The call.
-  public var call: StoreCall
+  /// What was done.
+  public enum Step: Sendable {
+    case call(StoreCall)
+    /// Redis fell back to this.
+    case forgotten(StoreState)
+  }
+
+  /// What was done.
+  public var step: Step
   /// When, by the model's clock.
   public var now: Int
 }

@@ -14,7 +14,7 @@ public struct ControlState: Sendable {
   public internal(set) var isRunning = false
   public internal(set) var open = SmallList()
   /// By worker's name.
-  var processing = Four(repeating: SmallList())
+  public internal(set) var processing = Four(repeating: SmallList())
   public internal(set) var parked = SmallSet()
   public internal(set) var due = SIMD4<Int32>()
   /// The bits.

@@ -32,8 +32,8 @@ extension SliceState {
     } else if !isOwner, granted > before || granting, !rules.breaks(.raisedUnseen) {
       replays += 1
     }
-    if isOwner, !isReplay {
-      seq += 1
+    if isOwner {
+      if !isReplay { seq += 1 }
       lease = now + Rules.lease
     }
     if reply.isExpected || rules.breaks(.noFence) && !isReplay { grant(call.credit, now, rules, &reply) }

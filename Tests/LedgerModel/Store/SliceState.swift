@@ -40,8 +40,9 @@ public struct SliceState: Equatable, Sendable {
   public internal(set) var resent = 0
 
   /// Where, behind the endings, a closed slice's other counters stand.
-  static let targetsPlace = 5
-  static let resentPlace = 6
+  public static let targetsPlace = 5
+  /// See ``targetsPlace``.
+  public static let resentPlace = 6
 
   var hasEnded: Bool { phase == .done || phase == .cancelled }
 
@@ -146,6 +147,7 @@ public struct SliceState: Equatable, Sendable {
         return reply
       }
       endClaim()
+      deaths = 0
     }
     reply.tally = tally
     reply.tally[Self.targetsPlace] = Int16(count)

@@ -7,7 +7,7 @@ public enum Ending: UInt8, CaseIterable, Sendable {
   case cancelled = 25
 
   /// Its place in a row of counters.
-  var place: Int {
+  public var place: Int {
     switch self {
     case .accepted: 0
     case .unregistered: 1

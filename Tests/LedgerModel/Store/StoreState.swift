@@ -1,9 +1,10 @@
 /// All of Redis that matters to one campaign.
 public struct StoreState: Sendable {
-  var slices = Four(repeating: SliceState())
+  public internal(set) var slices = Four(repeating: SliceState())
   public internal(set) var control: ControlState
 
-  init(slices: Int) { control = ControlState(slices: slices) }
+  /// Before the campaign's job was taken in.
+  public init(slices: Int) { control = ControlState(slices: slices) }
 
   /// Executes a call.
   public mutating func apply(_ call: StoreCall, now: Int, rules: Rules) -> StoreReply {

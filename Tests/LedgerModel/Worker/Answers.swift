@@ -13,7 +13,9 @@ extension World {
         // Nothing is lost: it is read again after the next commit.
         workers[place].runs[position].mustReconcile = true
         workers[place].runs[position].stage = .drive
-      default: workers[place].discard(position)
+      default:
+        if !run.inHand.isEmpty { fail("worker \(place) lets go of slice \(run.slice) with pushes under way") }
+        workers[place].discard(position)
       }
       return
     }

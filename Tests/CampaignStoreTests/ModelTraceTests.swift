@@ -1,0 +1,26 @@
+import CampaignStore
+import LedgerModel
+import TestSupport
+import Testing
+
+/// The scripts against the model of the ledger: what random schedules of faults did to the model's Redis is done to a real
+/// one, and after every call both have to stand alike. See LedgerModel/README.md.
+struct ModelTraceTests {
+  @Test(arguments: Backend.allCases) func scriptsDoWhatTheModelDoes(on backend: Backend) async throws {
+    var seed = Seed("scriptsDoWhatTheModelDoes on \(backend)")
+    var calls = 0
+    for _ in 0..<40 {
+      let trace = StoreTrace(seed: seed.next())
+      var replayer = try await TraceReplayer(trace, on: backend)
+      for operation in trace.operations {
+        try await replayer.perform(operation)
+        calls += 1
+        if let difference = try await replayer.difference() {
+          Issue.record("schedule \(trace.seed), call \(calls): \(operation.step): \(difference)")
+          return
+        }
+      }
+    }
+    #expect(calls > 1000)
+  }
+}

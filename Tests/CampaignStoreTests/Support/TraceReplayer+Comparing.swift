@@ -1,0 +1,170 @@
+@testable import CampaignStore
+import LedgerModel
+import PushCore
+import Redis
+
+/// Both stores as text that can be compared, and the real one made what the model's is.
+extension TraceReplayer {
+  private static let names = ["none", "expanding", "sealed", "done", "cancelled"]
+  private static let numbers = [
+    "count", "granted", "doubt", "waiting", "seq", "replays", "deaths", "resent", "16", "17", "22", "24", "25",
+  ]
+
+  private func claimText(_ claim: Int, _ slice: Int) -> String {
+    var copy = self
+    return claim == 0 ? "" : String(decoding: copy.ledger(claim, slice).claim, as: UTF8.self)
+  }
+
+  private func values(_ slice: SliceState) -> [Int] {
+    [
+      slice.count, slice.granted, slice.doubt, slice.waiting, slice.seq, slice.replays, slice.deaths, slice.resent,
+    ] + Ending.allCases.map { Int(slice.tally[$0.place]) }
+  }
+
+  private func ledgerBytes(_ slice: SliceState) -> [UInt8] {
+    (0..<slice.count).flatMap { [slice.state[$0], slice.attempt[$0]] }
+  }
+
+  func expected(_ number: Int) -> String {
+    let slice = model.slices[number]
+    let targets = slice.phase == .sealed ? (0..<slice.count).map { Self.target(number, slice.order[$0]) } : []
+    return describe(
+      Self.names[Int(slice.phase.rawValue)], claimText(slice.claim, number), claimText(slice.seal, number),
+      values(slice), ledgerBytes(slice), Array(slice.retry).map(String.init), targets)
+  }
+
+  func stored(_ number: Int) async throws -> String {
+    let (numbers, text) = try await test.slice(Self.id, number)
+    let count = numbers["count"] ?? 0
+    var bytes: [UInt8] = []
+    if count > 0 {
+      let reply = try await test.command("GETRANGE", test.keys.ledger(number, Self.id), 0, count * 12 - 1)
+      let whole = Array(reply.bytes ?? []) + Array(repeating: 0, count: count * 12)
+      for index in 0..<count { bytes += whole[(index * 12)..<(index * 12 + 2)] }
+    }
+    let retry = try await test.command("ZRANGE", test.keys.retry(number, Self.id), 0, -1)
+    var targets: [[UInt8]] = []
+    if text["phase"] == "sealed" {
+      let reply = try await test.command("LRANGE", test.keys.targets(number, Self.id), 0, -1)
+      targets = reply.map { Array($0.bytes ?? []) }
+    }
+    return describe(
+      text["phase"] ?? "none", text["claim"] ?? "", text["seal"] ?? "", Self.numbers.map { numbers[$0] ?? 0 }, bytes,
+      retry.compactMap(\.string).sorted(), targets)
+  }
+
+  private func describe(
+    _ phase: String, _ claim: String, _ seal: String, _ numbers: [Int], _ ledger: [UInt8], _ retry: [String],
+    _ targets: [[UInt8]]
+  ) -> String {
+    let counters = zip(Self.numbers, numbers).map { "\($0) \($1)" }.joined(separator: " ")
+    return "\(phase) claim \(claim) seal \(seal) \(counters) ledger \(ledger) retry \(retry) targets \(targets)"
+  }
+
+  func expectedControl() -> String {
+    let control = model.control
+    let state = ["", "active", "paused", "cancelled", "completed"][Int(control.state.rawValue)]
+    return describe(
+      state, control.counted, Ending.allCases.map { Int(control.tally[$0.place]) }, control.isOnLane,
+      control.open.array, (0..<4).map { control.processing[$0].array }, Array(control.parked),
+      (0..<slices).filter { control.finished.contains($0) })
+  }
+
+  func storedControl() async throws -> String {
+    let keys = test.keys
+    let hash = try await test.command("HGETALL", keys.campaign(Self.id))
+    var fields: [String: String] = [:]
+    for index in stride(from: 0, to: hash.count - 1, by: 2) {
+      fields[hash[index].string ?? ""] = hash[index + 1].string
+    }
+    let open = try await test.command("LRANGE", keys.open(Self.id), 0, -1)
+    var processing: [[Int]] = []
+    for name in 0..<4 {
+      processing.append(try await test.store.processing(of: Self.worker(name)).map(\.partition))
+    }
+    let parked = try await test.command("ZRANGE", keys.parked, 0, -1)
+    let lane = try await test.command("LRANGE", keys.lane("normal"), 0, -1)
+    var finished: [Int] = []
+    for slice in 0..<slices where try await test.command("GETBIT", keys.finished(Self.id), slice).integer == 1 {
+      finished.append(slice)
+    }
+    return describe(
+      fields["state"] ?? "", Int(fields["finished"] ?? "") ?? 0,
+      Ending.allCases.map { Int(fields[String($0.rawValue)] ?? "") ?? 0 }, lane.count > 0,
+      open.compactMap(\.integer), processing,
+      parked.compactMap { $0.string.flatMap { SliceReference($0)?.partition } }.sorted(),
+      finished)
+  }
+
+  private func describe(
+    _ state: String, _ counted: Int, _ totals: [Int], _ isOnLane: Bool, _ open: [Int], _ processing: [[Int]],
+    _ parked: [Int], _ finished: [Int]
+  ) -> String {
+    "\(state) counted \(counted) totals \(totals) lane \(isOnLane) open \(open) processing \(processing) parked \(parked) "
+      + "finished \(finished)"
+  }
+
+  /// Makes the real store what the model's is: what a Redis would be that has forgotten.
+  mutating func load(now: Int) async throws {
+    for number in 0..<slices { try await load(slice: number, now: now) }
+    let (keys, control) = (test.keys, model.control)
+    try await test.command("DEL", keys.open(Self.id), keys.lane("normal"), keys.parked, keys.finished(Self.id))
+    for name in 0..<4 {
+      try await test.command("DEL", keys.processing(worker: Self.worker(name)))
+      for slice in control.processing[name].array {
+        try await test.command("RPUSH", keys.processing(worker: Self.worker(name)), "\(slice):\(Self.id)")
+      }
+    }
+    guard control.state != .absent else {
+      try await test.command("DEL", keys.campaign(Self.id), keys.job(Self.id), keys.running, keys.ended)
+      return
+    }
+    let state = ["", "active", "paused", "cancelled", "completed"][Int(control.state.rawValue)]
+    try await test.command("HSET", keys.campaign(Self.id), "state", state, "finished", control.counted)
+    try await test.command("HSET", keys.campaign(Self.id), "targets", Int(control.tally[SliceState.targetsPlace]))
+    for ending in Ending.allCases {
+      let count = Int(control.tally[ending.place])
+      try await test.command("HSET", keys.campaign(Self.id), String(ending.rawValue), count)
+    }
+    if control.isRunning { try await test.command("SADD", keys.running, Self.id) }
+    if control.isOnLane { try await test.command("RPUSH", keys.lane("normal"), Self.id) }
+    for slice in control.open.array { try await test.command("RPUSH", keys.open(Self.id), slice) }
+    for slice in control.parked {
+      try await test.command("ZADD", keys.parked, Int(control.due[slice]), "\(slice):\(Self.id)")
+    }
+    for slice in control.finished { try await test.command("SETBIT", keys.finished(Self.id), slice, 1) }
+  }
+
+  private mutating func load(slice number: Int, now: Int) async throws {
+    let (keys, slice) = (test.keys, model.slices[number])
+    let key = keys.slice(number, of: Self.id)
+    try await test.command("DEL", key, keys.building(number, Self.id), keys.targets(number, Self.id))
+    try await test.command("DEL", keys.ledger(number, Self.id), keys.retry(number, Self.id))
+    guard slice.phase != .none else { return }
+    try await test.command("HSET", key, "phase", Self.names[Int(slice.phase.rawValue)], "app", "news")
+    if slice.claim != 0 {
+      let lease = slice.lease <= now ? 1 : try await test.store.time() / 1000 + 3_600_000
+      try await test.command("HSET", key, "claim", claimText(slice.claim, number), "lease", lease)
+      try await test.command("HSET", key, "owner", Self.worker(slice.owner))
+    }
+    if slice.seal != 0 { try await test.command("HSET", key, "seal", claimText(slice.seal, number)) }
+    for (field, value) in zip(Self.numbers, values(slice)) where value != 0 {
+      try await test.command("HSET", key, field, value)
+    }
+    for position in 0..<min(slice.built, 8) {
+      let target = Self.target(number, slice.building[position])
+      try await test.command("RPUSH", keys.building(number, Self.id), target)
+    }
+    for index in 0..<slice.count {
+      try await test.command("RPUSH", keys.targets(number, Self.id), Self.target(number, slice.order[index]))
+      if slice.state[index] != 0 || slice.attempt[index] != 0 {
+        let record = [slice.state[index], slice.attempt[index]]
+        try await test.command("SETRANGE", keys.ledger(number, Self.id), index * 12, record)
+      }
+    }
+    for index in slice.retry {
+      let due = slice.due[index] <= now ? Int(slice.due[index]) : try await test.store.time() / 1000 + 3_600_000
+      try await test.command("ZADD", keys.retry(number, Self.id), due, index)
+    }
+  }
+}

@@ -1,0 +1,179 @@
+@testable import CampaignStore
+import LedgerModel
+import PushCore
+import Redis
+import TestSupport
+
+/// Does to a real store what was done to the model's.
+struct TraceReplayer {
+  static let id = "c"
+  private static let hour = 3_600_000
+
+  let test: TestStore
+  let rules: Rules
+  let slices: Int
+  var model: StoreState
+  private var ledgers: [Int: SliceLedger] = [:]
+  /// Set while a call of the store does more than the model's: both are compared after the next.
+  private var isBetween = false
+
+  init(_ trace: StoreTrace, on backend: Backend) async throws {
+    test = try await TestStore(on: backend, partitions: trace.slices)
+    rules = trace.rules
+    slices = trace.slices
+    model = StoreState(slices: trace.slices)
+  }
+
+  static func worker(_ name: Int) -> String { "w\(name)" }
+
+  static func target(_ slice: Int, _ number: UInt8) -> [UInt8] {
+    var entry: [UInt8] = []
+    [UInt8(slice), number].withUnsafeBytes {
+      TargetEntry.write(token: $0, user: UnsafeRawBufferPointer(start: nil, count: 0), to: &entry)
+    }
+    return entry
+  }
+
+  /// The model's claim as a real one.
+  mutating func ledger(_ claim: Int, _ slice: Int) -> SliceLedger {
+    if let known = ledgers[claim] { return known }
+    let new = SliceLedger(store: test.store, slice: reference(slice), lease: Self.hour)
+    ledgers[claim] = new
+    return new
+  }
+
+  private func reference(_ slice: Int) -> SliceReference { SliceReference(campaign: Self.id, partition: slice) }
+
+  mutating func perform(_ operation: StoreOperation) async throws {
+    isBetween = false
+    switch operation.step {
+    case .forgotten(let state):
+      model = state
+      try await load(now: operation.now)
+    case .call(let call):
+      try await passTime(call.slice, operation.now)
+      let before = model
+      let reply = model.apply(call, now: operation.now, rules: rules)
+      try await perform(call, reply, before)
+    }
+  }
+
+  /// Leases that have run out and retries that are due by the model's clock are so by Redis'.
+  private func passTime(_ number: Int, _ now: Int) async throws {
+    let slice = model.slices[number]
+    if slice.claim != 0, slice.lease <= now { try await test.endLease(Self.id, number) }
+    for index in slice.retry where slice.due[index] <= now {
+      try await test.command("ZADD", test.keys.retry(number, Self.id), Int(slice.due[index]), index)
+    }
+  }
+
+  private mutating func perform(_ call: StoreCall, _ reply: StoreReply, _ before: StoreState) async throws {
+    let (store, slice, worker) = (test.store, reference(call.slice), Self.worker(call.name))
+    switch call.kind {
+    case .activate:
+      if before.control.state == .absent { try await test.activate(Self.id) }
+    case .take:
+      let taken = try await store.takeSlice(worker: worker)
+      try expect(
+        taken?.partition == (reply.result == .done ? reply.slice : nil), "took \(taken.map { "\($0)" } ?? "-")")
+    case .claim:
+      let answer = try await ledger(call.claim, call.slice).claim(worker: worker, app: "news")
+      switch answer {
+      case .claimed(let standing):
+        try expect(reply.result == .done, "claimed")
+        try expect(standing.granted == reply.granted && standing.inDoubt == reply.doubt, "\(standing)")
+      case .held: try expect(reply.result == .held, "held")
+      case .finished: try expect(reply.result == .finished, "finished")
+      }
+    case .append:
+      var entries = EntryList()
+      for position in 0..<call.count {
+        entries.append { $0.append(contentsOf: Self.target(call.slice, call.order[position])) }
+      }
+      var pipeline = RedisPipeline()
+      ledger(call.claim, call.slice).append(entries, to: &pipeline)
+      let length = try await store.run(pipeline)[0].integer
+      try expect((length == -1) == (reply.result == .refused), "append: \(length ?? 0)")
+    case .seal:
+      var pipeline = RedisPipeline()
+      ledger(call.claim, call.slice).seal(count: call.count, to: &pipeline)
+      let sealed = try await store.run(pipeline)[0].integer
+      try expect((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")
+    case .commit, .replay: try await commit(call, reply)
+    case .release: try await ledger(call.claim, call.slice).release()
+    case .close:
+      let answer = try await ledger(call.claim, call.slice).close(call.cancels ? .cancel : .finish)
+      try expect((answer.counters != nil) == (reply.result == .done), "close: \(answer)")
+    case .finish:
+      _ = try await store.finish(slice, counters: counters(call.tally), lane: .normal, worker: worker)
+    case .park:
+      let parked = try await store.park(slice, for: Self.hour, worker: worker)
+      try expect(parked == (reply.result == .done), "park: \(parked)")
+    case .postpone: try await store.postpone(slice, for: Self.hour, worker: worker)
+    case .requeue: try await store.requeue(slice, lane: .normal, worker: worker)
+    case .dismiss: try await store.dismiss(slice, worker: worker)
+    case .heartbeat: _ = try await store.heartbeat(worker: worker, silence: Self.hour)
+    case .forget: try await store.settle(dead: worker)
+    case .reopen: _ = try await store.reopenLost()
+    case .steer:
+      guard before.control.state != .absent else { return }
+      let verb: Steering = call.verb == .pause ? .pause : call.verb == .resume ? .resume : .cancel
+      try await store.steer(Self.id, verb)
+      // The store opens the parked ones in the same call.
+      isBetween = call.verb == .cancel
+    case .look, .read, .inspect, .unpark: break
+    }
+  }
+
+  private mutating func commit(_ call: StoreCall, _ reply: StoreReply) async throws {
+    var batch = OutcomeBatch()
+    for index in call.grants.indexes {
+      batch.append(LedgerRecord(state: .granted, attempt: call.grants.attempt[index]), at: index)
+    }
+    for index in call.records.indexes {
+      var record = LedgerRecord(state: .waiting, attempt: call.records.attempt[index])
+      if let outcome = Outcome(rawValue: call.records.state[index]) {
+        record.state = .terminal(outcome)
+      } else if call.records.delay[index] > 0 {
+        record.at = UInt64(Self.hour)
+      }
+      batch.append(record, at: index)
+    }
+    let seal = call.seal == 0 ? [] : ledger(call.seal, call.slice).claim
+    let standing: CommitRequest.Standing =
+      call.kind == .replay
+      ? .forgotten(granted: call.highWater)
+      : .acknowledged(SliceVersion(sequence: call.seq, replays: call.replays))
+    let answer = try await ledger(call.claim, call.slice).commit(
+      &batch, CommitRequest(seal: seal, standing: standing, credit: call.credit, resent: call.resent))
+    guard reply.result == .done else { return try expect(!answer.isSealed, "commit: \(answer)") }
+    try expect(answer.isOwner == reply.isOwner && answer.granted == reply.granted, "commit: \(answer)")
+    let retries = answer.retries.map(\.index).sorted()
+    try expect(retries == Array(reply.records.indexes), "retries \(retries)")
+  }
+
+  private func counters(_ tally: SIMD8<Int16>) -> SliceCounters {
+    var counters = SliceCounters()
+    counters.targets = Int(tally[SliceState.targetsPlace])
+    counters.resent = Int(tally[SliceState.resentPlace])
+    for ending in Ending.allCases where tally[ending.place] != 0 {
+      if let outcome = Outcome(rawValue: ending.rawValue) { counters.outcomes[outcome] = Int(tally[ending.place]) }
+    }
+    return counters
+  }
+
+  private func expect(_ holds: Bool, _ what: String) throws {
+    guard holds else { throw TestSupportError("the store answered otherwise than the model: \(what)") }
+  }
+
+  /// What the store and the model have that is not alike; `nil` when all is.
+  mutating func difference() async throws -> String? {
+    if isBetween { return nil }
+    for number in 0..<slices {
+      let (stored, expected) = (try await stored(number), expected(number))
+      if stored != expected { return "slice \(number) is \(stored), expected \(expected)" }
+    }
+    let (stored, expected) = (try await storedControl(), expectedControl())
+    return stored == expected ? nil : "control is \(stored), expected \(expected)"
+  }
+}
