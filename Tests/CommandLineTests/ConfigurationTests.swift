@@ -41,8 +41,10 @@ struct ConfigurationTests {
             keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"),
           endpoint: nil, trustRoots: nil)
       ])
-    #expect(configuration.worker == .init(
-        engine: .curl, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
+    #expect(
+      configuration.worker
+        == .init(
+          engine: .curl, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
     #expect(configuration.retry == .init(serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5))
     #expect(configuration.guard == .init(threshold: 0.1, pruneShare: 0.5, minimum: 200))
   }
@@ -63,8 +65,10 @@ struct ConfigurationTests {
     #expect(configuration.apps["news"]?.environment == .sandbox)
     #expect(configuration.apps["news"]?.endpoint == .init(host: "127.0.0.1", port: 2197))
     #expect(configuration.apps["news"]?.trustRoots == "/tmp/ca.pem")
-    #expect(configuration.worker == .init(
-        engine: .curl, connections: 8, window: 500, answerTimeout: .seconds(5), deadline: .seconds(60)))
+    #expect(
+      configuration.worker
+        == .init(
+          engine: .curl, connections: 8, window: 500, answerTimeout: .seconds(5), deadline: .seconds(60)))
     #expect(configuration.retry == .init(serverError: .seconds(2), tooManyRequests: .milliseconds(100), attempts: 3))
     #expect(configuration.guard == .init(threshold: 0.2, pruneShare: 1, minimum: 10))
   }
