@@ -25,6 +25,7 @@ enum RedisNetworkCases {
         await stage.elapse(milliseconds: pace)
       }
       for member in fleet.members { await member.proxy.disarm() }
+      try await stage.expect(unknownAtMost: 0, of: campaign, in: world)
       try await stage.check(world)
     }
     await fleet.finish(stage)
@@ -52,6 +53,7 @@ enum RedisNetworkCases {
         stage.fired("Redis out of a worker's reach for longer than a lease", duplicates: duplicates)
       }
       try await world.ended(campaign)
+      try await stage.expect(unknownAtMost: ambiguity == .skip ? world.options.window : 0, of: campaign, in: world)
       try await stage.check(world)
     }
     await fleet.finish(stage)
@@ -97,13 +99,14 @@ enum RedisNetworkCases {
   ) { stage in
     let world = try await world(stage)
     let fleet = try await ProxiedWorkers(world, size: workers, to: .redis)
-    for member in fleet.members { await member.proxy.setDelay(milliseconds: stage.random(20...250)) }
+    for member in fleet.members { await member.proxy.setDelay(milliseconds: stage.random(20...120)) }
     for (number, ambiguity) in stage.ambiguities.enumerated() {
       let before = await fleet.sum { $0.delayed }
       let campaign = FaultCampaign("delay-\(number)") { $0.ambiguity = ambiguity }
       try await world.submit(campaign)
       try await world.ended(campaign)
       stage.firedByRate("way to Redis slow", times: await fleet.sum { $0.delayed } - before)
+      try await stage.expect(unknownAtMost: 0, of: campaign, in: world)
       try await stage.check(world)
     }
     await fleet.finish(stage)
