@@ -62,6 +62,10 @@ let package = Package(
       dependencies: ["FaultKit", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Faults", swiftSettings: settings),
     tests("FaultTests", ["FaultKit", "TestSupport"]),
+    // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules.
+    .target(
+      name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
+      swiftSettings: settings + [.unsafeFlags(["-O"])]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2"]),
@@ -73,6 +77,7 @@ let package = Package(
     tests(
       "PushWorkerTests",
       ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),
+    tests("LedgerModelTests", ["LedgerModel", "CampaignStore", "PushCore", "Redis", "TestSupport"]),
     tests("CommandLineTests", ["carillon", "PushCore", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "TestSupport"]),
   ]

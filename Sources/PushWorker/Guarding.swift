@@ -41,7 +41,7 @@ extension PushWorker {
   /// go of before the guard has decided: whoever paused the campaign may know why.
   func release(_ run: SliceRun) {
     let guarding = run.context.guard
-    let isSpared = guarding.tripReason != nil || guarding.isProbing && run.intent != .send
+    let isSpared = guarding.tripReason != nil || guarding.isProbing && run.intent != .send && !isStopping
     for answer in run.held {
       append(answer, to: run, fate: isSpared ? .keep : answer.fate)
       run.end(answer.index)

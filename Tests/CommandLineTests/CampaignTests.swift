@@ -130,6 +130,36 @@ struct CampaignTests {
     #expect(await worker.waitForExit() == .status(0))
   }
 
+  @Test func scheduledCampaignIsShownPausedAndCancelled() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator()
+    try await world.importDevices(10)
+    let sendAt = Date(timeIntervalSinceNow: 3600).ISO8601Format()
+    try await world.submit("later", more: #","sendAt":"\#(sendAt)""#)
+    // Scheduled ones don't keep it.
+    try await world.drain()
+    let show = try await world.show("later")
+    #expect(show.text("state") == "scheduled")
+    #expect(show.text("sendAt")?.hasPrefix(sendAt.dropLast()) == true)
+    #expect(show.isNull("startedAt"))
+    #expect(try await world.succeed("campaign", "show", "later").contains("scheduled for \(sendAt.dropLast())"))
+    #expect(try await world.succeed("campaign", "list").contains("later  scheduled for \(sendAt.dropLast())"))
+    let watch = try await world.start("campaign", "watch", "later")
+    #expect(await watch.line(containing: "later scheduled for \(sendAt.dropLast())") != nil)
+    #expect(try await world.succeed("campaign", "pause", "later") == "later paused\n")
+    #expect(try await world.succeed("campaign", "resume", "later") == "later scheduled\n")
+    #expect(try await world.succeed("campaign", "cancel", "later", "--json").contains(#""unconfirmed":[]"#))
+    #expect(await watch.waitForExit() == .status(1))
+    let ended = try await world.show("later")
+    #expect(ended.text("state") == "cancelled" && ended.number("targets") == 0 && !ended.isNull("finishedAt"))
+
+    let far = Date(timeIntervalSinceNow: 400 * 86_400).ISO8601Format()
+    let output = try await world.run(
+      "campaign", "submit", "-", input: CarillonWorld.job("far", more: #","sendAt":"\#(far)""#))
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("more than 366 days ahead\n  hint: check the year"))
+  }
+
   @Test func watchOfAJobThatCannotBeRunSaysWhy() async throws {
     let world = try await CarillonWorld()
     // The worker's configuration has no app `sport`; whoever submitted it has one.

@@ -76,10 +76,12 @@ import Testing
   @Test func malformedJobsAreBuriedAndOthersRun() async throws {
     let rig = try await WorkerRig(partitions: 2)
     try await rig.register(10)
-    for job in ["{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#] {
+    for job in [
+      "{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#,
+      #"{"id":"z","app":"news","audience":{"segment":"everyone & !optedout"},"payload":{"aps":{}}}"#,
+    ] {
       try await rig.push(raw: job)
     }
-    try await rig.submit("unknown-segment", audience: #"{"segment":"everyone & !optedout"}"#)
     try await rig.submit("good")
     let log = EventLog()
     try await rig.worker("w", log: log).run()

@@ -64,19 +64,6 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", #","ambiguity":"skip""#])
-  func whatRedisForgotIsToldAgainAndNothingIsSentTwice(fields: String) async throws {
-    // It comes back as it was when it was told to save, some hundred answers ago.
-    try await run(fields, arguments: ["--appendonly", "no", "--save", ""]) { server, log, rig in
-      _ = try await server.command("save")
-      let saved = await rig.simulator.counters().accepted
-      try await rig.until { await rig.simulator.counters().accepted >= saved + 600 }
-      await server.kill(SIGKILL)
-      try await server.restart()
-      try await rig.until { log.all.contains { $0.contains("serverChanged") } }
-    }
-  }
-
   @Test func jobsStayInTheQueueWhileRedisIsNearlyFull() async throws {
     let server = try await RedisServer.start()
     let rig = try await WorkerRig(partitions: 4, server: server)
@@ -97,5 +84,18 @@ import Testing
     #expect(try await rig.store.campaign("waits")?.counters.outcomes == [.accepted: 10])
     #expect(log.all.count { $0.contains("jobs stay in the queue") } == 1)
     await server.stop()
+  }
+
+  @Test(arguments: ["", #","ambiguity":"skip""#])
+  func whatRedisForgotIsToldAgainAndNothingIsSentTwice(fields: String) async throws {
+    // It comes back as it was when it was told to save, some hundred answers ago.
+    try await run(fields, arguments: ["--appendonly", "no", "--save", ""]) { server, log, rig in
+      _ = try await server.command("save")
+      let saved = await rig.simulator.counters().accepted
+      try await rig.until { await rig.simulator.counters().accepted >= saved + 600 }
+      await server.kill(SIGKILL)
+      try await server.restart()
+      try await rig.until { log.all.contains { $0.contains("serverChanged") } }
+    }
   }
 }

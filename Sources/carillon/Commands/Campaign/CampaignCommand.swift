@@ -16,7 +16,7 @@ extension CampaignStore {
     if let burial = try await burial(of: id) {
       return CommandError(
         .notFound, "campaign \(Excerpt.quoted(id)) could not be run: \(burial.reason)",
-        hint: burial.hint.isEmpty ? nil : burial.hint)
+        hint: (burial.hint.isEmpty ? "" : burial.hint + "; ") + "see its job: carillon dead show \(burial.key)")
     }
     if try await isKnown(id) {
       return CommandError(

@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+struct DeadTests {
+  /// Pushes jobs as a producer would, and has a worker bury them.
+  private func bury(_ jobs: [String], _ world: CarillonWorld) async throws -> [JSONObject] {
+    for job in jobs { try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job) }
+    try await world.drain()
+    return try await list(world)
+  }
+
+  private func list(_ world: CarillonWorld) async throws -> [JSONObject] {
+    try JSONObject.all(in: await world.succeed("dead", "list", "--json"))
+  }
+
+  @Test func jobsAreListedShownAndDropped() async throws {
+    let world = try await CarillonWorld()
+    #expect(try await world.succeed("dead", "list", "--json") == "[]\n")
+    let long = CarillonWorld.job("long", more: #","collapseId":"\#(String(repeating: "x", count: 2000))""#)
+    let jobs = try await bury(["{broken", long], world)
+    #expect(
+      jobs.map(\.names) == Array(repeating: ["key", "at", "id", "reason", "hint", "size", "cut", "job"], count: 2))
+    #expect(jobs[0].text("id") == "long" && jobs[0].text("job")?.count == 1024)
+    #expect(jobs[1].isNull("id") && jobs[1].text("job") == "{broken")
+    #expect(jobs[1].text("reason")?.contains("not valid JSON") == true)
+    let text = try await world.succeed("dead", "list")
+    #expect(text.hasPrefix("key ") && text.contains("  long  collapseId: 2000 bytes"))
+
+    let key = try #require(jobs[0].text("key"))
+    let shown = try JSONObject(await world.succeed("dead", "show", key, "--json"))
+    #expect(shown.text("job") == long && shown.bool("cut") == false)
+    let whole = try await world.succeed("dead", "show", key)
+    #expect(whole.contains("reason  collapseId") && whole.hasSuffix(long + "\n"))
+    // Whoever looks for the campaign is led there.
+    let missing = try await world.run("campaign", "show", "long")
+    #expect(missing.exit == .status(1) && missing.standardError.contains("carillon dead show \(key)"))
+
+    #expect(try await world.succeed("dead", "drop", key) == "\(key) is dropped\n")
+    for verb in ["show", "drop", "retry"] {
+      let output = try await world.run("dead", verb, key)
+      #expect(output.exit == .status(1))
+      #expect(output.standardError.contains("there is no job '\(key)' in the dead list"))
+      #expect(output.standardError.contains("carillon dead list"))
+    }
+    #expect(try await world.succeed("dead", "drop", "--all", "--json").contains(#"{"dropped":[""#))
+    #expect(try await list(world).isEmpty)
+    let empty = try await world.run("dead", "drop", "--all")
+    #expect(empty.exit == .status(0) && empty.standardError.contains("is empty"))
+  }
+
+  @Test func retriedJobRunsOnceWhatWasWrongIsMended() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator()
+    try await world.importDevices(3)
+    let job = CarillonWorld.job("mended", audience: #"{"segment":"vip"}"#)
+    let key = try #require(try await bury([job], world).first?.text("key"))
+    // Still wrong, it stays where it is.
+    let early = try await world.run("dead", "retry", key)
+    #expect(early.exit == .status(65))
+    #expect(early.standardError.contains("job \(key): audience.segment: there is no segment 'vip'"))
+    #expect(try await list(world).count == 1)
+
+    try await world.succeed("segment", "import", "vip", "-", input: "u1\n")
+    #expect(try await world.succeed("dead", "retry", key) == "\(key) mended is in the queue again\n")
+    #expect(try await list(world).isEmpty)
+    try await world.drain()
+    #expect(try await world.show("mended").object("outcomes")?.numbers == ["accepted": 1])
+  }
+
+  @Test func whatCannotBeRetriedSaysWhyAndKeepsNoOtherFromIt() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator()
+    try await world.importDevices(3)
+    try await world.submit("taken")
+    let users = (0..<7000).map { "\"user\($0)\"" }.joined(separator: ",")
+    let cut = CarillonWorld.job("cut", audience: #"{"users":[\#(users)],"where":"x"}"#)
+    _ = try await bury(
+      [
+        CarillonWorld.job("good", audience: #"{"segment":"later"}"#), "{broken",
+        CarillonWorld.job("taken", audience: #"{"users":["u1"]}"#), cut,
+      ], world)
+    try await world.succeed("segment", "import", "later", "-", input: "u1\n")
+    let output = try await world.run("dead", "retry", "--all")
+    #expect(output.exit == .status(1))
+    #expect(output.standardOutput.hasSuffix(" good is in the queue again\n"))
+    for says in [
+      "not valid JSON", "id: 'taken' was used for another job", "of which the dead list kept 65536",
+      "3 of 4 jobs were not retried",
+    ] {
+      #expect(output.standardError.contains(says), "\(output.standardError)")
+    }
+    #expect(try await list(world).count == 3)
+    try await world.drain()
+    #expect(try await world.show("good").text("state") == "completed")
+  }
+
+  @Test(arguments: [["retry"], ["drop"], ["drop", "1-0", "--all"]])
+  func selectionMustBeClear(arguments: [String]) async throws {
+    let output = try await CarillonCommand.run(["dead"] + arguments)
+    #expect(output.exit == .status(64))
+    #expect(output.standardError.contains("either keys or --all"))
+  }
+}

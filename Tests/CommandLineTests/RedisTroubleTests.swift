@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What commands say of a Redis that can't do what they want.
+struct RedisTroubleTests {
+  private func submit(_ world: CarillonWorld, _ options: String...) async throws -> ChildProcess.Output {
+    try await CarillonCommand.run(
+      ["campaign", "submit", "-"] + options, environment: world.environment, input: CarillonWorld.job("a"))
+  }
+
+  @Test func nearlyFullRedisTakesNoJob() async throws {
+    let server = try await RedisServer.start()
+    let world = try await CarillonWorld(server: server)
+    try await world.succeed("campaign", "list")
+    let used = try #require(
+      try await server.command("info", "memory").split(whereSeparator: \.isNewline).first {
+        $0.hasPrefix("used_memory:")
+      }.flatMap { Int($0.dropFirst("used_memory:".count)) })
+    try await server.command("config", "set", "maxmemory", String(used * 100 / 95))
+    let output = try await submit(world)
+    #expect(output.exit == .status(69))
+    #expect(output.standardError.contains("above 90 % no campaign is taken in"))
+    #expect(output.standardError.contains("hint: raise maxmemory"))
+    try await server.command("config", "set", "maxmemory", "0")
+    #expect(try await submit(world).exit == .status(0))
+    await server.stop()
+  }
+
+  @Test func redisThatFailsToPersistIsSaidToBe() async throws {
+    let server = try await RedisServer.start(arguments: ["--save", "3600 1000000"])
+    let world = try await CarillonWorld(server: server)
+    try await world.succeed("campaign", "list")
+    // A directory stands where the snapshot is to go.
+    try FileManager.default.createDirectory(atPath: server.folder.path("dump.rdb"), withIntermediateDirectories: false)
+    try await server.command("bgsave")
+    while try await !server.command("info", "persistence").contains("rdb_last_bgsave_status:err") { await Task.yield() }
+    let output = try await submit(world)
+    #expect(output.exit == .status(69))
+    #expect(output.standardError.contains("Redis fails to persist and refuses writes"))
+    #expect(output.standardError.contains("usually the disk is full"))
+    await server.stop()
+  }
+
+  @Test func replicaIsSaidToBeOne() async throws {
+    let server = try await RedisServer.start()
+    let world = try await CarillonWorld(server: server)
+    try await server.command("replicaof", "127.0.0.1", "1")
+    let output = try await submit(world)
+    #expect(output.exit == .status(69))
+    #expect(output.standardError.contains("read-only replica"))
+    #expect(output.standardError.contains("point redis.url at the primary"))
+    await server.stop()
+  }
+
+  @Test func submitWaitsForReplicas() async throws {
+    let primary = try await RedisServer.start()
+    let world = try await CarillonWorld(server: primary)
+    let lonely = try await submit(world, "--replicas", "1")
+    #expect(lonely.exit == .status(69))
+    #expect(lonely.standardError.contains("0 of 1 replicas have confirmed the job 'a' within 5 s; it is enqueued"))
+    #expect(lonely.standardError.contains("submitting it again is harmless"))
+    let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
+    while try await !replica.command("info", "replication").contains("master_link_status:up") { await Task.yield() }
+    let again = try await submit(world, "--replicas", "1")
+    #expect(again.exit == .status(0) && again.standardOutput == "a\n")
+    #expect(try await replica.command("llen", "{\(world.namespace)}:campaigns") == "1")
+    #expect(try await submit(world, "--replicas", "0").exit == .status(64))
+    await replica.stop()
+    await primary.stop()
+  }
+}

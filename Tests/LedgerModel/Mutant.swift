@@ -1,0 +1,118 @@
+/// A rule that is broken on purpose: a check that can't fail is worth nothing.
+public enum Mutant: UInt8, CaseIterable, Sendable {
+  // Of the store.
+  /// A commit is granted credit whoever's claim stands.
+  case noFence
+  /// A claim is given while another's lease stands.
+  case leaseIgnored
+  /// A record is overwritten by whatever comes.
+  case noMergeOrder
+  /// The first outcome stays, even if a 200 comes after it.
+  case acceptedDoesNotWin
+  /// A commit is merged into whatever list of targets is sealed.
+  case sealNotChecked
+  /// A commit is granted credit though its worker does not know how the last one ended.
+  case sequenceNotChecked
+  /// A replay counts as a commit of the owner, who so can't tell that Redis forgot one.
+  case replayMovesSequence
+  /// A stale owner's outcomes raise the high-water mark and the owner is not told.
+  case raisedUnseen
+  /// Whoever lost the claim may say that a target waits for a retry.
+  case waitingFromStale
+  /// A retry that is granted stays in the set of those that wait.
+  case retryStaysDue
+  /// A slice is closed with targets in doubt.
+  case closesWithDoubt
+  /// A closed slice is added to the totals whenever somebody finishes it.
+  case bitIgnored
+  /// A finished slice is opened again.
+  case reopensFinished
+
+  // Of the worker.
+  /// Sends targets beyond what was granted.
+  case creditIgnored
+  /// Sends what it asks for before Redis has acknowledged the grant.
+  case sendsBeforeGrant
+  /// Sends what waits for a retry without a grant.
+  case retriesUngranted
+  /// Records pushes as accepted when it hands them over.
+  case acknowledgeFirst
+  /// Takes its own unrecorded answers for targets in doubt.
+  case resendsUnrecorded
+  /// After a lost reply goes on as if nothing had been granted.
+  case noReconcile
+  /// Gives credit back before it knows whether the commit that asked for it was applied.
+  case creditReturnedEarly
+  /// A slice is let go of when reading its records fails, with pushes under way.
+  case failedReadDiscards
+  /// Sends targets in doubt again though the campaign says `skip`.
+  case skipResends
+  /// Forgets its journal.
+  case noReplay
+  /// Reads which targets are in doubt before it replays.
+  case readsBeforeReplay
+  /// Does not look whether Redis is another one than before.
+  case runIDIgnored
+  /// Claims at once when it has replayed, not when others had time to.
+  case noGraceForClaims
+  /// Claims at once when it has just been started, though Redis may just have fallen.
+  case noGraceAtStart
+  /// Asks for credit at once when it has replayed.
+  case noGraceForCredit
+  /// Does not restore a seal that Redis forgot.
+  case sealNotRestored
+  /// Takes a replay for done though the slice is not sealed.
+  case replayOnce
+  /// Does not close again what Redis forgot that it had closed.
+  case closeNotReplayed
+  /// Finishes a slice with the counters of a close that Redis may have forgotten.
+  case oldCountersFinish
+  /// Does not journal what it replays, nor what it learned otherwise than by a commit.
+  case replayNotJournaled
+  /// Takes a campaign that is gone for one that was cancelled.
+  case goneMeansCancelled
+  /// Lets silent workers' lists lie.
+  case noRescue
+  /// Lets its own list's strays lie.
+  case noStrays
+  /// Does not look for slices that are in no list.
+  case noReopen
+
+  /// As written here.
+  public var name: String { "\(self)" }
+
+  /// The one of that name.
+  public init?(name: String) {
+    guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = match
+  }
+}
+
+/// What holds in a run: times in ticks, sizes, and the rule that is broken, if any.
+public struct Rules: Sendable {
+  /// A bit for every broken rule.
+  private let broken: UInt64
+  /// Targets in doubt at most, per worker.
+  public var window = 3
+  /// Attempts of a target.
+  public var attempts = 3
+  /// Whether targets in doubt are never sent again.
+  public var skips = false
+  /// How long a claim lasts without a commit; also the silence after which a worker is taken for dead.
+  static let lease = 30
+  /// How far a journal reaches back.
+  static let retention = 14
+  /// How many ticks of writes Redis forgets at most.
+  static let forgetting = 9
+  /// How long nothing is claimed and no credit asked for after a fall of Redis.
+  static let grace = 14
+  /// Retries nearer than this are waited for.
+  static let shortWait = 2
+
+  /// With the rule that is broken, if any.
+  public init(mutant: Mutant? = nil) {
+    broken = mutant.map { 1 << UInt64($0.rawValue) } ?? 0
+  }
+
+  func breaks(_ mutant: Mutant) -> Bool { broken >> UInt64(mutant.rawValue) & 1 == 1 }
+}

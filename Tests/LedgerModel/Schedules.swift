@@ -1,0 +1,128 @@
+import Synchronization
+
+/// A schedule in which a rule was broken.
+public struct Violation: Sendable, CustomStringConvertible {
+  /// Runs it again.
+  public var seed: UInt64
+  /// What was wrong.
+  public var reason: String
+  /// The faults that it takes.
+  public var faults: [String]
+  /// What happened, shrunk to those faults.
+  public var trace: [String]
+
+  public var description: String {
+    "seed \(seed): \(reason)\nfaults: \(faults.joined(separator: ", "))\n\(trace.joined(separator: "\n"))"
+  }
+}
+
+/// What a run of many schedules came to.
+public struct RunSummary: Sendable {
+  public var schedules = 0
+  public var steps = 0
+  public var faults = FaultCounts()
+  /// Schedules with a takeover of targets in doubt.
+  public var takeovers = 0
+  /// Pushes delivered more than once.
+  public var duplicates = 0
+  /// Of the duplicates: those after Redis had forgotten and nobody could tell it.
+  public var forgiven = 0
+  /// The first few.
+  public var violations: [Violation] = []
+
+  /// Nothing yet.
+  public init() {}
+
+  static func += (left: inout RunSummary, right: RunSummary) {
+    left.schedules += right.schedules
+    left.steps += right.steps
+    left.faults += right.faults
+    left.takeovers += right.takeovers
+    left.duplicates += right.duplicates
+    left.forgiven += right.forgiven
+    left.violations += right.violations
+  }
+}
+
+/// Runs random schedules of the ledger's model, spread over cores.
+///
+/// - Parameters:
+///   - count: how many; a run ends early once it has found `violations` of them.
+///   - seed: of the first; the others follow it.
+///   - mutant: the rule that is broken, if any.
+///   - cores: how many run at once.
+///   - violations: found before a run ends.
+///   - progress: told now and then how many schedules are done, from any thread.
+public func runSchedules(
+  count: Int, seed: UInt64, mutant: Mutant? = nil, cores: Int = 1, violations: Int = 1,
+  progress: (@Sendable (Int) -> Void)? = nil
+) async -> RunSummary {
+  let shared = Progress()
+  return await withTaskGroup(of: RunSummary.self) { group in
+    for _ in 0..<max(1, cores) {
+      group.addTask {
+        var world = World()
+        var summary = RunSummary()
+        while shared.found.load(ordering: .relaxed) < violations {
+          let first = shared.next.add(chunk, ordering: .relaxed).oldValue
+          guard first < count else { break }
+          for number in first..<min(first + chunk, count) {
+            run(seed &+ UInt64(number), mutant, &world, &summary)
+            guard world.violation != nil else { continue }
+            summary.violations.append(shrink(seed &+ UInt64(number), mutant))
+            if shared.found.add(1, ordering: .relaxed).newValue >= violations { break }
+          }
+          progress?(min(first + chunk, count))
+        }
+        return summary
+      }
+    }
+    return await group.reduce(into: RunSummary()) { $0 += $1 }
+  }
+}
+
+/// How far all cores together have come.
+private final class Progress: Sendable {
+  let next = Atomic<Int>(0)
+  let found = Atomic<Int>(0)
+}
+
+/// Schedules that a core takes at once.
+private let chunk = 200
+
+private func run(_ seed: UInt64, _ mutant: Mutant?, _ world: inout World, _ summary: inout RunSummary) {
+  world.reset(seed: seed, mutant: mutant)
+  world.run()
+  summary.schedules += 1
+  summary.steps += world.step
+  summary.faults += world.injected
+  if world.takeovers > 0 { summary.takeovers += 1 }
+  for target in 0..<24 {
+    summary.duplicates += max(0, Int(world.apns.deliveries[target]) - 1)
+    summary.forgiven += min(max(0, Int(world.apns.deliveries[target]) - 1), Int(world.apns.forgiven[target]))
+  }
+}
+
+/// Runs one schedule once more without the faults that it does not take, and tells what happens.
+public func shrink(_ seed: UInt64, _ mutant: Mutant? = nil) -> Violation {
+  var world = World()
+  var dropped: UInt64 = 0
+  world.reset(seed: seed, mutant: mutant)
+  let count = world.faults.count
+  for number in 0..<count {
+    world.reset(seed: seed, mutant: mutant)
+    world.dropped = dropped | 1 << UInt64(number)
+    world.run()
+    if world.violation != nil { dropped |= 1 << UInt64(number) }
+  }
+  world.trace = []
+  world.reset(seed: seed, mutant: mutant)
+  world.dropped = dropped
+  world.run()
+  let faults = world.faults.indices.filter { dropped >> UInt64($0) & 1 == 0 }.map { "\(world.faults[$0].kind)" }
+  let setting =
+    "window \(world.rules.window), \(world.slices) slices of \(world.targets), "
+    + (world.rules.skips ? "skip" : "resend")
+  return Violation(
+    seed: seed, reason: "\(world.violation ?? "none") (\(setting))", faults: faults, trace: world.trace ?? [])
+}

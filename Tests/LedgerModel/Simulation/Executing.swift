@@ -1,0 +1,98 @@
+/// Calls on their way to Redis and back.
+extension World {
+  /// Executes a call at Redis, and looks whether that was right.
+  mutating func execute(_ call: StoreCall) -> StoreReply {
+    let before = store.slices[call.slice]
+    history.append(store, at: now)
+    let reply = store.apply(call, now: now, rules: rules)
+    operations?.append(StoreOperation(call: call, now: now))
+    if isTraced { note("redis \(describe(call)) → \(describe(reply, of: call))") }
+    switch call.kind {
+    case .claim, .append, .seal, .commit, .replay, .release, .close: check(call, reply, before)
+    case .finish, .activate, .steer: checkTotals()
+    default: break
+    }
+    return reply
+  }
+
+  /// A call of a background loop: done at once, or lost.
+  mutating func call(_ call: StoreCall) -> StoreReply? {
+    switch takeArmed(for: call) {
+    case .callLost: return nil
+    case .replyLost:
+      _ = execute(call)
+      return nil
+    case .callLate:
+      late.append((call, now + random.below(20)))
+      return nil
+    default: return execute(call)
+    }
+  }
+
+  /// Starts the call of a slice; as a rule it is answered before anything else happens.
+  mutating func start(_ place: Int, _ position: Int, _ call: StoreCall) {
+    workers[place].runs[position].call = call
+    let fault = takeArmed(for: call)
+    switch fault {
+    case .callLost, .callLate:
+      workers[place].runs[position].transit = .failed
+      if fault == .callLate { late.append((call, now + random.below(20))) }
+    case .replyLost:
+      _ = execute(call)
+      workers[place].runs[position].transit = .failed
+    default:
+      workers[place].runs[position].transit = .issued
+      if !random.once(in: 4) {
+        arrive(place, position)
+        if !random.once(in: 8) { deliver(place, position) }
+      }
+    }
+  }
+
+  /// Redis executes the call of a slice.
+  mutating func arrive(_ place: Int, _ position: Int) {
+    let reply = execute(workers[place].runs[position].call)
+    workers[place].runs[position].reply = reply
+    workers[place].runs[position].transit = .answered
+  }
+
+  /// The fault that is due for a call; most are kept for commits, which have most to lose.
+  private mutating func takeArmed(for call: StoreCall) -> FaultKind? {
+    guard let kind = armed else { return nil }
+    if call.kind != .commit, random.below(4) > 0 { return nil }
+    armed = nil
+    injected.add(kind)
+    if isTraced { note("FAULT \(kind) at \(describe(call))") }
+    return kind
+  }
+
+  func describe(_ call: StoreCall) -> String {
+    var text = "\(call.kind) slice \(call.slice)"
+    switch call.kind {
+    case .commit, .replay:
+      text += " claim \(call.claim) seal \(call.seal) seq \(call.seq)/\(call.replays) credit \(call.credit)"
+      if call.kind == .replay { text += " H \(call.highWater)" }
+      for index in call.records.indexes {
+        text += " \(index):\(call.records.state[index])@\(call.records.attempt[index])"
+      }
+      for index in call.grants.indexes { text += " grant \(index)@\(call.grants.attempt[index])" }
+    case .claim, .append, .seal, .release, .close: text += " claim \(call.claim)" + (call.cancels ? " cancel" : "")
+    default: text += " name \(call.name)"
+    }
+    return text
+  }
+
+  func describe(_ reply: StoreReply, of call: StoreCall) -> String {
+    switch call.kind {
+    case .commit, .replay:
+      "\(reply.result) owner \(reply.isOwner) expected \(reply.isExpected) seq \(reply.seq)/\(reply.replays) "
+        + "H \(reply.granted) fresh \(reply.fresh) doubt \(reply.doubt) waiting \(reply.waiting) "
+        + "retries \(Array(reply.records.indexes))"
+    case .claim:
+      "\(reply.result) \(reply.phase) H \(reply.granted) doubt \(reply.doubt) seq \(reply.seq)/\(reply.replays)"
+    case .take: "\(reply.result) \(reply.slice)"
+    case .look: "\(reply.state)"
+    default: "\(reply.result)"
+    }
+  }
+}

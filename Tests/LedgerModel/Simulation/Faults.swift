@@ -1,0 +1,50 @@
+/// What goes wrong.
+public enum FaultKind: UInt8, CaseIterable, Sendable {
+  /// A process is gone; another one starts later, perhaps under the same name.
+  case crash
+  /// A process stands still for longer than its lease, then goes on.
+  case pause
+  /// A call never arrives.
+  case callLost
+  /// A call is executed, its answer never arrives.
+  case replyLost
+  /// A call is given up by its worker and executed later.
+  case callLate
+  /// APNs' answer is lost: nobody knows whether it took the push.
+  case answerLost
+  /// APNs provably did not process a push.
+  case notProcessed
+  /// Redis forgets the writes of the last ticks.
+  case rollback
+  /// One slot of a cluster does.
+  case partialRollback
+  /// Redis forgets, and a process that could have told it is gone.
+  case rollbackAndCrash
+  case campaignPaused
+  case campaignCancelled
+  /// A reference gets lost.
+  case referenceLost
+  /// A slice that is held or finished has another reference.
+  case referenceTwice
+}
+
+/// A fault of a schedule.
+struct Fault: Sendable {
+  var kind: FaultKind
+  var step: Int
+  var number: UInt32
+}
+
+/// How often each kind of fault has happened.
+public struct FaultCounts: Sendable {
+  private var counts = SIMD16<UInt32>()
+
+  init() {}
+
+  /// Of one kind.
+  public subscript(kind: FaultKind) -> Int { Int(counts[Int(kind.rawValue)]) }
+
+  mutating func add(_ kind: FaultKind) { counts[Int(kind.rawValue)] += 1 }
+
+  static func += (left: inout FaultCounts, right: FaultCounts) { left.counts &+= right.counts }
+}

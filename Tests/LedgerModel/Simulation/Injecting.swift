@@ -1,0 +1,154 @@
+/// How things go wrong.
+extension World {
+  mutating func inject(_ fault: Fault) {
+    var random = SeededGenerator(seed: UInt64(fault.number))
+    switch fault.kind {
+    // These wait for a call or a push to happen to, and are counted then.
+    case .callLost, .replyLost, .callLate, .answerLost, .notProcessed:
+      armed = fault.kind
+      return
+    default: break
+    }
+    guard apply(fault.kind, &random) else { return }
+    injected.add(fault.kind)
+  }
+
+  private mutating func apply(_ kind: FaultKind, _ random: inout SeededGenerator) -> Bool {
+    switch kind {
+    case .crash: return crash(&random)
+    case .pause:
+      guard let place = runningPlace(&random) else { return false }
+      workers[place].pausedUntil = now + 5 + random.below(3 * Rules.lease)
+      forgive(place, "paused")
+      if isTraced { note("FAULT worker \(place) stands still until \(workers[place].pausedUntil)") }
+    case .rollback: return forget(&random, partially: false)
+    case .partialRollback: return forget(&random, partially: true)
+    case .rollbackAndCrash:
+      guard forget(&random, partially: false) else { return false }
+      return crash(&random)
+    case .campaignPaused:
+      guard store.control.state == .active else { return false }
+      steer(.pause)
+      resumeAt = now + random.below(40)
+    case .campaignCancelled:
+      guard store.control.state == .active || store.control.state == .paused else { return false }
+      wasCancelled = true
+      steer(.cancel)
+      // Whoever cancels may be cut short: then the parked ones come back when they are due.
+      if random.once(in: 2) { _ = execute(StoreCall(.unpark)) }
+    case .referenceLost:
+      let slice = random.below(slices)
+      for name in 0..<4 { store.control.processing[name].remove(slice) }
+      store.control.open.remove(slice)
+      store.control.parked.remove(slice)
+      if isTraced { note("FAULT reference to \(slice) lost") }
+    case .referenceTwice:
+      let slice = random.below(slices)
+      guard store.control.isRunning, !store.control.open.contains(slice) else { return false }
+      if random.once(in: 2) {
+        store.control.open.append(slice)
+        if store.control.state != .paused { store.control.isOnLane = true }
+      } else {
+        store.control.parked.insert(slice)
+        store.control.due[slice] = Int32(now + random.below(10))
+      }
+      if isTraced { note("FAULT another reference to \(slice)") }
+    case .callLost, .replyLost, .callLate, .answerLost, .notProcessed: return false
+    }
+    return true
+  }
+
+  mutating func steer(_ verb: StoreCall.Verb) {
+    var call = StoreCall(.steer)
+    call.verb = verb
+    _ = execute(call)
+  }
+
+  private func runningPlace(_ random: inout SeededGenerator) -> Int? {
+    let first = random.below(4)
+    for offset in 0..<4 where isRunning((first + offset) & 3) { return (first + offset) & 3 }
+    return nil
+  }
+
+  private mutating func crash(_ random: inout SeededGenerator) -> Bool {
+    guard let place = runningPlace(&random) else { return false }
+    if isTraced { note("FAULT worker \(place) crashes") }
+    forgive(place, "crashed")
+    for target in 0..<32 where apns.lastSent[place][target] > apns.lastSentByDead[target] {
+      apns.lastSentByDead[target] = apns.lastSent[place][target]
+    }
+    apns.lastSent[place] = SIMD32(repeating: -1000)
+    for position in 0..<4 where workers[place].runs[position].transit == .issued {
+      // It may still lie in a socket's buffer.
+      if random.once(in: 2) { late.append((workers[place].runs[position].call, now + random.below(10))) }
+    }
+    let name = random.once(in: 2) ? workers[place].name : random.below(4)
+    workers[place].isAlive = false
+    workers[place].runs = Four(repeating: Run())
+    workers[place].restartAt = now + random.below(2 * Rules.lease)
+    workers[place].restartName = name
+    return true
+  }
+
+  /// Redis falls, and comes back without its last writes. All connections break.
+  private mutating func forget(_ random: inout SeededGenerator, partially: Bool) -> Bool {
+    let depth = history.depth(now)
+    guard depth > 0 else { return false }
+    let (old, at) = history.state(before: 1 + random.below(depth))
+    let slot = partially ? random.below(slices + 1) : -1
+    if isTraced {
+      note(
+        "FAULT redis forgets what it was told since t=\(at), \(slot < 0 ? "all" : slot == slices ? "control" : "slice \(slot)")"
+      )
+    }
+    // A slot that falls back behind a close which control has counted is out of the model's reach; see the README.
+    if slot >= 0, slot < slices, store.control.finished.contains(slot) { return false }
+    for slice in 0..<slices where slot < 0 || slot == slice {
+      noteForgotten(slice, old.slices[slice], since: at)
+      store.slices[slice] = old.slices[slice]
+    }
+    if slot < 0 || slot == slices { store.control = old.control }
+    runID += 1
+    hasForgotten = true
+    history.removeAll()
+    late.removeAll(keepingCapacity: true)
+    apns.debtsUntil = now + Rules.grace - 1
+    for place in 0..<4 {
+      for position in 0..<4 where workers[place].runs[position].transit != .none {
+        workers[place].runs[position].transit = .failed
+      }
+    }
+    return true
+  }
+
+  /// Which targets may come again unless somebody tells Redis in time.
+  private mutating func noteForgotten(_ number: Int, _ old: SliceState, since at: Int) {
+    let new = store.slices[number]
+    guard new.phase != .none, new.phase != .expanding else { return }
+    let isUnsealed = old.phase == .none || old.phase == .expanding || old.seal != new.seal
+    for index in 0..<new.granted {
+      let isForgotten =
+        isUnsealed || index >= old.granted || old.state[index] != new.state[index]
+        || old.attempt[index] != new.attempt[index]
+      guard isForgotten else { continue }
+      let target = Self.target(number, Int(new.order[index]))
+      if apns.lastSentByDead[target] >= at { apns.forgiven[target] += 1 }
+      for place in 0..<4 where workers[place].isAlive && (apns.lastSent[place][target] >= at || holds(place, target)) {
+        if workers[place].pausedUntil <= now {
+          apns.debts[place] |= 1 << UInt32(target)
+        } else {
+          apns.forgiven[target] += 1
+        }
+      }
+    }
+  }
+
+  private func holds(_ place: Int, _ target: Int) -> Bool {
+    for position in 0..<4 {
+      let run = workers[place].runs[position]
+      guard run.stage != .none else { continue }
+      for index in run.unsent.union(run.underWay) where self.target(of: run, index) == target { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,116 @@
+extension SliceState {
+  /// `commit.lua`: merges what came, grants what may be granted. A replay is one that carries what had been acknowledged.
+  mutating func commit(_ call: StoreCall, now: Int, rules: Rules) -> StoreReply {
+    var reply = StoreReply()
+    let isReplay = call.kind == .replay
+    let isOwner = claim != 0 && claim == call.claim
+    reply.phase = phase
+    let isOurs = phase == .sealed && (seal == call.seal || rules.breaks(.sealNotChecked))
+    guard isOurs else {
+      reply.result = phase == .none || phase == .expanding ? .unsealed : .refused
+      // Before the seal there is nothing to merge: then this only renews the lease.
+      if isOwner, phase == .expanding, !isReplay { lease = now + Rules.lease }
+      return reply
+    }
+    reply.isOwner = isOwner
+    reply.isExpected =
+      isOwner && !isReplay && (seq == call.seq || rules.breaks(.sequenceNotChecked))
+      && replays == call.replays
+    let before = granted
+    if isReplay { raise(to: min(call.highWater, count)) }
+    var granting = false
+    for index in call.grants.indexes where index < count {
+      if merge(RecordState.granted, call.grants, index, mayWait: true, now, rules) { granting = true }
+    }
+    for index in call.records.indexes where index < count {
+      // Redis forgot a grant that it had acknowledged: what was sent had been granted.
+      raise(to: index + 1)
+      _ = merge(call.records.state[index], call.records, index, mayWait: isOwner || isReplay, now, rules)
+    }
+    if isReplay {
+      if rules.breaks(.replayMovesSequence) { seq += 1 } else { replays += 1 }
+    } else if !isOwner, granted > before || granting, !rules.breaks(.raisedUnseen) {
+      replays += 1
+    }
+    if isOwner, !isReplay {
+      seq += 1
+      lease = now + Rules.lease
+    }
+    if reply.isExpected || rules.breaks(.noFence) && !isReplay { grant(call.credit, now, rules, &reply) }
+    resent += call.resent
+    reply.seq = seq
+    reply.replays = replays
+    reply.granted = granted
+    reply.doubt = doubt
+    reply.waiting = waiting
+    for index in retry {
+      let ticks = max(0, Int(due[index]) - now)
+      reply.ticks = reply.ticks < 0 ? ticks : min(reply.ticks, ticks)
+    }
+    return reply
+  }
+
+  private mutating func raise(to mark: Int) {
+    guard mark > granted else { return }
+    doubt += mark - granted
+    granted = mark
+  }
+
+  /// Merges one record; true when it was taken.
+  private mutating func merge(
+    _ new: UInt8, _ row: RecordRow, _ index: Int, mayWait: Bool, _ now: Int, _ rules: Rules
+  ) -> Bool {
+    let number = row.attempt[index]
+    let old = state[index]
+    // Whoever lost the claim may say how a target ended, but not that it is to be sent again.
+    if new < 16, !mayWait, !rules.breaks(.waitingFromStale) { return false }
+    if let ending = Ending(rawValue: old) {
+      if new != Ending.accepted.rawValue || old == new || rules.breaks(.acceptedDoesNotWin) {
+        guard rules.breaks(.noMergeOrder), old != new else { return false }
+      }
+      tally[ending.place] -= 1
+    } else if new < 16, Int(number) * 2 + Int(new) <= Int(attempt[index]) * 2 + Int(old), !rules.breaks(.noMergeOrder) {
+      return false
+    } else if old == RecordState.waiting {
+      waiting -= 1
+      retry.remove(index)
+    } else {
+      doubt -= 1
+    }
+    state[index] = new
+    attempt[index] = number
+    if let ending = Ending(rawValue: new) {
+      tally[ending.place] += 1
+      deaths = 0
+    } else if new == RecordState.granted {
+      doubt += 1
+    } else {
+      waiting += 1
+      retry.insert(index)
+      due[index] = Int32(now + Int(row.delay[index]))
+    }
+    return true
+  }
+
+  /// Retries that are due first, earliest first, then targets never granted.
+  private mutating func grant(_ asked: Int, _ now: Int, _ rules: Rules, _ reply: inout StoreReply) {
+    var credit = asked
+    while credit > 0 {
+      var next = -1
+      for index in retry where due[index] <= now && !reply.records.indexes.contains(index) {
+        if next < 0 || due[index] < due[next] { next = index }
+      }
+      guard next >= 0 else { break }
+      if !rules.breaks(.retryStaysDue) { retry.remove(next) }
+      if state[next] == RecordState.waiting { waiting -= 1 }
+      doubt += 1
+      state[next] = RecordState.granted
+      attempt[next] += 1
+      reply.records.set(next, RecordState.granted, attempt: attempt[next])
+      credit -= 1
+    }
+    reply.fresh = max(0, min(credit, count - granted))
+    granted += reply.fresh
+    doubt += reply.fresh
+  }
+}

@@ -1,0 +1,168 @@
+/// One slice as Redis has it: the fields of its hash, its targets, ledger and retry set.
+public struct SliceState: Equatable, Sendable {
+  /// The life of a slice.
+  public enum Phase: UInt8, Sendable {
+    case none, expanding, sealed, done, cancelled
+  }
+
+  public internal(set) var phase = Phase.none
+  /// 0 for none.
+  public internal(set) var claim = 0
+  /// Whose claim it is; -1 for nobody's.
+  public internal(set) var owner = -1
+  public internal(set) var lease = 0
+  public internal(set) var claims = 0
+  /// Claims in a row that ran out without an ending in between.
+  public internal(set) var deaths = 0
+  /// Names the list of targets: the claim under which it was sealed.
+  public internal(set) var seal = 0
+  /// Commits of owners.
+  public internal(set) var seq = 0
+  /// What came from others than the owner and put targets in doubt that it had not been granted.
+  public internal(set) var replays = 0
+  /// Targets in the list that is being built.
+  public internal(set) var built = 0
+  public internal(set) var building = SIMD8<UInt8>()
+  /// Which target stands at each index of the sealed list.
+  public internal(set) var order = SIMD8<UInt8>()
+  public internal(set) var count = 0
+  /// The high-water mark.
+  public internal(set) var granted = 0
+  public internal(set) var doubt = 0
+  public internal(set) var waiting = 0
+  public internal(set) var state = SIMD8<UInt8>()
+  public internal(set) var attempt = SIMD8<UInt8>()
+  /// Indexes in the retry set, and when each is due.
+  public internal(set) var retry = SmallSet()
+  public internal(set) var due = SIMD8<Int32>()
+  /// Targets by ``Ending``.
+  public internal(set) var tally = SIMD8<Int16>()
+  public internal(set) var resent = 0
+
+  /// Where, behind the endings, a closed slice's other counters stand.
+  static let targetsPlace = 5
+  static let resentPlace = 6
+
+  var hasEnded: Bool { phase == .done || phase == .cancelled }
+
+  mutating func claim(_ call: StoreCall, now: Int, rules: Rules) -> StoreReply {
+    var reply = StoreReply()
+    if hasEnded {
+      reply.result = .finished
+      return reply
+    }
+    if claim != 0, claim != call.claim {
+      if lease > now, !rules.breaks(.leaseIgnored) {
+        reply.result = .held
+        reply.ticks = lease - now
+        return reply
+      }
+      deaths += 1
+    }
+    if phase == .none { phase = .expanding }
+    if phase == .expanding { built = 0 }
+    claim = call.claim
+    owner = call.name
+    lease = now + Rules.lease
+    claims += 1
+    reply.phase = phase
+    reply.seal = seal
+    reply.seq = seq
+    reply.replays = replays
+    reply.count = count
+    reply.granted = granted
+    reply.doubt = doubt
+    reply.waiting = waiting
+    reply.order = order
+    return reply
+  }
+
+  mutating func append(_ call: StoreCall, now: Int) -> StoreReply {
+    var reply = StoreReply()
+    guard claim == call.claim, phase == .expanding else {
+      reply.result = .refused
+      return reply
+    }
+    lease = now + Rules.lease
+    // More than fits is as wrong as it gets: the seal will refuse it.
+    if built < 8 {
+      for position in 0..<min(call.count, 8 - built) { building[built + position] = call.order[position] }
+    }
+    built += call.count
+    return reply
+  }
+
+  mutating func seal(_ call: StoreCall, now: Int) -> StoreReply {
+    var reply = StoreReply()
+    guard claim == call.claim, phase == .sealed ? count == call.count && seal == claim : built == call.count else {
+      reply.result = .refused
+      return reply
+    }
+    if phase == .expanding {
+      order = building
+      count = built
+      built = 0
+      phase = .sealed
+      seal = claim
+      lease = now + Rules.lease
+    }
+    reply.order = order
+    reply.count = count
+    reply.seq = seq
+    reply.replays = replays
+    return reply
+  }
+
+  mutating func release(_ call: StoreCall) -> StoreReply {
+    var reply = StoreReply()
+    guard claim == call.claim, call.claim != 0 else {
+      reply.result = .refused
+      return reply
+    }
+    endClaim()
+    return reply
+  }
+
+  mutating func close(_ call: StoreCall, rules: Rules) -> StoreReply {
+    var reply = StoreReply()
+    if !hasEnded {
+      guard claim == call.claim else {
+        reply.result = .refused
+        return reply
+      }
+      if call.cancels {
+        if phase == .expanding { count = 0 }
+        tally[Ending.unknown.place] += Int16(doubt)
+        tally[Ending.cancelled.place] += Int16(count - granted + waiting)
+        phase = .cancelled
+        doubt = 0
+        waiting = 0
+        retry = SmallSet()
+        built = 0
+      } else if phase == .sealed, granted == count, waiting == 0, doubt == 0 || rules.breaks(.closesWithDoubt) {
+        phase = .done
+      } else {
+        reply.result = .refused
+        return reply
+      }
+      endClaim()
+    }
+    reply.tally = tally
+    reply.tally[Self.targetsPlace] = Int16(count)
+    reply.tally[Self.resentPlace] = Int16(resent)
+    return reply
+  }
+
+  private mutating func endClaim() {
+    claim = 0
+    lease = 0
+    owner = -1
+  }
+
+  /// What a target has come to, as whoever exports the results reads it; `nil` while it has no ending.
+  func ending(of index: Int) -> Ending? {
+    if let ending = Ending(rawValue: state[index]) { return ending }
+    guard phase == .cancelled else { return nil }
+    return state[index] == RecordState.granted && index < granted ? .unknown : .cancelled
+  }
+}

@@ -1,0 +1,46 @@
+/// All of Redis that matters to one campaign.
+public struct StoreState: Sendable {
+  var slices = Four(repeating: SliceState())
+  public internal(set) var control: ControlState
+
+  init(slices: Int) { control = ControlState(slices: slices) }
+
+  /// Executes a call.
+  public mutating func apply(_ call: StoreCall, now: Int, rules: Rules) -> StoreReply {
+    var reply = StoreReply()
+    switch call.kind {
+    case .activate: control.activate()
+    case .look: reply.state = control.state
+    case .take: reply = control.take(call, now: now)
+    case .claim: reply = slices[call.slice].claim(call, now: now, rules: rules)
+    case .append: reply = slices[call.slice].append(call, now: now)
+    case .seal: reply = slices[call.slice].seal(call, now: now)
+    case .commit, .replay: reply = slices[call.slice].commit(call, now: now, rules: rules)
+    case .read:
+      let slice = slices[call.slice]
+      reply.phase = slice.phase
+      reply.seal = slice.seal
+      // The worker asks for what is below the mark that it knows.
+      for index in 0..<call.highWater where index < slice.count {
+        reply.records.set(index, slice.state[index], attempt: slice.attempt[index])
+      }
+    case .release: reply = slices[call.slice].release(call)
+    case .close: reply = slices[call.slice].close(call, rules: rules)
+    case .finish: reply = control.finish(call, rules: rules)
+    case .park, .postpone: reply = control.park(call, now: now)
+    case .requeue: reply = control.requeue(call, rules: rules)
+    case .dismiss: control.processing[call.name].remove(call.slice)
+    case .heartbeat: control.heartbeat(call.name, now: now)
+    case .inspect:
+      let slice = slices[call.slice]
+      reply.ticks = slice.lease - now
+      reply.isOwner = slice.owner == call.name
+      reply.state = control.state
+    case .forget: control.forget(call.name)
+    case .reopen: control.reopen()
+    case .steer: control.steer(call.verb)
+    case .unpark: control.unpark()
+    }
+    return reply
+  }
+}

@@ -1,0 +1,213 @@
+/// What a worker makes of Redis' answer to the call of a slice, or of there being none.
+extension World {
+  mutating func deliver(_ place: Int, _ position: Int) {
+    let run = workers[place].runs[position]
+    let reply = run.reply
+    let hasFailed = run.transit == .failed
+    workers[place].runs[position].transit = .none
+    if hasFailed {
+      if isTraced { note("worker \(place): no answer to \(describe(run.call))") }
+      switch run.stage {
+      case .drive: commitFailed(place, position)
+      case .reconcile where !rules.breaks(.failedReadDiscards):
+        // Nothing is lost: it is read again after the next commit.
+        workers[place].runs[position].mustReconcile = true
+        workers[place].runs[position].stage = .drive
+      default: workers[place].discard(position)
+      }
+      return
+    }
+    switch run.stage {
+    case .none: break
+    case .look:
+      workers[place].runs[position].cancels = reply.state == .cancelled
+      workers[place].runs[position].stage = reply.state == .absent ? .dismiss : .claim
+    case .claim: claimed(place, position, reply)
+    case .append:
+      if reply.result == .done { workers[place].runs[position].stage = .seal } else { workers[place].discard(position) }
+    case .seal: sealed(place, position, reply)
+    case .study, .reconcile: found(place, position, reply)
+    case .drive: committed(place, position, reply)
+    case .close: closed(place, position, reply)
+    case .release: workers[place].runs[position].stage = run.ticks < 0 ? .requeue : .park
+    case .park where reply.result == .refused: workers[place].runs[position].stage = .requeue
+    case .finish, .requeue, .park, .postpone, .dismiss: workers[place].discard(position)
+    }
+  }
+
+  private mutating func claimed(_ place: Int, _ position: Int, _ reply: StoreReply) {
+    var run = workers[place].runs[position]
+    switch reply.result {
+    case .held:
+      run.ticks = reply.ticks
+      run.stage = .postpone
+    case .finished: run.stage = .close
+    default:
+      run.renewAt = now + Rules.lease / 3
+      run.seal = reply.seal
+      if run.cancels {
+        run.stage = .close
+      } else if reply.phase == .sealed {
+        run.seq = reply.seq
+        run.replays = reply.replays
+        run.order = reply.order
+        run.count = reply.count
+        run.granted = reply.granted
+        run.waiting = reply.waiting
+        run.nextRetry = now
+        run.inherits = reply.doubt > 0
+        run.stage = reply.doubt > 0 ? .study : .drive
+      } else {
+        run.stage = .append
+      }
+    }
+    workers[place].runs[position] = run
+    permits[place][position] = SIMD8()
+    if run.stage == .study || run.stage == .drive { journalMark(place, position) }
+  }
+
+  private mutating func sealed(_ place: Int, _ position: Int, _ reply: StoreReply) {
+    guard reply.result == .done else { return workers[place].discard(position) }
+    workers[place].runs[position].seal = workers[place].runs[position].claim
+    workers[place].runs[position].seq = reply.seq
+    workers[place].runs[position].replays = reply.replays
+    workers[place].runs[position].count = reply.count
+    workers[place].runs[position].stage = .drive
+    let entry = workers[place].entry(of: workers[place].runs[position])
+    workers[place].journal[entry].sealedAt = now
+    workers[place].journal[entry].order = reply.order
+    workers[place].journal[entry].count = reply.count
+  }
+
+  /// Which targets are granted without an answer, and not in hand here.
+  private mutating func found(_ place: Int, _ position: Int, _ reply: StoreReply) {
+    var run = workers[place].runs[position]
+    guard reply.phase == .sealed, reply.seal == run.seal else {
+      workers[place].withdraw(position, .lost)
+      workers[place].runs[position].stage = .drive
+      return
+    }
+    let known = rules.breaks(.resendsUnrecorded) ? run.underWay.union(run.unsent) : run.inHand
+    for index in reply.records.indexes where reply.records.state[index] == RecordState.granted {
+      guard !known.contains(index), !run.doubt.contains(index) else { continue }
+      let attempt = reply.records.attempt[index]
+      permits[place][position][index] = attempt + 1
+      // What was granted in an answer that got lost was never sent; its credit is still lent.
+      if !run.inherits, run.limbo > 0 {
+        run.limbo -= 1
+        run.attempt[index] = attempt
+        if run.intent == .send {
+          run.unsent.insert(index)
+        } else {
+          run.pending.set(index, RecordState.waiting, attempt: attempt)
+        }
+      } else {
+        run.doubt.insert(index)
+        run.doubtAttempt[index] = attempt
+      }
+    }
+    let limbo = run.limbo
+    run.limbo = 0
+    run.inherits = false
+    run.mustReconcile = false
+    run.stage = .drive
+    workers[place].runs[position] = run
+    workers[place].giveBack(limbo, position)
+    if run.intent == .lost { workers[place].runs[position].doubt = SmallSet() }
+    journalFound(place, position, reply)
+  }
+
+  private mutating func commitFailed(_ place: Int, _ position: Int) {
+    let asked = workers[place].runs[position].asked
+    workers[place].runs[position].asked = 0
+    workers[place].runs[position].batch = SmallSet()
+    if rules.breaks(.noReconcile) || rules.breaks(.creditReturnedEarly) {
+      workers[place].giveBack(asked, position)
+    } else if workers[place].runs[position].intent == .lost {
+      workers[place].giveBack(asked, position)
+    } else {
+      workers[place].runs[position].limbo += asked
+    }
+    if !rules.breaks(.noReconcile) { workers[place].runs[position].mustReconcile = true }
+  }
+
+  private mutating func committed(_ place: Int, _ position: Int, _ reply: StoreReply) {
+    let sent = workers[place].runs[position]
+    let asked = sent.asked
+    workers[place].runs[position].asked = 0
+    workers[place].runs[position].batch = SmallSet()
+    workers[place].runs[position].pending.indexes = sent.pending.indexes.subtracting(sent.batch)
+    workers[place].runs[position].resent -= sent.resentInCall
+    workers[place].giveBack(sent.batch.count, position)
+    workers[place].runs[position].granted = max(sent.granted, reply.granted)
+    workers[place].runs[position].waiting = reply.waiting
+    workers[place].runs[position].nextRetry = now + max(0, reply.ticks)
+    if reply.result == .done { journalCommit(place, position, sent) }
+    guard reply.isOwner || rules.breaks(.noFence) && reply.result == .done else {
+      workers[place].giveBack(asked, position)
+      return workers[place].withdraw(position, .lost)
+    }
+    let forgotten = reply.seq - 1 < sent.seq && !rules.breaks(.sequenceNotChecked)
+    let raised = reply.replays != sent.replays
+    workers[place].runs[position].seq = reply.seq
+    workers[place].runs[position].replays = reply.replays
+    if reply.isExpected || rules.breaks(.noFence) {
+      workers[place].giveBack(asked - reply.fresh - reply.records.indexes.count, position)
+      accept(place, position, reply, sent)
+    } else {
+      workers[place].giveBack(asked, position)
+      if !rules.breaks(.noReconcile) { workers[place].runs[position].mustReconcile = true }
+    }
+    if forgotten || raised { workers[place].runs[position].inherits = true }
+    if forgotten, !workers[place].isReplaying { beginReplay(place) }
+    let run = workers[place].runs[position]
+    let isReady = !workers[place].isReplaying || rules.breaks(.readsBeforeReplay)
+    // While others may still replay, what they restore is not to be taken for more than it is.
+    if run.mustReconcile, run.intent != .lost, isReady,
+      now >= workers[place].graceUntil || !run.inherits
+        || rules.breaks(.readsBeforeReplay) || rules.breaks(.noGraceForCredit)
+    {
+      workers[place].runs[position].stage = .reconcile
+    }
+  }
+
+  /// Takes what a commit has granted.
+  private mutating func accept(_ place: Int, _ position: Int, _ reply: StoreReply, _ sent: Run) {
+    for index in reply.records.indexes {
+      workers[place].runs[position].attempt[index] = reply.records.attempt[index]
+      take(place, position, index)
+    }
+    var first = reply.granted - reply.fresh
+    if rules.breaks(.noReconcile) || rules.breaks(.raisedUnseen) { first = sent.granted }
+    for index in first..<max(first, reply.granted) where !workers[place].runs[position].inHand.contains(index) {
+      workers[place].runs[position].attempt[index] = 0
+      take(place, position, index)
+    }
+    for index in (reply.granted - reply.fresh)..<reply.granted { permits[place][position][index] = 1 }
+    for index in reply.records.indexes { permits[place][position][index] = reply.records.attempt[index] + 1 }
+    if rules.breaks(.creditIgnored), reply.granted < sent.count {
+      workers[place].runs[position].unsent.insert(reply.granted)
+    }
+  }
+
+  private mutating func take(_ place: Int, _ position: Int, _ index: Int) {
+    workers[place].runs[position].unsent.insert(index)
+    // Whoever has been told to stop meanwhile does not send it.
+    if workers[place].runs[position].intent != .send { workers[place].settle(position, index) }
+  }
+
+  private mutating func closed(_ place: Int, _ position: Int, _ reply: StoreReply) {
+    guard reply.result == .done else {
+      workers[place].runs[position].ticks = Rules.lease
+      workers[place].runs[position].stage = .postpone
+      return
+    }
+    workers[place].runs[position].tally = reply.tally
+    workers[place].runs[position].stage = .finish
+    let run = workers[place].runs[position]
+    let entry = workers[place].entry(of: run)
+    workers[place].journal[entry].closedAt = now
+    workers[place].journal[entry].cancels = run.cancels
+    workers[place].journal[entry].tally = reply.tally
+  }
+}

@@ -1,0 +1,108 @@
+/// A worker's loops beside its slices: taking, signs of life, steering.
+extension World {
+  /// One step of whatever is due; false when nothing is.
+  mutating func background(_ place: Int) -> Bool {
+    if !workers[place].chores.isEmpty, random.once(in: 2) {
+      chore(place)
+      return true
+    }
+    if now >= workers[place].nextPulse {
+      workers[place].nextPulse = now + 4
+      pulse(place)
+      return true
+    }
+    if now >= workers[place].nextSteering, !workers[place].working.isEmpty {
+      workers[place].nextSteering = now + 2
+      steer(place)
+      return true
+    }
+    if store.control.state == .absent {
+      _ = call(StoreCall(.activate))
+      return true
+    }
+    if mayClaim(place), store.control.isOnLane, let position = freePosition(place) {
+      take(place, position)
+      return true
+    }
+    if !workers[place].chores.isEmpty {
+      chore(place)
+      return true
+    }
+    return false
+  }
+
+  private func freePosition(_ place: Int) -> Int? {
+    for position in 0..<4 where workers[place].runs[position].stage == .none { return position }
+    return nil
+  }
+
+  private mutating func take(_ place: Int, _ position: Int) {
+    guard let reply = call(StoreCall(.take, name: workers[place].name)), reply.result == .done else { return }
+    var run = Run()
+    run.slice = reply.slice
+    run.stage = .look
+    workers[place].runs[position] = run
+    permits[place][position] = SIMD8()
+  }
+
+  /// A sign of life, and what it brings to light.
+  private mutating func pulse(_ place: Int) {
+    let name = workers[place].name
+    guard call(StoreCall(.heartbeat, name: name)) != nil else { return }
+    let control = store.control
+    for slice in control.parked where control.due[slice] <= now {
+      workers[place].chores.append(StoreCall(.requeue, slice: slice, name: name))
+    }
+    if !rules.breaks(.noRescue) {
+      for silent in control.workers where silent != name && Int(control.seen[silent]) <= now - Rules.lease {
+        let list = control.processing[silent]
+        for number in 0..<list.count {
+          workers[place].chores.append(StoreCall(.inspect, slice: list[number], name: silent))
+        }
+        workers[place].chores.append(StoreCall(.forget, name: silent))
+      }
+    }
+    var unknown = SmallSet()
+    let own = control.processing[name]
+    for number in 0..<own.count { unknown.insert(own[number]) }
+    unknown = unknown.subtracting(workers[place].working)
+    if !rules.breaks(.noStrays) {
+      for slice in unknown.intersection(workers[place].strays) {
+        workers[place].chores.append(StoreCall(.inspect, slice: slice, name: name))
+      }
+    }
+    workers[place].strays = unknown
+    if !rules.breaks(.noReopen), random.once(in: 2) { workers[place].chores.append(StoreCall(.reopen)) }
+  }
+
+  private mutating func chore(_ place: Int) {
+    let call = workers[place].chores.removeFirst()
+    guard let reply = self.call(call), call.kind == .inspect else { return }
+    // Its live lease; or another's; or nobody's any more.
+    if reply.ticks > 0, reply.isOwner { return }
+    var next = call
+    if reply.ticks > 0 {
+      next.kind = .postpone
+      next.ticks = reply.ticks
+    } else {
+      next.kind = reply.state == .absent ? .dismiss : .requeue
+    }
+    workers[place].chores.append(next)
+  }
+
+  /// Reads the campaign's state and follows it.
+  private mutating func steer(_ place: Int) {
+    guard let reply = call(StoreCall(.look)) else { return }
+    for position in 0..<4 {
+      let stage = workers[place].runs[position].stage
+      guard stage == .drive || stage == .reconcile || stage == .study else { continue }
+      switch reply.state {
+      case .cancelled: workers[place].withdraw(position, .cancel)
+      // A campaign that is gone may be one that Redis forgot; its job is activated again.
+      case .absent: workers[place].withdraw(position, rules.breaks(.goneMeansCancelled) ? .cancel : .leave)
+      case .paused: workers[place].withdraw(position, .leave)
+      case .active, .completed: break
+      }
+    }
+  }
+}

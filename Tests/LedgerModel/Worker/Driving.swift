@@ -1,0 +1,180 @@
+/// What a worker does next with a slice.
+extension World {
+  /// One step of a slice; false when there is nothing to do.
+  mutating func drive(_ place: Int, _ position: Int) -> Bool {
+    let run = workers[place].runs[position]
+    switch run.transit {
+    case .issued:
+      arrive(place, position)
+      return true
+    case .answered, .failed:
+      deliver(place, position)
+      return true
+    case .none: break
+    }
+    guard run.stage != .none, !workers[place].isReplaying else { return false }
+    let name = workers[place].name
+    var call = StoreCall(.look, slice: run.slice, name: name, claim: run.claim)
+    switch run.stage {
+    case .none: return false
+    case .look: break
+    case .claim:
+      guard mayClaim(place) else { return false }
+      call.kind = .claim
+      call.claim = nextClaim
+      nextClaim += 1
+      holders.append((place, workers[place].generation))
+      workers[place].runs[position].claim = call.claim
+    case .append:
+      call.kind = .append
+      call.order = shuffled()
+      call.count = targets
+      workers[place].runs[position].order = call.order
+    case .seal:
+      call.kind = .seal
+      call.count = targets
+    case .study, .reconcile:
+      call.kind = .read
+      call.highWater = run.granted
+    case .drive: return decide(place, position)
+    case .close:
+      call.kind = .close
+      call.cancels = run.cancels
+    case .finish:
+      call.kind = .finish
+      call.tally = run.tally
+    case .release: call.kind = .release
+    case .requeue: call.kind = .requeue
+    case .park:
+      call.kind = .park
+      call.ticks = run.ticks
+    case .postpone:
+      call.kind = .postpone
+      call.ticks = run.ticks
+    case .dismiss: call.kind = .dismiss
+    }
+    start(place, position, call)
+    return true
+  }
+
+  func mayClaim(_ place: Int) -> Bool {
+    !workers[place].isReplaying && (now >= workers[place].graceUntil || rules.breaks(.noGraceForClaims))
+  }
+
+  private func mayAsk(_ place: Int) -> Bool {
+    now >= workers[place].graceUntil || rules.breaks(.noGraceForCredit)
+  }
+
+  private mutating func shuffled() -> SIMD8<UInt8> {
+    var order = SIMD8<UInt8>(0, 1, 2, 3, 4, 5, 6, 7)
+    for position in stride(from: targets - 1, to: 0, by: -1) {
+      let other = random.below(position + 1)
+      (order[position], order[other]) = (order[other], order[position])
+    }
+    return order
+  }
+
+  /// A slice that is claimed and sealed.
+  private mutating func decide(_ place: Int, _ position: Int) -> Bool {
+    let run = workers[place].runs[position]
+    let mayAsk = mayAsk(place)
+    let free = max(0, rules.window - workers[place].lent)
+    let sends = run.intent == .send
+    if sends, mayAsk, !run.doubt.isEmpty, free > 0, !run.mustReconcile {
+      resend(place, position, 1 + random.below(min(free, run.doubt.count)))
+      return true
+    }
+    if sends, run.mustReconcile, mayAsk {
+      commit(place, position, credit: 0)
+      return true
+    }
+    let ungranted = run.count - run.granted
+    let due = run.waiting > 0 && run.nextRetry <= now ? run.waiting : 0
+    var wanted = sends && mayAsk && !run.mustReconcile ? min(free, ungranted + due) : 0
+    if wanted > 1 { wanted = 1 + random.below(wanted) }
+    let unanswered = run.underWay.union(run.unsent)
+    if !run.pending.indexes.isEmpty, unanswered.isEmpty || random.once(in: 2) {
+      commit(place, position, credit: wanted)
+      return true
+    }
+    if wanted > 0, random.once(in: 2) {
+      commit(place, position, credit: wanted)
+      return true
+    }
+    if run.pending.indexes.isEmpty, unanswered.isEmpty, wanted == 0, end(place, position, ungranted) { return true }
+    if now >= run.renewAt, run.intent != .lost {
+      commit(place, position, credit: 0)
+      return true
+    }
+    return false
+  }
+
+  /// Nothing is under way and nothing to be recorded: how the slice ends here, if it does.
+  private mutating func end(_ place: Int, _ position: Int, _ ungranted: Int) -> Bool {
+    let run = workers[place].runs[position]
+    switch run.intent {
+    case .lost:
+      workers[place].runs[position].ticks = Rules.lease
+      workers[place].runs[position].stage = .postpone
+    case .leave:
+      workers[place].runs[position].ticks = -1
+      workers[place].runs[position].stage = .release
+    case .cancel:
+      workers[place].runs[position].cancels = true
+      workers[place].runs[position].stage = .close
+    case .send:
+      guard run.doubt.isEmpty, ungranted == 0, !run.mustReconcile else { return false }
+      if run.waiting == 0 {
+        workers[place].runs[position].stage = .close
+      } else if run.nextRetry > now + Rules.shortWait {
+        workers[place].runs[position].ticks = run.nextRetry - now
+        workers[place].runs[position].stage = .release
+      } else {
+        return false
+      }
+    }
+    if isTraced { note("worker \(place) slice \(run.slice): \(workers[place].runs[position].stage)") }
+    return true
+  }
+
+  /// Targets in doubt are sent again, or nobody knows, as the campaign wants it.
+  private mutating func resend(_ place: Int, _ position: Int, _ number: Int) {
+    var left = number
+    for index in workers[place].runs[position].doubt where left > 0 {
+      left -= 1
+      workers[place].runs[position].doubt.remove(index)
+      workers[place].lend(1, position)
+      workers[place].runs[position].attempt[index] = workers[place].runs[position].doubtAttempt[index]
+      if rules.skips, !rules.breaks(.skipResends) {
+        workers[place].record(position, index, Ending.unknown.rawValue)
+      } else {
+        workers[place].runs[position].resent += 1
+        workers[place].runs[position].unsent.insert(index)
+      }
+    }
+    if isTraced {
+      note("worker \(place) slice \(workers[place].runs[position].slice): \(number) of those in doubt again")
+    }
+  }
+
+  private mutating func commit(_ place: Int, _ position: Int, credit: Int) {
+    workers[place].lend(credit, position)
+    var run = workers[place].runs[position]
+    var call = StoreCall(.commit, slice: run.slice, name: workers[place].name, claim: run.claim)
+    call.seal = run.seal
+    call.seq = run.seq
+    call.replays = run.replays
+    call.credit = credit
+    call.resent = run.resent
+    call.records = run.pending
+    run.asked = credit
+    run.batch = run.pending.indexes
+    run.resentInCall = run.resent
+    run.renewAt = now + Rules.lease / 3
+    if rules.breaks(.sendsBeforeGrant) {
+      for index in run.granted..<min(run.granted + credit, run.count) { run.unsent.insert(index) }
+    }
+    workers[place].runs[position] = run
+    start(place, position, call)
+  }
+}

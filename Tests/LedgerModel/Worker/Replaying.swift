@@ -1,0 +1,205 @@
+/// Telling Redis again what it forgot.
+extension World {
+  mutating func journalCommit(_ place: Int, _ position: Int, _ sent: Run) {
+    let run = workers[place].runs[position]
+    let reply = run.reply
+    let at = Int32(now)
+    let number = workers[place].entry(of: run)
+    for index in sent.batch {
+      workers[place].journal[number].records.set(
+        index, sent.pending.state[index], attempt: sent.pending.attempt[index], delay: Int(sent.pending.delay[index]))
+      workers[place].journal[number].recordsAt[index] = at
+    }
+    for index in reply.records.indexes {
+      workers[place].journal[number].grants.set(index, RecordState.granted, attempt: reply.records.attempt[index])
+      workers[place].journal[number].grantsAt[index] = at
+    }
+    workers[place].journal[number].highWater = run.granted
+    workers[place].journal[number].highWaterAt = now
+  }
+
+  /// The high-water mark that a claim told.
+  mutating func journalMark(_ place: Int, _ position: Int) {
+    guard !rules.breaks(.replayNotJournaled) else { return }
+    let number = workers[place].entry(of: workers[place].runs[position])
+    workers[place].journal[number].highWater = workers[place].runs[position].granted
+    workers[place].journal[number].highWaterAt = now
+  }
+
+  /// Retries that were found granted.
+  mutating func journalFound(_ place: Int, _ position: Int, _ reply: StoreReply) {
+    guard !rules.breaks(.replayNotJournaled) else { return }
+    let run = workers[place].runs[position]
+    let number = workers[place].entry(of: run)
+    for index in reply.records.indexes
+    where reply.records.state[index] == RecordState.granted && reply.records.attempt[index] > 0 {
+      workers[place].journal[number].grants.set(index, RecordState.granted, attempt: reply.records.attempt[index])
+      workers[place].journal[number].grantsAt[index] = Int32(now)
+    }
+  }
+
+  /// Redis is another one than before, or is known to have forgotten.
+  mutating func beginReplay(_ place: Int) {
+    workers[place].runID = runID
+    workers[place].isReplaying = true
+    workers[place].replayPosition = 0
+    workers[place].graceUntil = now + Rules.grace
+    let since = workers[place].lastStep - Rules.retention
+    for number in workers[place].journal.indices {
+      workers[place].journal[number].mustRelease = false
+      workers[place].journal[number].hasClaimed = false
+      let isOld = newest(workers[place].journal[number]) < since
+      workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
+    }
+    for position in 0..<4 {
+      workers[place].runs[position].mustReconcile = true
+      workers[place].runs[position].inherits = true
+      // What was closed may be open again, and what it came to may be another's to say.
+      if workers[place].runs[position].stage == .finish, !rules.breaks(.oldCountersFinish) {
+        workers[place].runs[position].stage = .close
+      }
+    }
+    if isTraced { note("worker \(place) replays") }
+  }
+
+  private func newest(_ entry: JournalEntry) -> Int {
+    var newest = max(entry.highWaterAt, entry.sealedAt, entry.closedAt)
+    for index in entry.records.indexes { newest = max(newest, Int(entry.recordsAt[index])) }
+    for index in entry.grants.indexes { newest = max(newest, Int(entry.grantsAt[index])) }
+    return newest
+  }
+
+  /// One step of a replay.
+  mutating func replay(_ place: Int) {
+    let count = workers[place].journal.count
+    while workers[place].replayPosition < count, workers[place].journal[workers[place].replayPosition].progress == .done
+    {
+      workers[place].replayPosition += 1
+    }
+    let number = workers[place].replayPosition
+    guard number < count else { return endPass(place) }
+    var call = replayCall(place, number)
+    call.name = workers[place].name
+    guard let reply = self.call(call) else { return }
+    follow(place, number, call, reply)
+  }
+
+  /// All has been told that could be; what waits for another's seal is tried until others will go on.
+  private mutating func endPass(_ place: Int) {
+    var isLeft = false
+    for number in workers[place].journal.indices where workers[place].journal[number].progress != .done {
+      isLeft = true
+    }
+    if isLeft, now < workers[place].graceUntil {
+      workers[place].replayPosition = 0
+      return
+    }
+    workers[place].isReplaying = false
+    if isLeft { forgive(place, "could not replay all") }
+    settleDebts(place)
+    if isTraced { note("worker \(place) has replayed") }
+  }
+
+  /// What was told again Redis may forget again: for the bound it counts as sent now.
+  private mutating func settleDebts(_ place: Int) {
+    var debts = apns.debts[place]
+    apns.debts[place] = 0
+    while debts != 0 {
+      apns.lastSent[place][debts.trailingZeroBitCount] = Int32(now)
+      debts &= debts - 1
+    }
+  }
+
+  private func replayCall(_ place: Int, _ number: Int) -> StoreCall {
+    let entry = workers[place].journal[number]
+    var call = StoreCall(.replay, slice: entry.slice, claim: entry.claim)
+    switch entry.progress {
+    case .commit, .done:
+      call.seal = entry.seal
+      call.highWater = entry.highWater
+      call.records = entry.records
+      call.grants = entry.grants
+    case .claim: call.kind = .claim
+    case .append:
+      call.kind = .append
+      call.order = entry.order
+      call.count = entry.count
+    case .seal:
+      call.kind = .seal
+      call.count = entry.count
+    case .close:
+      call.kind = .close
+      call.cancels = entry.cancels
+    case .finish:
+      call.kind = .finish
+      call.tally = entry.tally
+    case .release: call.kind = .release
+    }
+    return call
+  }
+
+  /// The position of the run that has a claim in hand, if any.
+  private func run(of claim: Int, _ place: Int) -> Int? {
+    for position in 0..<4
+    where workers[place].runs[position].stage != .none && workers[place].runs[position].claim == claim {
+      return position
+    }
+    return nil
+  }
+
+  private mutating func follow(_ place: Int, _ number: Int, _ call: StoreCall, _ reply: StoreReply) {
+    var entry = workers[place].journal[number]
+    defer { workers[place].journal[number] = entry }
+    switch call.kind {
+    case .replay:
+      if reply.result == .unsealed {
+        let restores = entry.sealedAt >= 0 && !rules.breaks(.sealNotRestored) || entry.closesUnsealed
+        entry.progress = restores ? .claim : rules.breaks(.replayOnce) ? .done : .commit
+        if !restores { workers[place].replayPosition += 1 }
+        return
+      }
+      if reply.result == .done {
+        renew(&entry)
+        if let position = run(of: entry.claim, place) {
+          workers[place].runs[position].replays = reply.replays
+        }
+      }
+      let closes = reply.result == .done && entry.closedAt >= 0 && !rules.breaks(.closeNotReplayed)
+      entry.progress = closes ? .close : entry.mustRelease ? .release : .done
+    case .claim:
+      entry.hasClaimed = true
+      switch reply.result {
+      case .held:
+        // Until that lease ends nothing can be done; the rest goes first.
+        entry.progress = .commit
+        workers[place].replayPosition += 1
+      case .finished: entry.progress = .done
+      default:
+        entry.mustRelease = run(of: entry.claim, place) == nil
+        let isOurs = reply.phase == .sealed && reply.seal == entry.seal
+        entry.progress =
+          reply.phase == .expanding ? (entry.closesUnsealed ? .close : .append) : isOurs ? .commit : .release
+      }
+    case .append: entry.progress = reply.result == .done ? .seal : .commit
+    case .seal: entry.progress = .commit
+    case .close:
+      if reply.result == .done {
+        entry.tally = reply.tally
+        entry.progress = .finish
+      } else {
+        entry.progress = entry.hasClaimed ? (entry.mustRelease ? .release : .done) : .claim
+      }
+    default: entry.progress = .done
+    }
+  }
+
+  /// What was told again is as new as anything else: Redis may forget this too.
+  private func renew(_ entry: inout JournalEntry) {
+    guard !rules.breaks(.replayNotJournaled) else { return }
+    entry.highWaterAt = now
+    for index in entry.records.indexes { entry.recordsAt[index] = Int32(now) }
+    for index in entry.grants.indexes { entry.grantsAt[index] = Int32(now) }
+    if entry.sealedAt >= 0 { entry.sealedAt = now }
+    if entry.closedAt >= 0 { entry.closedAt = now }
+  }
+}
