@@ -64,7 +64,9 @@ let package = Package(
     tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
     .executableTarget(
       name: "faults",
-      dependencies: ["FaultKit", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "FaultKit", "LedgerModel", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Tests/Faults", swiftSettings: settings),
     tests("FaultTests", ["FaultKit", "TestSupport"]),
     // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules.
