@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint demo bench clean
+.PHONY: help build test faults soak lint demo bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -20,6 +20,18 @@ test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	@swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest
+
+# Debug, because only that build can be broken on purpose. In the world's folder are the logs of what failed.
+faults: ## kills, stops, fills, cuts and delays everything there is, and checks what is left (half an hour)
+	@deploy/install-dependencies test
+	swift build --product faults
+	@.build/debug/faults $(ARGS)
+
+HOURS := 1
+soak: ## the same for HOURS=1 in one world, with memory measured
+	@deploy/install-dependencies test
+	swift build --product faults
+	@.build/debug/faults --soak $(HOURS) $(ARGS)
 
 lint: ## formatting, import directions, forbidden words
 	@swift format lint --strict --parallel --recursive Sources Tests Package.swift

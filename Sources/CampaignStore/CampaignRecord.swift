@@ -31,7 +31,9 @@ public struct CampaignRecord: Sendable {
   public var sealedSlices: Int
   /// ms since the epoch.
   public var createdAt: Int
-  /// ms since the epoch.
+  /// When it was to begin, in ms since the epoch; `nil` for at once.
+  public var sendAt: Int?
+  /// When its first slice was taken, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
   public var finishedAt: Int?
@@ -55,6 +57,7 @@ public struct CampaignRecord: Sendable {
     slices = (text["finished"]?.integer ?? 0, text["slices"]?.integer ?? 0)
     sealedSlices = slices.finished
     createdAt = text["createdAt"]?.integer ?? 0
+    sendAt = text["sendAt"]?.integer
     startedAt = text["startedAt"]?.integer
     finishedAt = text["finishedAt"]?.integer
   }

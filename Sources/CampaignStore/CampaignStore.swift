@@ -16,7 +16,7 @@ public struct CampaignStore: Sendable {
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// The layout of the keys; another number means another program.
-  private static let layoutVersion = 1
+  static let layoutVersion = 1
 
   /// - Parameters:
   ///   - redis: the client to use for every call.
@@ -107,9 +107,10 @@ public struct CampaignStore: Sendable {
 
   /// Runs commands, none of which may be refused.
   ///
+  /// - Parameter timeout: for the answers, instead of the client's own.
   /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
-  func run(_ pipeline: RedisPipeline) async throws -> [RedisReply] {
-    let replies = try await redis.execute(pipeline, on: fence?.admitted)
+  func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
+    let replies = try await redis.execute(pipeline, timeout: timeout, on: fence?.admitted)
     for reply in replies {
       if let error = reply.error { throw StoreError(error) }
     }

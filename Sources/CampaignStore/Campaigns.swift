@@ -1,12 +1,7 @@
 import PushCore
 import Redis
 
-/// What a person does to a campaign.
-public enum Steering: String, Sendable {
-  case pause, resume, cancel
-}
-
-/// Looking at campaigns, and steering them.
+/// Looking at campaigns.
 extension CampaignStore {
   /// A campaign by its totals alone, or `nil` if there is none of that id.
   public func campaign(_ id: String) async throws -> CampaignRecord? {
@@ -21,7 +16,8 @@ extension CampaignStore {
     pipeline.script(StoreScripts.view, keys: [keys.campaign(id), keys.finished(id)])
     let view = try await run(pipeline)[0]
     guard var record = CampaignRecord(id: id, hash: view[0]) else { return nil }
-    guard record.finishedAt == nil else { return record }
+    // What has not begun has no slices to look at.
+    guard record.finishedAt == nil, record.state != .scheduled else { return record }
     let bits = Array(view[1].bytes ?? [])
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       pipeline.removeAll()
@@ -77,56 +73,10 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// The states of campaigns, in the order asked for; `nil` for those that are gone.
-  public func states(of ids: [String]) async throws -> [CampaignState?] {
-    guard !ids.isEmpty else { return [] }
-    var pipeline = RedisPipeline()
-    for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
-    return try await run(pipeline).map { $0.string.flatMap(CampaignState.init(rawValue:)) }
-  }
-
-  /// Pauses, resumes or cancels.
-  ///
-  /// - Returns: the state that follows: unchanged when the verb does not apply to it.
-  /// - Throws: ``StoreError`` `notFound`.
-  @discardableResult
-  public func steer(_ id: String, _ verb: Steering, reason: String = "") async throws -> CampaignState {
-    guard let lane = try await campaign(id)?.lane else { throw noSuchCampaign(id) }
-    var pipeline = RedisPipeline()
-    pipeline.script(
-      StoreScripts.steer,
-      keys: [keys.campaign(id), keys.lane(lane.rawValue), keys.open(id)]
-    ) {
-      $0.append(id)
-      $0.append(verb.rawValue)
-      $0.append(reason)
-    }
-    guard let state = try await run(pipeline)[0].string.flatMap(CampaignState.init(rawValue:)) else {
-      throw noSuchCampaign(id)
-    }
-    if state == .cancelled { try await unparkAll(of: id, lane: lane) }
-    return state
-  }
-
-  /// Opens what a cancelled campaign has parked. Should this be cut short, the rest comes back when it is due.
-  private func unparkAll(of id: String, lane: Lane) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      var pipeline = RedisPipeline()
-      pipeline.script(
-        StoreScripts.unpark, keys: [keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.parked]
-      ) {
-        $0.append(id)
-        $0.append(start)
-        $0.append(min(start + Self.batch, keys.partitions) - 1)
-      }
-      _ = try await run(pipeline)
-    }
-  }
-
   /// The error for an id that names no campaign.
   public func noSuchCampaign(_ id: String) -> StoreError {
     StoreError(
       .notFound, "there is no campaign \(Excerpt.quoted(id))",
-      hint: "see `carillon campaign list`; jobs that could not be run: redis-cli XREVRANGE '\(keys.dead)' + - COUNT 5")
+      hint: "see `carillon campaign list`, and `carillon dead list` for jobs that could not be run")
   }
 }

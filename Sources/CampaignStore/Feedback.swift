@@ -81,11 +81,14 @@ private struct OutboxEntry {
       let instant = text["timestamp"].flatMap({ Int($0) }), let at = text["at"].flatMap({ Int($0) })
     else { return nil }
     edit = CampaignStore.DeviceEdit(user: user, token: token.bytes, action: action, instant: instant)
-    let quote = JSONText.quoted
-    feedback = Array(
-      """
-      {"user":\(quote(user)),"token":"\(token.hex)","app":\(quote(text["app"] ?? "")),\
-      "reason":\(quote(text["reason"] ?? "")),"at":"\(Timestamp.format(milliseconds: at))"}
-      """.utf8)
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("user", user)
+    json.member("token", token.hex)
+    json.member("app", text["app"] ?? "")
+    json.member("reason", text["reason"] ?? "")
+    json.member("at", Timestamp.format(milliseconds: at))
+    json.endObject()
+    feedback = json.take()
   }
 }

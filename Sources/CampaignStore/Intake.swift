@@ -15,24 +15,29 @@ public enum Admission: String, Sendable {
 extension CampaignStore {
   /// How long an id stands for its job, in seconds: 90 days.
   static let idMemory = 90 * 86400
-  /// How many jobs the dead list keeps, each cut at the size of the largest valid job.
-  static let deadJobs = 10_000
 
   /// Puts a job on the intake list, unless its id is taken.
   ///
   /// - Parameters:
   ///   - job: the job as written.
   ///   - campaign: what it says.
-  public func submit(_ job: [UInt8], as campaign: Campaign) async throws -> Admission {
+  ///   - key: the job's key in the dead list, which it then leaves; `nil` for one that comes from elsewhere.
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, `full` when Redis has no room for more,
+  ///   `notFound` when the job is no longer in the dead list.
+  public func submit(_ job: [UInt8], as campaign: Campaign, from key: String? = nil) async throws -> Admission {
+    try await check(campaign)
+    try await checkRoom()
     var pipeline = RedisPipeline(reserving: job.count * 2 + 256)
-    pipeline.script(
-      StoreScripts.submit, keys: [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
-    ) {
+    let names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
+    pipeline.script(StoreScripts.submit, keys: key == nil ? names : names + [keys.dead]) {
       $0.append(job)
       $0.append(JSONValue.minified(job[...]))
       $0.append(Self.idMemory)
+      if let key { $0.append(key) }
     }
-    return try await admission(run(pipeline)[0])
+    let reply = try await run(pipeline)[0]
+    if let key, reply.string == "gone" { throw noSuchDeadJob(key) }
+    return try admission(reply)
   }
 
   /// Waits for a job and moves it to the worker's own list, where it stays until ``activate(_:job:worker:environment:)``
@@ -46,9 +51,7 @@ extension CampaignStore {
     // A worker that may hold a job is known, so that somebody misses it when it falls silent.
     pipeline.append("ZADD", keys.workers, "NX", try await time() / 1000, worker)
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
-    let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
-    for reply in replies { if let error = reply.error { throw StoreError(error) } }
-    return replies[1].bytes.map(Array.init)
+    return try await run(pipeline, timeout: .seconds(seconds + 10))[1].bytes.map(Array.init)
   }
 
   /// A job that an earlier life of this worker took and did not finish, oldest first.
@@ -62,9 +65,10 @@ extension CampaignStore {
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
-  /// - Throws: ``StoreError`` `invalid` for an unknown segment. A conflict is returned, and leaves the job where it is.
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
+  ///   it is.
   public func activate(_ campaign: Campaign, job: [UInt8], worker: String) async throws -> Admission {
-    if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }
+    try await check(campaign)
     let minified = JSONValue.minified(job[...])
     var pipeline = RedisPipeline(reserving: minified.count + 256)
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
@@ -77,25 +81,27 @@ extension CampaignStore {
       return admission
     }
     let partitions = try await writeAudience(of: campaign)
-    let now = try await time() / 1_000_000
+    let start = max(try await time() / 1000, campaign.sendAt ?? 0) / 1000
     pipeline.removeAll()
     pipeline.script(
       StoreScripts.activate,
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
-        keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id),
+        keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id), keys.schedule,
       ]
     ) { arguments in
       arguments.append(campaign.id)
       arguments.append(job)
       arguments.append(Self.idMemory)
+      arguments.append(campaign.sendAt ?? 0)
       arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
       arguments.append(absent(partitions))
-      let fields: [(String, String)] = [
+      var fields: [(String, String)] = [
         ("app", campaign.app), ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
-        ("expiration", campaign.expiration.instant(startingAt: now).map(String.init) ?? ""),
+        ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
       ]
+      if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
       for (field, value) in fields {
         arguments.append(field)
         arguments.append(value)
@@ -113,46 +119,10 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer != 0
   }
 
-  /// Why the last job of this id went to the dead list; `nil` when it is not among the newest there.
-  public func burial(of id: String) async throws -> Burial? {
-    var pipeline = RedisPipeline()
-    pipeline.append("XREVRANGE", keys.dead, "+", "-", "COUNT", Self.burialsLookedAt)
-    for entry in try await run(pipeline)[0] {
-      var fields: [String: RedisReply] = [:]
-      let pairs = entry[1]
-      for index in stride(from: 0, to: pairs.count - 1, by: 2) { fields[pairs[index].string ?? ""] = pairs[index + 1] }
-      guard let job = fields["job"]?.bytes.map(Array.init), CampaignJob.id(of: job) == id else { continue }
-      return Burial(reason: fields["reason"]?.string ?? "", hint: fields["hint"]?.string ?? "")
-    }
-    return nil
-  }
-
-  /// Why a job could not be run.
-  public struct Burial: Sendable, Equatable {
-    /// What is wrong with it.
-    public var reason: String
-    /// What to do; empty when the reason says it.
-    public var hint: String
-  }
-
-  /// Entries of the dead list that a search goes through: its jobs may have a megabyte each.
-  private static let burialsLookedAt = 50
-
-  /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
-  public func bury(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
-    var pipeline = RedisPipeline(reserving: job.count * 2 + 512)
-    let id = CampaignJob.id(of: job)
-    pipeline.script(
-      StoreScripts.bury, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
-    ) {
-      $0.append(job)
-      $0.append(reason)
-      $0.append(hint)
-      $0.append(Self.deadJobs)
-      $0.append(CampaignJob.maximumSize)
-      $0.append(id == nil ? [] : JSONValue.minified(job[...]))
-    }
-    _ = try await run(pipeline)
+  /// Refuses what only the store can tell is wrong: a segment that is not there, a time too far ahead.
+  public func check(_ campaign: Campaign) async throws {
+    if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }
+    if let sendAt = campaign.sendAt { try await checkSchedule(sendAt) }
   }
 
   /// Refuses an expression that names a segment nobody has imported: `!churnd` would otherwise mean everybody.

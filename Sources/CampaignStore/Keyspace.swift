@@ -52,12 +52,18 @@ public struct Keyspace: Sendable {
   var parked: String { control + "parked" }
   /// Set: campaigns that have begun and not ended, paused ones too.
   var running: String { control + "running" }
+  /// Sorted set: campaigns that are scheduled, by when they begin.
+  var schedule: String { control + "schedule" }
+  /// Number: how often campaigns were steered.
+  var epoch: String { control + "epoch" }
+  /// Hash: worker to the epoch up to which it has followed.
+  var seen: String { control + "seen" }
   /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.
   var ended: String { control + "ended" }
   /// Sorted set: campaigns by creation.
   var all: String { control + "all" }
   /// Stream: jobs that could not be run.
-  public var dead: String { control + "dead" }
+  var dead: String { control + "dead" }
   /// List: pruned tokens, for the backend's own database.
   public var feedback: String { control + "feedback" }
   /// Set: names of segments.

@@ -11,6 +11,10 @@ extension CampaignStore {
     public var silent: [String]
     /// Slices whose next retry is due.
     public var due: [SliceReference]
+    /// Scheduled campaigns whose time has come, for ``CampaignStore/promote(_:)``.
+    public var scheduled: [String]
+    /// ms until the next one is due.
+    public var nextScheduled: Int?
   }
 
   /// Says that a worker lives, and lets the keys of a campaign expire whose last worker died before it could.
@@ -20,7 +24,7 @@ extension CampaignStore {
   ///   - silence: ms after which another worker is taken for dead.
   public func heartbeat(worker: String, silence: Int) async throws -> Pulse {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked, keys.ended]) {
+    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked, keys.ended, keys.schedule]) {
       $0.append(worker)
       $0.append(silence)
       $0.append(Self.batch)
@@ -29,7 +33,8 @@ extension CampaignStore {
     for id in reply[3].compactMap(\.string) { try await expire(id) }
     return Pulse(
       now: reply[0].integer ?? 0, silent: reply[1].compactMap(\.string),
-      due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) })
+      due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) },
+      scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 })
   }
 
   /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.
@@ -93,14 +98,12 @@ extension CampaignStore {
   /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and strikes it off the list
   /// of workers once nothing of it is left.
   public func settle(dead worker: String) async throws {
-    while true {
-      var pipeline = RedisPipeline()
-      pipeline.append("LMOVE", keys.intake(worker: worker), keys.campaigns, "LEFT", "RIGHT")
-      if try await run(pipeline)[0].isNull { break }
-    }
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.forget, keys: [keys.workers, keys.processing(worker: worker), keys.intake(worker: worker)]
+      StoreScripts.forget,
+      keys: [
+        keys.workers, keys.processing(worker: worker), keys.intake(worker: worker), keys.campaigns, keys.seen,
+      ]
     ) { $0.append(worker) }
     _ = try await run(pipeline)
   }
@@ -142,7 +145,7 @@ extension CampaignStore {
   }
 
   /// The lanes of campaigns; `nil` for one that has gone.
-  private func lanes(of campaigns: [String]) async throws -> [Lane?] {
+  func lanes(of campaigns: [String]) async throws -> [Lane?] {
     var pipeline = RedisPipeline()
     for id in campaigns { pipeline.append("HGET", keys.campaign(id), "lane") }
     return try await run(pipeline).map { $0.string.flatMap(Lane.init(rawValue:)) }

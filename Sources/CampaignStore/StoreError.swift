@@ -10,6 +10,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unfit
     /// The server takes no writes: a replica, out of memory, or failing to persist.
     case readOnly
+    /// The server has too little memory left for another campaign.
+    case full
     /// What was asked for doesn't exist.
     case notFound
     /// The id is another job's.
@@ -49,6 +51,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       self.init(
         .readOnly, "Redis fails to persist and refuses writes",
         hint: "look at its log; usually the disk is full")
+    case .loading:
+      self.init(
+        .readOnly, "Redis is loading its data", hint: "try again when it has; its log says how far it is")
+    case .busy:
+      self.init(
+        .readOnly, "a script has kept Redis busy for too long",
+        hint: "try again; if it stays so, find out whose script it is and stop it: SCRIPT KILL")
     case .noPermission:
       self.init(
         .refused, "the Redis user lacks a permission: \(error.message)",

@@ -68,7 +68,7 @@ public struct Disposition: Sendable, Equatable {
       // A second doubt in a row means trouble on the way; more of the same at once would only feed it.
       let target: Target =
         attempt <= 1
-        ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, jitter: jitter))
+        ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, chance: jitter))
       return Disposition(target).limited(attempt: attempt, policy: policy, exhausted: .unknown)
     }
   }
@@ -82,7 +82,7 @@ public struct Disposition: Sendable, Equatable {
     case 500..<600:
       // The one server that stops is no reason to wait for the others; a second time, Apple's word holds.
       if answer.reason == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
-      return .later(policy.afterServerError(jitter: jitter), answer)
+      return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
     default:
       // Nothing documented, nothing a retry would change.
       return Disposition(.finish(.rejected))
@@ -116,12 +116,13 @@ public struct Disposition: Sendable, Equatable {
     case .expiredProviderToken: return attempt <= 1 ? Disposition(.resendNow) : .held(policy, reason, jitter)
     // The connection is at fault; its engine replaces it.
     case .idleTimeout, .unrelatedKeyIdInToken:
-      return attempt <= 2 ? Disposition(.resendNow) : .later(policy.afterServerError(jitter: jitter), answer)
+      return attempt <= 2
+        ? Disposition(.resendNow) : .later(policy.afterServerError(asked: answer.asked, chance: jitter))
 
     case .tooManyRequests:
-      return .later(policy.afterTooManyRequests(attempt: attempt, jitter: jitter), answer)
+      return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
     // Concerns the credential, not the device: waiting two seconds would change nothing.
-    case .tooManyProviderTokenUpdates: return .later(policy.afterServerError(jitter: jitter), answer)
+    case .tooManyProviderTokenUpdates: return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
 
     case .none, .other, .internalServerError, .serviceUnavailable, .shutdown:
       return decide(unexplained: answer, attempt: attempt, policy: policy, jitter: jitter)
@@ -134,21 +135,19 @@ public struct Disposition: Sendable, Equatable {
     switch answer.status {
     case 403: .held(policy, answer.reason, jitter)
     case 410: Disposition(.finish(.unregistered), token: .prune)
-    case 429: .later(policy.afterTooManyRequests(attempt: attempt, jitter: jitter), answer)
+    case 429: .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
     default: Disposition(.finish(.rejected))
     }
   }
 
-  /// A retry, no sooner than the peer's own `Retry-After`.
-  private static func later(_ milliseconds: Int, _ answer: PushAnswer) -> Disposition {
-    let asked = min(Int(answer.retryAfter) * 1000, RetryPolicy.longest)
-    return Disposition(.retry(afterMilliseconds: max(milliseconds, asked)))
+  private static func later(_ milliseconds: Int) -> Disposition {
+    Disposition(.retry(afterMilliseconds: milliseconds))
   }
 
   /// The credential is refused: its targets are held, not failed, until somebody has mended it.
   private static func held(_ policy: RetryPolicy, _ reason: Reason, _ jitter: Double) -> Disposition {
     Disposition(
-      .retry(afterMilliseconds: policy.afterServerError(jitter: jitter)), effect: .stopCredential(reason),
+      .retry(afterMilliseconds: policy.afterServerError(chance: jitter)), effect: .stopCredential(reason),
       countsAttempt: false)
   }
 
@@ -158,4 +157,9 @@ public struct Disposition: Sendable, Equatable {
     if case .finish = target { return self }
     return Disposition(.finish(exhausted), token: token, effect: effect)
   }
+}
+
+extension PushAnswer {
+  /// Milliseconds that its `Retry-After` asks for.
+  fileprivate var asked: Int { Int(retryAfter) * 1000 }
 }

@@ -6,30 +6,47 @@ public struct RetryPolicy: Sendable, Equatable {
   public var tooManyRequests: Int
   /// Attempts that a push gets, the first included; at least 1.
   public var attempts: Int
+  /// Milliseconds that any wait lasts at most, whatever doubling and a peer's `Retry-After` come to.
+  public var longest: Int
+  /// The share of a wait by which chance makes it longer, 0 to 1: without it a whole fleet comes back in one moment.
+  public var jitter: Double
 
-  /// The longest wait, so that doubling and a peer's `Retry-After` stay within an hour: longer than Apple's own
-  /// 15 minutes, shorter than what most expirations allow.
-  public static let longest = 3_600_000
-
-  /// Memberwise, with the defaults of the configuration.
-  public init(serverError: Int = 900_000, tooManyRequests: Int = 2_000, attempts: Int = 5) {
+  /// Memberwise, with the defaults of the configuration. An hour is longer than Apple's own 15 minutes, and shorter than
+  /// what most expirations allow.
+  public init(
+    serverError: Int = 900_000, tooManyRequests: Int = 2_000, attempts: Int = 5, longest: Int = 3_600_000,
+    jitter: Double = 0.1
+  ) {
     self.serverError = serverError
     self.tooManyRequests = tooManyRequests
     self.attempts = attempts
+    self.longest = longest
+    self.jitter = jitter
   }
 
-  /// Milliseconds to wait after a server error: ``serverError`` and up to a tenth more.
+  /// Milliseconds to wait after a server error.
   ///
-  /// - Parameter jitter: random, 0 to 1; without it the whole fleet would come back in the same moment.
-  public func afterServerError(jitter: Double) -> Int {
-    Self.bounded(Double(serverError) * (1 + jitter / 10))
+  /// - Parameters:
+  ///   - asked: what the peer's `Retry-After` asks for; it is waited no shorter than that.
+  ///   - chance: random, 0 to 1.
+  public func afterServerError(asked: Int = 0, chance: Double) -> Int {
+    wait(serverError, asked, chance)
   }
 
-  /// Milliseconds to wait after the `attempt`-th (from 1) was too many for its device: doubling, and up to half more.
-  public func afterTooManyRequests(attempt: Int, jitter: Double) -> Int {
-    // 2^20 s is beyond `longest` for any sensible first delay, and the shift can't overflow.
-    Self.bounded(Double(tooManyRequests) * Double(1 << max(0, min(attempt - 1, 20))) * (1 + jitter / 2))
+  /// Milliseconds to wait after the `attempt`-th (from 1) was too many for its device: doubling.
+  ///
+  /// - Parameters:
+  ///   - asked: what the peer's `Retry-After` asks for; it is waited no shorter than that.
+  ///   - chance: random, 0 to 1.
+  public func afterTooManyRequests(attempt: Int, asked: Int = 0, chance: Double) -> Int {
+    // 2^20 first waits are beyond `longest`, and the product can't overflow: both are at most a day.
+    wait(tooManyRequests << max(0, min(attempt - 1, 20)), asked, chance)
   }
 
-  private static func bounded(_ milliseconds: Double) -> Int { Int(min(milliseconds, Double(longest))) }
+  private func wait(_ planned: Int, _ asked: Int, _ chance: Double) -> Int {
+    // Where `longest` cuts the wait short, chance works below it: there too a fleet must not come back at once.
+    let latest = min(Double(max(planned, asked)) * (1 + jitter), Double(longest))
+    let earliest = latest / (1 + jitter)
+    return max(Int((earliest + chance * (latest - earliest)).rounded()), min(asked, longest))
+  }
 }

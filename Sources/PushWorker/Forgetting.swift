@@ -49,6 +49,7 @@ extension PushWorker {
   func checkServer() async {
     let now = EventLoop.now
     former.removeAll { now - $0.at > SliceJournal.memory }
+    steered = steered.filter { now - $0.value.at <= SliceJournal.memory }
     for case let run? in slots { run.journal.forget(before: now) }
     do {
       let (first, second) = (try await store.identify(), try await control.identify())
@@ -79,7 +80,25 @@ extension PushWorker {
     }
   }
 
+  /// Notes what somebody has made of a campaign, for as long as Redis may forget it.
+  func note(_ state: CampaignState?, of id: String) {
+    switch state {
+    case .paused, .cancelled: if steered[id]?.state != state { steered[id] = (state, EventLoop.now) }
+    default: steered[id] = nil
+    }
+  }
+
+  /// Steers campaigns again that were steered a moment before Redis forgot it.
+  private func steerAgain() async throws {
+    for (id, entry) in steered {
+      guard try await control.campaign(id)?.state == .active else { continue }
+      let reason = "as it was before Redis lost its last writes"
+      try await control.steer(id, entry.state == .cancelled ? .cancel : .pause, reason: reason)
+    }
+  }
+
   private func replayFormerSlices() async throws {
+    try await steerAgain()
     try await restoreCampaigns(of: former.map(\.context))
     var again: [FormerSlice] = []
     for var slice in former {
@@ -105,7 +124,7 @@ extension PushWorker {
   private func restoreCampaigns(of contexts: [CampaignContext]) async throws {
     var seen: Set<String> = []
     for context in contexts where seen.insert(context.campaign.id).inserted {
-      guard try await control.states(of: [context.campaign.id]) == [nil] else { continue }
+      guard try await control.campaign(context.campaign.id) == nil else { continue }
       _ = try await control.activate(context.campaign, job: context.job, worker: configuration.name)
     }
   }

@@ -51,13 +51,20 @@ public actor PushWorker {
   /// The deadline of the stop has passed.
   var isAbandoning = false
   private var stopWaiters: [CheckedContinuation<Void, Never>] = []
-  private var claimWaiter: CheckedContinuation<Void, Never>?
+  /// The loops that wait for their time, or for a reason to look sooner.
+  private var sleepers: [Sleeper: CheckedContinuation<Void, Never>] = [:]
+  /// Something was scheduled or steered: the next sign of life is not to be waited for.
+  private var isPulseWanted = false
+  /// The epoch of steering up to which this worker has followed; `nil` before its first look.
+  var followedEpoch: Int?
   /// Campaigns that are being paused on this worker's word.
   var pausing: Set<String> = []
   /// The partition whose leftovers are looked at next.
   var sweepPosition = 0
   /// Slices let go of in the last seconds.
   var former: [FormerSlice] = []
+  /// Campaigns that were paused or cancelled in the last seconds, and when we saw it.
+  var steered: [String: (state: CampaignState?, at: UInt64)] = [:]
   /// Which server Redis last was, and of which line of writes.
   var server = ""
   /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
@@ -67,6 +74,8 @@ public actor PushWorker {
   var isReplayingFormer = false
   /// How often the moment at which a test wants a death has come.
   var passes = 0
+  /// Where in the list of all campaigns the schedule is compared with it next.
+  var schedulePosition = 0
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -115,6 +124,7 @@ public actor PushWorker {
       await claimLoop(&group)
       await waitForSlices()
       isFinished = true
+      wakePulse()
     }
     timer.disarm()
     for entry in pools { _ = await entry.pool.drain(deadline: 1_000_000_000) }
@@ -148,13 +158,15 @@ public actor PushWorker {
   }
 
   /// Tells of a failure that is tried again, at most once a second for each kind: many slices fail at once.
-  func report(_ what: String, _ error: any Error) {
-    report(what, "\(error)")
+  ///
+  /// - Parameter interval: seconds between two reports of the kind.
+  func report(_ what: String, _ error: any Error, every interval: UInt64 = 1) {
+    report(what, "\(error)", every: interval)
   }
 
-  private func report(_ what: String, _ reason: String) {
+  private func report(_ what: String, _ reason: String, every interval: UInt64 = 1) {
     let now = EventLoop.now
-    if let last = lastReports[what], now - last < 1_000_000_000 { return }
+    if let last = lastReports[what], now - last < interval * 1_000_000_000 { return }
     lastReports[what] = now
     observer(.trouble("\(what): \(reason)"))
   }
@@ -236,16 +248,10 @@ public actor PushWorker {
   static let claimInterval = 50
 
   private func waitForClaim() async {
-    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.wakeClaims() } }
-    timer.schedule(after: .milliseconds(Self.claimInterval))
-    await withCheckedContinuation { claimWaiter = $0 }
-    timer.disarm()
+    await sleep(.claims, milliseconds: Self.claimInterval)
   }
 
-  func wakeClaims() {
-    claimWaiter?.resume()
-    claimWaiter = nil
-  }
+  func wakeClaims() { wake(.claims) }
 
   private func waitForSlices() async {
     while !working.isEmpty { await waitForClaim() }
@@ -259,9 +265,13 @@ public actor PushWorker {
   private func intakeLoop() async {
     while !isStopping {
       do {
+        try await control.checkRoom()
         var job = try await control.unfinishedJob(worker: configuration.name)
         if job == nil { job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) }
         if let job { try await takeIn(job) }
+      } catch let error as StoreError where error.code == .full {
+        report("jobs stay in the queue", error, every: 60)
+        await pause(milliseconds: 1000)
       } catch {
         report("could not take in a job", error)
         await checkServer()
@@ -279,6 +289,7 @@ public actor PushWorker {
         pass(.activated)
         observer(.activated(campaign: campaign.id))
         wakeClaims()
+        if campaign.sendAt != nil { wakePulse() }
       case .duplicate: break
       case .conflict:
         try await bury(job, "id: \(campaign.id) was used for another job", "give the job an id of its own")
@@ -297,24 +308,41 @@ public actor PushWorker {
 
   // MARK: Signs of life
 
-  /// ms between signs of life.
+  /// ms between signs of life, and between looks at what others left behind.
   static let pulseInterval = 1000
 
+  /// Gives signs of life, more of them when a scheduled campaign is due sooner, so that it begins on time.
   private func pulseLoop() async {
+    var nextUpkeep: UInt64 = 0
     while !isFinished {
+      isPulseWanted = false
+      var wait = Self.pulseInterval
       do {
         // Before anything that others left behind is looked at: Redis may have forgotten that it is ours.
         await checkServer()
         let pulse = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
-        try await rescue(pulse)
-        try await sweep()
-        reportConnections()
-        try await measureClock()
+        let heard = EventLoop.now
+        try await begin(pulse.scheduled)
+        if heard >= nextUpkeep {
+          nextUpkeep = heard + UInt64(Self.pulseInterval) * 1_000_000
+          try await rescue(pulse)
+          reportConnections()
+          try await measureClock()
+          try await sweep()
+        }
+        let untilNext = UInt64(pulse.nextScheduled ?? Self.pulseInterval) * 1_000_000
+        let due = min(nextUpkeep, heard + untilNext)
+        wait = Int(due - min(due, EventLoop.now) + 999_999) / 1_000_000
       } catch {
         report("sign of life failed", error)
       }
-      await pause(milliseconds: Self.pulseInterval)
+      if !isPulseWanted, !isFinished { await sleep(.pulse, milliseconds: wait) }
     }
+  }
+
+  func wakePulse() {
+    isPulseWanted = true
+    wake(.pulse)
   }
 
   // MARK: Steering
@@ -331,6 +359,24 @@ public actor PushWorker {
         report("could not read the states of campaigns", error)
       }
     }
+  }
+
+  // MARK: Waiting
+
+  /// Loops that others wake.
+  private enum Sleeper {
+    case claims, pulse
+  }
+
+  private func sleep(_ sleeper: Sleeper, milliseconds: Int) async {
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.wake(sleeper) } }
+    timer.schedule(after: .milliseconds(milliseconds))
+    await withCheckedContinuation { sleepers[sleeper] = $0 }
+    timer.disarm()
+  }
+
+  private func wake(_ sleeper: Sleeper) {
+    sleepers.removeValue(forKey: sleeper)?.resume()
   }
 
   /// Suspends; a stopping worker's loops end a moment later, so it need not be cut short.

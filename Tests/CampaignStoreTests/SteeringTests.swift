@@ -109,8 +109,47 @@ struct SteeringTests {
     for id in ["a", "b", "c"] { try await world.activate(id) }
     try await world.store.steer("b", .pause)
     try await world.store.steer("c", .cancel)
-    #expect(try await world.store.states(of: ["c", "x", "a", "b"]) == [.cancelled, nil, .active, .paused])
-    #expect(try await world.store.states(of: []) == [])
+    let view = try await world.store.follow(["c", "x", "a", "b"], worker: "w", followed: nil)
+    #expect(view.states == [.cancelled, nil, .active, .paused])
+    #expect(view.epoch == 2)
+    #expect(try await world.store.follow([], worker: "w", followed: nil).states == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func steeringIsConfirmedWhenEveryLiveWorkerHasFollowedIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    _ = try await world.store.heartbeat(worker: "one", silence: 60_000)
+    _ = try await world.store.heartbeat(worker: "two", silence: 60_000)
+    // Silent for longer than any lease: nobody waits for it.
+    try await world.command("ZADD", world.keys.workers, 1, "dead")
+    async let steered = world.store.steerEverywhere("a", .pause, lease: 60_000)
+    while try await world.store.campaign("a")?.state != .paused { await Task.yield() }
+    let epoch = try await world.store.follow([], worker: "one", followed: nil).epoch
+    // Reading is not following: what was read has to be acted on first.
+    #expect(try await world.store.workersBehind(epoch, silence: 60_000).sorted() == ["one", "two"])
+    _ = try await world.store.follow([], worker: "one", followed: epoch)
+    #expect(try await world.store.workersBehind(epoch, silence: 60_000) == ["two"])
+    // It stops instead, in good order.
+    try await world.store.settle(dead: "two")
+    let answer = try await steered
+    #expect(answer.state == .paused)
+    #expect(answer.unconfirmed == [])
+    #expect(try await world.command("HEXISTS", world.keys.seen, "two").integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func steeringThatALiveWorkerDoesNotFollowIsSaidToBeUnconfirmed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let beating = Task {
+      while !Task.isCancelled { _ = try await world.store.heartbeat(worker: "deaf", silence: 60_000) }
+    }
+    defer { beating.cancel() }
+    while try await world.command("ZCARD", world.keys.workers).integer == 0 { await Task.yield() }
+    let answer = try await world.store.steerEverywhere("a", .cancel, lease: 500)
+    #expect(answer.state == .cancelled)
+    #expect(answer.unconfirmed == ["deaf"])
   }
 
   @Test(arguments: Backend.allCases)

@@ -45,7 +45,7 @@ struct CampaignTests {
     #expect(
       show.names == [
         "id", "state", "reason", "app", "lane", "targets", "outcomes", "pending", "inDoubt", "retrying", "pruned",
-        "quarantined", "resent", "slices", "createdAt", "startedAt", "finishedAt",
+        "quarantined", "resent", "slices", "createdAt", "sendAt", "startedAt", "finishedAt",
       ])
     #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
     #expect(show.number("targets") == 40)

@@ -45,7 +45,10 @@ struct ConfigurationTests {
       configuration.worker
         == .init(
           engine: .curl, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
-    #expect(configuration.retry == .init(serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5))
+    #expect(
+      configuration.retry
+        == .init(
+          serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5, longest: .seconds(3600), jitter: 0.1))
     #expect(configuration.guard == .init(threshold: 0.1, pruneShare: 0.5, minimum: 200))
   }
 
@@ -54,7 +57,7 @@ struct ConfigurationTests {
       yaml(
         """
         worker: { engine: curl, connections: 8, window: 500, answerTimeout: 5s, deadline: 1m }
-        retry: { serverError: 2s, tooManyRequests: 100ms, attempts: 3 }
+        retry: { serverError: 2s, tooManyRequests: 100ms, attempts: 3, longest: 10m, jitter: 0 }
         guard: { threshold: 0.2, pruneShare: 1, minimum: 10 }
         """,
         app: """
@@ -69,7 +72,11 @@ struct ConfigurationTests {
       configuration.worker
         == .init(
           engine: .curl, connections: 8, window: 500, answerTimeout: .seconds(5), deadline: .seconds(60)))
-    #expect(configuration.retry == .init(serverError: .seconds(2), tooManyRequests: .milliseconds(100), attempts: 3))
+    #expect(
+      configuration.retry
+        == .init(
+          serverError: .seconds(2), tooManyRequests: .milliseconds(100), attempts: 3, longest: .seconds(600), jitter: 0)
+    )
     #expect(configuration.guard == .init(threshold: 0.2, pruneShare: 1, minimum: 10))
   }
 
@@ -87,6 +94,10 @@ struct ConfigurationTests {
     (yaml("worker: { engine: culr }"), ["worker.engine: unknown value 'culr'", "did you mean 'curl'?"]),
     (yaml("worker: { deadline: 20 }"), ["worker.deadline: '20' is not a duration"]),
     (yaml("retry: { tooManyRequests: 50ms }"), ["retry.tooManyRequests: '50ms' is not from 100ms to 1h"]),
+    (yaml("retry: { longest: 2d }"), ["retry.longest: '2d' is not from 1s to 1d"]),
+    (yaml("retry: { longest: 5m }"), ["retry.serverError: is longer than retry.longest", "raise retry.longest"]),
+    (yaml("retry: { jitter: 2 }"), ["retry.jitter: '2' is not a share from 0 to 1"]),
+    (yaml("retry: { jiter: 0 }"), ["retry.jiter: unknown key", "did you mean 'jitter'?"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),

@@ -2,18 +2,39 @@ import FaultKit
 import Foundation
 import Testing
 
-/// Every case once, small: that it can be played, that its faults fire, and that nothing is violated. `make faults` plays
-/// them in earnest.
 struct FaultTests {
-  @Test(arguments: FaultCases.all.map(\.name))
-  func shortForm(name: String) async throws {
-    let fault = try #require(FaultCases.all.first { $0.name == name })
-    let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-faults")
+  /// Every case once, small: that it can be played, that its faults fire, that nothing is violated, and that the checker
+  /// objects to every mutant. `make faults` plays them in earnest.
+  ///
+  /// One test, so that the runner decides how many worlds there are at a time: each has half a dozen processes.
+  @Test(.timeLimit(.minutes(15))) func everyFaultOnce() async {
     let seed =
       ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
-    let report = await fault.run(.short, seed: seed, logs: logs)
-    #expect(
-      report.verdict != .failed,
-      "seed \(seed), logs in \(report.logs ?? "")\n\(report.violations.joined(separator: "\n"))")
+    let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-faults-\(seed)")
+    let runner = FaultRunner(seed: seed, worlds: 3, scale: .short, limit: .seconds(840), logs: logs)
+    let summary = await runner.run(FaultCases.all) { report in
+      if report.verdict == .failed { Issue.record("\(report.line)") }
+    }
+    #expect(summary.unplayed == [], "seed \(seed)")
+  }
+
+  @Test func seedDecidesWhatACaseDoes() async throws {
+    let same = FaultCase("same", faults: [], invariant: "", bound: "") { stage in
+      stage.violated("\((0..<8).map { _ in stage.random(0...999) })")
+    }
+    let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-seeds")
+    let reports = [await same.run(.short, seed: 7, logs: logs), await same.run(.short, seed: 7, logs: logs)]
+    #expect(reports[0].violations == reports[1].violations)
+    #expect(await same.run(.short, seed: 8, logs: logs).violations != reports[0].violations)
+    try? FileManager.default.removeItem(at: logs)
+  }
+
+  @Test func caseWhoseFaultNeverFiredHasFailed() async throws {
+    let idle = FaultCase("idle", faults: ["an earthquake"], invariant: "", bound: "") { _ in }
+    let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-idle")
+    let report = await idle.run(.short, seed: 1, logs: logs)
+    #expect(report.verdict == .failed)
+    #expect(report.violations == ["an earthquake: never fired", "nothing was checked"])
+    try? FileManager.default.removeItem(at: logs)
   }
 }

@@ -10,16 +10,19 @@ struct FaultsCommand: AsyncParsableCommand {
 
   @Option(help: "What all randomness begins with.") var seed = UInt64.random(in: 0...99_999)
   @Option(help: "Only the cases whose names begin so; may be repeated.") var only: [String] = []
-  @Option(help: "Worlds that run at a time.") var worlds = 3
+  @Option(help: "Worlds that run at a time.") var worlds = 4
   @Option(help: "Minutes after which no case is begun any more.") var minutes = 28
   @Option(help: "Where the logs of failed cases are kept.") var logs = ".build/faults"
   @Option(help: "A file for the report, as JSON.") var report: String?
+  @Option(help: "Instead of the cases: one world for so many hours, and something broken every half minute.")
+  var soak: Double?
   @Flag(help: "Name the cases and end.") var list = false
   @Flag(help: "The short form, as in make test.") var short = false
 
   func run() async throws {
     let cases = FaultCases.all.filter { fault in only.isEmpty || only.contains { fault.name.hasPrefix($0) } }
     if list { return cases.forEach { say($0.name + ": " + $0.faults.joined(separator: ", ")) } }
+    if let soak { return try await play(Soak(duration: .seconds(3600 * soak))) }
     guard !cases.isEmpty else { throw ValidationError("no case is called so; --list names them") }
     let runner = FaultRunner(
       seed: seed, worlds: worlds, scale: short ? .short : .full, limit: .seconds(60 * minutes),
@@ -29,6 +32,14 @@ struct FaultsCommand: AsyncParsableCommand {
     say("\n" + result.table)
     if let report { try result.json.write(to: URL(fileURLWithPath: report)) }
     if !result.isGood { throw ExitCode(1) }
+  }
+
+  private func play(_ soak: Soak) async throws {
+    say("seed \(seed)")
+    let result = await soak.fault { say($0) }.run(.full, seed: seed, logs: URL(fileURLWithPath: logs))
+    say(result.line)
+    if let report { try JSONEncoder().encode(result).write(to: URL(fileURLWithPath: report)) }
+    if result.verdict != .passed { throw ExitCode(1) }
   }
 
   /// Unlike `print`, at once, also into a file.

@@ -32,7 +32,7 @@ struct CampaignJobTests {
       { "id": "spring-sale_2026.1", "app": "shop", "audience": { "users": ["zoë", "7", "zoë"] },
         "payload": { "aps" : { "alert" : "H\u00e9  llo" }, "n": 1.50 },
         "pushType": "voip", "priority": 5, "expiration": "4h", "collapseId": "sale é", "lane": "urgent",
-        "results": "all", "ambiguity": "skip", "ttl": "2d" }
+        "sendAt": "2026-12-01T10:00:00.250+01:00", "results": "all", "ambiguity": "skip", "ttl": "2d" }
       """#)
     #expect(campaign.id == "spring-sale_2026.1")
     #expect(campaign.app == "shop")
@@ -44,6 +44,7 @@ struct CampaignJobTests {
     #expect(campaign.expiration == .after(seconds: 14400))
     #expect(campaign.collapseID == "sale é")
     #expect(campaign.lane == .urgent)
+    #expect(campaign.sendAt == 1_796_115_600_250)
     #expect(campaign.results == .all)
     #expect(campaign.ambiguity == .skip)
     #expect(campaign.timeToLive == 172_800)
@@ -121,7 +122,13 @@ struct CampaignJobTests {
     (["audience": #"{"campaign":"c0"}"#], "audience.campaign", "not supported yet"),
     (["audience": #"{"channel":"x"}"#], "audience.channel", "not supported yet"),
     (["localized": "{}"], "localized", "not supported yet"),
-    (["sendAt": "\"2026-12-01T09:00:00Z\""], "sendAt", "not supported yet"),
+    (["sendAt": "\"tomorrow\""], "sendAt", "'tomorrow' is not an instant"),
+    (["sendAt": "\"2026-12-01 09:00\""], "sendAt", "it must be RFC 3339"),
+    (["sendAt": "1796115600"], "sendAt", "must be a string, not a number"),
+    (
+      ["sendAt": "\"2026-12-01T09:00:00Z\"", "expiration": "\"2026-12-01T10:00:00+01:00\""], "expiration",
+      "is not after sendAt"
+    ),
     (["localTime": "false"], "localTime", "not supported yet"),
     (["repeat": "\"0 9 * * *\""], "repeat", "not supported yet"),
     (["finishBy": "\"2026-12-01T09:00:00Z\""], "finishBy", "not supported yet"),

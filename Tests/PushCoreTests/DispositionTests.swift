@@ -136,10 +136,21 @@ struct DispositionTests {
     #expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target == .retry(afterMilliseconds: 3_600_000))
   }
 
-  @Test("jitter spreads retries")
+  @Test("chance spreads retries by the share that is configured, and nothing waits for longer than the longest")
   func jitter() {
     #expect(decide(503, .serviceUnavailable, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
-    #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 3_000))
+    #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 2_200))
+    var policy = RetryPolicy(serverError: 60_000, tooManyRequests: 2_000, longest: 60_000, jitter: 0.25)
+    // At the cap too they come back one by one.
+    #expect(policy.afterServerError(chance: 0) == 48_000)
+    #expect(policy.afterServerError(chance: 1) == 60_000)
+    #expect(policy.afterTooManyRequests(attempt: 20, chance: 1) == 60_000)
+    // Never sooner than asked for, unless that is longer than the longest.
+    #expect(policy.afterServerError(asked: 59_000, chance: 0) == 59_000)
+    #expect(policy.afterTooManyRequests(attempt: 1, asked: 10_000, chance: 1) == 12_500)
+    #expect(policy.afterTooManyRequests(attempt: 1, asked: 90_000, chance: 0) == 60_000)
+    policy.jitter = 0
+    #expect(policy.afterTooManyRequests(attempt: 3, chance: 1) == 8_000)
   }
 
   @Test("what blames the connection or the provider token is sent again at once, but not for ever")

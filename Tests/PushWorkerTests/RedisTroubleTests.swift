@@ -76,4 +76,26 @@ import Testing
       try await rig.until { log.all.contains { $0.contains("serverChanged") } }
     }
   }
+
+  @Test func jobsStayInTheQueueWhileRedisIsNearlyFull() async throws {
+    let server = try await RedisServer.start()
+    let rig = try await WorkerRig(partitions: 4, server: server)
+    try await rig.register(10)
+    try await rig.submit("waits")
+    let info = RedisServerInfo(parsing: try await server.command("info", "memory"))
+    let limit = try #require(info.usedMemory) * 100 / 93
+    _ = try await server.command("config", "set", "maxmemory", String(limit))
+    let log = EventLog()
+    let worker = rig.worker("w", log: log)
+    async let running: Void = worker.run()
+    try await rig.until { log.all.contains { $0.contains("jobs stay in the queue") } }
+    #expect(try await rig.store.campaign("waits") == nil)
+    #expect(try await server.command("llen", rig.keys.campaigns) == "1")
+    _ = try await server.command("config", "set", "maxmemory", "0")
+    // Nothing was lost: it drains only when the job has been taken in and run.
+    try await running
+    #expect(try await rig.store.campaign("waits")?.counters.outcomes == [.accepted: 10])
+    #expect(log.all.count { $0.contains("jobs stay in the queue") } == 1)
+    await server.stop()
+  }
 }

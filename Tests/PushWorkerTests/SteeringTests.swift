@@ -58,6 +58,44 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
 
+  /// Steers, and gives how many requests the simulator had received when that was confirmed.
+  private func confirm(_ rig: WorkerRig, _ id: String, _ verb: Steering) async throws -> Int {
+    let answer = try await rig.store.steerEverywhere(id, verb, lease: 60_000)
+    #expect(answer.unconfirmed == [])
+    return await rig.simulator.counters().received
+  }
+
+  @Test func atMostOneWindowAWorkerIsSentOncePausingIsConfirmed() async throws {
+    // Many small slices: there is always one that is just being claimed when the campaign is paused.
+    let rig = try await WorkerRig(partitions: 64)
+    try await rig.register(6000)
+    await slow(rig)
+    try await rig.submit("stop-and-go")
+    let workers = ["one", "two"].map { rig.worker($0, window: 40) }
+    async let first: Void = workers[0].run()
+    async let second: Void = workers[1].run()
+    var pauses = 0
+    while try await rig.store.campaign("stop-and-go")?.finishedAt == nil, pauses < 12 {
+      let before = await rig.simulator.counters().received
+      try await rig.until {
+        if await rig.simulator.counters().received >= before + 120 { return true }
+        return try await rig.store.campaign("stop-and-go")?.finishedAt != nil
+      }
+      let confirmed = try await confirm(rig, "stop-and-go", .pause)
+      guard try await rig.store.campaign("stop-and-go")?.state == .paused else { break }
+      pauses += 1
+      try await rig.until { try await rig.store.show("stop-and-go")?.counters.inDoubt == 0 }
+      #expect(await rig.simulator.counters().received - confirmed <= 80)
+      try await rig.store.steer("stop-and-go", .resume)
+    }
+    #expect(pauses > 3)
+    let confirmed = try await confirm(rig, "stop-and-go", .cancel)
+    _ = try await (first, second)
+    #expect(await rig.simulator.counters().received - confirmed <= 80)
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    #expect(try await rig.store.show("stop-and-go")?.pending == 0)
+  }
+
   @Test func stoppedWorkerLeavesNothingInDoubt() async throws {
     let rig = try await WorkerRig()
     try await rig.register(2000)

@@ -96,6 +96,18 @@ struct WorkerRig {
     _ = try await RedisClient(url: url, options: Self.unhurried).command("LPUSH", keys.campaigns, job)
   }
 
+  /// Does something to a control key behind the store's back.
+  func command(_ name: StaticString, _ key: String, _ arguments: String...) async throws {
+    let client = RedisClient(url: url, options: Self.unhurried)
+    var pipeline = RedisPipeline()
+    pipeline.command(name) {
+      $0.append("{\(keys.namespace)}:" + key)
+      for argument in arguments { $0.append(argument) }
+    }
+    for reply in try await client.execute(pipeline) { try reply.get() }
+    await client.close()
+  }
+
   /// Asks again and again, with the store's and the simulator's own round trips for a pace, until it is so.
   func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(30)

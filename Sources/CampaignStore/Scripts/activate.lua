@@ -1,23 +1,30 @@
 #!lua
--- activate: writes a campaign, opens its slices, puts it on its lane, and acknowledges the job.
+-- activate: writes a campaign, lists its slices, puts it on its lane or into the schedule, and acknowledges the job.
 -- Keeps: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
--- taken even when the campaign's record has gone.
+-- taken even when the campaign's record has gone. One whose time is still ahead is on no lane and does not run:
+-- `promote` begins it.
 -- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
---      8 finished slices
--- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered, 4 number of partitions listed, 5... partitions, then a
---      bitmap of those that have no slice ('' for none), then fields and values of the campaign, the job without white
---      space last
+--      8 finished slices, 9 schedule
+-- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered after the campaign has begun, 4 when it begins in ms since
+--      the epoch (0: now), 5 number of partitions listed, 6... partitions, then a bitmap of those that have no slice
+--      ('' for none), then fields and values of the campaign, the job without white space last
 -- Returns 1, or 0 when it had been activated before
 redis.call('LREM', KEYS[5], 1, ARGV[2])
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local behind = 5 + tonumber(ARGV[4])
-redis.call('SET', KEYS[6], redis.sha1hex(ARGV[#ARGV]) .. ' activated', 'EX', ARGV[3])
-redis.call('HSET', KEYS[1], 'state', 'active', 'createdAt', now, 'slices', ARGV[4], unpack(ARGV, behind + 1))
+local ahead = math.max(0, tonumber(ARGV[4]) - now)
+local behind = 6 + tonumber(ARGV[5])
+redis.call('SET', KEYS[6], redis.sha1hex(ARGV[#ARGV]) .. ' activated', 'EX', ARGV[3] + math.ceil(ahead / 1000))
+redis.call('HSET', KEYS[1], 'state', ahead > 0 and 'scheduled' or 'active', 'createdAt', now, 'slices', ARGV[5],
+  unpack(ARGV, behind + 1))
 if ARGV[behind] ~= '' then redis.call('SET', KEYS[8], ARGV[behind]) end
-for i = 5, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
-redis.call('RPUSH', KEYS[3], ARGV[1])
+for i = 6, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
 redis.call('ZADD', KEYS[4], now, ARGV[1])
-redis.call('SADD', KEYS[7], ARGV[1])
+if ahead > 0 then
+  redis.call('ZADD', KEYS[9], ARGV[4], ARGV[1])
+else
+  redis.call('RPUSH', KEYS[3], ARGV[1])
+  redis.call('SADD', KEYS[7], ARGV[1])
+end
 return 1

@@ -1,29 +1,50 @@
-#!lua
+#!lua flags=allow-oom
 -- steer: pauses, resumes or cancels a campaign.
--- Keeps: a paused campaign is on no lane; a cancelled one is, until its slices have been closed (see `unpark`).
--- KEYS 1 campaign, 2 lane, 3 open slices
+-- Keeps: a paused campaign is on no lane and not in the schedule; a cancelled one is on its lane until its slices have
+-- been closed (see `unpark`). What has not begun has nothing to close: cancelled, it has ended, and `promote` finds
+-- nothing to begin. Every call raises the epoch, by which workers tell how far they have followed (see `follow`).
+-- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 epoch
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none)
--- Returns the state that follows, or false when there is no such campaign
-local state = redis.call('HGET', KEYS[1], 'state')
-if not state then return false end
-local verb = ARGV[2]
-if state == 'active' and verb == 'pause' then
+-- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices')
+local was = campaign[1]
+if not was then return false end
+local epoch = redis.call('INCR', KEYS[7])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local begun = redis.call('SISMEMBER', KEYS[4], ARGV[1]) == 1
+local verb, due, state = ARGV[2], tonumber(campaign[2] or 0), was
+if verb == 'pause' and (was == 'active' or was == 'scheduled') then
   state = 'paused'
-  redis.call('LREM', KEYS[2], 0, ARGV[1])
-elseif state == 'paused' and verb == 'resume' then
-  state = 'active'
-elseif (state == 'active' or state == 'paused') and verb == 'cancel' then
+elseif verb == 'resume' and was == 'paused' then
+  state = not begun and due > now and 'scheduled' or 'active'
+elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'paused') then
   state = 'cancelled'
-else
-  return state
 end
+if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
 if verb == 'resume' or ARGV[3] == '' then
   redis.call('HDEL', KEYS[1], 'reason')
 else
   redis.call('HSET', KEYS[1], 'reason', ARGV[3])
 end
-if state ~= 'paused' and redis.call('LLEN', KEYS[3]) > 0 and not redis.call('LPOS', KEYS[2], ARGV[1]) then
+if state == 'scheduled' then
+  redis.call('ZADD', KEYS[5], due, ARGV[1])
+  return {state, epoch, 0}
+end
+redis.call('ZREM', KEYS[5], ARGV[1])
+if state == 'paused' then
+  redis.call('LREM', KEYS[2], 0, ARGV[1])
+  return {state, epoch, 0}
+end
+if state == 'cancelled' and not begun then
+  redis.call('HSET', KEYS[1], 'finishedAt', now, 'finished', campaign[3])
+  redis.call('DEL', KEYS[3])
+  redis.call('ZADD', KEYS[6], now, ARGV[1])
+  return {state, epoch, 1}
+end
+redis.call('SADD', KEYS[4], ARGV[1])
+if redis.call('LLEN', KEYS[3]) > 0 and not redis.call('LPOS', KEYS[2], ARGV[1]) then
   redis.call('RPUSH', KEYS[2], ARGV[1])
 end
-return state
+return {state, epoch, 0}

@@ -18,6 +18,8 @@ public struct Campaign: Sendable, Equatable {
   public var collapseID: String?
   /// How urgent it is beside other campaigns.
   public var lane: Lane
+  /// When it begins, in ms since the epoch; `nil`, or a time that has passed, for at once.
+  public var sendAt: Int?
   /// Which results are also kept as plain hashes.
   public var results: ResultsMode
   /// What becomes of targets in doubt after a crash.
@@ -34,8 +36,8 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, payload: [UInt8], pushType: PushType = .alert, priority: Int = 10,
-    expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, results: ResultsMode = .failures,
-    ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
+    expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
+    results: ResultsMode = .failures, ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
   ) {
     self.id = id
     self.app = app
@@ -46,6 +48,7 @@ public struct Campaign: Sendable, Equatable {
     self.expiration = expiration
     self.collapseID = collapseID
     self.lane = lane
+    self.sendAt = sendAt
     self.results = results
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive

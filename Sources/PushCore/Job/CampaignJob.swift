@@ -9,10 +9,10 @@ public enum CampaignJob {
   public static let maximumNesting = 32
 
   private static let fields = [
-    "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "results",
-    "ambiguity", "ttl",
+    "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
+    "results", "ambiguity", "ttl",
   ]
-  private static let plannedFields: Set = ["localized", "sendAt", "localTime", "repeat", "finishBy", "rate"]
+  private static let plannedFields: Set = ["localized", "localTime", "repeat", "finishBy", "rate"]
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -36,6 +36,7 @@ public enum CampaignJob {
     }
     let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
     let pushType = try fields.choice("pushType", default: PushType.alert)
+    let sendAt = try readSendAt(fields)
     return Campaign(
       id: try readID(fields),
       app: try readApp(fields, knownApps: knownApps),
@@ -43,9 +44,10 @@ public enum CampaignJob {
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload", pushType: pushType),
       pushType: pushType,
       priority: try readPriority(fields, pushType: pushType),
-      expiration: try readExpiration(fields),
+      expiration: try readExpiration(fields, sendAt: sendAt),
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
+      sendAt: sendAt,
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))
@@ -90,13 +92,29 @@ public enum CampaignJob {
     return priority
   }
 
-  private static func readExpiration(_ fields: JobFields) throws(JobError) -> Expiration {
+  /// How far ahead it may be is the store's to check, by Redis' clock.
+  private static func readSendAt(_ fields: JobFields) throws(JobError) -> Int? {
+    guard let text = try fields.string("sendAt") else { return nil }
+    guard let instant = Timestamp.milliseconds(text) else {
+      throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
+    }
+    return instant
+  }
+
+  private static func readExpiration(_ fields: JobFields, sendAt: Int?) throws(JobError) -> Expiration {
     guard let value = fields.value("expiration") else { return .unset }
     switch value.kind {
     case .number("0"), .string("0"): return .immediate
     case .string(let text):
       if let seconds = DurationText.seconds(text), seconds > 0 { return .after(seconds: seconds) }
-      if let instant = Timestamp.milliseconds(text), instant >= 1000 { return .at(seconds: instant / 1000) }
+      if let instant = Timestamp.milliseconds(text), instant >= 1000 {
+        if let sendAt, instant <= sendAt {
+          throw fields.error(
+            "expiration", "is not after sendAt: nothing would be sent",
+            hint: "a duration such as 4h counts from sendAt")
+        }
+        return .at(seconds: instant / 1000)
+      }
     default: break
     }
     throw fields.error(

@@ -57,6 +57,15 @@ public struct JSONWriter: Sendable {
 
   public mutating func null() { literal("null") }
 
+  /// An object with one member, a string.
+  public static func object(_ name: String, _ text: String) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member(name, text)
+    json.endObject()
+    return json.text
+  }
+
   /// JSON that is already written.
   public mutating func raw(_ json: some Sequence<UInt8>) {
     separate()

@@ -85,12 +85,19 @@ struct CommandError: Error, Equatable {
     let code: Code =
       switch error.code {
       case .mismatch: .configuration
-      case .unfit, .readOnly, .refused: .unreachable
+      case .unfit, .readOnly, .full, .refused: .unreachable
       case .notFound: .notFound
       case .conflict: .conflict
       case .invalid: .input
       }
     self.init(code, error.message, hint: error.hint)
+  }
+
+  /// The error for an id that another job has.
+  static func conflict(_ id: String) -> CommandError {
+    CommandError(
+      .conflict, "id: \(Excerpt.quoted(id)) was used for another job",
+      hint: "give the job an id of its own; an id is remembered for 90 days")
   }
 
   /// What goes to standard error.

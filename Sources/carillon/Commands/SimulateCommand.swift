@@ -112,9 +112,7 @@ struct SimulateCommand: CarillonCommand {
       throw CommandError(
         .failed, "\(error.path): \(error.reason)", hint: "nothing is replaced: choose a folder that is not there yet")
     }
-    guard !global.json else {
-      return try StandardOutput.printLine(#"{"directory":\#(JSONText.quoted(folder.path))}"#)
-    }
+    guard !global.json else { return try StandardOutput.printLine(JSONWriter.object("directory", folder.path)) }
     let path = folder.path
     try StandardOutput.printLine(
       """

@@ -74,7 +74,7 @@ extension RetryPolicy {
   init(_ retry: CarillonConfiguration.Retry) {
     self.init(
       serverError: retry.serverError.wholeMilliseconds, tooManyRequests: retry.tooManyRequests.wholeMilliseconds,
-      attempts: retry.attempts)
+      attempts: retry.attempts, longest: retry.longest.wholeMilliseconds, jitter: retry.jitter)
   }
 }
 

@@ -64,6 +64,10 @@ struct CarillonConfiguration: Equatable {
     var tooManyRequests: Duration
     /// How often a token is tried in all.
     var attempts: Int
+    /// What any wait lasts at most.
+    var longest: Duration
+    /// The share of a wait by which chance makes it longer.
+    var jitter: Double
   }
 
   struct Guard: Equatable {

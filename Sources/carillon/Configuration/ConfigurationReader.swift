@@ -113,10 +113,18 @@ struct ConfigurationReader {
   }
 
   private func readRetry(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Retry {
-    CarillonConfiguration.Retry(
+    let retry = CarillonConfiguration.Retry(
       serverError: try section.duration("serverError", in: 1000...Self.day, default: 900_000),
       tooManyRequests: try section.duration("tooManyRequests", in: 100...3_600_000, default: 2000),
-      attempts: try section.integer("attempts", in: 1...20, default: 5))
+      attempts: try section.integer("attempts", in: 1...20, default: 5),
+      longest: try section.duration("longest", in: 1000...Self.day, default: 3_600_000),
+      jitter: try section.share("jitter", orNone: true, default: 0.1))
+    for (key, wait) in [("serverError", retry.serverError), ("tooManyRequests", retry.tooManyRequests)]
+    where wait > retry.longest {
+      throw section.error(
+        key, "is longer than retry.longest", hint: "raise retry.longest: no wait is longer than that")
+    }
+    return retry
   }
 
   private func readGuard(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Guard {

@@ -6,7 +6,7 @@ enum ConfigurationSchema {
     "apps.*": ["topic", "environment", "token", "certificate", "endpoint", "trustRoots"],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
-    "retry": ["serverError", "tooManyRequests", "attempts"],
+    "retry": ["serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],
   ]
 

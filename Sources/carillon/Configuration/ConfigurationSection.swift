@@ -65,10 +65,13 @@ struct ConfigurationSection {
   }
 
   /// A number above 0 and at most 1.
-  func share(_ key: String, default value: Double) throws(ConfigurationError) -> Double {
+  ///
+  /// - Parameter orNone: whether it may be 0.
+  func share(_ key: String, orNone: Bool = false, default value: Double) throws(ConfigurationError) -> Double {
     guard let text = try string(key) else { return value }
-    guard let number = Double(text), number > 0, number <= 1 else {
-      throw error(key, "\(Excerpt.quoted(text)) is not a share above 0 and at most 1", hint: "0.1 is a tenth")
+    guard let number = Double(text), number > 0 || orNone && number == 0, number <= 1 else {
+      let range = orNone ? "from 0 to 1" : "above 0 and at most 1"
+      throw error(key, "\(Excerpt.quoted(text)) is not a share \(range)", hint: "0.1 is a tenth")
     }
     return number
   }

@@ -51,6 +51,7 @@ struct CampaignReport {
     json.member("total", record.slices.total)
     json.endObject()
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
+    json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
     json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
     json.endObject()
@@ -68,7 +69,7 @@ struct CampaignReport {
     let number = ProgressLine.grouped
     let counters = record.counters
     var rows: [(String, String)] = [
-      ("campaign", record.id), ("state", record.state.rawValue + (record.reason.map { ": " + $0 } ?? "")),
+      ("campaign", record.id), ("state", state + (record.reason.map { ": " + $0 } ?? "")),
       ("app", record.app), ("lane", record.lane.rawValue), ("targets", number(counters.targets)),
     ]
     rows += outcomes.map { ("  " + $0.name, number($0.count)) }
@@ -82,6 +83,7 @@ struct CampaignReport {
     }
     rows.append(("slices", "\(number(record.slices.finished)) of \(number(record.slices.total)) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
+    if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
     if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
     if let finishedAt = record.finishedAt {
       rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
@@ -90,8 +92,15 @@ struct CampaignReport {
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
   }
 
+  /// The state, and when that will change by itself.
+  var state: String {
+    guard record.state == .scheduled, let sendAt = record.sendAt else { return record.state.rawValue }
+    return "scheduled for \(Timestamp.format(milliseconds: sendAt))"
+  }
+
   /// One line about how far it has come.
   var line: String {
+    guard record.state != .scheduled else { return "\(record.id) \(state)" }
     let number = ProgressLine.grouped
     var progress = number(done)
     if let total {

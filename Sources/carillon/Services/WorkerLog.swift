@@ -10,6 +10,7 @@ struct WorkerLog: Sendable {
     switch event {
     case .started(let name): log(.info, "started", "started", ["name": "\(name)"])
     case .activated(let id): log(.info, "activated", "took in a campaign", ["campaign": "\(id)"])
+    case .begun(let id): log(.info, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
     case .buried(let reason): log(.warning, "buried", "a job went to the dead list", ["reason": "\(reason)"])
     case .ended(let id, let state): log(.info, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .paused(let id, let reason):

@@ -3,29 +3,26 @@ import TestSupport
 
 /// Workers that die of SIGKILL, whenever.
 enum KillCases {
-  static let all = [random, sameName, smallWindow, everybody] + moments
+  static let all = [alone, random, sameName, silence, everybody] + moments
 
   private static let window = 50
 
-  private static func world(_ stage: Stage, window: Int = window) async throws -> FaultWorld {
+  private static func world(_ stage: Stage, devices: Int = 4000, latency: String = "200ms") async throws -> FaultWorld {
     try await stage.world {
-      // Slices of more than a window.
-      $0.partitions = window < Self.window ? 8 : 32
+      $0.partitions = 32
       $0.window = window
-      $0.devices = window < Self.window ? 6000 : stage.times(short: 1000, full: 4000)
-      // With a small window that is recorded as fast as it is answered, more than a window waits to be recorded wherever
-      // the window is not kept.
-      $0.simulator = ["--latency", window < Self.window ? "5ms" : "200ms"]
+      $0.devices = stage.times(short: 1000, full: devices)
+      $0.simulator = ["--latency", latency]
       $0.timesTakeovers = true
     }
   }
 
-  private static func kills(_ name: String, fault: String, reusesNames: Bool, window: Int = window) -> FaultCase {
+  private static func kills(_ name: String, fault: String, reusesNames: Bool) -> FaultCase {
     FaultCase(
       name, faults: [fault], invariant: "every target has one outcome; what died is taken over",
       bound: "window × kills"
     ) { stage in
-      let world = try await world(stage, window: window)
+      let world = try await world(stage)
       let fleet = try await Fleet(stage, world, size: 3, reusesNames: reusesNames)
       for number in 1...stage.times(short: 1, full: 6) {
         let campaign = FaultCampaign("kills-\(number)")
@@ -46,8 +43,66 @@ enum KillCases {
   static let random = kills("kill-random", fault: "SIGKILL at a random moment", reusesNames: false)
   static let sameName = kills("kill-same-name", fault: "SIGKILL, replaced under the same name", reusesNames: true)
 
-  static let smallWindow = kills(
-    "kill-small-window", fault: "SIGKILL with a window of 10", reusesNames: false, window: 10)
+  static let alone = FaultCase(
+    "kill-alone", faults: ["SIGKILL of one worker, the others live"],
+    invariant: "its slices are taken over within 12 s", bound: "window × kills"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await Fleet(stage, world, size: 3)
+    var left = stage.times(short: 1, full: 40)
+    while left > 0 {
+      let campaign = FaultCampaign("alone-\(left)")
+      try await world.submit(campaign)
+      try await world.reached(20, of: campaign)
+      while left > 0, try await !world.hasEnded(campaign) {
+        if try await fleet.killOne() {
+          stage.fired("SIGKILL of one worker, the others live", duplicates: window)
+        }
+        left -= 1
+        try await until("what it held is taken over") { await world.takeovers.waiting == 0 }
+        // So that whoever is next holds something.
+        await stage.elapse(milliseconds: 300...1000)
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+    let slow = await world.takeovers.times.filter { $0 > .seconds(12) }
+    stage.expect(slow.isEmpty, "\(slow.count) slices were taken over after more than 12 s")
+  }
+
+  static let silence = FaultCase(
+    "kill-in-silence", faults: ["SIGKILL while Redis is silent"],
+    invariant: "while Redis is away no more than the window is sent", bound: "window × kills"
+  ) { stage in
+    // Answers come fast, and nothing can be recorded: whoever keeps to its window is soon out of credit.
+    let window = 20
+    let world = try await stage.world {
+      $0.partitions = 8
+      $0.window = window
+      $0.devices = 6000
+      $0.simulator = ["--latency", "30ms"]
+    }
+    let fleet = try await Fleet(stage, world, size: 3)
+    for number in 1...stage.times(short: 1, full: 4) {
+      let campaign = FaultCampaign("silence-\(number)")
+      try await world.submit(campaign)
+      for round in 1...stage.times(short: 1, full: 3) {
+        try await world.reached(round * 500, of: campaign)
+        await world.server.kill(SIGSTOP)
+        await elapse(.milliseconds(700))
+        let victims = fleet.workers.filter { $0.process.exit == nil }
+        for victim in victims { victim.process.send(signal: SIGKILL) }
+        // Redis must answer before whoever mourns can ask it.
+        await world.server.kill(SIGCONT)
+        for victim in victims where await victim.ended() == .signal(SIGKILL) {
+          stage.fired("SIGKILL while Redis is silent", duplicates: window)
+        }
+        try await fleet.refill()
+      }
+      try await world.ended(campaign)
+      try await stage.check(world)
+    }
+  }
 
   static let everybody = FaultCase(
     "kill-everybody", faults: ["SIGKILL of all workers at once"],
@@ -80,7 +135,8 @@ enum KillCases {
       "kill-\(moment)", faults: [fault], invariant: "every target has one outcome; what died is taken over",
       bound: "window × kills"
     ) { stage in
-      let world = try await world(stage)
+      // A single heir must not be busy for long before it has room for what the dead held.
+      let world = try await world(stage, devices: 2000, latency: "100ms")
       for number in 1...stage.times(short: 1, full: 3) {
         // Several die in turn. A job is taken in once, so there only one can die of it, and it must be alone to get it.
         var victims: [WorkerProcess] = []

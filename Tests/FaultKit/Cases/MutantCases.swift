@@ -1,7 +1,7 @@
 /// Ledgers with a rule broken on purpose, in a case where the rule matters.
 enum MutantCases {
   static let all: [FaultCase] = [
-    KillCases.smallWindow.mutant("credit-ignored", ["CARILLON_FAULT_MUTANT": "creditIgnored"]),
+    KillCases.silence.mutant("credit-ignored", ["CARILLON_FAULT_MUTANT": "creditIgnored"]),
     KillCases.random.mutant("acknowledge-first", ["CARILLON_FAULT_MUTANT": "acknowledgeFirst"]),
     RedisRefusalCases.disconnected.mutant("resends-unrecorded", ["CARILLON_FAULT_MUTANT": "resendsUnrecorded"]),
     RedisLossCases.cut.mutant("no-replay", ["CARILLON_FAULT_MUTANT": "noReplay"]),

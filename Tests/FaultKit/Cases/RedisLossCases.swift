@@ -81,7 +81,7 @@ enum RedisLossCases {
   ///
   /// - Parameter meanwhile: happens while it is dead.
   /// - Returns: what was cut, in bytes, and when the part that is left was written, in ms since the epoch.
-  private static func cutTail(
+  static func cutTail(
     _ world: FaultWorld, meanwhile: () async throws -> Void = {}
   ) async throws -> (bytes: Int, since: Int) {
     let file = try appendOnlyFile(world)

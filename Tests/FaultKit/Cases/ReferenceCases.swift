@@ -25,7 +25,9 @@ enum ReferenceCases {
       var left = stage.times(short: 12, full: 12)
       while left > 0, try await !world.hasEnded(campaign) {
         // Of a finished slice, of one that somebody holds, or of one that waits.
-        let partition = stage.random(0...(world.options.partitions - 1))
+        let finished = try await world.finishedSlices(of: campaign)
+        let anywhere = stage.random(0...(world.options.partitions - 1))
+        let partition = stage.random(0...1) == 0 ? stage.random(of: finished) ?? anywhere : anywhere
         var pipeline = RedisPipeline()
         if stage.random(0...1) == 0 {
           pipeline.append("RPUSH", control + "open:" + campaign.id, partition)
@@ -65,5 +67,14 @@ enum ReferenceCases {
       try await world.ended(campaign)
       try await stage.check(world)
     }
+  }
+}
+
+extension FaultWorld {
+  /// The partitions whose slices are counted.
+  fileprivate func finishedSlices(of campaign: FaultCampaign) async throws -> [Int] {
+    let bits =
+      try await redis.command("GET", "{\(namespace)}:finished:\(campaign.id)").get().bytes.map(Array.init) ?? []
+    return (0..<options.partitions).filter { $0 / 8 < bits.count && bits[$0 / 8] >> UInt8(7 - $0 % 8) & 1 == 1 }
   }
 }

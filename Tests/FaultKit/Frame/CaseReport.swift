@@ -23,8 +23,10 @@ public struct CaseReport: Codable, Sendable {
   public var bound = 0
   /// Duplicates that there were.
   public var duplicates = 0
-  /// Milliseconds from a worker's death until each of its slices was in other hands.
+  /// Milliseconds from a worker's death until each of its slices was in other hands, no other having died meanwhile.
   public var takeovers: [Int] = []
+  /// The same where others died meanwhile, perhaps those that were about to take over.
+  public var disturbedTakeovers: [Int] = []
   /// What was wrong; of a skipped case, why.
   public var violations: [String] = []
   /// Of a mutant: what the checker had to say.

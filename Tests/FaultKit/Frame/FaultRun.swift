@@ -53,6 +53,7 @@ extension FaultCase {
       // Its duplicates are not the ledger's, and its injections prove nothing.
       report.injections = [:]
       report.takeovers = []
+      report.disturbedTakeovers = []
     }
     if report.verdict == .failed {
       report.logs = folder.path

@@ -32,6 +32,8 @@ public struct FaultRunner: Sendable {
     await withTaskGroup(of: CaseReport.self) { group in
       func next() {
         guard ContinuousClock.now - began < limit, let fault = waiting.popFirst() else { return }
+        // For a mutant the short form is enough: it is to be noticed, not to be measured.
+        let scale = fault.isMutant ? .short : scale
         group.addTask { await fault.run(scale, seed: seed(of: fault), logs: logs) }
       }
       for _ in 0..<worlds { next() }

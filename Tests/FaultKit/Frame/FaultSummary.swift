@@ -47,7 +47,8 @@ public struct FaultSummary: Codable, Sendable {
     lines.append(
       "\(kinds) kinds of fault, \(injections) injections (and \(reports.flatMap(\.rated.values).reduce(0, +)) by rate), "
         + "\(reports.reduce(0) { $0 + $1.campaigns }) campaigns of \(targets) targets in \(Int(seconds)) s; "
-        + "takeover p50 / p99 / max \(Self.quantiles(reports.flatMap(\.takeovers)))")
+        + "takeover p50 / p99 / max \(Self.quantiles(reports.flatMap(\.takeovers))), where others died meanwhile "
+        + Self.quantiles(reports.flatMap(\.disturbedTakeovers)))
     lines.append(
       "\(reports.count - failed - skipped) cases passed, \(failed) failed, \(skipped) skipped, "
         + "\(unplayed.count) not played; seed \(seed)")

@@ -66,8 +66,11 @@ public final class Stage: Sendable {
       return contents.worlds
     }
     for world in worlds {
-      let times = await world.takeovers.times
-      contents.withLock { $0.report.takeovers += times.map { Int($0 / .milliseconds(1)) } }
+      let (times, disturbed) = await (world.takeovers.times, world.takeovers.disturbedTimes)
+      contents.withLock {
+        $0.report.takeovers += times.map { Int($0 / .milliseconds(1)) }
+        $0.report.disturbedTakeovers += disturbed.map { Int($0 / .milliseconds(1)) }
+      }
       await world.close()
     }
   }

@@ -74,7 +74,9 @@ public final class FaultWorld: Sendable {
     guard let keys = Keyspace(namespace: world.namespace, partitions: options.partitions) else {
       throw TestSupportError("namespace \(world.namespace)")
     }
-    redis = RedisClient(url: try RedisURL(server.url), options: RedisOptions(clientName: "faults"))
+    redis = RedisClient(
+      url: try RedisURL(server.url),
+      options: RedisOptions(clientName: "faults", answerTimeout: .seconds(60), patience: .seconds(60)))
     store = CampaignStore(redis: redis, keys: keys)
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }
@@ -172,7 +174,7 @@ public final class FaultWorld: Sendable {
 
   /// Whether a campaign has ended.
   public func hasEnded(_ campaign: FaultCampaign) async throws -> Bool {
-    try await store.campaign(campaign.id)?.finishedAt != nil
+    try await look { try await store.campaign(campaign.id)?.finishedAt != nil }
   }
 
   /// Waits until a campaign has so many outcomes.
@@ -184,7 +186,18 @@ public final class FaultWorld: Sendable {
 
   /// How many outcomes a campaign has.
   public func recorded(of campaign: FaultCampaign) async throws -> Int {
-    try await store.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0
+    try await look { try await store.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0 }
+  }
+
+  /// Reads something, whatever happens to Redis meanwhile.
+  private func look<Value>(_ body: () async throws -> Value) async throws -> Value {
+    var value: Value?
+    try await until("Redis answers", within: .seconds(120)) {
+      value = try await body()
+      return true
+    }
+    guard let value else { throw TestSupportError("Redis did not answer") }
+    return value
   }
 
   /// Everything the simulator received so far.

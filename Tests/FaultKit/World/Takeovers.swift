@@ -1,11 +1,14 @@
 import Redis
 
 /// Measures how long the slices of a dead worker lie still: from its death until somebody else has claimed them.
+///
+/// When another worker dies meanwhile, it may be the one that was about to take over: such times are kept apart.
 public actor Takeovers {
   private struct Orphan {
     var slice: String
     var claim: String
     var diedAt: ContinuousClock.Instant
+    var isDisturbed = false
   }
 
   private let redis: RedisClient
@@ -13,8 +16,10 @@ public actor Takeovers {
   private let isTiming: Bool
   private var orphans: [Orphan] = []
   private var watcher: Task<Void, Never>?
-  /// The times so far.
+  /// The times so far, of workers that died alone.
   public private(set) var times: [Duration] = []
+  /// The times of slices while whose owner lay dead another worker died too.
+  public private(set) var disturbedTimes: [Duration] = []
 
   init(redis: RedisClient, namespace: String, isTiming: Bool) {
     self.redis = redis
@@ -37,6 +42,8 @@ public actor Takeovers {
   func note(deathOf worker: String) async {
     guard isTiming else { return }
     let diedAt = ContinuousClock.now
+    for index in orphans.indices { orphans[index].isDisturbed = true }
+    let isDisturbed = !orphans.isEmpty
     guard
       let list = try? await redis.command("LRANGE", "{\(namespace)}:processing:\(worker)", 0, -1).get()
     else { return }
@@ -47,7 +54,7 @@ public actor Takeovers {
       guard let state = try? await redis.command("HMGET", key, "owner", "claim").get(),
         state[0].string == worker, let claim = state[1].string
       else { continue }
-      orphans.append(Orphan(slice: key, claim: claim, diedAt: diedAt))
+      orphans.append(Orphan(slice: key, claim: claim, diedAt: diedAt, isDisturbed: isDisturbed))
     }
     if watcher == nil { watcher = Task { await self.watch() } }
   }
@@ -56,10 +63,16 @@ public actor Takeovers {
     while !Task.isCancelled {
       if let claims = try? await claims() {
         let now = ContinuousClock.now
-        for (orphan, claim) in claims where claim != orphan.claim { times.append(now - orphan.diedAt) }
-        let seen = Set(claims.map(\.0.claim))
         let settled = Set(claims.filter { $0.0.claim != $0.1 }.map(\.0.claim))
-        orphans.removeAll { seen.contains($0.claim) && settled.contains($0.claim) }
+        // Those here now: another death may have disturbed them while Redis was asked.
+        for orphan in orphans where settled.contains(orphan.claim) {
+          if orphan.isDisturbed {
+            disturbedTimes.append(now - orphan.diedAt)
+          } else {
+            times.append(now - orphan.diedAt)
+          }
+        }
+        orphans.removeAll { settled.contains($0.claim) }
       }
       await elapse(.milliseconds(50))
     }

@@ -22,7 +22,7 @@ extension CampaignCommand {
       let number = ProgressLine.grouped
       let rows = records.map { record in
         [
-          record.id, record.state.rawValue, record.app, record.lane.rawValue,
+          record.id, CampaignReport(record).state, record.app, record.lane.rawValue,
           "\(number(CampaignReport(record).done))/\(number(record.counters.targets))",
           "\(record.slices.finished)/\(record.slices.total)", Timestamp.format(milliseconds: record.createdAt),
         ]

@@ -1,64 +1,85 @@
 import ArgumentParser
 import CampaignStore
 import PushCore
+import PushWorker
 
 extension CampaignCommand {
   /// `carillon campaign pause`.
   struct Pause: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Pauses a campaign everywhere; what is in flight is still recorded.")
+      abstract: "Pauses a campaign everywhere; what is in flight is still recorded.",
+      discussion: "Returns when every worker has stopped sending it; a scheduled one stays where it is until resumed.")
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
 
-    func run() async throws { try await steer(id, .pause, to: .paused, reason: reason) }
+    func run() async throws { try await steer(id, .pause, to: [.paused], reason: reason) }
   }
 
   /// `carillon campaign resume`.
   struct Resume: CarillonCommand {
-    static let configuration = CommandConfiguration(abstract: "Lets a paused campaign go on.")
+    static let configuration = CommandConfiguration(
+      abstract: "Lets a paused campaign go on; one whose time is still ahead is scheduled again.")
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
 
-    func run() async throws { try await steer(id, .resume, to: .active) }
+    func run() async throws { try await steer(id, .resume, to: [.active, .scheduled]) }
   }
 
   /// `carillon campaign cancel`.
   struct Cancel: CarillonCommand {
     static let configuration = CommandConfiguration(
       abstract:
-        "Ends a campaign: targets that were not sent are recorded as cancelled, users not expanded yet never become targets. There is no way back."
-    )
+        "Ends a campaign: targets that were not sent are recorded as cancelled, users not expanded yet never become targets. There is no way back.",
+      discussion: "Returns when every worker has stopped sending it. A campaign that is scheduled never starts.")
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
 
-    func run() async throws { try await steer(id, .cancel, to: .cancelled, reason: reason) }
+    func run() async throws { try await steer(id, .cancel, to: [.cancelled], reason: reason) }
   }
 }
 
 extension CarillonCommand {
   /// Steers a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
   fileprivate func steer(
-    _ id: String, _ verb: Steering, to wanted: CampaignState, reason: String = ""
+    _ id: String, _ verb: Steering, to wanted: Set<CampaignState>, reason: String = ""
   ) async throws {
     let store = try await global.openStore()
     guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
-    let state = try await store.steer(id, verb, reason: reason)
-    guard state == wanted else {
+    let lease = WorkerConfiguration.standardLease
+    let state: CampaignState
+    var unconfirmed: [String] = []
+    if verb == .resume {
+      state = try await store.steer(id, verb)
+    } else {
+      (state, unconfirmed) = try await store.steerEverywhere(id, verb, reason: reason, lease: lease)
+    }
+    guard wanted.contains(state) else {
       throw CommandError(
         .failed, "can't \(verb.rawValue) campaign \(Excerpt.quoted(id)): it is \(state.rawValue)",
         hint: state.isFinal
           ? "it has ended; a job under another id starts a new one" : "see: carillon campaign show \(id)")
+    }
+    if !unconfirmed.isEmpty {
+      StandardError.write(
+        """
+        not confirmed within \(2 * lease / 1000) s by \(unconfirmed.joined(separator: ", ")): until they look at Redis \
+        again they may go on sending it; see their logs\n
+        """)
     }
     guard global.json else { return try StandardOutput.printLine("\(id) \(state.rawValue)") }
     var json = JSONWriter()
     json.beginObject()
     json.member("id", id)
     json.member("state", state.rawValue)
+    json.name("unconfirmed")
+    json.beginArray()
+    for worker in unconfirmed { json.value(worker) }
+    json.endArray()
     json.endObject()
     try StandardOutput.printLine(json.text)
   }

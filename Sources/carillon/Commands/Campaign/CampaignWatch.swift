@@ -57,7 +57,7 @@ extension CampaignCommand {
           return
         }
         try view.update(report)
-        try await Task.sleep(for: Self.interval)
+        try await Task.sleep(for: record.state == .scheduled ? Self.lineInterval : Self.interval)
       }
     }
 
@@ -96,9 +96,11 @@ extension CampaignCommand {
           state = report.record.state
           bar.finish()
           if isTerminal {
-            StandardError.write("\(state.rawValue)\(report.record.reason.map { ": " + Excerpt.harmless($0) } ?? "")\n")
+            StandardError.write("\(report.state)\(report.record.reason.map { ": " + Excerpt.harmless($0) } ?? "")\n")
           }
         }
+        // Nothing moves before its time.
+        if isTerminal, state == .scheduled { return }
         if isTerminal { return bar.update(done: report.done, total: report.total?.count) }
         if let lastTime, ContinuousClock.now - lastTime < Watch.lineInterval { return }
         let line = isJSON ? report.json : report.line

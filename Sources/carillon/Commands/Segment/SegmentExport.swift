@@ -18,8 +18,17 @@ extension SegmentCommand {
     func run() async throws {
       let parsed = try AudienceExpression(parsing: expression)
       var output = StandardOutput()
+      var json = JSONWriter()
       try await global.openStore().forEachMember(of: parsed) { users in
-        for user in users { try output.writeLine(global.json ? JSONText.quoted(user) : user) }
+        for user in users {
+          guard global.json else {
+            try output.writeLine(user)
+            continue
+          }
+          json.value(user)
+          json.endLine()
+          try output.write(json.take())
+        }
       }
       try output.flush()
     }

@@ -19,7 +19,7 @@ extension SegmentCommand {
           hint: Nearest.hint(name, among: try await store.segmentNames()))
       }
       try StandardOutput.printLine(
-        global.json ? #"{"segment":\#(JSONText.quoted(name))}"# : "removed \(Excerpt.harmless(name))")
+        global.json ? JSONWriter.object("segment", name) : "removed \(Excerpt.harmless(name))")
     }
   }
 }

@@ -1,0 +1,122 @@
+import PushCore
+import Redis
+
+/// A job that could not be run.
+public struct DeadJob: Sendable {
+  /// What names it in the dead list.
+  public var key: String
+  /// When it came there, in ms since the epoch.
+  public var at: Int
+  /// What is wrong with it.
+  public var reason: String
+  /// What to do; empty when the reason says it.
+  public var hint: String
+  /// The id that it gives itself; `nil` where none can be read.
+  public var id: String?
+  /// Bytes of the job as it came.
+  public var size: Int
+  /// The job, or its beginning: see ``isCut``.
+  public var job: [UInt8]
+
+  /// Whether only the beginning of the job was kept, so that it can't be run from here.
+  public var isCut: Bool { job.count < size }
+
+  /// - Parameter entry: of the stream.
+  init(_ entry: RedisReply) {
+    key = entry[0].string ?? ""
+    // A stream's key is the time in ms and a number within that.
+    at = key.split(separator: "-").first.flatMap { Int($0) } ?? 0
+    var fields: [String: RedisReply] = [:]
+    let pairs = entry[1]
+    for index in stride(from: 0, to: pairs.count - 1, by: 2) { fields[pairs[index].string ?? ""] = pairs[index + 1] }
+    reason = fields["reason"]?.string ?? ""
+    hint = fields["hint"]?.string ?? ""
+    id = fields["id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    job = fields["job"]?.bytes.map(Array.init) ?? []
+    size = fields["size"]?.integer ?? job.count
+  }
+}
+
+/// Jobs that could not be run, with the reason.
+extension CampaignStore {
+  /// How many jobs the dead list keeps.
+  static let deadJobs = 10_000
+  /// How much of a job it keeps: all of any but those that list thousands of users or tokens, which their producer has.
+  static let deadJobSize = 65_536
+  /// Entries that are read at once, a few megabytes at most.
+  private static let deadPage = 50
+
+  /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
+  public func bury(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
+    var pipeline = RedisPipeline(reserving: job.count * 2 + 512)
+    let id = CampaignJob.id(of: job)
+    pipeline.script(
+      StoreScripts.bury, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
+    ) {
+      $0.append(job)
+      $0.append(reason)
+      $0.append(hint)
+      $0.append(Self.deadJobs)
+      $0.append(Self.deadJobSize)
+      $0.append(id == nil ? [] : JSONValue.minified(job[...]))
+      $0.append(id ?? "")
+    }
+    _ = try await run(pipeline)
+  }
+
+  /// The last job of this id in the dead list; `nil` when it is not among the newest there.
+  public func burial(of id: String) async throws -> DeadJob? {
+    try await deadPage(before: "+").first { $0.id == id }
+  }
+
+  /// Walks over the dead list, newest first.
+  public func forEachDeadJob(_ body: (DeadJob) throws -> Void) async throws {
+    var end = "+"
+    while true {
+      let jobs = try await deadPage(before: end)
+      for job in jobs { try body(job) }
+      guard let last = jobs.last else { return }
+      end = "(" + last.key
+    }
+  }
+
+  /// A job of the dead list.
+  ///
+  /// - Throws: ``StoreError`` `notFound`.
+  public func deadJob(_ key: String) async throws -> DeadJob {
+    guard Self.isDeadKey(key) else { throw noSuchDeadJob(key) }
+    var pipeline = RedisPipeline()
+    pipeline.append("XRANGE", keys.dead, key, key)
+    guard let entry = try await run(pipeline)[0].first else { throw noSuchDeadJob(key) }
+    return DeadJob(entry)
+  }
+
+  /// Takes a job out of the dead list for good.
+  ///
+  /// - Throws: ``StoreError`` `notFound`.
+  public func dropDeadJob(_ key: String) async throws {
+    guard Self.isDeadKey(key) else { throw noSuchDeadJob(key) }
+    var pipeline = RedisPipeline()
+    pipeline.append("XDEL", keys.dead, key)
+    guard try await run(pipeline)[0].integer == 1 else { throw noSuchDeadJob(key) }
+  }
+
+  /// The error for a key that names no job of the dead list.
+  func noSuchDeadJob(_ key: String) -> StoreError {
+    StoreError(
+      .notFound, "there is no job \(Excerpt.quoted(key)) in the dead list",
+      hint: "`carillon dead list` shows the keys; the newest \(Self.deadJobs) jobs are kept")
+  }
+
+  private func deadPage(before end: String) async throws -> [DeadJob] {
+    var pipeline = RedisPipeline()
+    pipeline.append("XREVRANGE", keys.dead, end, "-", "COUNT", Self.deadPage)
+    return try await run(pipeline)[0].map(DeadJob.init)
+  }
+
+  /// Whether a text has the form of a stream's key, two numbers of 64 bits: Redis refuses any other.
+  private static func isDeadKey(_ key: String) -> Bool {
+    let parts = key.split(separator: "-", omittingEmptySubsequences: false)
+    return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil && !$0.hasPrefix("+") }
+  }
+}

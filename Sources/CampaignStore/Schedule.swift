@@ -1,0 +1,54 @@
+import PushCore
+import Redis
+
+/// Campaigns that begin later: by Redis' clock, on any worker's word, once.
+extension CampaignStore {
+  /// How far ahead a campaign may be scheduled, in days: what is further is nearly always a wrong year.
+  static let longestSchedule = 366
+
+  /// Refuses a time that is too far ahead. One that has passed means now.
+  ///
+  /// - Parameter sendAt: ms since the epoch.
+  func checkSchedule(_ sendAt: Int) async throws {
+    guard sendAt - (try await time() / 1000) > Self.longestSchedule * 86_400_000 else { return }
+    throw StoreError(
+      .invalid, "sendAt: \(Timestamp.format(milliseconds: sendAt)) is more than \(Self.longestSchedule) days ahead",
+      hint: "check the year")
+  }
+
+  /// Begins those of these campaigns whose time has come. Any worker may, at the same time as others.
+  ///
+  /// What is in the schedule and should not be leaves it; what is scheduled and is not in it comes back.
+  ///
+  /// - Returns: the campaigns that this call has begun.
+  public func promote(_ ids: [String]) async throws -> [String] {
+    guard !ids.isEmpty else { return [] }
+    let lanes = try await lanes(of: ids)
+    var pipeline = RedisPipeline()
+    for (id, lane) in zip(ids, lanes) {
+      pipeline.script(
+        StoreScripts.promote,
+        // A campaign that has gone has no lane, and is put on none.
+        keys: [keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running]
+      ) { $0.append(id) }
+    }
+    return zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
+  }
+
+  /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost.
+  ///
+  /// - Parameter position: where the page begins.
+  /// - Returns: where the next one does: 0 after the last.
+  public func repairSchedule(from position: Int) async throws -> Int {
+    var pipeline = RedisPipeline()
+    pipeline.append("ZRANGE", keys.all, position, position + Self.batch - 1)
+    let ids = try await run(pipeline)[0].compactMap(\.string)
+    guard !ids.isEmpty else { return 0 }
+    pipeline.removeAll()
+    for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
+    let states = try await run(pipeline)
+    let scheduled = zip(ids, states).filter { $1.string == CampaignState.scheduled.rawValue }.map(\.0)
+    _ = try await promote(scheduled)
+    return ids.count < Self.batch ? 0 : position + ids.count
+  }
+}

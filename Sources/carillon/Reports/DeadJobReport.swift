@@ -1,0 +1,59 @@
+import CampaignStore
+import PushCore
+
+/// A job of the dead list as commands show it.
+struct DeadJobReport {
+  let job: DeadJob
+
+  init(_ job: DeadJob) {
+    self.job = job
+  }
+
+  /// The object of the contract.
+  ///
+  /// - Parameter limit: bytes of the job at most.
+  func write(to json: inout JSONWriter, limit: Int = .max) {
+    json.beginObject()
+    json.member("key", job.key)
+    json.member("at", Timestamp.format(milliseconds: job.at))
+    json.member("id", job.id)
+    json.member("reason", job.reason)
+    json.member("hint", job.hint.isEmpty ? nil : job.hint)
+    json.member("size", job.size)
+    // Whether what is kept of it is not all of it, and it can't be retried.
+    json.member("cut", job.isCut)
+    json.member("job", String(decoding: job.job.prefix(limit), as: UTF8.self))
+    json.endObject()
+  }
+
+  /// The object, with all of the job that is kept, alone on its line.
+  var json: String {
+    var json = JSONWriter()
+    write(to: &json)
+    return json.text
+  }
+
+  /// Everything, for people.
+  var text: String {
+    var rows = [
+      ["key", job.key], ["at", Timestamp.format(milliseconds: job.at)], ["id", job.id ?? "none that can be read"],
+      ["reason", job.reason],
+    ]
+    if !job.hint.isEmpty { rows.append(["hint", job.hint]) }
+    rows.append(["size", "\(ProgressLine.grouped(job.size)) bytes" + (job.isCut ? ", cut: it can't be retried" : "")])
+    let text = String(decoding: job.job, as: UTF8.self)
+    return TextTable(rows.map { $0.map(Excerpt.harmless) }).text + "\n\n" + Excerpt.harmless(text)
+  }
+
+  /// What a command did to which jobs: `{"retried":["…"]}`.
+  static func keys(_ keys: [String], as verb: String) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.name(verb)
+    json.beginArray()
+    for key in keys { json.value(key) }
+    json.endArray()
+    json.endObject()
+    return json.text
+  }
+}

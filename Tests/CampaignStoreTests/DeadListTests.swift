@@ -1,0 +1,119 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// A job that could not be run is kept with its reason, and goes back from there or away.
+struct DeadListTests {
+  private func all(_ world: TestStore) async throws -> [DeadJob] {
+    var jobs: [DeadJob] = []
+    try await world.store.forEachDeadJob { jobs.append($0) }
+    return jobs
+  }
+
+  private func bury(_ id: String, _ world: TestStore, _ more: String = "") async throws -> (
+    job: [UInt8], campaign: Campaign, dead: DeadJob
+  ) {
+    let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
+    try await world.store.bury(job, reason: "no app", hint: "add it", worker: "w")
+    return (job, try CampaignJob.parse(job, knownApps: nil), try #require(try await all(world).first))
+  }
+
+  private func queue(_ world: TestStore) async throws -> [[UInt8]] {
+    try await world.command("LRANGE", world.keys.campaigns, 0, -1).compactMap { $0.bytes.map(Array.init) }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func everyEntryIsListedOnceNewestFirst(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    #expect(try await all(world).isEmpty)
+    for number in 0..<120 {
+      _ = try await world.store.bury([UInt8]("j\(number)".utf8), reason: "r", hint: "", worker: "w")
+    }
+    let jobs = try await all(world)
+    #expect(jobs.map { String(decoding: $0.job, as: UTF8.self) } == (0..<120).reversed().map { "j\($0)" })
+    #expect(jobs[0].id == nil && jobs[0].isCut == false)
+    let now = try await world.store.time() / 1000
+    #expect((now - 60_000...now).contains(jobs[0].at))
+    #expect(try await world.store.deadJob(jobs[7].key).job == jobs[7].job)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func longJobIsCutAndSaysSo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let users = (0..<10_000).map { "\"user\($0)\"" }.joined(separator: ",")
+    let job = TestStore.job("long", audience: "{\"users\":[\(users)]}")
+    try await world.store.bury(job, reason: "r", hint: "", worker: "w")
+    let dead = try #require(try await all(world).first)
+    #expect(dead.isCut && dead.size == job.count && dead.job == Array(job.prefix(65_536)))
+    // It is found by its id though that can't be read from what is left.
+    #expect(try await world.store.burial(of: "long")?.key == dead.key)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func retriedJobIsInTheQueueAndNoLongerDead(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign, dead) = try await bury("a", world)
+    #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .new)
+    #expect(try await queue(world) == [job])
+    #expect(try await all(world).isEmpty)
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.submit(job, as: campaign, from: dead.key)
+    }
+    #expect(error?.code == .notFound)
+    #expect(try await queue(world) == [job])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func retriedJobWhoseIDIsTakenStaysDead(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign, dead) = try await bury("a", world)
+    try await world.activate("a", audience: #"{"users":["other"]}"#)
+    #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .conflict)
+    #expect(try await all(world).map(\.key) == [dead.key])
+    #expect(try await queue(world).isEmpty)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func retriedJobThatWasSubmittedAgainMeanwhileChangesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign, dead) = try await bury("a", world)
+    #expect(try await world.store.submit(job, as: campaign) == .new)
+    #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .duplicate)
+    #expect(try await queue(world) == [job])
+    #expect(try await all(world).isEmpty)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func retriesThatRaceQueueTheJobOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign, dead) = try await bury("a", world)
+    let new = await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<8 {
+        group.addTask { (try? await world.store.submit(job, as: campaign, from: dead.key)) == .new }
+      }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(new == 1)
+    #expect(try await queue(world) == [job])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func droppedJobIsGone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let first = try await bury("a", world).dead
+    let second = try await bury("b", world).dead
+    try await world.store.dropDeadJob(first.key)
+    #expect(try await all(world).map(\.key) == [second.key])
+    await #expect(throws: StoreError.self) { try await world.store.dropDeadJob(first.key) }
+  }
+
+  @Test(arguments: ["", "1", "1-", "-1", "1-2-3", "a-b", "+1-0", "99999999999999999999-0", "5-0", "-", "$"])
+  func unknownKeyIsAnErrorWhateverItLooksLike(key: String) async throws {
+    let world = try await TestStore(on: .single)
+    let error = await #expect(throws: StoreError.self) { try await world.store.deadJob(key) }
+    #expect(error?.code == .notFound)
+    #expect(error?.hint.contains("carillon dead list") == true)
+    await #expect(throws: StoreError.self) { try await world.store.dropDeadJob(key) }
+  }
+}

@@ -1,0 +1,134 @@
+@testable import CampaignStore
+import Foundation
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Redis has little memory left, none at all, or takes no writes.
+struct FullRedisTests {
+  private struct World {
+    let server: RedisServer
+    let client: RedisClient
+    let store: CampaignStore
+    let job: [UInt8]
+    let campaign: Campaign
+
+    init(_ arguments: [String] = []) async throws {
+      server = try await RedisServer.start(arguments: arguments)
+      client = try Backend.connect(to: server)
+      store = CampaignStore(redis: client, keys: try #require(Keyspace(namespace: "full", partitions: 4)))
+      try await store.open()
+      job = TestStore.job("a", audience: #"{"segment":"*"}"#)
+      campaign = try CampaignJob.parse(job, knownApps: nil)
+    }
+
+    func limit(_ bytes: Int) async throws {
+      try await server.command("config", "set", "maxmemory", String(bytes))
+    }
+
+    func end() async {
+      await client.close()
+      await server.stop()
+    }
+  }
+
+  @Test func markIsNineTenthsOfTheLimit() {
+    #expect(MemoryUse(used: 1 << 30, limit: 0).problem == nil)
+    #expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem == nil)
+    let problem = MemoryUse(used: 950 << 20, limit: 1000 << 20).problem
+    #expect(problem?.code == .full)
+    #expect(problem?.message == "Redis uses 950 of its 1000 MiB (95 %): above 90 % no campaign is taken in")
+    let info = RedisServerInfo(parsing: "used_memory:100\r\nmem_not_counted_for_evict:30\r\nmaxmemory:77\r\n")
+    #expect(MemoryUse(info) == MemoryUse(used: 70, limit: 77))
+  }
+
+  @Test func jobIsRefusedBeforeMemoryRunsOut() async throws {
+    let world = try await World()
+    let used = try #require(try await world.client.serverInfo(section: "memory").usedMemory)
+    // Room is left for the job itself, and all else goes on.
+    try await world.limit(used * 100 / 93)
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.submit(world.job, as: world.campaign)
+    }
+    #expect(error?.code == .full)
+    try await world.limit(0)
+    #expect(try await world.store.submit(world.job, as: world.campaign) == .new)
+    await world.end()
+  }
+
+  @Test func whatKeepsCampaignsGoingWorksInAFullRedis() async throws {
+    let world = try await World()
+    let store = world.store
+    let client = world.client
+    for id in ["now", "later"] {
+      let more = id == "later" ? #","sendAt":"2020-01-01T00:00:00Z""# : ""
+      let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
+      #expect(try await store.activate(CampaignJob.parse(job, knownApps: nil), job: job, worker: "w") == .new)
+    }
+    _ = try await client.command("HSET", store.keys.campaign("later"), "state", "scheduled").get()
+    _ = try await client.command("LPUSH", store.keys.intake(worker: "dead"), world.job).get()
+    try await world.limit(100_000)
+    // The fault has fired.
+    #expect(try await client.command("SET", "x", "y").error?.code == .outOfMemory)
+
+    #expect(try await store.promote(["later"]) == ["later"])
+    #expect(try await store.heartbeat(worker: "w", silence: 1000).now > 0)
+    #expect(try await store.steer("now", .pause) == .paused)
+    #expect(try await store.follow(["now"], worker: "w", followed: 1).states == [.paused])
+    #expect(try await store.workersBehind(1, silence: 60_000) == [])
+    #expect(try await store.steer("now", .cancel) == .cancelled)
+    try await store.bury(Array("broken".utf8), reason: "r", hint: "", worker: "w")
+    try await store.settle(dead: "dead")
+    #expect(try await client.command("LLEN", store.keys.campaigns).get().integer == 1)
+    await world.end()
+  }
+
+  @Test func redisThatFailsToPersistIsSaidToBe() async throws {
+    let world = try await World(["--save", "3600 1000000"])
+    // A directory stands where the snapshot is to go.
+    try FileManager.default.createDirectory(
+      atPath: world.server.folder.path("dump.rdb"), withIntermediateDirectories: false)
+    _ = try? await world.server.command("bgsave")
+    while try await !world.server.command("info", "persistence").contains("rdb_last_bgsave_status:err") {
+      await Task.yield()
+    }
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.submit(world.job, as: world.campaign)
+    }
+    #expect(error?.code == .readOnly)
+    #expect(error?.message == "Redis fails to persist and refuses writes")
+    #expect(error?.hint.contains("disk") == true)
+    await world.end()
+  }
+
+  @Test func redisThatHasBecomeAReplicaIsSaidToBe() async throws {
+    let world = try await World()
+    try await world.server.command("replicaof", "127.0.0.1", "1")
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.submit(world.job, as: world.campaign)
+    }
+    #expect(error?.code == .readOnly)
+    #expect(error?.hint.contains("redis.url") == true)
+    await world.end()
+  }
+
+  @Test(arguments: [
+    ("OOM command not allowed when used memory > 'maxmemory'.", "out of memory"),
+    ("MISCONF Redis is configured to save RDB snapshots, but ...", "fails to persist"),
+    ("READONLY You can't write against a read only replica.", "read-only replica"),
+    ("LOADING Redis is loading the dataset in memory", "loading its data"),
+    ("BUSY Redis is busy running a script.", "a script has kept Redis busy"),
+    // Redis 6: what a command in a script was refused with.
+    (
+      "ERR Error running script (call to f_a1): @user_script:7: @user_script: 7: -OOM command not allowed when used",
+      "out of memory"
+    ),
+  ])
+  func refusalsOfTheServerAreSaidWithWhatToDo(line: String, says: String) {
+    let error = StoreError(RedisServerError(line: line))
+    #expect(error.code == .readOnly)
+    #expect(error.message.contains(says), "\(error)")
+    #expect(!error.hint.isEmpty)
+  }
+}

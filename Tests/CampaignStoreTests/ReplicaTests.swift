@@ -1,0 +1,45 @@
+@testable import CampaignStore
+import Glibc
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A job is known to be on more than one server.
+struct ReplicaTests {
+  @Test func replicasThatHaveTheJobAreCounted() async throws {
+    let primary = try await RedisServer.start()
+    let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
+    let client = try Backend.connect(to: primary)
+    let store = CampaignStore(redis: client, keys: try #require(Keyspace(namespace: "copy", partitions: 4)))
+    try await store.open()
+    while try await !replica.command("info", "replication").contains("master_link_status:up") { await Task.yield() }
+
+    let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
+    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    #expect(try await store.submit(job, as: campaign) == .new)
+    #expect(try await store.awaitReplicas(1, of: "a", timeout: .seconds(60)) == 1)
+    #expect(try await replica.command("llen", store.keys.campaigns) == "1")
+    #expect(try await store.awaitReplicas(2, of: "a", timeout: .milliseconds(50)) == 1)
+
+    // Another connection, to which nothing of the job is known, does not take its word either.
+    await replica.kill(SIGSTOP)
+    let other = TestStore.job("b", audience: #"{"segment":"*"}"#)
+    #expect(try await store.submit(other, as: CampaignJob.parse(other, knownApps: nil)) == .new)
+    let late = try Backend.connect(to: primary)
+    let again = CampaignStore(redis: late, keys: store.keys)
+    #expect(try await again.submit(other, as: CampaignJob.parse(other, knownApps: nil)) == .duplicate)
+    #expect(try await again.awaitReplicas(1, of: "b", timeout: .milliseconds(200)) == 0)
+    await replica.kill(SIGCONT)
+    #expect(try await again.awaitReplicas(1, of: "b", timeout: .seconds(60)) == 1)
+
+    let error = await #expect(throws: StoreError.self) {
+      try await store.awaitReplicas(1, of: "never", timeout: .milliseconds(50))
+    }
+    #expect(error?.hint == "submit it again")
+    await client.close()
+    await late.close()
+    await replica.stop()
+    await primary.stop()
+  }
+}

@@ -1,0 +1,223 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// A scheduled campaign begins once, at its time, by Redis' clock; or never, when it was cancelled before.
+struct ScheduleTests {
+  private static let hour = 3_600_000
+
+  /// Activates a campaign that begins in so many ms, and says when that is.
+  @discardableResult
+  private func schedule(_ id: String, in milliseconds: Int = hour, _ world: TestStore, _ more: String = "") async throws
+    -> Int
+  {
+    let sendAt = try await world.store.time() / 1000 + milliseconds
+    try await world.activate(
+      id, audience: #"{"segment":"*"}"#, #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""# + more)
+    return sendAt
+  }
+
+  /// Makes a campaign's time come without waiting for it.
+  private func letPass(_ id: String, _ world: TestStore) async throws {
+    try await world.command("HSET", world.keys.campaign(id), "sendAt", 1)
+    try await world.command("ZADD", world.keys.schedule, "XX", 1, id)
+  }
+
+  private func scheduled(_ world: TestStore) async throws -> [String] {
+    try await world.command("ZRANGE", world.keys.schedule, 0, -1).compactMap(\.string)
+  }
+
+  private func lane(_ world: TestStore) async throws -> [String] {
+    try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).compactMap(\.string)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignWaitsForItsTimeAndBeginsOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let sendAt = try await schedule("a", world)
+    let record = try #require(try await world.store.show("a"))
+    #expect(record.state == .scheduled)
+    #expect(record.sendAt == sendAt)
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.isIdle())
+    var pulse = try await world.store.heartbeat(worker: "w", silence: 1000)
+    #expect(pulse.scheduled == [])
+    #expect((Self.hour - 60_000...Self.hour).contains(try #require(pulse.nextScheduled)))
+    #expect(try await world.store.promote(["a"]) == [])
+    try await letPass("a", world)
+    pulse = try await world.store.heartbeat(worker: "w", silence: 1000)
+    #expect(pulse.scheduled == ["a"])
+    #expect(pulse.nextScheduled == nil)
+    #expect(try await world.store.promote(["a"]) == ["a"])
+    #expect(try await world.store.promote(["a"]) == [])
+    #expect(try await world.store.campaign("a")?.state == .active)
+    #expect(try await lane(world) == ["a"])
+    #expect(try await scheduled(world) == [])
+    #expect(try await world.store.isIdle() == false)
+    #expect(try await world.store.takeSlice(worker: "w") != nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func timeThatHasPassedMeansNow(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await schedule("a", in: -1, world)
+    #expect(try await world.store.campaign("a")?.state == .active)
+    #expect(try await world.store.takeSlice(worker: "w") != nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func eightWorkersBeginItOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    for round in 0..<10 {
+      let id = "race-\(round)"
+      try await schedule(id, world)
+      try await letPass(id, world)
+      let begun = try await withThrowingTaskGroup(of: [String].self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            let client = try Backend.connect(to: await backend.server)
+            defer { Task { await client.close() } }
+            let store = CampaignStore(redis: client, keys: world.keys)
+            return try await store.promote(store.heartbeat(worker: "w", silence: 1000).scheduled)
+          }
+        }
+        return try await group.reduce([], +)
+      }
+      #expect(begun == [id])
+      #expect(try await lane(world).filter { $0 == id } == [id])
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelledBeforeItsTimeItHasEndedWithoutTargets(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await schedule("a", world)
+    #expect(try await world.store.steer("a", .cancel, reason: "wrong text") == .cancelled)
+    let record = try #require(try await world.store.show("a"))
+    #expect(record.finishedAt != nil)
+    #expect(record.reason == "wrong text")
+    #expect(record.counters == SliceCounters())
+    #expect(record.slices.finished == record.slices.total)
+    #expect(try await scheduled(world) == [])
+    #expect(try await world.store.promote(["a"]) == [])
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.isIdle())
+    // It goes by itself, like any that has ended.
+    #expect(try #require(try await world.command("TTL", world.keys.campaign("a")).integer) > 0)
+    #expect(try await world.command("EXISTS", world.keys.open("a")).integer == 0)
+    #expect(try await world.store.steer("a", .resume) == .cancelled)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelThatRacesWithItsTimeLeavesNothingHalfDone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let other = try Backend.connect(to: await backend.server)
+    let rival = CampaignStore(redis: other, keys: world.keys)
+    for round in 0..<20 {
+      let id = "race-\(round)"
+      try await schedule(id, world)
+      try await letPass(id, world)
+      async let promoted = rival.promote([id])
+      #expect(try await world.store.steer(id, .cancel) == .cancelled)
+      let hasBegun = try await promoted == [id]
+      let record = try #require(try await world.store.campaign(id))
+      #expect(record.state == .cancelled)
+      #expect((record.finishedAt == nil) == hasBegun)
+      #expect(try await world.store.promote([id]) == [])
+      // Begun, its slice is there to be closed; if not, nothing is.
+      #expect(try await world.store.takeSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
+    }
+    await other.close()
+  }
+
+  @Test(arguments: Backend.allCases)
+  func pausedItWaitsAndResumedItIsScheduledAgainOrBegins(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let sendAt = try await schedule("a", world)
+    #expect(try await world.store.steer("a", .pause) == .paused)
+    #expect(try await scheduled(world) == [])
+    #expect(try await world.store.steer("a", .resume) == .scheduled)
+    #expect(try await world.command("ZSCORE", world.keys.schedule, "a").string == String(sendAt))
+    #expect(try await world.store.steer("a", .resume) == .scheduled)
+
+    #expect(try await world.store.steer("a", .pause) == .paused)
+    try await letPass("a", world)
+    #expect(try await world.store.promote(["a"]) == [])
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.isIdle())
+    #expect(try await world.store.steer("a", .resume) == .active)
+    #expect(try await world.store.isIdle() == false)
+    #expect(try await world.store.takeSlice(worker: "w") != nil)
+    // Once begun it is paused and resumed like any other.
+    #expect(try await world.store.steer("a", .pause) == .paused)
+    #expect(try await world.store.steer("a", .resume) == .active)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func pausedBeforeItsTimeItIsCancelledAtOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await schedule("a", world)
+    try await world.store.steer("a", .pause)
+    #expect(try await world.store.steer("a", .cancel) == .cancelled)
+    #expect(try await world.store.campaign("a")?.finishedAt != nil)
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func timeThatIsMoreThanAYearAheadIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let day = 24 * Self.hour
+    try await schedule("near", in: 366 * day - Self.hour, world)
+    let sendAt = try await world.store.time() / 1000 + 366 * day + Self.hour
+    let job = TestStore.job(
+      "far", audience: #"{"segment":"*"}"#, #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
+    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let refused = [
+      await #expect(throws: StoreError.self) { try await world.store.submit(job, as: campaign) },
+      await #expect(throws: StoreError.self) { try await world.store.activate(campaign, job: job, worker: "w") },
+    ]
+    for error in refused {
+      #expect(error?.code == .invalid)
+      #expect(error?.message.contains("sendAt") == true && error?.hint == "check the year")
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func expirationCountsFromItsTimeAndItsIDIsRememberedFromThereToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let sendAt = try await schedule("a", in: 200 * 24 * Self.hour, world, #","expiration":"4h""#)
+    #expect(try await world.store.campaign("a")?.expiration == sendAt / 1000 + 14_400)
+    let days = try #require(try await world.command("TTL", world.keys.job("a")).integer) / 86_400
+    #expect((289...290).contains(days))
+    let late = try await schedule("b", in: -Self.hour, world, #","expiration":"4h""#)
+    #expect(try #require(try await world.store.campaign("b")?.expiration) >= late / 1000 + 14_400 + 3600)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func scheduleIsRepaired(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await schedule("lost", world)
+    try await schedule("gone", world)
+    try await world.activate("active")
+    try await world.command("DEL", world.keys.schedule)
+    try await world.command("ZADD", world.keys.schedule, 1, "gone")
+    try await world.command("ZADD", world.keys.schedule, 1, "active")
+    try await world.command("DEL", world.keys.campaign("gone"))
+    #expect(try await world.store.repairSchedule(from: 0) == 0)
+    #expect(Set(try await scheduled(world)) == ["lost", "gone", "active"])
+    #expect(try await world.store.promote(try await world.store.heartbeat(worker: "w", silence: 1000).scheduled) == [])
+    #expect(try await scheduled(world) == ["lost"])
+    #expect(try await lane(world) == ["active"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func scheduleOfManyCampaignsIsRepairedPageByPage(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for number in 0..<501 { try await schedule("c\(number)", world) }
+    try await world.command("DEL", world.keys.schedule)
+    #expect(try await world.store.repairSchedule(from: 0) == 500)
+    #expect(try await world.store.repairSchedule(from: 500) == 0)
+    #expect(try await scheduled(world).count == 501)
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Redis
+import TestSupport
+
+/// One world for hours: campaign after campaign, something broken every half minute, everything checked after every
+/// campaign, and memory measured.
+public struct Soak: Sendable {
+  /// How long.
+  public var duration: Duration
+  /// Between two faults.
+  public var pace = Duration.seconds(30)
+  private static let samplePace = Duration.seconds(10)
+
+  /// - Parameter duration: how long.
+  public init(duration: Duration) { self.duration = duration }
+
+  /// The soak as a case; it tells of every fault and campaign as it goes.
+  public func fault(told: @escaping @Sendable (String) -> Void) -> FaultCase {
+    FaultCase(
+      "soak", faults: [], invariant: "nothing is lost, memory is flat", bound: "as each fault allows"
+    ) { stage in
+      // Writes must survive a Redis that is killed; results go a minute after their campaign, so that memory can be flat.
+      let world = try await stage.world {
+        $0.partitions = 32
+        $0.devices = 3000
+        $0.simulator = ["--latency", "100ms"]
+        $0.redis = ["--appendonly", "yes", "--appendfsync", "everysec"]
+        $0.timesTakeovers = true
+      }
+      // Two that are never killed nor stopped: it is their memory that must not grow.
+      let elders = [try await world.worker("elder-1"), try await world.worker("elder-2")]
+      let fleet = try await Fleet(stage, world, size: 2)
+      var curves = elders.map { MemoryCurve(name: "worker \($0.name), resident") }
+      curves += [MemoryCurve(name: "Redis, used memory"), MemoryCurve(name: "simulator, resident")]
+      let began = ContinuousClock.now
+      var (number, nextFault, nextSample) = (0, began + pace, began)
+      while ContinuousClock.now - began < duration {
+        number += 1
+        let campaign = FaultCampaign("soak-\(number)") {
+          $0.more["ttl"] = #""60s""#
+          $0.ambiguity = number % 4 == 0 ? .skip : .resend
+        }
+        try await world.submit(campaign)
+        while try await !world.hasEnded(campaign) {
+          let now = ContinuousClock.now
+          if now >= nextSample {
+            try await sample(&curves, elders, world, (now - began) / .seconds(1))
+            nextSample = now + Self.samplePace
+          }
+          // Redis may lose what nobody has taken in yet: it is for the producer to submit that again.
+          if now >= nextFault, try await world.recorded(of: campaign) > 20, let fault = stage.random(of: SoakFault.all)
+          {
+            nextFault = now + pace
+            if let duplicates = try await fault.act(stage, fleet) { stage.fired(fault.name, duplicates: duplicates) }
+            told("\(Int((now - began) / .seconds(1))) s: \(fault.name) during \(campaign.id)")
+          }
+          await elapse(.milliseconds(200))
+          guard ContinuousClock.now - now < .seconds(180) else { break }
+        }
+        let violations = stage.report.violations.count
+        try await stage.check(world)
+        for violation in stage.report.violations.dropFirst(violations) { told("VIOLATION \(violation)") }
+        stage.expect(elders.allSatisfy { $0.process.exit == nil }, "a worker died that nobody had killed")
+      }
+      for curve in curves {
+        stage.note("memory \(curve.line)")
+        // The simulator remembers every id on purpose: by that it knows duplicates.
+        stage.expect(curve.isFlat || curve.name.hasPrefix("simulator"), "memory grows: \(curve.line)")
+      }
+    }
+  }
+
+  private func sample(
+    _ curves: inout [MemoryCurve], _ elders: [WorkerProcess], _ world: FaultWorld, _ seconds: Double
+  ) async throws {
+    var values = elders.map { Memory.resident($0.process.processIdentifier) }
+    let info = try await world.redis.command("INFO", "memory").get().string ?? ""
+    let used = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("used_memory:") }
+    values.append(used.flatMap { Int($0.split(separator: ":")[1]) }.map { $0 / 1024 })
+    values.append(Memory.resident(world.simulator.process.processIdentifier))
+    for (index, value) in values.enumerated() {
+      if let value { curves[index].add(seconds: seconds, kilobytes: value) }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import Testing
+
+/// Campaigns that begin later, with workers that wait for them.
+@Suite struct ScheduleTests {
+  private func sendAt(_ rig: WorkerRig, in milliseconds: Int) async throws -> (instant: Int, field: String) {
+    let instant = try await rig.store.time() / 1000 + milliseconds
+    return (instant, #","sendAt":"\#(Timestamp.format(milliseconds: instant))""#)
+  }
+
+  @Test func eightWorkersBeginItOnceAndNotBeforeItsTime() async throws {
+    let rig = try await WorkerRig(partitions: 16)
+    try await rig.register(400)
+    let (instant, field) = try await sendAt(rig, in: 2000)
+    try await rig.submit("later", field)
+    let log = EventLog()
+    let workers = (0..<8).map { rig.worker("w\($0)", window: 20, drains: false, log: log) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await rig.until { try await rig.store.campaign("later")?.state == .scheduled }
+      try await rig.until { try await rig.store.campaign("later")?.state == .completed }
+      for worker in workers { await worker.stop() }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await rig.store.show("later"))
+    #expect(record.counters.outcomes == [.accepted: 400])
+    #expect(try #require(record.startedAt) >= instant)
+    #expect(log.all.count { $0.contains("begun") } == 1, "\(log.all)")
+    #expect(await rig.simulator.counters().received == 400)
+  }
+
+  @Test func drainingWorkerLeavesScheduledCampaignsAlone() async throws {
+    let rig = try await WorkerRig(partitions: 4)
+    try await rig.register(10)
+    try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
+    try await rig.submit("now")
+    try await rig.worker("w").run()
+    #expect(try await rig.store.campaign("later")?.state == .scheduled)
+    #expect(try await rig.store.campaign("now")?.counters.outcomes == [.accepted: 10])
+  }
+
+  @Test func cancelledBeforeItsTimeNothingIsSent() async throws {
+    let rig = try await WorkerRig(partitions: 4)
+    try await rig.register(10)
+    let (instant, field) = try await sendAt(rig, in: 1500)
+    try await rig.submit("never", field)
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.campaign("never")?.state == .scheduled }
+    #expect(try await rig.store.steer("never", .cancel) == .cancelled)
+    // A campaign after its time shows that the worker has looked since.
+    try await rig.until { try await rig.store.time() / 1000 > instant }
+    try await rig.submit("after", audience: #"{"users":["u0"]}"#)
+    try await rig.until { try await rig.store.campaign("after")?.state == .completed }
+    await worker.stop()
+    try await running
+    #expect(try await rig.store.campaign("never")?.counters == SliceCounters())
+    #expect(await rig.simulator.counters().received == 1)
+  }
+
+  @Test func campaignThatTheScheduleLostIsFound() async throws {
+    let rig = try await WorkerRig(partitions: 1)
+    try await rig.register(10)
+    let (_, field) = try await sendAt(rig, in: 3_600_000)
+    try await rig.submit("lost", field)
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.campaign("lost")?.state == .scheduled }
+    try await rig.command("DEL", "schedule")
+    try await rig.command("HSET", "campaign:lost", "sendAt", "1")
+    try await rig.until { try await rig.store.campaign("lost")?.state == .completed }
+    await worker.stop()
+    try await running
+    #expect(await rig.simulator.counters().received == 10)
+  }
+}
