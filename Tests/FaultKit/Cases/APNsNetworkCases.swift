@@ -1,6 +1,6 @@
 /// The network between workers and APNs fails, and APNs is well.
 enum APNsNetworkCases {
-  static let all = [cut, halfOpen, blackhole]
+  static let all = [cut, halfOpen, blackhole, answersLost]
 
   private static let workers = 2
   /// Short, so that a silent connection is noticed while the case runs; and more attempts than it can spoil.
@@ -10,10 +10,10 @@ enum APNsNetworkCases {
   ]
 
   private static func play(
-    _ stage: Stage, _ fault: String, _ act: (ProxiedWorkers.Member) async throws -> Bool
+    _ stage: Stage, _ fault: String, windows: Int, _ act: (ProxiedWorkers.Member) async throws -> Bool
   ) async throws {
     let world = try await stage.world {
-      $0.devices = stage.times(short: 800, full: 3000)
+      $0.devices = stage.times(short: 800, full: 2000)
       $0.simulator = ["--latency", "200ms"]
     }
     let fleet = try await ProxiedWorkers(world, size: workers, to: .apns, environment: environment)
@@ -23,13 +23,12 @@ enum APNsNetworkCases {
       try await world.reached(50, of: campaign)
       var fired = 0
       // Each costs a worker seconds; in the long run connections are opened one every five.
-      while fired < stage.times(short: 2, full: 12), try await !world.hasEnded(campaign) {
+      while fired < stage.times(short: 2, full: 6), try await !world.hasEnded(campaign) {
         if let member = stage.random(of: fleet.members), try await act(member) { fired += 1 }
         await stage.elapse(milliseconds: 100...1500)
       }
       try await world.ended(campaign)
-      // What was under way when it fired is doubtful, which is a window at most.
-      let doubts = fired * world.options.window
+      let doubts = fired * windows * world.options.window
       stage.fired(fault, times: fired, duplicates: ambiguity == .resend ? doubts : 0)
       try await stage.expect(unknownAtMost: ambiguity == .skip ? doubts : 0, of: campaign, in: world)
       for member in fleet.members { await member.proxy.disarm() }
@@ -42,7 +41,7 @@ enum APNsNetworkCases {
     "apns-cut", faults: ["way to APNs cut"], invariant: "what is in doubt is sent again, or with skip unknown",
     bound: "window × cuts: what was under way; with skip 0"
   ) { stage in
-    try await play(stage, "way to APNs cut") { member in
+    try await play(stage, "way to APNs cut", windows: 1) { member in
       let cuts = await member.proxy.counters.cuts
       // Beyond the handshake, mostly: connections that never stand are opened ever more slowly.
       let (direction, bytes) =
@@ -56,14 +55,18 @@ enum APNsNetworkCases {
   }
 
   /// Something that nobody tells the worker of: only time does.
+  ///
+  /// It strikes both connections of a worker, and what was given up on the first may be sent on the second before that is
+  /// given up too.
   private static func silence(
     _ name: String, fault: String, _ kind: ProxyFault, invariant: String,
     fired: @escaping @Sendable (ProxyCounters) -> Int
   ) -> FaultCase {
     FaultCase(
-      name, faults: [fault], invariant: invariant, bound: "window × silences: what was under way; with skip 0"
+      name, faults: [fault], invariant: invariant,
+      bound: "window × 2 connections × silences: what was under way; with skip 0"
     ) { stage in
-      try await play(stage, fault) { member in
+      try await play(stage, fault, windows: 2) { member in
         let before = fired(await member.proxy.counters)
         await member.proxy.set(kind)
         // From shorter than the time-out to longer.
@@ -83,4 +86,9 @@ enum APNsNetworkCases {
     "apns-blackhole", fault: "APNs out of reach, bytes late", .stall,
     invariant: "given up after worker.answerTimeout, though the push arrives later"
   ) { $0.stalls }
+
+  static let answersLost = silence(
+    "apns-answers-lost", fault: "answers of APNs lost, pushes delivered", .swallow(requests: false, replies: true),
+    invariant: "given up after worker.answerTimeout, though the device has it"
+  ) { $0.swallowedReplyBytes }
 }

@@ -43,12 +43,13 @@ enum RedisNetworkCases {
       try await world.submit(campaign)
       try await world.reached(50, of: campaign)
       guard let member = stage.random(of: fleet.members) else { return }
-      let before = await fleet.sum { $0.stalls + $0.swallowedRequestBytes }
-      // What was sent arrives late in the first kind, and never in the second.
-      await member.proxy.set(number % 4 < 2 ? .stall : .swallow(requests: true, replies: true))
+      let before = await fleet.sum { $0.stalls + $0.swallowedReplyBytes + $0.swallowedRequestBytes }
+      // What was sent arrives late, never, or in time and without an answer.
+      let kinds = [ProxyFault.stall, .swallow(requests: true, replies: true), .swallow(requests: false, replies: true)]
+      await member.proxy.set(stage.random(of: kinds) ?? .stall)
       await stage.elapse(milliseconds: StandstillCases.lease + 1000...StandstillCases.lease + 4000)
       await member.proxy.set(.none)
-      if await fleet.sum({ $0.stalls + $0.swallowedRequestBytes }) > before {
+      if await fleet.sum({ $0.stalls + $0.swallowedReplyBytes + $0.swallowedRequestBytes }) > before {
         let duplicates = ambiguity == .resend ? world.options.window : 0
         stage.fired("Redis out of a worker's reach for longer than a lease", duplicates: duplicates)
       }
