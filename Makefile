@@ -24,7 +24,7 @@ test: ## installs what is missing, lints, builds, runs every test
 # Debug, because only that build can be broken on purpose. In the world's folder are the logs of what failed.
 faults: ## kills, stops, fills, cuts and delays everything there is, and checks what is left (half an hour)
 	@deploy/install-dependencies test
-	swift build --product faults
+	swift build --product ClockShift && swift build --product faults
 	@.build/debug/faults $(ARGS)
 
 HOURS := 1

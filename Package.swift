@@ -18,7 +18,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
   name: "carillon",
-  products: [.executable(name: "carillon", targets: ["carillon"])],
+  products: [
+    .executable(name: "carillon", targets: ["carillon"]),
+    .library(name: "ClockShift", type: .dynamic, targets: ["ClockShift"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -56,10 +59,14 @@ let package = Package(
     .target(
       name: "FaultKit", dependencies: ["carillon", "CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"],
       path: "Tests/FaultKit", swiftSettings: settings),
+    // Preloaded into workers whose clock is to be wrong.
+    .target(name: "ClockShift", path: "Tests/ClockShift"),
     tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
     .executableTarget(
       name: "faults",
-      dependencies: ["FaultKit", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "FaultKit", "LedgerModel", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Tests/Faults", swiftSettings: settings),
     tests("FaultTests", ["FaultKit", "TestSupport"]),
     // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules.

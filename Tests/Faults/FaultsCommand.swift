@@ -1,6 +1,7 @@
 import ArgumentParser
 import FaultKit
 import Foundation
+import TestSupport
 
 /// `make faults`: plays the cases and prints what came of them.
 @main
@@ -16,22 +17,37 @@ struct FaultsCommand: AsyncParsableCommand {
   @Option(help: "A file for the report, as JSON.") var report: String?
   @Option(help: "Instead of the cases: one world for so many hours, and something broken every half minute.")
   var soak: Double?
+  @Option(help: "Schedules of the ledger's model, run beside all cases.") var schedules = 1_000_000
+  @Flag(help: "Only the model.") var model = false
   @Flag(help: "Name the cases and end.") var list = false
   @Flag(help: "The short form, as in make test.") var short = false
 
   func run() async throws {
     let cases = FaultCases.all.filter { fault in only.isEmpty || only.contains { fault.name.hasPrefix($0) } }
     if list { return cases.forEach { say($0.name + ": " + $0.faults.joined(separator: ", ")) } }
+    if model {
+      let result = await ModelRun(schedules: schedules, seed: seed).run()
+      say(result.line)
+      if !result.isGood { throw ExitCode(1) }
+      return
+    }
     if let soak { return try await play(Soak(duration: .seconds(3600 * soak))) }
     guard !cases.isEmpty else { throw ValidationError("no case is called so; --list names them") }
     let runner = FaultRunner(
       seed: seed, worlds: worlds, scale: short ? .short : .full, limit: .seconds(60 * minutes),
       logs: URL(fileURLWithPath: logs))
     say("seed \(seed), \(cases.count) cases, \(worlds) worlds at a time")
+    // Not beside a few cases: whoever picks those wants to know about those.
+    let model = only.isEmpty && !short ? try await ModelRun(schedules: schedules, seed: seed).start() : nil
     let result = await runner.run(cases) { say($0.line) }
+    var isGood = result.isGood
+    if let model {
+      for await line in model.lines { say(line) }
+      if await model.waitForExit() != .status(0) { isGood = false }
+    }
     say("\n" + result.table)
     if let report { try result.json.write(to: URL(fileURLWithPath: report)) }
-    if !result.isGood { throw ExitCode(1) }
+    if !isGood { throw ExitCode(1) }
   }
 
   private func play(_ soak: Soak) async throws {

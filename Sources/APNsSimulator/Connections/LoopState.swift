@@ -53,23 +53,6 @@ final class LoopState {
   /// Reads the clock, once for all requests of one event.
   func updateClock() { now = Int64(time(nil)) + knobs.clockSkewSeconds }
 
-  /// The injected error that the next acceptable request gets, if any.
-  func nextFailure() -> SimulatorKnobs.Failure? {
-    if knobs.failures.isEmpty { return nil }
-    if shares.failures.count != knobs.failures.count {
-      shares.failures = Array(repeating: EvenShare(), count: knobs.failures.count)
-    }
-    var due: SimulatorKnobs.Failure?
-    for (index, failure) in knobs.failures.enumerated() {
-      if due == nil {
-        if shares.failures[index].isDue(failure.share) { due = failure }
-      } else {
-        shares.failures[index].postpone(failure.share)
-      }
-    }
-    return due
-  }
-
   /// Whether requests need to remember their device token.
   var wantsTokens: Bool { log != nil || !knobs.tokenFailures.isEmpty }
 

@@ -30,17 +30,6 @@ final class PushRole: ConnectionRole {
     }
   }
 
-  /// What becomes of a request that was received and judged.
-  private enum Fate {
-    case answered
-    case withheld
-    case reset
-    /// It is answered, and the connection closed.
-    case answeredLast
-    /// The connection is broken off instead.
-    case cut
-  }
-
   /// SETTINGS_MAX_HEADER_LIST_SIZE as observed (reference 1.3).
   static let headerListSize: UInt32 = 8000
 
@@ -117,7 +106,7 @@ final class PushRole: ConnectionRole {
     requests[stream.slot].isReceived = true
     settle(stream.slot)
     requestCount += 1
-    let fate = nextFate()
+    let fate = loop.nextFate(onConnection: requestCount)
     let isAnswered = fate == .answered || fate == .answeredLast
     try loop.log?.add(
       now: EventLoop.wallClock, connection: connection, stream: stream.id, token: requests[stream.slot].token,
@@ -141,28 +130,6 @@ final class PushRole: ConnectionRole {
     } else {
       try answer(stream)
     }
-  }
-
-  /// Decides and counts what happens to the request that was received last, and to the connection with it.
-  private func nextFate() -> Fate {
-    let knobs = loop.knobs
-    if knobs.resetAfterRequests > 0, requestCount >= knobs.resetAfterRequests {
-      loop.note(.resetAfterRequests)
-      return .cut
-    }
-    if knobs.closeAfterRequests > 0, requestCount >= knobs.closeAfterRequests {
-      loop.note(.closeAfterRequests)
-      return .answeredLast
-    }
-    if loop.shares.reset.isDue(knobs.resetShare) {
-      loop.note(.resetShare)
-      return .reset
-    }
-    if loop.shares.withheld.isDue(knobs.withheldShare) {
-      loop.note(.withheldShare)
-      return .withheld
-    }
-    return .answered
   }
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) {
@@ -223,7 +190,7 @@ final class PushRole: ConnectionRole {
     if let reason = request.verdict.settled(bodyCount: request.bodyCount) {
       loop.tally.byReason[Int(reason.rawValue)] += 1
       outcome = .rejected(reason)
-    } else if let failure = tokenFailure(request.token) ?? loop.nextFailure() {
+    } else if let failure = loop.nextFailure(for: request.token) {
       loop.tally.injected[failure.reason, default: 0] += 1
       outcome = .injected(failure)
     } else {
@@ -237,12 +204,6 @@ final class PushRole: ConnectionRole {
     } else {
       loop.shared.deliveries.record(id.key, accepted: false)
     }
-  }
-
-  private func tokenFailure(_ token: [UInt8]) -> SimulatorKnobs.Failure? {
-    guard !loop.knobs.tokenFailures.isEmpty, let failure = loop.shared.tokenFailures.take(token) else { return nil }
-    loop.note(.tokenFailures)
-    return SimulatorKnobs.Failure(share: 0, status: failure.status, reason: failure.reason)
   }
 
   // MARK: Connection

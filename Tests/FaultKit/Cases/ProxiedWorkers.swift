@@ -1,3 +1,5 @@
+import CampaignStore
+import PushCore
 import TestSupport
 
 /// Workers that reach Redis or APNs through a proxy of their own.
@@ -49,6 +51,12 @@ struct ProxiedWorkers {
 }
 
 extension Stage {
+  /// With `skip` nothing is sent twice, and what is doubtful is unknown: no more than the faults can have made so.
+  func expect(unknownAtMost doubts: Int, of campaign: FaultCampaign, in world: FaultWorld) async throws {
+    let unknown = try await world.store.show(campaign.id)?.counters.outcomes[.unknown] ?? 0
+    expect(unknown <= doubts, "campaign \(campaign.id) does not know of \(unknown) targets; \(doubts) can be in doubt")
+  }
+
   /// Campaigns that send again what is in doubt, and campaigns that never do, in turn.
   var ambiguities: [FaultCampaign.Ambiguity] {
     (1...times(short: 1, full: 2)).flatMap { _ in [FaultCampaign.Ambiguity.resend, .skip] }

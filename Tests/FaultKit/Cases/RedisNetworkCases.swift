@@ -25,6 +25,7 @@ enum RedisNetworkCases {
         await stage.elapse(milliseconds: pace)
       }
       for member in fleet.members { await member.proxy.disarm() }
+      try await stage.expect(unknownAtMost: 0, of: campaign, in: world)
       try await stage.check(world)
     }
     await fleet.finish(stage)
@@ -42,16 +43,18 @@ enum RedisNetworkCases {
       try await world.submit(campaign)
       try await world.reached(50, of: campaign)
       guard let member = stage.random(of: fleet.members) else { return }
-      let before = await fleet.sum { $0.stalls + $0.swallowedRequestBytes }
-      // What was sent arrives late in the first kind, and never in the second.
-      await member.proxy.set(number % 4 < 2 ? .stall : .swallow(requests: true, replies: true))
+      let before = await fleet.sum { $0.stalls + $0.swallowedReplyBytes + $0.swallowedRequestBytes }
+      // What was sent arrives late, never, or in time and without an answer.
+      let kinds = [ProxyFault.stall, .swallow(requests: true, replies: true), .swallow(requests: false, replies: true)]
+      await member.proxy.set(stage.random(of: kinds) ?? .stall)
       await stage.elapse(milliseconds: StandstillCases.lease + 1000...StandstillCases.lease + 4000)
       await member.proxy.set(.none)
-      if await fleet.sum({ $0.stalls + $0.swallowedRequestBytes }) > before {
+      if await fleet.sum({ $0.stalls + $0.swallowedReplyBytes + $0.swallowedRequestBytes }) > before {
         let duplicates = ambiguity == .resend ? world.options.window : 0
         stage.fired("Redis out of a worker's reach for longer than a lease", duplicates: duplicates)
       }
       try await world.ended(campaign)
+      try await stage.expect(unknownAtMost: ambiguity == .skip ? world.options.window : 0, of: campaign, in: world)
       try await stage.check(world)
     }
     await fleet.finish(stage)
@@ -97,13 +100,14 @@ enum RedisNetworkCases {
   ) { stage in
     let world = try await world(stage)
     let fleet = try await ProxiedWorkers(world, size: workers, to: .redis)
-    for member in fleet.members { await member.proxy.setDelay(milliseconds: stage.random(20...250)) }
+    for member in fleet.members { await member.proxy.setDelay(milliseconds: stage.random(20...120)) }
     for (number, ambiguity) in stage.ambiguities.enumerated() {
       let before = await fleet.sum { $0.delayed }
       let campaign = FaultCampaign("delay-\(number)") { $0.ambiguity = ambiguity }
       try await world.submit(campaign)
       try await world.ended(campaign)
       stage.firedByRate("way to Redis slow", times: await fleet.sum { $0.delayed } - before)
+      try await stage.expect(unknownAtMost: 0, of: campaign, in: world)
       try await stage.check(world)
     }
     await fleet.finish(stage)

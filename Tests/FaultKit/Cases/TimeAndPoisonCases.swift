@@ -19,7 +19,8 @@ enum TimeAndPoisonCases {
     }
     let fleet = try await Fleet(stage, world, size: 8)
     for number in 1...stage.times(short: 1, full: 6) {
-      let start = Date(timeIntervalSinceNow: 3)
+      // Long enough for two submissions and a cancellation on a machine that has much else to do.
+      let start = Date(timeIntervalSinceNow: 8)
       let time = start.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
       let campaign = FaultCampaign("later-\(number)") { $0.more["sendAt"] = "\"\(time)\"" }
       let never = FaultCampaign("never-\(number)") {
@@ -29,7 +30,7 @@ enum TimeAndPoisonCases {
       let before = try world.simulatorLog().requests.count
       try await world.submit(campaign)
       try await world.submit(never)
-      try await until("the campaigns are scheduled", within: .seconds(2)) {
+      try await until("the campaigns are scheduled", within: .seconds(7)) {
         let states = try await [campaign, never].asyncMap { try await world.store.campaign($0.id)?.state }
         return states.allSatisfy { $0 == .scheduled }
       }

@@ -1,0 +1,1 @@
+// Nothing to call: the library is preloaded.
