@@ -36,7 +36,7 @@ extension CampaignStore {
       while true {
         var pipeline = RedisPipeline()
         let ring = keys.lane(lane.rawValue)
-        pipeline.append("LMOVE", ring, ring, "LEFT", "RIGHT")
+        pipeline.script(StoreScripts.turn, keys: [ring])
         guard let id = try await run(pipeline)[0].string else { break }
         pipeline.removeAll()
         pipeline.script(

@@ -9,6 +9,7 @@ enum StoreScripts {
   static let activate = script("activate", PackageResources.activate_lua)
   static let bury = script("bury", PackageResources.bury_lua)
 
+  static let turn = script("turn", PackageResources.turn_lua)
   static let take = script("take", PackageResources.take_lua)
   static let requeue = script("requeue", PackageResources.requeue_lua)
   static let park = script("park", PackageResources.park_lua)

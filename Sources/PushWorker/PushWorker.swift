@@ -225,6 +225,8 @@ public actor PushWorker {
       } catch {
         report("could not take a slice", error)
         await checkServer()
+        // Whatever wakes this loop in between: what Redis refuses now it refuses in a few ms too.
+        await pause(milliseconds: 100)
       }
       await waitForClaim()
     }

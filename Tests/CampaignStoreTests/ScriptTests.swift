@@ -6,7 +6,8 @@ import Testing
 struct ScriptTests {
   private static let all = [
     StoreScripts.initialise, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.bury,
-    StoreScripts.take, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish, StoreScripts.steer,
+    StoreScripts.turn, StoreScripts.take, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
+    StoreScripts.steer,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.heartbeat,
     StoreScripts.forget, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.release, StoreScripts.close, StoreScripts.own, StoreScripts.disown, StoreScripts.store,
