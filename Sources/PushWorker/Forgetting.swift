@@ -98,10 +98,11 @@ extension PushWorker {
   /// Lets go of what a server that is still there has had the time to make durable. Not of more when it is away: what it
   /// forgets is what came last before it died, however long ago that is.
   private func forgetWhatIsDurable() {
+    guard !mustReplayFormer else { return }
     let now = EventLoop.now
     former.removeAll { now - $0.at > SliceJournal.memory }
     steered = steered.filter { now - $0.value.at <= SliceJournal.memory }
-    for case let run? in slots { run.journal.forget(before: now) }
+    for case let run? in slots where !run.mustReplay { run.journal.forget(before: now) }
   }
 
   private func replayFormerSlices() async throws {
