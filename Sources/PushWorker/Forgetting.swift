@@ -47,10 +47,6 @@ extension PushWorker {
 
   /// Looks which server answers; until then nothing is asked of a new connection. Another than before may have forgotten.
   func checkServer() async {
-    let now = EventLoop.now
-    former.removeAll { now - $0.at > SliceJournal.memory }
-    steered = steered.filter { now - $0.value.at <= SliceJournal.memory }
-    for case let run? in slots { run.journal.forget(before: now) }
     do {
       let (first, second) = (try await store.identify(), try await control.identify())
       if server.isEmpty {
@@ -66,6 +62,8 @@ extension PushWorker {
         observer(.serverChanged)
       }
       // Two answers mean that it is changing just now: it is looked at again.
+      let isSame = first.name == server && second.name == server
+      if isSame { forgetWhatIsDurable() }
       server = first.name == second.name ? first.name : "changing"
       store.admit(first.connection)
       control.admit(second.connection)
@@ -95,6 +93,16 @@ extension PushWorker {
       let reason = "as it was before Redis lost its last writes"
       try await control.steer(id, entry.state == .cancelled ? .cancel : .pause, reason: reason)
     }
+  }
+
+  /// Lets go of what a server that is still there has had the time to make durable. Not of more when it is away: what it
+  /// forgets is what came last before it died, however long ago that is.
+  private func forgetWhatIsDurable() {
+    guard !mustReplayFormer else { return }
+    let now = EventLoop.now
+    former.removeAll { now - $0.at > SliceJournal.memory }
+    steered = steered.filter { now - $0.value.at <= SliceJournal.memory }
+    for case let run? in slots where !run.mustReplay { run.journal.forget(before: now) }
   }
 
   private func replayFormerSlices() async throws {

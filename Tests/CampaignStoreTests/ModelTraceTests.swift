@@ -9,7 +9,7 @@ struct ModelTraceTests {
   @Test(arguments: Backend.allCases) func scriptsDoWhatTheModelDoes(on backend: Backend) async throws {
     var seed = Seed("scriptsDoWhatTheModelDoes on \(backend)")
     var calls = 0
-    for _ in 0..<40 {
+    for _ in 0..<20 {
       let trace = StoreTrace(seed: seed.next())
       var replayer = try await TraceReplayer(trace, on: backend)
       for operation in trace.operations {
@@ -21,6 +21,6 @@ struct ModelTraceTests {
         }
       }
     }
-    #expect(calls > 1000)
+    #expect(calls > 500)
   }
 }

@@ -158,7 +158,7 @@ extension TraceReplayer {
     for index in 0..<slice.count {
       try await test.command("RPUSH", keys.targets(number, Self.id), Self.target(number, slice.order[index]))
       if slice.state[index] != 0 || slice.attempt[index] != 0 {
-        let record = [slice.state[index], slice.attempt[index]]
+        let record = [slice.state[index], slice.attempt[index]] + Array(repeating: 0, count: LedgerRecord.size - 2)
         try await test.command("SETRANGE", keys.ledger(number, Self.id), index * 12, record)
       }
     }
