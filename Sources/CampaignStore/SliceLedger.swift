@@ -177,13 +177,19 @@ public struct SliceLedger: Sendable {
   }
 
   /// Claims the slice.
-  public func claim(worker: String, app: String) async throws -> ClaimAnswer {
+  ///
+  /// - Parameters:
+  ///   - worker: who claims it.
+  ///   - app: of its campaign.
+  ///   - sparing: ms for which another's claim that has run out is taken for a live one.
+  public func claim(worker: String, app: String, sparing: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.claim, keys: [sliceKey, building]) {
       $0.append(claim)
       $0.append(worker)
       $0.append(lease)
       $0.append(app)
+      $0.append(sparing)
     }
     let reply = try await store.run(pipeline)[0]
     switch reply[0].string {

@@ -42,6 +42,16 @@ extension PushWorker {
     former.append(FormerSlice(run, at: EventLoop.now))
   }
 
+  /// Leaves the others the time to tell Redis what it forgot, and the owners of claims that ran out while it was away the
+  /// time to renew them.
+  private func beCourteous() {
+    claimsResume = EventLoop.now + Self.courtesy
+    takeoversResume = EventLoop.now + UInt64(configuration.lease) * 1_000_000
+  }
+
+  /// ms for which claims that have run out are left to their owners.
+  var sparing: Int { Int(takeoversResume - min(takeoversResume, EventLoop.now)) / 1_000_000 }
+
   /// Whether others may still be telling Redis what it forgot.
   var isRestoring: Bool { EventLoop.now < claimsResume }
 
@@ -51,13 +61,13 @@ extension PushWorker {
       let (first, second) = (try await store.identify(), try await control.identify())
       if server.isEmpty {
         // Others may know what it forgot before we came.
-        if first.uptime < 3, try await control.hasWorkers() { claimsResume = EventLoop.now + Self.courtesy }
+        if first.uptime < 3, try await control.hasWorkers() { beCourteous() }
       } else if first.name != server || second.name != server {
         for case let run? in slots where run.isReady && run.intent != .lost {
           run.mustReplay = true
           run.wake()
         }
-        claimsResume = EventLoop.now + Self.courtesy
+        beCourteous()
         mustReplayFormer = true
         observer(.serverChanged)
       }

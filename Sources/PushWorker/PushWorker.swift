@@ -69,6 +69,8 @@ public actor PushWorker {
   var server = ""
   /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
   var claimsResume: UInt64 = 0
+  /// `EventLoop.now` from which on slices are taken over whose owners could not renew their leases meanwhile.
+  var takeoversResume: UInt64 = 0
   /// Redis is yet to be told again of former slices.
   var mustReplayFormer = false
   var isReplayingFormer = false

@@ -31,7 +31,9 @@ extension PushWorker {
     guard let (context, state) = try await context(of: reference) else { return nil }
     let ledger = SliceLedger(store: store, slice: reference, lease: configuration.lease)
     let standing: SliceStanding
-    switch try await ledger.claim(worker: configuration.name, app: context.campaign.app) {
+    switch try await ledger.claim(
+      worker: configuration.name, app: context.campaign.app, sparing: sparing)
+    {
     case .held(let milliseconds):
       try await control.postpone(reference, for: milliseconds, worker: configuration.name)
       return nil

@@ -3,9 +3,10 @@
 -- Keeps: one live claim a slice; the lease here is the only authority (lists and heartbeats are hints).
 -- Before the seal nothing was sent, so a new owner starts the expansion over. A claim that was not given back but ran
 -- out counts as a death, until an outcome is recorded: a slice that kills its workers shows by it. Whoever holds the
--- claim may claim again.
+-- claim may claim again. For a while after Redis came back a claim that ran out is spared: its owner could not renew
+-- it, and has things to tell.
 -- KEYS 1 slice, 2 building
--- ARGV 1 claim id, 2 worker, 3 lease ms, 4 app
+-- ARGV 1 claim id, 2 worker, 3 lease ms, 4 app, 5 ms for which claims that ran out are spared (0: not at all)
 -- Returns {'done'} | {'held', ms left} | {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms,
 --          seal, sequence, replays, deaths, trial as 'first last' or ''}
 local time = redis.call('TIME')
@@ -16,7 +17,8 @@ local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return {'done'} end
 local lease, deaths = tonumber(slice[3] or 0), tonumber(slice[10] or 0)
 if slice[2] and slice[2] ~= ARGV[1] then
-  if lease > now then return {'held', lease - now} end
+  local left = math.max(lease - now, tonumber(ARGV[5]))
+  if left > 0 then return {'held', left} end
   deaths = redis.call('HINCRBY', KEYS[1], 'deaths', 1)
 end
 if not phase then phase = 'expanding' end
