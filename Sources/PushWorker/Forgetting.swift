@@ -27,9 +27,9 @@ struct FormerSlice {
 /// When Redis forgets: a crash, or a failover to a replica that was behind, undoes writes that it had acknowledged. What
 /// this worker was told in the last seconds it tells Redis again, before it takes or sends anything new.
 extension PushWorker {
-  /// ns for which nothing is taken after Redis may have forgotten: the others' turn to tell it what they know. Telling
-  /// takes some 100 ms.
-  private static let courtesy: UInt64 = 1_000_000_000
+  /// ns for which nothing is taken or sent anew after Redis may have forgotten: the others' turn to tell it what they know.
+  /// They try to connect at least once a second; looking and telling takes some 100 ms.
+  private static let courtesy: UInt64 = 3_000_000_000
 
   /// What a slice can't be told again yet: the one who can restore its targets may still do so.
   private struct NotRestoredYet: Error, CustomStringConvertible {

@@ -29,7 +29,9 @@ struct StoreConnection {
   ///
   /// - Parameter name: what `CLIENT LIST` shows.
   func store(for name: String) -> CampaignStore {
-    let options = RedisOptions(clientName: name, connectTimeout: Self.patience, patience: Self.patience)
+    // A Redis that comes back waits for what its workers have to tell it: none may be long in noticing.
+    let options = RedisOptions(
+      clientName: name, connectTimeout: Self.patience, patience: Self.patience, backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(redis: RedisClient(url: url, options: options), keys: keys, feedbackLength: feedbackLength)
   }
 
