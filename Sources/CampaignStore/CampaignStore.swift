@@ -97,7 +97,8 @@ public struct CampaignStore: Sendable {
     let replies = try await redis.execute(pipeline, on: epoch)
     let info = RedisServerInfo(parsing: try replies.map { try $0.get().string ?? "" }.joined(separator: "\n"))
     return ServerIdentity(
-      name: "\(info.runID ?? "") \(info.replicationID ?? "")", uptime: info.uptime ?? .max, connection: epoch)
+      name: "\(info.runID ?? "") \(info.replicationID ?? "")", uptime: info.uptime ?? .max,
+      isPrimary: info.role == .master, connection: epoch)
   }
 
   /// Lets calls use a connection, and no other.
@@ -124,6 +125,8 @@ public struct ServerIdentity: Sendable {
   public var name: String
   /// Seconds since it was started.
   public var uptime: Int
+  /// Whether it takes writes.
+  public var isPrimary: Bool
   /// The connection it was said on, for ``CampaignStore/admit(_:)``.
   public var connection: UInt64
 }

@@ -38,17 +38,16 @@ extension CampaignStore {
   /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost.
   ///
   /// - Parameter position: where the page begins.
-  /// - Returns: where the next one does: 0 after the last.
-  public func repairSchedule(from position: Int) async throws -> Int {
+  /// - Returns: the campaigns that this call has begun, and where the next page begins: 0 after the last.
+  public func repairSchedule(from position: Int) async throws -> (begun: [String], next: Int) {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.all, position, position + Self.batch - 1)
     let ids = try await run(pipeline)[0].compactMap(\.string)
-    guard !ids.isEmpty else { return 0 }
+    guard !ids.isEmpty else { return ([], 0) }
     pipeline.removeAll()
     for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
     let states = try await run(pipeline)
     let scheduled = zip(ids, states).filter { $1.string == CampaignState.scheduled.rawValue }.map(\.0)
-    _ = try await promote(scheduled)
-    return ids.count < Self.batch ? 0 : position + ids.count
+    return (try await promote(scheduled), ids.count < Self.batch ? 0 : position + ids.count)
   }
 }

@@ -252,11 +252,16 @@ public struct SliceLedger: Sendable {
   }
 
   /// Reads records; those never written are those of an untouched or just granted target.
-  public func records(from first: Int, count: Int) async throws -> [LedgerRecord] {
+  ///
+  /// - Returns: the records, and whether the claim stood when they were read: only then is what they have as granted the
+  ///   caller's, and not of whoever has taken over.
+  public func records(from first: Int, count: Int) async throws -> (records: [LedgerRecord], isOwner: Bool) {
     let size = LedgerRecord.size
     var pipeline = RedisPipeline()
     pipeline.append("GETRANGE", ledger, first * size, (first + count) * size - 1)
-    return try await store.run(pipeline)[0].withBytes { bytes in
+    pipeline.append("HGET", sliceKey, "claim")
+    let replies = try await store.run(pipeline)
+    let records = try replies[0].withBytes { bytes in
       try (0..<count).map { index in
         guard let record = LedgerRecord(bytes, at: index * size) else {
           throw StoreError(
@@ -266,6 +271,7 @@ public struct SliceLedger: Sendable {
         return record
       }
     }
+    return (records, replies[1].withBytes { $0.elementsEqual(claim) })
   }
 
   /// Merges outcomes and asks for credit; renews the lease even when there is neither.

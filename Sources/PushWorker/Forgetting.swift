@@ -40,6 +40,7 @@ extension PushWorker {
   func keep(_ run: SliceRun) {
     guard run.isReady, run.granted > 0 || run.journal.targets != nil || run.ending != nil else { return }
     former.append(FormerSlice(run, at: EventLoop.now))
+    if run.mustReplay { mustReplayFormer = true }
   }
 
   /// Leaves the others the time to tell Redis what it forgot, and the owners of claims that ran out while it was away the
@@ -63,7 +64,7 @@ extension PushWorker {
         // Others may know what it forgot before we came.
         if first.uptime < 3, try await control.hasWorkers() { beCourteous() }
       } else if first.name != server || second.name != server {
-        for case let run? in slots where run.isReady && run.intent != .lost {
+        for case let run? in slots where run.isReady {
           run.mustReplay = true
           run.wake()
         }
@@ -73,15 +74,13 @@ extension PushWorker {
       }
       // Two answers mean that it is changing just now: it is looked at again.
       let isSame = first.name == server && second.name == server
-      if isSame { forgetWhatIsDurable() }
+      // A replica may yet take over what its primary has, and lose the rest.
+      if isSame, second.isPrimary { forgetWhatIsDurable() }
       server = first.name == second.name ? first.name : "changing"
       store.admit(first.connection)
       control.admit(second.connection)
       if mustReplayFormer, !isReplayingFormer {
-        isReplayingFormer = true
-        defer { isReplayingFormer = false }
         try await replayFormerSlices()
-        mustReplayFormer = false
       }
     } catch {
       report("could not look whether Redis has forgotten anything", error)
@@ -108,16 +107,29 @@ extension PushWorker {
   /// Lets go of what a server that is still there has had the time to make durable. Not of more when it is away: what it
   /// forgets is what came last before it died, however long ago that is.
   private func forgetWhatIsDurable() {
-    guard !mustReplayFormer else { return }
+    guard !mustReplayFormer, !isReplayingFormer else { return }
     let now = EventLoop.now
     former.removeAll { now - $0.at > SliceJournal.memory }
     steered = steered.filter { now - $0.value.at <= SliceJournal.memory }
     for case let run? in slots where !run.mustReplay { run.journal.forget(before: now) }
   }
 
+  /// What is let go of meanwhile may make it necessary once more.
   private func replayFormerSlices() async throws {
-    try await steerAgain()
-    try await restoreCampaigns(of: former.map(\.context))
+    isReplayingFormer = true
+    mustReplayFormer = false
+    defer { isReplayingFormer = false }
+    do {
+      try await steerAgain()
+      try await restoreCampaigns(of: former.map(\.context))
+      try await replayEachFormerSlice()
+    } catch {
+      mustReplayFormer = true
+      throw error
+    }
+  }
+
+  private func replayEachFormerSlice() async throws {
     var again: [FormerSlice] = []
     for var slice in former {
       let isSealed = try await replay(

@@ -5,7 +5,6 @@ import PushCore
 /// What a worker and the ledger tell each other of a slice: outcomes and grants, and what either has not heard of.
 extension PushWorker {
   func commit(_ run: SliceRun, credit asked: Int) async throws {
-    if run.mustReplay { return try await replay(run) }
     var batch = run.takeBatch(EventLoop.now)
     // After a lost reply Redis may have granted what we never heard of: first that is to be known.
     let credit = run.mustReconcile ? 0 : asked
@@ -84,18 +83,23 @@ extension PushWorker {
   /// Finds out which targets are in doubt; what Redis may have granted unheard is among them.
   func reconcile(_ run: SliceRun) async throws {
     run.mustReconcile = true
-    try await findDoubt(run)
+    let isOurs = try await findDoubt(run)
     run.mustReconcile = false
     giveBack(run.uncertain, of: run)
     run.uncertain = 0
+    if !isOurs { await disowned(run) }
   }
 
   /// Reads which targets are granted without an answer and not under way here.
-  private func findDoubt(_ run: SliceRun) async throws {
+  ///
+  /// - Returns: false when the claim was lost: what is granted then may be another's, who is sending it.
+  private func findDoubt(_ run: SliceRun) async throws -> Bool {
     var found: [GrantedTarget] = []
     let known = Set((run.doubt + run.setAside).map(\.index))
     for first in stride(from: 0, to: run.granted, by: SliceRun.chunkSize) {
-      let records = try await run.ledger.records(from: first, count: min(SliceRun.chunkSize, run.granted - first))
+      let (records, isOwner) = try await run.ledger.records(
+        from: first, count: min(SliceRun.chunkSize, run.granted - first))
+      guard isOwner else { return false }
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
         // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
@@ -107,6 +111,7 @@ extension PushWorker {
     }
     run.doubt += found
     run.journal.note(OutcomeBatch(), retries: found.filter { $0.attempt > 0 }, at: EventLoop.now)
+    return true
   }
 
   /// Sends targets in doubt again, or records that nobody knows, as the campaign wants it.

@@ -100,6 +100,7 @@ final class SliceRun {
   func situation(credit: Int, window: Int, now: UInt64) -> SliceSituation {
     var situation = SliceSituation()
     situation.intent = intent
+    situation.isForgotten = mustReplay
     situation.pending = pending
     situation.pendingAge = pending > 0 ? Int((now - pendingSince) / 1_000_000) : 0
     situation.unanswered = unanswered
@@ -111,7 +112,7 @@ final class SliceRun {
     situation.credit = credit
     situation.window = window
     situation.isSuspect = hunt != nil
-    situation.renews = now >= renewAt || mustReplay
+    situation.renews = now >= renewAt
     return situation
   }
 

@@ -1,5 +1,7 @@
 /// What a slice does next. Pure: decided from what is known of it, executed elsewhere.
 enum SliceStep: Equatable {
+  /// Tell Redis again what it has forgotten.
+  case replay
   /// Record outcomes, ask for this much credit, renew the lease.
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
@@ -36,6 +38,8 @@ struct SliceSituation: Equatable {
   }
 
   var intent = Intent.send
+  /// Whether Redis has forgotten something that it had acknowledged.
+  var isForgotten = false
   /// Outcomes not recorded yet.
   var pending = 0
   /// ms since the oldest of them came.
@@ -72,6 +76,8 @@ struct SliceSituation: Equatable {
   static let shortWait = 200
 
   var next: SliceStep {
+    // Whatever else is asked of Redis, it would answer for a slice that it knows less of than we do.
+    if isForgotten, intent != .lost { return .replay }
     if intent == .send, doubt > 0, credit > 0 { return .resend(min(doubt, credit)) }
     let wanted = intent == .send && !isSuspect ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
     if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {

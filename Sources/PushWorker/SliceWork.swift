@@ -166,6 +166,7 @@ extension PushWorker {
   /// - Returns: whether the slice is out of our hands.
   private func perform(_ step: SliceStep, _ run: SliceRun) async throws -> Bool {
     switch step {
+    case .replay: try await replay(run)
     case .wait: await run.sleep()
     case .commit(let credit): try await commit(run, credit: credit)
     case .resend(let count): try await resend(run, count)
@@ -177,6 +178,11 @@ extension PushWorker {
       run.ending = nil
       run.mustReconcile = true
       try await commit(run, credit: 0)
+      if run.doubt.isEmpty, !run.mustReplay, run.intent == .send {
+        throw StoreError(
+          .refused, "it has targets left, and none of them is granted, waiting or new",
+          hint: "a defect: keep the keys of the slice for whoever looks into it")
+      }
     case .cancel:
       run.ending = .cancel
       return try await end(run.ledger, run.context, .cancel)

@@ -55,8 +55,12 @@ extension PushWorker {
 
   /// Begins scheduled campaigns whose time has come.
   func begin(_ scheduled: [String]) async throws {
-    for campaign in try await control.promote(scheduled) { observer(.begun(campaign: campaign)) }
-    if !scheduled.isEmpty { wakeClaims() }
+    tell(begun: try await control.promote(scheduled))
+  }
+
+  private func tell(begun campaigns: [String]) {
+    for campaign in campaigns { observer(.begun(campaign: campaign)) }
+    if !campaigns.isEmpty { wakeClaims() }
   }
 
   /// Gives a slice back as soon as what is under way has been answered.
@@ -108,6 +112,8 @@ extension PushWorker {
     _ = try await control.redoMoves(in: partition)
     guard partition % 8 == 0 else { return }
     if try await control.reopenLost() > 0 { wakeClaims() }
-    schedulePosition = try await control.repairSchedule(from: schedulePosition)
+    let repaired = try await control.repairSchedule(from: schedulePosition)
+    schedulePosition = repaired.next
+    tell(begun: repaired.begun)
   }
 }

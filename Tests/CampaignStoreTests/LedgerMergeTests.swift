@@ -94,7 +94,7 @@ struct LedgerMergeTests {
 
   /// The model, the records, the counters of the hash and the index of retries say the same.
   private func expect(_ model: LedgerModel, _ world: TestStore, _ ledger: SliceLedger) async throws {
-    let records = try await ledger.records(from: 0, count: model.records.count)
+    let records = try await ledger.records(from: 0, count: model.records.count).records
     let now = try await world.store.time() / 1000
     for (index, (record, expected)) in zip(records, model.records).enumerated() {
       var expected = expected

@@ -142,10 +142,12 @@ struct RescueTests {
     #expect(try await world.store.takeSlice(worker: "w") != nil)
     let (ledger, standing) = try await world.claimed("a")
     #expect(standing.inDoubt == 40)
-    let records = try await ledger.records(from: 0, count: standing.granted)
+    let (records, isOwner) = try await ledger.records(from: 0, count: standing.granted)
+    #expect(isOwner)
     #expect(records.indices.filter { records[$0].state == .granted } == Array(30..<70))
     // The dead one was only slow: its answers still count, and the new owner sees fewer in doubt.
     try await dead.commit(.accepted, 30..<40)
+    #expect(try await !dead.records(from: 0, count: standing.granted).isOwner)
     #expect(try await ledger.commit().inDoubt == 30)
   }
 

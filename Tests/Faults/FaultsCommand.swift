@@ -1,6 +1,7 @@
 import ArgumentParser
 import FaultKit
 import Foundation
+import LedgerModel
 import TestSupport
 
 /// `make faults`: plays the cases and prints what came of them.
@@ -19,6 +20,7 @@ struct FaultsCommand: AsyncParsableCommand {
   var soak: Double?
   @Option(help: "Schedules of the ledger's model, run beside all cases.") var schedules = 1_000_000
   @Flag(help: "Only the model.") var model = false
+  @Option(help: "With --model: the rule to break, as LedgerModel/Mutant.swift names it.") var mutant: String?
   @Flag(help: "Name the cases and end.") var list = false
   @Flag(help: "The short form, as in make test.") var short = false
 
@@ -26,7 +28,12 @@ struct FaultsCommand: AsyncParsableCommand {
     let cases = FaultCases.all.filter { fault in only.isEmpty || only.contains { fault.name.hasPrefix($0) } }
     if list { return cases.forEach { say($0.name + ": " + $0.faults.joined(separator: ", ")) } }
     if model {
-      let result = await ModelRun(schedules: schedules, seed: seed).run()
+      let broken = mutant.flatMap(Mutant.init(name:))
+      if mutant != nil, broken == nil {
+        let names = Mutant.allCases.map(\.name).joined(separator: ", ")
+        throw ValidationError("no mutant is called so; there are \(names)")
+      }
+      let result = await ModelRun(schedules: schedules, seed: seed, mutant: broken).run()
       say(result.line)
       if !result.isGood { throw ExitCode(1) }
       return

@@ -8,12 +8,14 @@ struct ModelRun {
   var schedules: Int
   /// Of the first.
   var seed: UInt64
+  /// The rule that is broken, if any.
+  var mutant: Mutant?
 
   /// Runs them here.
   ///
   /// - Returns: a line to print, and whether no rule was broken.
   func run() async -> (line: String, isGood: Bool) {
-    let summary = await runSchedules(count: schedules, seed: seed, cores: 1)
+    let summary = await runSchedules(count: schedules, seed: seed, mutant: mutant, cores: 1)
     let head = "model: \(summary.schedules) schedules, \(summary.steps) steps, \(summary.takeovers) with takeovers, "
     let tail = "\(summary.duplicates) duplicates, \(summary.violations.count) violations; seed \(seed)"
     let lines = [head + tail] + summary.violations.map { "\($0)" }

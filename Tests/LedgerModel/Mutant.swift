@@ -19,6 +19,8 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case raisedUnseen
   /// Whoever lost the claim may say that a target waits for a retry.
   case waitingFromStale
+  /// A replay may say that a target waits for a retry, though another may have been granted it since.
+  case replaysWaiting
   /// A retry that is granted stays in the set of those that wait.
   case retryStaysDue
   /// A slice is closed with targets in doubt.
@@ -39,6 +41,8 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case acknowledgeFirst
   /// Takes its own unrecorded answers for targets in doubt.
   case resendsUnrecorded
+  /// Takes what was granted to whoever took over for its own doubt.
+  case doubtsOfOthers
   /// After a lost reply goes on as if nothing had been granted.
   case noReconcile
   /// Gives credit back before it knows whether the commit that asked for it was applied.

@@ -5,8 +5,8 @@ import Testing
 struct MutantTests {
   /// Rules whose breach takes rarer coincidences than a short run has, or that others stand in for: see the README.
   private static let rare: Set<Mutant> = [
-    .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .closesWithDoubt,
-    .failedReadDiscards, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
+    .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .replaysWaiting, .closesWithDoubt,
+    .failedReadDiscards, .doubtsOfOthers, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
     .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .replayNotJournaled,
     .noReopen,
   ]

@@ -81,6 +81,13 @@ import Testing
     #expect(step { ($0.intent, $0.unanswered, $0.renews) = (.lost, 4, true) } == .wait)
   }
 
+  @Test func whatRedisForgotIsToldAgainBeforeAnythingElse() {
+    #expect(step { $0.isForgotten = true } == .replay)
+    #expect(step { ($0.isForgotten, $0.doubt, $0.credit, $0.pending) = (true, 5, 10, 300) } == .replay)
+    #expect(step { ($0.isForgotten, $0.intent) = (true, .cancel) } == .replay)
+    #expect(step { ($0.isForgotten, $0.intent) = (true, .lost) } == .abandon)
+  }
+
   @Test func creditComesBackOnlyAsItWasLent() {
     var budget = CreditBudget(window: 100)
     budget.lend(60)

@@ -87,8 +87,9 @@ end
 local function merge(base, index, old)
   local state, attempt = wire:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)
-  -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it.
-  if state < 16 and not (owner or replay) then return nil end
+  -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it,
+  -- and since what a replay tells of, another may have been. What is left in doubt is safe.
+  if state < 16 and not (owner or replay) or state == 1 and replay then return nil end
   if old_state >= 16 then
     if state ~= 16 or old_state == 16 then return nil end
     count_by(old_state, -1)

@@ -56,7 +56,7 @@ extension SliceLedger {
   }
 
   func record(_ index: Int) async throws -> LedgerRecord {
-    try await records(from: index, count: 1)[0]
+    try await records(from: index, count: 1).records[0]
   }
 }
 

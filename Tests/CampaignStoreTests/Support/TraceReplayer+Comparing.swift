@@ -109,6 +109,10 @@ extension TraceReplayer {
     for number in 0..<slices { try await load(slice: number, now: now) }
     let (keys, control) = (test.keys, model.control)
     try await test.command("DEL", keys.open(Self.id), keys.lane("normal"), keys.parked, keys.finished(Self.id))
+    try await test.command("DEL", keys.workers)
+    for name in control.workers {
+      try await test.command("ZADD", keys.workers, try await test.store.time() / 1000, Self.worker(name))
+    }
     for name in 0..<4 {
       try await test.command("DEL", keys.processing(worker: Self.worker(name)))
       for slice in control.processing[name].array {

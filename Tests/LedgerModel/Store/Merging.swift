@@ -25,7 +25,8 @@ extension SliceState {
     for index in call.records.indexes where index < count {
       // Redis forgot a grant that it had acknowledged: what was sent had been granted.
       raise(to: index + 1)
-      _ = merge(call.records.state[index], call.records, index, mayWait: isOwner || isReplay, now, rules)
+      let mayWait = isReplay ? rules.breaks(.replaysWaiting) : isOwner
+      _ = merge(call.records.state[index], call.records, index, mayWait: mayWait, now, rules)
     }
     if isReplay {
       if rules.breaks(.replayMovesSequence) { seq += 1 } else { replays += 1 }
@@ -62,7 +63,7 @@ extension SliceState {
   ) -> Bool {
     let number = row.attempt[index]
     let old = state[index]
-    // Whoever lost the claim may say how a target ended, but not that it is to be sent again.
+    // Whoever lost the claim may say how a target ended, but not that it is to be sent again; nor may a replay.
     if new < 16, !mayWait, !rules.breaks(.waitingFromStale) { return false }
     if let ending = Ending(rawValue: old) {
       if new != Ending.accepted.rawValue || old == new || rules.breaks(.acceptedDoesNotWin) {

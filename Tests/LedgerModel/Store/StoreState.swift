@@ -21,6 +21,7 @@ public struct StoreState: Sendable {
       let slice = slices[call.slice]
       reply.phase = slice.phase
       reply.seal = slice.seal
+      reply.isOwner = slice.claim == call.claim
       // The worker asks for what is below the mark that it knows.
       for index in 0..<call.highWater where index < slice.count {
         reply.records.set(index, slice.state[index], attempt: slice.attempt[index])

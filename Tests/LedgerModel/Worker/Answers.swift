@@ -84,7 +84,7 @@ extension World {
   /// Which targets are granted without an answer, and not in hand here.
   private mutating func found(_ place: Int, _ position: Int, _ reply: StoreReply) {
     var run = workers[place].runs[position]
-    guard reply.phase == .sealed, reply.seal == run.seal else {
+    guard reply.phase == .sealed, reply.seal == run.seal, reply.isOwner || rules.breaks(.doubtsOfOthers) else {
       workers[place].withdraw(position, .lost)
       workers[place].runs[position].stage = .drive
       return

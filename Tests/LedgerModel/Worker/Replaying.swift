@@ -9,6 +9,8 @@ extension World {
       workers[place].journal[number].records.set(
         index, sent.pending.state[index], attempt: sent.pending.attempt[index], delay: Int(sent.pending.delay[index]))
       workers[place].journal[number].recordsAt[index] = at
+      // From now on Redis can forget it, however long ago it was sent.
+      apns.lastSent[place][target(of: run, index)] = at
     }
     for index in reply.records.indexes {
       workers[place].journal[number].grants.set(index, RecordState.granted, attempt: reply.records.attempt[index])
