@@ -50,7 +50,9 @@ extension World {
     for number in workers[place].journal.indices {
       workers[place].journal[number].mustRelease = false
       workers[place].journal[number].hasClaimed = false
-      let isOld = newest(workers[place].journal[number]) < since
+      // What has not been told again since the last fall is not old, whenever it was learned.
+      let isTold = workers[place].journal[number].progress == .done
+      let isOld = isTold && newest(workers[place].journal[number]) < since
       workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
     }
     for position in 0..<4 {
