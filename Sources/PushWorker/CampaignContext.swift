@@ -16,8 +16,10 @@ final class CampaignContext {
   let lane: Int
   /// UNIX seconds after which nothing is sent any more; `nil` for no limit.
   let deadline: Int?
-  /// What this worker has seen of its answers, since the campaign was started or resumed.
+  /// What is made of its answers, since the campaign was started or resumed.
   var `guard`: CampaignGuard
+  /// What may be sent while the guard has not decided.
+  var probe = ProbeLease()
   /// Whether this worker has paused it.
   var isPaused = false
 

@@ -239,12 +239,14 @@ public actor PushWorker {
     if isRestoring { return [] }
     let ready = slots.compactMap { $0 }.filter(\.isReady)
     let remaining = ready.reduce(0) { $0 + $1.count - $1.granted }
+    // What only waits for its campaign's guard to decide keeps nobody busy; the window bounds how many there are.
+    let busy = working.count - ready.count { !$0.held.isEmpty && $0.unanswered == 0 && $0.granted == $0.count }
     // Twice the window ahead keeps the connections busy while further slices are expanded.
-    if working.count < Self.maximumSlices, working.count - ready.count < 4, remaining < 2 * configuration.window {
+    if busy < Self.maximumSlices, working.count - ready.count < 4, remaining < 2 * configuration.window {
       return Lane.allCases[...]
     }
     // A higher lane is let in whatever is in hand, up to as much again.
-    guard working.count < 2 * Self.maximumSlices, let lowest = ready.map(\.context.lane).max() else { return [] }
+    guard busy < 2 * Self.maximumSlices, let lowest = ready.map(\.context.lane).max() else { return [] }
     return Lane.allCases.prefix(lowest)
   }
 

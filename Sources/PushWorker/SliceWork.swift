@@ -206,7 +206,9 @@ extension PushWorker {
 
   /// What a slice does next.
   func nextStep(of run: SliceRun, now: UInt64) -> SliceStep {
-    run.situation(credit: credit(for: run), window: budget.window, now: now).next
+    run.situation(
+      credit: credit(for: run), window: budget.window, lease: UInt64(configuration.lease) * 1_000_000, now: now
+    ).next
   }
 
   private func requeue(_ run: SliceRun) async throws {
@@ -222,7 +224,8 @@ extension PushWorker {
       guard let other, other.intent == .send else { return false }
       return other.context.lane < run.context.lane && other.count - other.granted + other.doubt.count > 0
     }
-    return isOutranked ? 0 : free
+    if isOutranked { return 0 }
+    return run.context.guard.isProbing ? min(free, run.context.probe.allowance) : free
   }
 
   // MARK: Ending

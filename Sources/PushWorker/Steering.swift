@@ -13,6 +13,7 @@ extension PushWorker {
   /// Wakes the slices that have something to do, higher lanes first.
   func wakeSlices() {
     let now = EventLoop.now
+    followProbes(now)
     var ready = 0
     for lane in Lane.allCases.indices {
       for run in slots {
