@@ -85,8 +85,9 @@ public struct CampaignGuard: Sendable, Equatable {
       Double(counts.suspects) / Double(counts.answers), Double(counts.gone) / Double(counts.answers)
     )
     if suspects > policy.threshold {
-      return "\(percent(suspects)) of \(counts.answers) answers called the token bad or of another topic: looks like the "
-        + "wrong environment or topic for app \(app); mend it, or raise guard.threshold if the tokens are bad, then resume"
+      return "\(percent(suspects)) of \(counts.answers) answers called the token bad or of another topic: looks like "
+        + "the wrong environment or topic for app \(app); mend it, or raise guard.threshold if the tokens are bad, then "
+        + "resume"
     }
     if gone > policy.pruneShare {
       return "\(percent(gone)) of \(counts.answers) answers were 410, device gone: looks like the wrong devices or "

@@ -57,7 +57,9 @@ struct ProbeLease {
     let isDue = now - askedAt >= Self.pace
     let isShort = wanted > 0 && allowance <= 0 && (isDue || answer.map { $0.lent > 0 } ?? true)
     let isUnused = wanted == 0 && allowance > 0
-    guard isShort || news.answers * 8 >= minimum || isDue && (news.answers > 0 || isHolding || isUnused) else { return nil }
+    guard isShort || news.answers * 8 >= minimum || isDue && (news.answers > 0 || isHolding || isUnused) else {
+      return nil
+    }
     // What no slice has a use for, others may have.
     if isUnused { allowance = 0 }
     let ended = lent - counts.answers - unanswered - reserved - allowance
