@@ -81,6 +81,8 @@ public struct Keyspace: Sendable {
   func devices(_ partition: Int) -> String { slice(partition, "devices") }
   /// Hash: user to attributes as JSON.
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
+  /// Hash: raw token in quarantine to why and since when, as JSON.
+  func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
   /// Hash: raw token to `at:user`. The partition is the token's, not the user's.
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
   /// Hash: notes of registrations that have not ended, see `own.lua`. The partition is the token's.
