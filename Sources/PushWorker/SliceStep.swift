@@ -87,7 +87,8 @@ struct SliceSituation: Equatable {
     if pending == 0, unanswered == 0 {
       // Whatever follows ends or parks the slice, and what is held must not be forgotten.
       if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isSuspect) { return .flush }
-      if intent == .send, isSuspect, doubt == 0 { return .hunt }
+      // Without credit nothing is tried, and who is not tried is not to blame for a death.
+      if intent == .send, isSuspect, doubt == 0 { return credit > 0 ? .hunt : renews ? .commit(credit: 0) : .wait }
       switch intent {
       case .lost: return .abandon
       case .leave: return .leave
