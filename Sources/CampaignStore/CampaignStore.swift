@@ -12,6 +12,8 @@ public struct CampaignStore: Sendable {
   let redis: RedisClient
   /// Which connection may be used; `nil` for any.
   private var fence: ConnectionFence?
+  /// The only connection that may be used; `nil` for whatever the fence says.
+  private var pin: UInt64?
 
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
@@ -84,11 +86,17 @@ public struct CampaignStore: Sendable {
     return store
   }
 
+  /// The same store for calls that only make sense together: all of them on the connection that is admitted now.
+  public func pinned() -> CampaignStore {
+    var store = self
+    store.pin = fence?.admitted
+    return store
+  }
+
   /// Says which server answers and of which line of writes: another than before may have forgotten the last writes that
   /// were acknowledged.
   ///
   /// A restart changes the run id; a failover, and a primary that was a replica for a while, the replication id.
-  ///
   public func identify() async throws -> ServerIdentity {
     var pipeline = RedisPipeline()
     pipeline.append("INFO", "server")
@@ -111,7 +119,7 @@ public struct CampaignStore: Sendable {
   /// - Parameter timeout: for the answers, instead of the client's own.
   /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
-    let replies = try await redis.execute(pipeline, timeout: timeout, on: fence?.admitted)
+    let replies = try await redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted)
     for reply in replies {
       if let error = reply.error { throw StoreError(error) }
     }

@@ -40,7 +40,7 @@ extension CampaignStore {
     return try admission(reply)
   }
 
-  /// Waits for a job and moves it to the worker's own list, where it stays until ``activate(_:job:worker:environment:)``
+  /// Waits for a job and moves it to the worker's own list, where it stays until ``activate(_:job:worker:)``
   /// or ``bury(_:reason:hint:worker:)`` has taken care of it.
   ///
   /// - Parameters:

@@ -58,6 +58,8 @@ public struct Keyspace: Sendable {
   var schedule: String { control + "schedule" }
   /// Number: how often campaigns were steered.
   var epoch: String { control + "epoch" }
+  /// String: there for a moment after somebody noticed that Redis may have forgotten its last writes.
+  var fallen: String { control + "fallen" }
   /// Hash: worker to the epoch up to which it has followed.
   var seen: String { control + "seen" }
   /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.

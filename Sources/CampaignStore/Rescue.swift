@@ -132,10 +132,35 @@ extension CampaignStore {
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
   }
 
-  /// Whether any worker is listed: one that lives, or has left something behind. Asks whatever server is there.
-  public func hasWorkers() async throws -> Bool {
-    try await redis.command("EXISTS", keys.workers).get().integer == 1
+  /// Notes for workers that come in the next moments that Redis may have forgotten its last writes.
+  public func noteFall(for milliseconds: Int) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("SET", keys.fallen, "1", "PX", milliseconds)
+    // A full Redis refuses it, and is none that has just been filled.
+    _ = try await redis.execute(pipeline)
   }
+
+  /// Whether Redis may have forgotten its last writes a moment ago, as far as somebody who has just come can tell: it is
+  /// young, or somebody has noted it, or no worker of those it knows has given a sign of life for a while. Asks whatever
+  /// server is there.
+  ///
+  /// - Parameters:
+  ///   - uptime: seconds since its process was started.
+  ///   - silence: ms that a live worker is never silent for.
+  public func mayHaveFallen(uptime: Int, silence: Int) async throws -> Bool {
+    var pipeline = RedisPipeline()
+    pipeline.append("EXISTS", keys.fallen)
+    pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")
+    pipeline.append("TIME")
+    let replies = try await redis.execute(pipeline).map { try $0.get() }
+    guard replies[1].count == 2, let latest = replies[1][1].integer, let now = replies[2][0].integer else {
+      return false
+    }
+    return uptime < Self.youth || replies[0].integer == 1 || now * 1000 - latest > silence
+  }
+
+  /// Seconds for which a server that has been started is young.
+  private static let youth = 3
 
   /// The names of all workers that may hold anything.
   func workers() async throws -> [String] {

@@ -88,7 +88,8 @@ extension PushWorker {
       }
       let index = Int(completion.tag & 0xffff_ffff)
       guard run.isUnderWay(index) else { continue }
-      run.unanswered -= 1
+      // After the deadline of a stop nothing is waited for; what comes all the same counts.
+      run.unanswered = max(0, run.unanswered - 1)
       if completion.answer.kind == .answered, completion.status == 200, run.context.campaign.results != .all {
         pass(.answered)
         totals.accepted += 1
@@ -235,17 +236,18 @@ extension PushWorker {
   /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
   func settle(_ run: SliceRun, _ index: Int, _ outcome: Outcome?) {
     let (attempt, free) = run.attempt(of: index)
-    run.end(index)
     var record = LedgerRecord(state: .waiting, attempt: attempt, free: free)
+    defer { run.end(index) }
     if let outcome {
       record.state = .terminal(outcome)
       record.at = now
+      append(HeldAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: run, fate: .keep)
     } else if run.intent == .lost {
-      return giveBack(1, of: run)
+      giveBack(1, of: run)
     } else {
       record.free = Self.counted(free)
+      run.record(EventLoop.now) { $0.append(record, at: index) }
     }
-    run.record(EventLoop.now) { $0.append(record, at: index) }
   }
 
   /// One more, up to what a byte holds: the ledger's attempts stop there too.

@@ -16,6 +16,8 @@ final class CampaignContext {
   let lane: Int
   /// UNIX seconds after which nothing is sent any more; `nil` for no limit.
   let deadline: Int?
+  /// When it was taken in, in ms since the epoch.
+  let createdAt: Int
   /// What is made of its answers, since the campaign was started or resumed.
   var `guard`: CampaignGuard
   /// What may be sent while the guard has not decided.
@@ -26,6 +28,7 @@ final class CampaignContext {
   init(campaign: Campaign, record: CampaignRecord, app: AppChannel, pool: ConnectionPool, policy: GuardPolicy) {
     self.campaign = campaign
     job = record.job
+    createdAt = record.createdAt
     self.app = app
     self.pool = pool
     let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)

@@ -30,6 +30,9 @@ extension PushWorker {
   /// ns for which nothing is taken or sent anew after Redis may have forgotten: the others' turn to tell it what they know.
   /// They try to connect at least once a second; looking and telling takes some 100 ms.
   private static let courtesy: UInt64 = 3_000_000_000
+  /// ms by which a campaign may be older than the last look at a server that has forgotten it, and still be missing only
+  /// because the end of its log is: what is older Redis has really lost, and it is not for us to begin it again.
+  private static let forgettable = 2 * Int(SliceJournal.memory / 1_000_000)
 
   /// What a slice can't be told again yet: the one who can restore its targets may still do so.
   private struct NotRestoredYet: Error, CustomStringConvertible {
@@ -62,7 +65,8 @@ extension PushWorker {
       let (first, second) = (try await store.identify(), try await control.identify())
       if server.isEmpty {
         // Others may know what it forgot before we came.
-        if first.uptime < 3, try await control.hasWorkers() { beCourteous() }
+        let silence = 2 * Self.pulseInterval
+        if try await control.mayHaveFallen(uptime: first.uptime, silence: silence) { beCourteous() }
       } else if first.name != server || second.name != server {
         for case let run? in slots where run.isReady {
           run.mustReplay = true
@@ -71,6 +75,7 @@ extension PushWorker {
         beCourteous()
         mustReplayFormer = true
         observer(.serverChanged)
+        try await control.noteFall(for: Int(Self.courtesy / 1_000_000))
       }
       // Two answers mean that it is changing just now: it is looked at again.
       let isSame = first.name == server && second.name == server
@@ -108,6 +113,7 @@ extension PushWorker {
   /// forgets is what came last before it died, however long ago that is.
   private func forgetWhatIsDurable() {
     guard !mustReplayFormer, !isReplayingFormer else { return }
+    seenDurableAt = self.now
     let now = EventLoop.now
     former.removeAll { now - $0.at > SliceJournal.memory }
     steered = steered.filter { now - $0.value.at <= SliceJournal.memory }
@@ -120,8 +126,8 @@ extension PushWorker {
     mustReplayFormer = false
     defer { isReplayingFormer = false }
     do {
-      try await steerAgain()
-      try await restoreCampaigns(of: former.map(\.context))
+      let gone = try await restoreCampaigns(of: former.map(\.context))
+      former.removeAll { gone.contains($0.context.campaign.id) }
       try await replayEachFormerSlice()
     } catch {
       mustReplayFormer = true
@@ -135,12 +141,16 @@ extension PushWorker {
       let isSealed = try await replay(
         slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, app: slice.context.campaign.app)
       if isSealed, let ending = slice.ending {
-        if case .claimed = try await slice.ledger.claim(worker: configuration.name, app: slice.context.campaign.app) {
-          _ = try await end(slice.ledger, slice.context, ending)
+        if case .claimed = try await slice.ledger.claim(worker: configuration.name, app: slice.context.campaign.app),
+          try await !end(slice.ledger, slice.context, ending)
+        {
+          try await slice.ledger.release()
         }
       } else {
         // Whoever has the reference to it now need not wait for our lease.
         try await slice.ledger.release()
+        // Another may have the claim, and no targets.
+        if !isSealed, slice.journal.targets != nil, isRestoring { mustReplayFormer = true }
       }
       slice.journal.renew(at: EventLoop.now)
       slice.at = EventLoop.now
@@ -150,18 +160,35 @@ extension PushWorker {
     former.replaceSubrange(0..<min(again.count, former.count), with: again)
   }
 
-  /// Takes campaigns in once more that Redis has forgotten altogether.
-  private func restoreCampaigns(of contexts: [CampaignContext]) async throws {
-    var seen: Set<String> = []
+  /// Takes campaigns in once more that were taken in a moment before Redis forgot it, and steers as they were steered.
+  ///
+  /// - Returns: those that are gone, and can't or must not be brought back.
+  private func restoreCampaigns(of contexts: [CampaignContext]) async throws -> Set<String> {
+    var (seen, gone): (Set<String>, Set<String>) = ([], [])
     for context in contexts where seen.insert(context.campaign.id).inserted {
-      guard try await control.campaign(context.campaign.id) == nil else { continue }
-      _ = try await control.activate(context.campaign, job: context.job, worker: configuration.name)
+      let id = context.campaign.id
+      guard try await control.campaign(id) == nil else { continue }
+      guard context.createdAt + Self.forgettable > Int(seenDurableAt) else {
+        gone.insert(id)
+        continue
+      }
+      do {
+        _ = try await control.activate(context.campaign, job: context.job, worker: configuration.name)
+      } catch let error as StoreError where error.code == .invalid {
+        // Such as a segment that Redis has lost as well.
+        gone.insert(id)
+      }
     }
+    try await steerAgain()
+    return gone
   }
 
   /// Tells Redis again what it had acknowledged of a slice in hand, if it has forgotten anything of it.
   func replay(_ run: SliceRun) async throws {
-    try await restoreCampaigns(of: [run.context])
+    if try await !restoreCampaigns(of: [run.context]).isEmpty {
+      run.mustReplay = false
+      return withdraw(run, .lost)
+    }
     let app = run.context.campaign.app
     var answer = try await run.ledger.claim(worker: configuration.name, app: app)
     var isForgotten = true
@@ -170,19 +197,32 @@ extension PushWorker {
     }
     if isForgotten {
       let isSealed = try await replay(run.ledger, seal: run.seal, granted: run.granted, run.journal, app: app)
-      if !isSealed, isRestoring { throw NotRestoredYet() }
+      if !isSealed, isRestoring {
+        // Whoever can seal them again needs the claim for it.
+        try await run.ledger.release()
+        throw NotRestoredYet()
+      }
       run.journal.renew(at: EventLoop.now)
       answer = try await run.ledger.claim(worker: configuration.name, app: app)
       // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
       run.doubtIsInherited = true
     }
     run.mustReplay = false
-    guard case .claimed(let standing) = answer, standing.seal == run.seal else { return withdraw(run, .lost) }
+    guard case .claimed(let standing) = answer, standing.seal == run.seal else {
+      if case .claimed = answer { try await run.ledger.release() }
+      return withdraw(run, .lost)
+    }
     adopt(standing, run)
     run.granted = standing.granted
     run.waiting = standing.waiting
     run.nextRetry = standing.waiting > 0 ? 0 : nil
-    try await reconcile(run)
+    do {
+      try await reconcile(run)
+    } catch {
+      // Whose the doubt is would be forgotten: from the beginning again.
+      run.mustReplay = true
+      throw error
+    }
   }
 
   /// - Returns: whether the slice is sealed under this seal.

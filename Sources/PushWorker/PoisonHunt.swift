@@ -4,7 +4,7 @@ import CampaignStore
 /// whoever takes over after a death knows which half it was.
 ///
 /// Pure: the ledger keeps which targets are being tried, so the search survives every death it costs: three to begin
-/// with, then one for each halving.
+/// with, then one for each halving, and one for the last that is tried alone.
 struct PoisonHunt: Equatable {
   /// What to do next.
   enum Step: Equatable {
@@ -20,6 +20,8 @@ struct PoisonHunt: Equatable {
   static let threshold = 3
 
   private var rest: [ArraySlice<GrantedTarget>]
+  /// The target that was tried alone when the last worker died.
+  private var culprit: GrantedTarget?
 
   /// - Parameters:
   ///   - doubt: what is in doubt, by index.
@@ -29,19 +31,21 @@ struct PoisonHunt: Equatable {
     if let trial {
       let tried = doubt.filter { trial.contains($0.index) }
       if !tried.isEmpty { suspects = tried[...] }
+      // Not what is merely left of several: whoever is buried has been tried alone.
+      if trial.count == 1 { culprit = tried.first }
     }
     let middle = suspects.startIndex + (suspects.count + 1) / 2
     rest = [suspects[..<middle], suspects[middle...]].filter { !$0.isEmpty }
   }
 
   mutating func next() -> Step {
-    guard let first = rest.first else { return .acquit }
-    if first.count == 1, rest.count == 1, isFresh { return .bury(first[first.startIndex]) }
-    isFresh = false
-    rest.removeFirst()
-    return .attempt(first)
+    if let culprit {
+      self.culprit = nil
+      rest = []
+      return .bury(culprit)
+    }
+    guard !rest.isEmpty else { return .acquit }
+    return .attempt(rest.removeFirst())
   }
 
-  /// Nothing has been tried yet.
-  private var isFresh = true
 }

@@ -34,7 +34,7 @@ public actor PushWorker {
   private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool, failures: Int)] =
     []
   /// When each kind of trouble was last told of.
-  private var lastReports: [String: UInt64] = [:]
+  private var reports: [String: Repetition] = [:]
   let inbox: CompletionInbox
   /// Pushes that came back unsent, while one lot of answers is handled.
   var unsent: [(run: SliceRun, index: Int)] = []
@@ -71,9 +71,13 @@ public actor PushWorker {
   var claimsResume: UInt64 = 0
   /// `EventLoop.now` from which on slices are taken over whose owners could not renew their leases meanwhile.
   var takeoversResume: UInt64 = 0
+  /// When a server was last seen that we knew and that takes writes, in ms since the epoch.
+  var seenDurableAt: UInt64 = 0
   /// Redis is yet to be told again of former slices.
   var mustReplayFormer = false
   var isReplayingFormer = false
+  /// ms until the lanes are looked at again.
+  private var claimInterval = PushWorker.claimIntervals.lowerBound
   /// How often the moment at which a test wants a death has come.
   var passes = 0
   /// Where in the list of all campaigns the schedule is compared with it next.
@@ -129,7 +133,9 @@ public actor PushWorker {
       wakePulse()
     }
     timer.disarm()
-    for entry in pools { _ = await entry.pool.drain(deadline: 1_000_000_000) }
+    await withDiscardingTaskGroup { group in
+      for entry in pools { group.addTask { _ = await entry.pool.drain(deadline: 1_000_000_000) } }
+    }
     try? await control.settle(dead: configuration.name)
     observer(.stopped(totals))
     hasEnded = true
@@ -159,18 +165,18 @@ public actor PushWorker {
     wakeClaims()
   }
 
-  /// Tells of a failure that is tried again, at most once a second for each kind: many slices fail at once.
+  /// Tells of a failure that is tried again: many slices fail at once, and for as long as Redis is away.
   ///
-  /// - Parameter interval: seconds between two reports of the kind.
-  func report(_ what: String, _ error: any Error, every interval: UInt64 = 1) {
-    report(what, "\(error)", every: interval)
+  /// - Parameters:
+  ///   - kind: failures of a kind are told of ever less often, see ``Repetition``.
+  ///   - slice: which one failed.
+  func report(_ kind: String, of slice: SliceReference? = nil, _ error: any Error) {
+    report(kind, "\(kind)\(slice.map { " \($0)" } ?? ""): \(error)")
   }
 
-  private func report(_ what: String, _ reason: String, every interval: UInt64 = 1) {
-    let now = EventLoop.now
-    if let last = lastReports[what], now - last < interval * 1_000_000_000 { return }
-    lastReports[what] = now
-    observer(.trouble("\(what): \(reason)"))
+  private func report(_ kind: String, _ message: String) {
+    guard let unsaid = reports[kind, default: Repetition()].note(EventLoop.now) else { return }
+    observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) more like it unsaid)" : "")))
   }
 
   /// Tells of connections to APNs that could not be opened, or broke.
@@ -179,7 +185,8 @@ public actor PushWorker {
       let state = pools[index].pool.published
       defer { pools[index].failures = state.failures }
       guard state.failures > pools[index].failures, let error = state.lastError else { continue }
-      report("connection to \(pools[index].endpoint.url)", error)
+      let kind = "connection to \(pools[index].endpoint.url)"
+      report(kind, "\(kind): \(error)")
     }
   }
 
@@ -250,14 +257,19 @@ public actor PushWorker {
     return Lane.allCases.prefix(lowest)
   }
 
-  /// ms between looks at the lanes when nothing else says that there is something new.
-  static let claimInterval = 50
+  /// ms between looks at the lanes when nothing says that there is something new: at first, and when long nothing was.
+  static let claimIntervals = 50...400
 
   private func waitForClaim() async {
-    await sleep(.claims, milliseconds: Self.claimInterval)
+    await sleep(.claims, milliseconds: claimInterval)
+    claimInterval = min(2 * claimInterval, Self.claimIntervals.upperBound)
   }
 
-  func wakeClaims() { wake(.claims) }
+  /// Says that there may be something new.
+  func wakeClaims() {
+    claimInterval = Self.claimIntervals.lowerBound
+    wake(.claims)
+  }
 
   private func waitForSlices() async {
     while !working.isEmpty { await waitForClaim() }
@@ -276,7 +288,7 @@ public actor PushWorker {
         if job == nil { job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) }
         if let job { try await takeIn(job) }
       } catch let error as StoreError where error.code == .full {
-        report("jobs stay in the queue", error, every: 60)
+        report("jobs stay in the queue", error)
         await pause(milliseconds: 1000)
       } catch {
         report("could not take in a job", error)
@@ -301,7 +313,7 @@ public actor PushWorker {
         try await bury(job, "id: \(campaign.id) was used for another job", "give the job an id of its own")
       }
     } catch let error as JobError {
-      try await bury(job, "\(error.field): \(error.message)", error.hint ?? "")
+      try await bury(job, error.reason, error.hint ?? "")
     } catch let error as StoreError where error.code == .invalid {
       try await bury(job, error.message, error.hint)
     }
@@ -328,7 +340,12 @@ public actor PushWorker {
         await checkServer()
         let pulse = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
         let heard = EventLoop.now
-        try await begin(pulse.scheduled)
+        do {
+          try await begin(pulse.scheduled)
+        } catch {
+          // Others' slices are looked after all the same.
+          report("could not begin a scheduled campaign", error)
+        }
         if heard >= nextUpkeep {
           nextUpkeep = heard + UInt64(Self.pulseInterval) * 1_000_000
           try await rescue(pulse)

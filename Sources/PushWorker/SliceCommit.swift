@@ -61,10 +61,9 @@ extension PushWorker {
       sent = run.granted - before + answer.retries.count
       if breaks(.creditIgnored) { run.granted = min(run.count, run.granted + 64) }
       giveBack(credit - (run.granted - before) - answer.retries.count, of: run)
-      if !answer.retries.isEmpty { try await send(run, answer.retries) }
-      if run.granted > before {
-        try await send(run, (before..<run.granted).map { GrantedTarget(index: $0) })
-      }
+      // In one call: who can't read targets gives back the credit of all of them.
+      let targets = answer.retries + (before..<run.granted).map { GrantedTarget(index: $0) }
+      if !targets.isEmpty { try await send(run, targets) }
     }
     wakeSlices()
   }
@@ -142,7 +141,7 @@ extension PushWorker {
   /// Records that nobody knows whether a target in doubt was reached, on credit that was lent for it.
   private func giveUp(_ run: SliceRun, _ target: GrantedTarget) {
     let record = LedgerRecord(state: .terminal(.unknown), attempt: target.attempt, free: target.free, at: now)
-    run.record(EventLoop.now) { $0.append(record, at: target.index) }
+    append(HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: run, fate: .keep)
     run.markUnrecorded(target.index)
   }
 
@@ -164,7 +163,7 @@ extension PushWorker {
       lend(1, to: run)
       giveUp(run, target)
       observer(.poison(slice: run.ledger.slice, index: target.index))
-      try await acquit(run)
+      run.hunt = search
     case .acquit: try await acquit(run)
     }
   }

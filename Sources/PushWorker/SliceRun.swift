@@ -11,6 +11,8 @@ final class SliceRun {
   let tagBase: UInt64
   let ledger: SliceLedger
   let context: CampaignContext
+  /// For the expansion: the store by way of the connection on which the slice was claimed.
+  let expanding: CampaignStore
   var intent = SliceSituation.Intent.send
   /// Whether its targets are known.
   private(set) var isReady = false
@@ -76,10 +78,11 @@ final class SliceRun {
   /// Targets read at once; a power of two near the size of a batch.
   static let chunkSize = 512
 
-  init(slot: Int, generation: UInt16, ledger: SliceLedger, context: CampaignContext) {
+  init(slot: Int, generation: UInt16, ledger: SliceLedger, context: CampaignContext, expanding: CampaignStore) {
     self.slot = slot
     tagBase = UInt64(generation) << 48 | UInt64(slot) << 32
     self.ledger = ledger
+    self.expanding = expanding
     self.context = context
   }
 

@@ -93,7 +93,8 @@ struct SliceSituation: Equatable {
       if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isSuspect) {
         return intent == .send && mayMoreCome ? renewal : .flush
       }
-      if intent == .send, isSuspect, doubt == 0 { return .hunt }
+      // Without credit nothing is tried, and who is not tried is not to blame for a death.
+      if intent == .send, isSuspect, doubt == 0 { return credit > 0 ? .hunt : renewal }
       switch intent {
       case .lost: return .abandon
       case .leave: return .leave

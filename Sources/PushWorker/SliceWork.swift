@@ -18,7 +18,7 @@ extension PushWorker {
       }
     } catch {
       // The reference stays in our list and the lease runs out: rescue finds both.
-      report("slice \(reference)", error)
+      report("slice", of: reference, error)
     }
     working.remove(reference)
     wakeClaims()
@@ -30,6 +30,8 @@ extension PushWorker {
   private func claim(_ reference: SliceReference) async throws -> SliceRun? {
     guard let (context, state) = try await context(of: reference) else { return nil }
     let ledger = SliceLedger(store: store, slice: reference, lease: configuration.lease)
+    // Should Redis come back without a later claim than this, its targets are not for us to seal.
+    let expanding = store.pinned()
     let standing: SliceStanding
     switch try await ledger.claim(
       worker: configuration.name, app: context.campaign.app, sparing: sparing)
@@ -50,7 +52,7 @@ extension PushWorker {
     let slot = slots.firstIndex { $0 == nil } ?? slots.count
     if slot == slots.count { slots.append(nil) }
     generation &+= 1
-    let run = SliceRun(slot: slot, generation: generation, ledger: ledger, context: context)
+    let run = SliceRun(slot: slot, generation: generation, ledger: ledger, context: context, expanding: expanding)
     slots[slot] = run
     adopt(standing, run)
     if standing.isSealed, standing.inDoubt > 0 {
@@ -88,7 +90,7 @@ extension PushWorker {
       }
     } else if !run.isReady {
       let (audience, filter) = (run.context.campaign.audience, run.context.filter)
-      guard let targets = try await store.expand(run.ledger, audience: audience, filter: filter) else {
+      guard let targets = try await run.expanding.expand(run.ledger, audience: audience, filter: filter) else {
         observer(.lost(slice: run.ledger.slice))
         return false
       }
@@ -134,7 +136,7 @@ extension PushWorker {
       return (context, record.state)
     } catch let error {
       // It was valid where it was taken in: this worker is configured otherwise.
-      let reason = "worker \(configuration.name) can't run it: \(error.field): \(error.message)"
+      let reason = "worker \(configuration.name) can't run it: \(error.reason)"
       try await control.steer(reference.campaign, .pause, reason: reason)
       try await control.requeue(reference, lane: record.lane, worker: configuration.name)
       observer(.paused(campaign: reference.campaign, reason: reason))
@@ -151,7 +153,7 @@ extension PushWorker {
       } catch let error where !isAbandoning && !Self.isFinal(error) {
         // What is under way is answered all the same, and the answers are ours to record: the slice is not let go of.
         run.mustReconcile = true
-        report("slice \(run.ledger.slice)", error)
+        report("slice", of: run.ledger.slice, error)
         await checkServer()
         try await Task.sleep(for: .milliseconds(100))
       }
@@ -178,7 +180,8 @@ extension PushWorker {
       run.ending = nil
       run.mustReconcile = true
       try await commit(run, credit: 0)
-      if run.doubt.isEmpty, !run.mustReplay, run.intent == .send {
+      let isStuck = run.doubt.isEmpty && run.setAside.isEmpty && run.waiting == 0 && run.granted == run.count
+      if isStuck, !run.mustReplay, run.intent == .send {
         throw StoreError(
           .refused, "it has targets left, and none of them is granted, waiting or new",
           hint: "a defect: keep the keys of the slice for whoever looks into it")
@@ -224,7 +227,9 @@ extension PushWorker {
       guard let other, other.intent == .send else { return false }
       return other.context.lane < run.context.lane && other.count - other.granted + other.doubt.count > 0
     }
-    if isOutranked { return 0 }
+    // Two searches at once would take each other's deaths for their own.
+    let isSecondHunt = run.hunt != nil && slots.contains { ($0?.slot ?? .max) < run.slot && $0?.hunt != nil }
+    if isOutranked || isSecondHunt { return 0 }
     return run.context.guard.isProbing ? min(free, run.context.probe.allowance) : free
   }
 
@@ -233,6 +238,15 @@ extension PushWorker {
   /// Sets a slice aside that somebody else has claimed.
   private func postpone(_ slice: SliceReference) async throws {
     try await control.postpone(slice, for: configuration.lease, worker: configuration.name)
+  }
+
+  /// Delivers what a slice's prunes entail; should it fail, the sweep does it later.
+  private func deliverFeedback(from partition: Int) async {
+    do {
+      try await control.deliverFeedback(from: partition)
+    } catch {
+      report("could not deliver feedback", error)
+    }
   }
 
   /// Closes a slice and counts it for its campaign.
@@ -255,9 +269,7 @@ extension PushWorker {
       contexts[ledger.slice.campaign] = nil
       observer(.ended(campaign: ledger.slice.campaign, state: state))
     }
-    if counters.pruned + counters.quarantined > 0 {
-      try await control.deliverFeedback(from: ledger.slice.partition)
-    }
+    if counters.pruned + counters.quarantined > 0 { await deliverFeedback(from: ledger.slice.partition) }
     return true
   }
 }

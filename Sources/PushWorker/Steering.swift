@@ -7,11 +7,14 @@ import PushCore
 extension PushWorker {
   /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due.
   func tick() {
-    wakeSlices()
+    wakeSlices(takingMore: false)
   }
 
   /// Wakes the slices that have something to do, higher lanes first.
-  func wakeSlices() {
+  ///
+  /// - Parameter takingMore: whether to look for further slices, where there is room: not without a reason, they are
+  ///   looked for regularly.
+  func wakeSlices(takingMore: Bool = true) {
     let now = EventLoop.now
     followProbes(now)
     var ready = 0
@@ -22,13 +25,13 @@ extension PushWorker {
         ready += run.count - run.granted
       }
     }
-    if ready < configuration.window { wakeClaims() }
+    if takingMore, ready < configuration.window { wakeClaims() }
   }
 
   /// Reads the states of the campaigns in hand, in one call, follows them, and says so.
   func followSteering() async throws {
     while true {
-      let ids = Array(campaignsInHand)
+      let ids = Array(campaignsInHand.union(contexts.keys))
       let view = try await control.follow(ids, worker: configuration.name, followed: followedEpoch)
       for (id, state) in zip(ids, view.states) {
         note(state, of: id)

@@ -12,9 +12,27 @@ struct IntakeTests {
     let (job, campaign) = try Self.job("a")
     #expect(try await world.store.submit(job, as: campaign) == .new)
     #expect(try await world.store.submit(job, as: campaign) == .duplicate)
+    #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    try await world.command("DEL", world.keys.campaigns)
     let spaced = Array(String(decoding: job, as: UTF8.self).replacing(",", with: " ,\n").utf8)
     #expect(try await world.store.submit(spaced, as: campaign) == .duplicate)
+    #expect(try await world.command("EXISTS", world.keys.campaigns).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func jobThatGotLostBeforeItWasTakenInIsPushedOnceMore(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (job, campaign) = try Self.job("a")
+    #expect(try await world.store.submit(job, as: campaign) == .new)
+    try await world.command("DEL", world.keys.campaigns)
+    #expect(try await world.store.submit(job, as: campaign) == .duplicate)
     #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
+    // Nor does a submission that fails leave an id behind that stands for nothing.
+    try await world.command("DEL", world.keys.campaigns, world.keys.job("a"))
+    try await world.command("SET", world.keys.campaigns, "not a list")
+    await #expect(throws: StoreError.self) { try await world.store.submit(job, as: campaign) }
+    #expect(try await world.command("EXISTS", world.keys.job("a")).integer == 0)
   }
 
   @Test(arguments: Backend.allCases)

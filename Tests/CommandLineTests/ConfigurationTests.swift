@@ -107,7 +107,7 @@ struct ConfigurationTests {
     (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
     (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),
     (yaml("redis: {}"), ["not valid YAML: the same key twice: 'redis'"]),
-    ("redis: { url: 'http://user:secret@x' }", ["redis.url: must begin with one of redis://"]),
+    ("redis: { url: 'http://user:secret@x' }", ["redis.url: must begin with redis://"]),
     ("redis: { namespace: 'a{b}' }", ["redis.namespace: 'a{b}' is not 1 to 64"]),
     ("redis: { partitions: 0 }", ["redis.partitions: '0' is not a whole number from 1 to 16384"]),
     ("apps: { news: { token: {} } }", ["apps.news.topic: is missing", "line 1", "bundle id"]),

@@ -57,6 +57,8 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case readsBeforeReplay
   /// Does not look whether Redis is another one than before.
   case runIDIgnored
+  /// Goes on with an expansion after a fall of Redis.
+  case sealsAfterFall
   /// Claims at once when it has replayed, not when others had time to.
   case noGraceForClaims
   /// Claims at once when it has just been started, though Redis may just have fallen.

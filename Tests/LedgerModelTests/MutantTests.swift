@@ -6,7 +6,7 @@ struct MutantTests {
   /// Rules whose breach takes rarer coincidences than a short run has, or that others stand in for: see the README.
   private static let rare: Set<Mutant> = [
     .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .replaysWaiting, .closesWithDoubt,
-    .failedReadDiscards, .doubtsOfOthers, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
+    .failedReadDiscards, .doubtsOfOthers, .sealsAfterFall, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
     .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .replayNotJournaled,
     .noReopen,
   ]

@@ -46,7 +46,8 @@ import Testing
     let record = try #require(try await rig.store.show("goaway"))
     #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
     let counters = await rig.simulator.counters()
-    #expect(counters.goAways >= 2)
+    // Of two connections one at least has had its 250 requests.
+    #expect(counters.goAways >= 1)
     #expect(counters.accepted - counters.duplicates == 600)
   }
 

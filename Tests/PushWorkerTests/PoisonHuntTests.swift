@@ -26,6 +26,19 @@ import Testing
     #expect(hunt.next() == .bury(GrantedTarget(index: 6)))
   }
 
+  @Test func loneSuspectThatWasNotTriedAloneIsTried() {
+    for (doubt, trial) in [([6], nil), ([6], 4...7), ([6, 9], 4...7)] as [([Int], ClosedRange<Int>?)] {
+      var hunt = PoisonHunt(doubt: targets(doubt), trial: trial)
+      #expect(hunt.next() == .attempt(targets([6])[...]))
+    }
+  }
+
+  @Test func buriedAreNotTriedAgain() {
+    var hunt = PoisonHunt(doubt: targets([6, 9]), trial: 6...6)
+    #expect(hunt.next() == .bury(GrantedTarget(index: 6)))
+    #expect(hunt.next() == .acquit)
+  }
+
   @Test func lastOfTwoIsTriedBeforeItIsBuried() {
     var hunt = PoisonHunt(doubt: targets([1, 2]), trial: nil)
     #expect(hunt.next() == .attempt(targets([1])[...]))
@@ -34,8 +47,8 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 7, 100, 1000])
-  func everyTargetIsFoundWithOneDeathForEachHalving(count: Int) {
-    let bound = (0..<32).first { 1 << $0 >= count } ?? 0
+  func everyTargetIsFoundWithOneDeathForEachHalvingAndOneAlone(count: Int) {
+    let bound = 1 + ((0..<32).first { 1 << $0 >= count } ?? 0)
     for poison in 0..<count {
       var doubt = Set(0..<count)
       var trial: ClosedRange<Int>?

@@ -2,9 +2,9 @@
 -- claim: makes a worker the owner of a slice, or says who is.
 -- Keeps: one live claim a slice; the lease here is the only authority (lists and heartbeats are hints).
 -- Before the seal nothing was sent, so a new owner starts the expansion over. A claim that was not given back but ran
--- out counts as a death, until an outcome is recorded: a slice that kills its workers shows by it. Whoever holds the
--- claim may claim again. For a while after Redis came back a claim that ran out is spared: its owner could not renew
--- it, and has things to tell.
+-- out with targets in doubt counts as a death, until an outcome is recorded: by that a slice shows that it kills its
+-- workers. Whoever holds the claim may claim again. For a while after Redis came back a claim that ran out is spared:
+-- its owner could not renew it, and has things to tell.
 -- KEYS 1 slice, 2 building
 -- ARGV 1 claim id, 2 worker, 3 lease ms, 4 app, 5 ms for which claims that ran out are spared (0: not at all)
 -- Returns {'done'} | {'held', ms left} | {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms,
@@ -19,7 +19,12 @@ local lease, deaths = tonumber(slice[3] or 0), tonumber(slice[10] or 0)
 if slice[2] and slice[2] ~= ARGV[1] then
   local left = math.max(lease - now, tonumber(ARGV[5]))
   if left > 0 then return {'held', left} end
-  deaths = redis.call('HINCRBY', KEYS[1], 'deaths', 1)
+  if tonumber(slice[6] or 0) > 0 then deaths = redis.call('HINCRBY', KEYS[1], 'deaths', 1) end
+end
+if deaths > 0 and tonumber(slice[6] or 0) == 0 then
+  -- Nobody is in doubt, so nobody is suspect.
+  redis.call('HDEL', KEYS[1], 'deaths', 'trial')
+  deaths, slice[11] = 0, false
 end
 if not phase then phase = 'expanding' end
 if phase == 'expanding' then redis.call('UNLINK', KEYS[2]) end

@@ -182,7 +182,8 @@ while sealed and i <= #runs do
 end
 
 local retries = {}
-if owner and sealed and ARGV[6] == seq .. ' ' .. replays then
+local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
+if expected then
   local credit = tonumber(ARGV[3])
   if credit > 0 and waiting > 0 then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
@@ -208,7 +209,8 @@ end
 -- A slice that gets on is not what kills its workers, unless just that is being tried.
 if settled and slice[10] and not slice[11] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner then redis.call('HSET', KEYS[1], 'lease', now + tonumber(ARGV[2])) end
-if ARGV[4] ~= '0' then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
+-- Not a second time, where it was counted and the reply was lost.
+if ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 for field, n in pairs(moved) do
   if n ~= 0 then redis.call('HINCRBY', KEYS[1], field, n) end
 end

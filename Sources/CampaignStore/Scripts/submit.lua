@@ -1,7 +1,8 @@
 #!lua
 -- submit: puts a job on the intake list unless its id is taken; one of the dead list leaves that list with it.
 -- Keeps: an id names one job for 90 days; the same job again changes nothing. A job is on the intake list or in the
--- dead list, never in neither, and not in both.
+-- dead list, never in neither: it is pushed before anything else is written, and once more where it was submitted, not
+-- taken in, and is not among the next ten thousand of the list: it may have got lost. It is taken in once all the same.
 -- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign, 3 intake list, 4 dead list, if it comes from there
 -- ARGV 1 job as written, 2 job without white space, 3 seconds an id is remembered, 4 its key in the dead list
 -- Returns 'new' | 'duplicate' | 'conflict' | 'gone' (no longer in the dead list)
@@ -9,8 +10,12 @@ if KEYS[4] and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return
 local digest = redis.sha1hex(ARGV[2])
 local known = redis.call('GET', KEYS[1])
 if known and known:sub(1, 40) ~= digest then return 'conflict' end
+local is_taken_in = known and #known > 40 or redis.call('EXISTS', KEYS[2]) == 1
+if not is_taken_in then
+  if not known or not redis.call('LPOS', KEYS[3], ARGV[1], 'RANK', -1, 'MAXLEN', 10000) then
+    redis.call('LPUSH', KEYS[3], ARGV[1])
+  end
+  redis.call('SET', KEYS[1], digest, 'EX', ARGV[3])
+end
 if KEYS[4] then redis.call('XDEL', KEYS[4], ARGV[4]) end
-if known or redis.call('EXISTS', KEYS[2]) == 1 then return 'duplicate' end
-redis.call('SET', KEYS[1], digest, 'EX', ARGV[3])
-redis.call('LPUSH', KEYS[3], ARGV[1])
-return 'new'
+return (known or is_taken_in) and 'duplicate' or 'new'

@@ -14,8 +14,9 @@ public struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
     self.hint = hint
   }
 
+  /// `field: message`.
+  public var reason: String { (field.isEmpty ? "" : field + ": ") + message }
+
   /// `field: message (hint)`, on one line.
-  public var description: String {
-    (field.isEmpty ? "" : field + ": ") + message + (hint.map { " (" + $0 + ")" } ?? "")
-  }
+  public var description: String { reason + (hint.map { " (" + $0 + ")" } ?? "") }
 }

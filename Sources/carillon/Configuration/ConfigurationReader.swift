@@ -24,7 +24,7 @@ struct ConfigurationReader {
     let schemes = ["redis", "rediss", "sentinel", "cluster"]
     guard let separator = url.firstRange(of: "://"), schemes.contains(String(url[..<separator.lowerBound])) else {
       // The URL itself may hold a password: it is not repeated.
-      throw section.error("url", "must begin with one of " + schemes.map { $0 + "://" }.joined(separator: ", "))
+      throw section.error("url", "must begin with redis://", hint: "such as redis://127.0.0.1:6379/0")
     }
     let namespace = try section.string("namespace") ?? "carillon"
     guard Self.isName(namespace) else {

@@ -149,7 +149,8 @@ struct TraceReplayer {
     guard reply.result == .done else { return try expect(!answer.isSealed, "commit: \(answer)") }
     try expect(answer.isOwner == reply.isOwner && answer.granted == reply.granted, "commit: \(answer)")
     let retries = answer.retries.map(\.index).sorted()
-    try expect(retries == Array(reply.records.indexes), "retries \(retries)")
+    let granted = Array(reply.records.indexes)
+    try expect(retries == granted, "retries \(retries), expected \(granted), after \(call), answered \(answer)")
   }
 
   private func counters(_ tally: SIMD8<Int16>) -> SliceCounters {

@@ -37,8 +37,10 @@ extension SliceState {
       if !isReplay { seq += 1 }
       lease = now + Rules.lease
     }
-    if reply.isExpected || rules.breaks(.noFence) && !isReplay { grant(call.credit, now, rules, &reply) }
-    resent += call.resent
+    if reply.isExpected || rules.breaks(.noFence) && !isReplay {
+      grant(call.credit, behind: call.records.indexes, now, rules, &reply)
+    }
+    if reply.isExpected || !isOwner { resent += call.resent }
     reply.seq = seq
     reply.replays = replays
     reply.granted = granted
@@ -93,13 +95,17 @@ extension SliceState {
     return true
   }
 
-  /// Retries that are due first, earliest first, then targets never granted.
-  private mutating func grant(_ asked: Int, _ now: Int, _ rules: Rules, _ reply: inout StoreReply) {
+  /// Retries that are due first, earliest first, then targets never granted. A tick is many milliseconds: what came with
+  /// this very commit is behind what else is due in it.
+  private mutating func grant(
+    _ asked: Int, behind new: SmallSet, _ now: Int, _ rules: Rules, _ reply: inout StoreReply
+  ) {
     var credit = asked
     while credit > 0 {
       var next = -1
       for index in retry where due[index] <= now && !reply.records.indexes.contains(index) {
-        if next < 0 || due[index] < due[next] { next = index }
+        let isBefore = next >= 0 && due[index] == due[next] && new.contains(next) && !new.contains(index)
+        if next < 0 || due[index] < due[next] || isBefore { next = index }
       }
       guard next >= 0 else { break }
       if !rules.breaks(.retryStaysDue) { retry.remove(next) }

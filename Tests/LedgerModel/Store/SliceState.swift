@@ -58,8 +58,9 @@ public struct SliceState: Equatable, Sendable {
         reply.ticks = lease - now
         return reply
       }
-      deaths += 1
+      if doubt > 0 { deaths += 1 }
     }
+    if doubt == 0 { deaths = 0 }
     if phase == .none { phase = .expanding }
     if phase == .expanding { built = 0 }
     claim = call.claim

@@ -56,6 +56,11 @@ extension World {
       workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
     }
     for position in 0..<4 {
+      // Another may have sealed it, and Redis may have forgotten that.
+      if [.append, .seal].contains(workers[place].runs[position].stage), !rules.breaks(.sealsAfterFall) {
+        workers[place].discard(position)
+        continue
+      }
       workers[place].runs[position].mustReconcile = true
       workers[place].runs[position].inherits = true
       // What was closed may be open again, and what it came to may be another's to say.
