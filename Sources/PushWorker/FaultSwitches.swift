@@ -32,6 +32,8 @@ public struct FaultSwitches: Sendable {
     case acknowledgeFirst
     /// What Redis forgot is not told to it again.
     case noReplay
+    /// Whoever has lost a claim, or whom Redis has been told of otherwise, goes on as the owner.
+    case fenceIgnored
     /// Answers that Redis could not be told yet are taken for targets in doubt.
     case resendsUnrecorded
   }

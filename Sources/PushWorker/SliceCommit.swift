@@ -33,15 +33,16 @@ extension PushWorker {
     run.resent -= resent
     totals.recorded += batch.count
     giveBack(batch.count, of: run)
-    guard answer.isOwner else {
+    guard answer.isOwner || breaks(.fenceIgnored) else {
       giveBack(credit, of: run)
       return await disowned(run)
     }
     let expected = run.version
     run.version = answer.version.next
-    guard answer.isSealed, answer.granted >= run.granted, answer.version.sequence >= expected.sequence,
-      answer.version.replays == expected.replays
-    else {
+    let isRemembered =
+      answer.isSealed && answer.granted >= run.granted && answer.version.sequence >= expected.sequence
+      && answer.version.replays == expected.replays
+    guard isRemembered || breaks(.fenceIgnored) else {
       giveBack(credit, of: run)
       // Redis has forgotten something, or was told by somebody else what it had forgotten.
       run.mustReplay = true
@@ -51,7 +52,7 @@ extension PushWorker {
     run.granted = answer.granted
     run.waiting = answer.waiting
     run.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
-    if run.mustReconcile || answer.version != expected {
+    if run.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       giveBack(credit, of: run)
       // What Redis granted in a reply that was lost was never sent; what is left of an earlier owner's may have been.
       run.doubtIsInherited = run.doubtIsInherited && !(run.doubt.isEmpty && run.setAside.isEmpty)
@@ -102,7 +103,7 @@ extension PushWorker {
     for first in stride(from: 0, to: run.granted, by: SliceRun.chunkSize) {
       let (records, isOwner) = try await run.ledger.records(
         from: first, count: min(SliceRun.chunkSize, run.granted - first))
-      guard isOwner else { return false }
+      guard isOwner || breaks(.fenceIgnored) else { return false }
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
         // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.

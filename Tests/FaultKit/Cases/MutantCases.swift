@@ -5,7 +5,16 @@ enum MutantCases {
     KillCases.random.mutant("acknowledge-first", ["CARILLON_FAULT_MUTANT": "acknowledgeFirst"]),
     RedisRefusalCases.disconnected.mutant("resends-unrecorded", ["CARILLON_FAULT_MUTANT": "resendsUnrecorded"]),
     RedisLossCases.cut.mutant("no-replay", ["CARILLON_FAULT_MUTANT": "noReplay"]),
-    StandstillCases.stopped.mutant("no-fence", ["CARILLON_FAULT_SCRIPT": "commit|slice[1] == ARGV[1]|true"]),
+    // Claim, version and claim again stand in for each other: a worker without a fence has none of them.
+    StandstillCases.stopped.mutant(
+      "no-fence",
+      [
+        "CARILLON_FAULT_MUTANT": "fenceIgnored",
+        "CARILLON_FAULT_SCRIPT":
+          "commit|owner and sealed and ARGV[6] == seq .. ' ' .. replays|sealed and ARGV[6] ~= ''",
+      ]),
+    ReferenceCases.doubled.mutant(
+      "no-lease", ["CARILLON_FAULT_SCRIPT": "claim|if left > 0 then return {'held', left} end|"]),
     SkipCases.stopped.mutant("no-merge-order", ["CARILLON_FAULT_SCRIPT": "commit|state ~= 16 or old_state == 16|true"]),
     ReferenceCases.doubled.mutant(
       "counts-twice",

@@ -13,7 +13,8 @@ enum StandstillCases {
     invariant: "a stale owner's answers count, it sends nothing new", bound: "window × stops"
   ) { stage in
     let world = try await stage.world {
-      $0.devices = stage.times(short: 600, full: 3000)
+      // More than the others can send meanwhile: whoever wakes up finds the campaign going on.
+      $0.devices = stage.times(short: 5000, full: 3000)
       $0.simulator = ["--latency", "300ms"]
     }
     let fleet = try await Fleet(stage, world, size: 3)

@@ -106,6 +106,7 @@ extension World {
       } else {
         run.doubt.insert(index)
         run.doubtAttempt[index] = attempt
+        excuse(target(of: run, index), from: place)
       }
     }
     let limbo = run.limbo
@@ -117,6 +118,14 @@ extension World {
     workers[place].giveBack(limbo, position)
     if run.intent == .lost { workers[place].runs[position].doubt = SmallSet() }
     journalFound(place, position, reply)
+  }
+
+  /// A claim that Redis forgot is a change of owner too, back to the one before: where the later one stands still, what it
+  /// sent is as much in doubt as at a takeover.
+  private mutating func excuse(_ target: Int, from place: Int) {
+    for other in 0..<4 where other != place && workers[other].isAlive && workers[other].pausedUntil > now {
+      if apns.lastSent[other][target] >= 0 { apns.excused[target] += 1 }
+    }
   }
 
   private mutating func commitFailed(_ place: Int, _ position: Int) {
