@@ -23,6 +23,8 @@ actor SimulatorLoop {
     var connection: Connection
     var watcher: SocketWatcher
     var socket: Socket
+    /// Whether all that is left to do is to read until the client closes.
+    var isDraining = false
   }
 
   private let state: LoopState
@@ -87,6 +89,7 @@ actor SimulatorLoop {
 
   private func pump(_ id: Int) {
     guard let member = members[id] else { return }
+    if member.isDraining { return drain(id, member.socket) }
     state.updateClock()
     do {
       switch try member.connection.pump() {
@@ -98,20 +101,45 @@ actor SimulatorLoop {
     } catch ConnectionCut.reset {
       member.socket.resetOnClose()
       close(id)
+    } catch where member.connection.role == nil {
+      // The alert is on its way; closing with unread bytes would reset the connection and could overtake it.
+      member.socket.finishWriting()
+      members[id]?.isDraining = true
+      closeLater(id)
+      drain(id, member.socket)
     } catch {
-      // A failed handshake or a client that breaks the protocol: what it gets is a closed connection.
+      // A client that breaks the protocol: what it gets is a closed connection.
       close(id)
     }
     tickIfNeeded()
+  }
+
+  private func drain(_ id: Int, _ socket: Socket) {
+    do {
+      while true {
+        switch try socket.read(into: state.input) {
+        case .bytes: continue
+        case .closed: return close(id)
+        case .wantsRead, .wantsWrite: return
+        }
+      }
+    } catch {
+      close(id)
+    }
+  }
+
+  /// Gives the client a last while to close.
+  private func closeLater(_ id: Int) {
+    loop.queue.asyncAfter(deadline: .now() + Self.linger) { [weak self] in
+      self?.assumeIsolated { $0.close(id) }
+    }
   }
 
   private func settle(_ id: Int, _ member: Member) {
     member.watcher.wantsWrite = member.connection.wantsWrite
     guard member.connection.isLeaving, !member.connection.isAwaited else { return }
     member.connection.isAwaited = true
-    loop.queue.asyncAfter(deadline: .now() + Self.linger) { [weak self] in
-      self?.assumeIsolated { $0.close(id) }
-    }
+    closeLater(id)
   }
 
   private func close(_ id: Int) {

@@ -40,6 +40,7 @@ struct SimulateCommand: CarillonCommand {
   @Option(help: "What becomes of tokens that nobody loaded: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
   @Option(help: "A file that gets a line for every push received.", completion: .file()) var log: String?
+  @OptionGroup(title: "Behaviour") var options: SimulatorOptions
 
   func validate() throws {
     guard (initialise == nil) != (directory == nil) else {
@@ -61,6 +62,7 @@ struct SimulateCommand: CarillonCommand {
     configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
     configuration.knobs.unknownTokens = unknownTokens
     configuration.log = log
+    try options.apply(to: &configuration)
     let simulator = try await start(configuration)
     try StandardOutput.printLine(
       #"{"event":"listening","port":\#(simulator.port),"controlPort":\#(simulator.controlPort)}"#)
