@@ -13,8 +13,8 @@ private import TLS
 public final class Simulator: Sendable {
   /// The port for pushes.
   public let port: UInt16
-  /// The port of the control API: `GET /health`, `GET /counters`, `POST /devices`, `GET` and `PUT /knobs`,
-  /// `POST /reset` (`?devices=true` forgets the devices too), `POST /goaway`; HTTP/2 over TLS, JSON answers.
+  /// The port of the control API: `GET /health`, `GET /counters`, `POST /devices`, `POST /online` and
+  /// `/offline` (tokens in hex, one a line), `GET` and `PUT /knobs`, `POST /reset` (`?devices=true` forgets the devices too), `POST /goaway`; HTTP/2 over TLS, JSON answers.
   public let controlPort: UInt16
   /// What clients must trust, or `nil` when the configuration brought an identity of its own.
   public let authorityPEM: String?
@@ -85,6 +85,13 @@ public final class Simulator: Sendable {
         state: device.state, topic: topic, timestamp: device.timestamp, environment: device.environment)
       device.token.withUnsafeBytes { registry.set($0, record) }
     }
+  }
+
+  /// Takes devices off the air, so that their pushes wait, or back, so that they get what waits.
+  ///
+  /// - Parameter tokens: raw; an unknown one is registered for any topic from then on.
+  public func set(_ tokens: some Sequence<[UInt8]>, online isOnline: Bool) {
+    for token in tokens where !token.isEmpty && token.count <= 255 { service.set(token, isAway: !isOnline) }
   }
 
   /// What can be changed at run time, as it is now.

@@ -31,17 +31,42 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     public var share: Double
     /// The status, such as 503.
     public var status: Int
-    /// The reason in the body, such as `ServiceUnavailable`.
+    /// The reason in the body, such as `ServiceUnavailable`, or one that Apple doesn't know.
     public var reason: String
+    /// Only for device tokens that begin so, in lower-case hex; empty for all.
+    public var tokenPrefix: String
+    /// Only for this topic; empty for all.
+    public var topic: String
+    /// Whether the push reaches its device all the same, as a 500 may.
+    public var delivers: Bool
 
     /// - Parameters:
     ///   - share: 0 to 1.
     ///   - status: such as 503.
     ///   - reason: such as `ServiceUnavailable`.
-    public init(share: Double, status: Int, reason: String) {
+    ///   - tokenPrefix: only for device tokens that begin so, in lower-case hex.
+    ///   - topic: only for this topic.
+    ///   - delivers: whether the push reaches its device all the same.
+    public init(
+      share: Double, status: Int, reason: String, tokenPrefix: String = "", topic: String = "", delivers: Bool = false
+    ) {
       self.share = share
       self.status = status
       self.reason = reason
+      self.tokenPrefix = tokenPrefix
+      self.topic = topic
+      self.delivers = delivers
+    }
+
+    /// The last three may be left out.
+    public init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: CodingKeys.self)
+      share = try values.decode(Double.self, forKey: .share)
+      status = try values.decode(Int.self, forKey: .status)
+      reason = try values.decode(String.self, forKey: .reason)
+      tokenPrefix = try values.decodeIfPresent(String.self, forKey: .tokenPrefix) ?? ""
+      topic = try values.decodeIfPresent(String.self, forKey: .topic) ?? ""
+      delivers = try values.decodeIfPresent(Bool.self, forKey: .delivers) ?? false
     }
   }
 
@@ -132,6 +157,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var spellings: [String: String] = [:]
   /// Whether answers carry `apns-unique-id`, as the development environment's do.
   public var sendsUniqueID = false
+  /// Whether collapse identifiers are remembered to count notifications that take another's place on their device.
+  public var tracksCollapse = false
   /// Whether `apns-id`s are remembered to count duplicates: some 25 bytes for each.
   public var tracksDuplicates = true
   /// Seconds that the simulator's clock is ahead when it judges the age of provider tokens; negative is behind.

@@ -13,8 +13,10 @@ enum RequestFate {
 extension LoopState {
   /// The injected error that the next acceptable request gets, if any.
   ///
-  /// - Parameter token: in lower-case hex.
-  func nextFailure(for token: [UInt8]) -> SimulatorKnobs.Failure? {
+  /// - Parameters:
+  ///   - token: in lower-case hex.
+  ///   - parcel: the rest, where it is wanted.
+  func nextFailure(for token: [UInt8], _ parcel: Parcel?) -> SimulatorKnobs.Failure? {
     if !knobs.tokenFailures.isEmpty, let failure = shared.tokenFailures.take(token) {
       note(.tokenFailures)
       return SimulatorKnobs.Failure(share: 0, status: failure.status, reason: failure.reason)
@@ -24,7 +26,7 @@ extension LoopState {
       shares.failures = Array(repeating: EvenShare(), count: knobs.failures.count)
     }
     var due: SimulatorKnobs.Failure?
-    for (index, failure) in knobs.failures.enumerated() {
+    for (index, failure) in knobs.failures.enumerated() where failure.concerns(token, parcel) {
       if due == nil {
         if shares.failures[index].isDue(failure.share) { due = failure }
       } else {
@@ -67,5 +69,13 @@ extension LoopState {
       return .withheld
     }
     return .answered
+  }
+}
+
+extension SimulatorKnobs.Failure {
+  /// Whether a request may get it at all.
+  fileprivate func concerns(_ token: [UInt8], _ parcel: Parcel?) -> Bool {
+    (tokenPrefix.isEmpty || token.starts(with: tokenPrefix.utf8))
+      && (topic.isEmpty || parcel?.topic.elementsEqual(topic.utf8) ?? false)
   }
 }

@@ -64,7 +64,7 @@ final class LoopState {
   func updateClock() { now = Int64(time(nil)) + knobs.clockSkewSeconds }
 
   /// Whether requests need to remember their device token.
-  var wantsTokens: Bool { log != nil || !knobs.tokenFailures.isEmpty || knobs.tokenBurst > 0 }
+  var wantsTokens: Bool { log != nil || rules.wantsTokens }
 
   /// Counts a fault that fired.
   func note(_ fault: FaultKind, _ count: Int = 1) { tally.faults[fault, default: 0] += count }

@@ -11,6 +11,8 @@ final class PushRole: ConnectionRole {
     /// In lower-case hex, where it is needed; empty for what is no token.
     var token: [UInt8] = []
     var verdict = RequestJudge.Verdict()
+    /// Only for devices that are away, or where a knob wants it.
+    var parcel: Parcel?
     var bodyCount = 0
     var outcome = Outcome.accepted
     var isReceived = false
@@ -106,7 +108,8 @@ final class PushRole: ConnectionRole {
     let id = headers.id.flatMap { MessageID($0) }
     let verdict = judge.judge(headers, id: id, by: loop.rules, now: loop.now)
     let token = loop.wantsTokens ? headers.token.flatMap { Hex.lowered($0) } ?? [] : []
-    requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict)
+    let parcel = loop.rules.wantsParcels || verdict.isAway ? Parcel(headers, topicID: verdict.topic) : nil
+    requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict, parcel: parcel)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
@@ -232,11 +235,13 @@ final class PushRole: ConnectionRole {
     if let reason = request.verdict.settled(bodyCount: request.bodyCount) ?? loop.excess(for: request.token) {
       loop.tally.byReason[Int(reason.rawValue)] += 1
       outcome = .rejected(reason)
-    } else if let failure = loop.nextFailure(for: request.token) {
+    } else if let failure = loop.nextFailure(for: request.token, request.parcel) {
       loop.tally.injected[failure.reason, default: 0] += 1
+      if failure.delivers { deliver(request) }
       outcome = .injected(failure)
     } else {
       loop.tally.accepted += 1
+      deliver(request)
       outcome = .accepted
     }
     requests[slot].outcome = outcome
@@ -245,6 +250,19 @@ final class PushRole: ConnectionRole {
       loop.shared.deliveries.record(id.key, accepted: true)
     } else {
       loop.shared.deliveries.record(id.key, accepted: false)
+    }
+  }
+
+  private func deliver(_ request: Request) {
+    guard let parcel = request.parcel else {
+      loop.tally.delivered += 1
+      return
+    }
+    if request.verdict.isAway {
+      loop.shared.mailboxes.keep(parcel, now: loop.now)
+    } else {
+      loop.tally.delivered += 1
+      if loop.knobs.tracksCollapse { loop.shared.mailboxes.show(parcel) }
     }
   }
 

@@ -101,17 +101,19 @@ actor SimulatorLoop {
     } catch ConnectionCut.reset {
       member.socket.resetOnClose()
       close(id)
-    } catch where member.connection.role == nil {
-      // The alert is on its way; closing with unread bytes would reset the connection and could overtake it.
-      member.socket.finishWriting()
-      members[id]?.isDraining = true
-      closeLater(id)
-      drain(id, member.socket)
     } catch {
-      // A client that breaks the protocol: what it gets is a closed connection.
-      close(id)
+      // A failed handshake or a client that breaks the protocol: what it gets is a closed connection.
+      if member.connection.role == nil { leaveAlert(id, member) } else { close(id) }
     }
     tickIfNeeded()
+  }
+
+  /// The alert is on its way; closing with unread bytes would reset the connection and could overtake it.
+  private func leaveAlert(_ id: Int, _ member: Member) {
+    member.socket.finishWriting()
+    members[id]?.isDraining = true
+    closeLater(id)
+    drain(id, member.socket)
   }
 
   private func drain(_ id: Int, _ socket: Socket) {

@@ -1,3 +1,4 @@
+private import EventLoop
 private import Foundation
 internal import Synchronization
 
@@ -23,6 +24,12 @@ final class ControlService: Sendable {
     counters.duplicatesReceived = deliveries.received
     counters.repeatedIDs = deliveries.repeatedIDs
     counters.mostDeliveries = deliveries.mostDeliveries
+    let mailboxes = shared.mailboxes.summary(now: now)
+    counters.delivered += mailboxes.forwarded
+    counters.stored = mailboxes.stored
+    counters.overwritten = mailboxes.overwritten
+    counters.expired = mailboxes.expired
+    counters.collapsed = mailboxes.collapsed
     counters.devices = shared.registry.count
     return counters
   }
@@ -38,10 +45,34 @@ final class ControlService: Sendable {
 
   func reset(devices: Bool) async {
     shared.deliveries.removeAll()
+    shared.mailboxes.removeAll()
     shared.tokenUpdates.removeAll()
     shared.tokenRates.removeAll()
     if devices { shared.registry.removeAll() }
     for loop in loops { await loop.resetTally() }
+  }
+
+  /// Seconds since 1970 by the simulator's clock.
+  private var now: Int64 { Int64(EventLoop.wallClock / 1000) + knobs.clockSkewSeconds }
+
+  /// Takes a device off the air, or back and hands over what waits for it.
+  func set(_ token: [UInt8], isAway: Bool) {
+    token.withUnsafeBytes { shared.registry.set($0, isAway: isAway) }
+    if !isAway { shared.mailboxes.forward(to: token, now: now) }
+  }
+
+  /// The same for a list of tokens in hex, one a line.
+  private func setAll(_ list: [UInt8], isAway: Bool) -> ControlResponse {
+    let lines = list.split(separator: UInt8(ascii: "\n")).map { $0.last == 0x0D ? $0.dropLast() : $0 }
+    var tokens: [[UInt8]] = []
+    for (index, line) in lines.enumerated() {
+      guard let token = line.withUnsafeBytes({ Hex.decoded($0) }), token.count <= 255 else {
+        return .failure(400, "line \(index + 1) is not a device token in hex; nothing was changed")
+      }
+      tokens.append(token)
+    }
+    for token in tokens { set(token, isAway: isAway) }
+    return ControlResponse(["devices": tokens.count])
   }
 
   /// Answers a request of the control API whose body, if any, has come whole.
@@ -61,14 +92,18 @@ final class ControlService: Sendable {
     case ("POST", "/reset"), ("POST", "/reset?devices=true"):
       await reset(devices: path.hasSuffix("?devices=true"))
       return ControlResponse(await counters())
+    case ("POST", "/online"): return setAll(body, isAway: false)
+    case ("POST", "/offline"): return setAll(body, isAway: true)
     case ("POST", "/goaway"):
       for loop in loops { await loop.leaveAll() }
       return ControlResponse(["status": "ok"])
-    case (_, "/health"), (_, "/counters"), (_, "/knobs"), (_, "/reset"), (_, "/devices"), (_, "/goaway"):
+    case (_, "/health"), (_, "/counters"), (_, "/knobs"), (_, "/reset"), (_, "/devices"), (_, "/goaway"),
+      (_, "/online"), (_, "/offline"):
       return .failure(405, "\(method) is not for \(path)")
     default:
       return .failure(
-        404, "no \(path); there are /health, /counters, /devices, /knobs, /reset and /goaway")
+        404,
+        "no \(path); there are /health, /counters, /devices, /online, /offline, /knobs, /reset and /goaway")
     }
   }
 }

@@ -11,6 +11,10 @@ struct RequestJudge {
     var afterBody: Reason?
     /// Milliseconds since 1970, for reasons that carry it.
     var timestamp: Int64 = 0
+    /// What the push is about.
+    var topic = DeviceRegistry.anyTopic
+    /// Whether its device can't be reached just now.
+    var isAway = false
 
     /// The reason to answer with once `bodyCount` bytes of body have come, `nil` to accept.
     func settled(bodyCount: Int) -> Reason? {
@@ -73,7 +77,8 @@ struct RequestJudge {
       headers.topic, type: type, from: speaker, certificate: authentication.certificate, by: rules)
     if let reason = topic.reason { return Verdict(rejection: reason) }
 
-    (verdict.afterBody, verdict.timestamp) = look(token, topic: topic.id, unknown: rules.knobs.unknownTokens)
+    verdict.topic = topic.id
+    look(token, unknown: rules.knobs.unknownTokens, into: &verdict)
     if rules.knobs.rejectsUrgentBackground, verdict.afterBody == nil, type == .background,
       headers.priority?.matches("10") ?? true
     {
@@ -83,23 +88,45 @@ struct RequestJudge {
   }
 
   private func look(
-    _ token: UnsafeRawBufferPointer, topic: DeviceRegistry.TopicID, unknown: SimulatorKnobs.UnknownTokens
-  ) -> (Reason?, Int64) {
+    _ token: UnsafeRawBufferPointer, unknown: SimulatorKnobs.UnknownTokens, into verdict: inout Verdict
+  ) {
+    let record: TokenTable.Record?
+    switch find(token) {
+    case .noToken:
+      verdict.afterBody = .badDeviceToken
+      return
+    case .device(let known): record = known
+    }
+    guard let record else {
+      verdict.afterBody = unknown == .accept ? nil : .badDeviceToken
+      return
+    }
+    verdict.timestamp = record.timestamp
+    verdict.isAway = record.isAway
+    if let home = record.environment, home != environment {
+      verdict.afterBody = .badDeviceToken
+      return
+    }
+    switch record.state {
+    case .bad: verdict.afterBody = .badDeviceToken
+    case .wrongTopic: verdict.afterBody = .deviceTokenNotForTopic
+    case _ where record.topic != DeviceRegistry.anyTopic && record.topic != verdict.topic:
+      verdict.afterBody = .deviceTokenNotForTopic
+    case .registered: break
+    case .unregistered: verdict.afterBody = .unregistered
+    case .expired: verdict.afterBody = .expiredToken
+    }
+  }
+
+  private enum Found {
+    case noToken
+    case device(TokenTable.Record?)
+  }
+
+  private func find(_ token: UnsafeRawBufferPointer) -> Found {
     withUnsafeTemporaryAllocation(byteCount: Self.longestToken, alignment: 8) { buffer in
-      guard let count = Hex.decode(token, into: buffer) else { return (.badDeviceToken, 0) }
-      guard let record = registry.find(UnsafeRawBufferPointer(rebasing: buffer[..<count])) else {
-        return (unknown == .accept ? nil : .badDeviceToken, 0)
-      }
-      if let home = record.environment, home != environment { return (.badDeviceToken, 0) }
-      switch record.state {
-      case .bad: return (.badDeviceToken, 0)
-      case .wrongTopic: return (.deviceTokenNotForTopic, 0)
-      case _ where record.topic != DeviceRegistry.anyTopic && record.topic != topic:
-        return (.deviceTokenNotForTopic, 0)
-      case .registered: return (nil, 0)
-      case .unregistered: return (.unregistered, record.timestamp)
-      case .expired: return (.expiredToken, record.timestamp)
-      }
+      guard let count = Hex.decode(token, into: buffer) else { return .noToken }
+      return .device(registry.find(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
     }
   }
 }

@@ -4,6 +4,10 @@ final class Rules: Sendable {
   /// Never the same for two of a simulator: what was concluded under another may be wrong.
   let version: Int
   let revokedKeys: Set<String>
+  /// Whether requests need to remember their device token.
+  let wantsTokens: Bool
+  /// Whether more must be kept of every request than its outcome takes.
+  let wantsParcels: Bool
   /// The body that goes with each reason, at its number; those with a timestamp are made when they are needed.
   private let bodies: [[UInt8]]
 
@@ -11,6 +15,9 @@ final class Rules: Sendable {
     self.knobs = knobs
     self.version = version
     revokedKeys = Set(knobs.revokedKeys)
+    wantsTokens =
+      !knobs.tokenFailures.isEmpty || knobs.tokenBurst > 0 || knobs.failures.contains { !$0.tokenPrefix.isEmpty }
+    wantsParcels = knobs.tracksCollapse || knobs.failures.contains { !$0.topic.isEmpty }
     bodies = Reason.allCases.map { Self.body(knobs.spellings[$0.name] ?? $0.name, timestamp: nil) }
   }
 

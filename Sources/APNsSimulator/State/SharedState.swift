@@ -5,6 +5,7 @@ final class SharedState: Sendable {
   let configuration: SimulatorConfiguration
   let registry = DeviceRegistry()
   let deliveries = DeliveryLog()
+  let mailboxes = Mailboxes()
   let tokenFailures = TokenFailures()
   let tokenUpdates = TokenUpdatesByAddress()
   let tokenRates = TokenRates()

@@ -10,9 +10,12 @@ struct TokenTable {
     var timestamp: Int64
     /// Where the token is good; `nil` for everywhere.
     var environment: SimulatorEnvironment?
+    /// Whether the device can't be reached just now.
+    var isAway = false
   }
 
-  // An entry: timestamp (8), topic (2), state and environment (4 bits each), length of the token (1), token; padded to a multiple of 4.
+  // An entry: timestamp (8), topic (2), state (4 bits), environment (3) and absence (1),
+  // length of the token (1), token; padded to a multiple of 4.
   private static let headerSize = 12
   private static let states = SimulatedDevice.State.allCases
   private static let environments: [SimulatorEnvironment?] = [nil] + SimulatorEnvironment.allCases
@@ -29,7 +32,7 @@ struct TokenTable {
         state: Self.states[Int(bytes[offset + 10] & 0x0F)],
         topic: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt16.self),
         timestamp: bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self),
-        environment: Self.environments[Int(bytes[offset + 10] >> 4)])
+        environment: Self.environments[Int(bytes[offset + 10] >> 4 & 0x07)], isAway: bytes[offset + 10] >= 0x80)
     }
   }
 
@@ -87,7 +90,7 @@ struct TokenTable {
       bytes.storeBytes(of: record.topic, toByteOffset: offset + 8, as: UInt16.self)
       let state = Self.states.firstIndex(of: record.state) ?? 0
       let environment = Self.environments.firstIndex(of: record.environment) ?? 0
-      bytes[offset + 10] = UInt8(environment << 4 | state)
+      bytes[offset + 10] = UInt8((record.isAway ? 0x80 : 0) | environment << 4 | state)
     }
   }
 
