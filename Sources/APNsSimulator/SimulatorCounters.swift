@@ -14,6 +14,10 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var expired = 0
   /// Pushes that were shown in place of one with the same collapse identifier, where that is tracked.
   public var collapsed = 0
+  /// Broadcasts taken; requests about channels are in no count but this, ``channels`` and ``reasons``.
+  public var broadcasts = 0
+  /// Channels there are; a reset leaves them.
+  public var channels = 0
   /// Requests answered otherwise, by reason, injected ones included.
   public var reasons: [String: Int] = [:]
   /// Acceptances of an `apns-id` beyond its first: what a person would see twice.

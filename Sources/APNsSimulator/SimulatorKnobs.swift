@@ -153,6 +153,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var errorBudget = 0
   /// Points that a `BadDeviceToken` counts for.
   public var badTokenPoints = 5
+  /// Whether the apps may broadcast; else 400 `FeatureNotEnabled`.
+  public var enablesBroadcast = true
   /// Other words for reasons, such as `BadEnvironmentKeyInToken` for `BadEnvironmentKeyIdInToken`.
   public var spellings: [String: String] = [:]
   /// Whether answers carry `apns-unique-id`, as the development environment's do.

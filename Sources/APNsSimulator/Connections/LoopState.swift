@@ -26,7 +26,7 @@ final class LoopState {
   let shared: SharedState
   private(set) var rules: Rules
   var tally = Tally()
-  var generator = SplitMix64(seed: .random(in: .min ... .max))
+  var generator: SplitMix64
   var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
   var shares = Shares()
   /// Connections hand it to TLS for each read and use what came before they return.
@@ -38,8 +38,10 @@ final class LoopState {
   /// Seconds since 1970 by the simulator's clock, as of the last event.
   private(set) var now: Int64 = 0
 
-  init(shared: SharedState) {
+  /// - Parameter number: of the loop among those of the simulator.
+  init(_ number: Int, shared: SharedState) {
     self.shared = shared
+    generator = SplitMix64(seed: shared.configuration.seed &+ UInt64(number))
     rules = Rules(shared.configuration.knobs, version: 1)
     log = shared.log.map { RequestLogLines($0) }
     updateClock()

@@ -38,6 +38,7 @@ final class PushRole: ConnectionRole {
   private let loop: LoopState
   private var judge: RequestJudge
   private var requests: [Request] = []
+  private let channels: ChannelExchanges
   private var answer = HeaderFields()
   private var requestCount = 0
   /// The last stream that counts, once GOAWAY was submitted.
@@ -74,6 +75,7 @@ final class PushRole: ConnectionRole {
     self.session = session
     self.loop = loop
     self.limit = limit
+    channels = ChannelExchanges(session: session, loop: loop)
     judge = RequestJudge(loop.shared, authentication: authentication)
   }
 
@@ -105,6 +107,7 @@ final class PushRole: ConnectionRole {
       return try session.reset(stream, error: .refusedStream)
     }
     let headers = PushHeaders(fields)
+    if headers.token == nil, let request = ChannelRequest(fields) { return channels.begin(request, on: stream) }
     let id = headers.id.flatMap { MessageID($0) }
     let verdict = judge.judge(headers, id: id, by: loop.rules, now: loop.now)
     let token = loop.wantsTokens ? headers.token.flatMap { Hex.lowered($0) } ?? [] : []
@@ -113,12 +116,15 @@ final class PushRole: ConnectionRole {
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
-    guard isOpen(stream) else { return }
+    guard isOpen(stream) else { return channels.receive(bytes, on: stream) }
     requests[stream.slot].bodyCount += bytes.count
   }
 
   func ended(_ stream: HTTP2Stream) throws {
-    guard isOpen(stream) else { return }
+    guard isOpen(stream) else {
+      if try channels.finish(stream, &judge.authentication) == true { limit.accepted() }
+      return
+    }
     guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
     requests[stream.slot].isReceived = true
     settle(stream.slot)
@@ -150,7 +156,7 @@ final class PushRole: ConnectionRole {
   }
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) {
-    guard isOpen(stream) else { return }
+    guard isOpen(stream) else { return channels.close(stream) }
     if !requests[stream.slot].isAnswered { loop.tally.abandonedStreams += 1 }
     requests[stream.slot].stream = 0
   }

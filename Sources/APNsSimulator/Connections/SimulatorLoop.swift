@@ -41,7 +41,7 @@ actor SimulatorLoop {
     loop = EventLoop(label: "apns-simulator.\(number)")
     nextID = number - count + 1
     stride = count
-    state = LoopState(shared: shared)
+    state = LoopState(number, shared: shared)
     self.tls = tls
   }
 

@@ -30,6 +30,7 @@ final class ControlService: Sendable {
     counters.overwritten = mailboxes.overwritten
     counters.expired = mailboxes.expired
     counters.collapsed = mailboxes.collapsed
+    (counters.broadcasts, counters.channels) = shared.channels.counts
     counters.devices = shared.registry.count
     return counters
   }
@@ -46,6 +47,7 @@ final class ControlService: Sendable {
   func reset(devices: Bool) async {
     shared.deliveries.removeAll()
     shared.mailboxes.removeAll()
+    shared.channels.reset()
     shared.tokenUpdates.removeAll()
     shared.tokenRates.removeAll()
     if devices { shared.registry.removeAll() }

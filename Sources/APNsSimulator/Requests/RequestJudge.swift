@@ -28,7 +28,7 @@ struct RequestJudge {
   private static let longestCollapseID = 64
   private static let longestToken = 255
 
-  private(set) var authentication: ConnectionAuthentication
+  var authentication: ConnectionAuthentication
   private var topics: TopicJudge
   private let registry: DeviceRegistry
   private let environment: SimulatorEnvironment

@@ -6,6 +6,7 @@ final class SharedState: Sendable {
   let registry = DeviceRegistry()
   let deliveries = DeliveryLog()
   let mailboxes = Mailboxes()
+  let channels: ChannelStore
   let tokenFailures = TokenFailures()
   let tokenUpdates = TokenUpdatesByAddress()
   let tokenRates = TokenRates()
@@ -17,6 +18,7 @@ final class SharedState: Sendable {
 
   init(_ configuration: SimulatorConfiguration) throws {
     self.configuration = configuration
+    channels = ChannelStore(seed: configuration.seed)
     log = try configuration.log.map { try RequestLog($0) }
     clients = configuration.clientAuthorityPEM.map { ClientCertificatePolicy(authorityPEM: $0) }
     verifier = try ProviderTokenVerifier(configuration.keys)
