@@ -14,7 +14,7 @@ public final class Simulator: Sendable {
   /// The port for pushes.
   public let port: UInt16
   /// The port of the control API: `GET /health`, `GET /counters`, `POST /devices`, `POST /online` and
-  /// `/offline` (tokens in hex, one a line), `GET` and `PUT /knobs`, `POST /reset` (`?devices=true` forgets the devices too), `POST /goaway`; HTTP/2 over TLS, JSON answers.
+  /// `/offline` (tokens in hex, one a line), `GET` and `PUT /knobs`, `POST /reset` (`?devices=true` forgets the devices too), `POST /goaway`, `POST /timeline`; HTTP/2 over TLS, JSON answers.
   public let controlPort: UInt16
   /// What clients must trust, or `nil` when the configuration brought an identity of its own.
   public let authorityPEM: String?
@@ -41,10 +41,10 @@ public final class Simulator: Sendable {
       throw TLSError(operation: "start the simulator", reason: "no certificate")
     }
     let shared = try SharedState(configuration)
-    let tls = try TLSContext.server(identity: identity, protocols: ["h2"], clients: shared.clients)
+    let contexts = try ServerContexts(identity: identity, names: configuration.names, clients: shared.clients)
     let loopCount = max(configuration.threads, 1)
     let loops = (0..<loopCount).map { number in
-      SimulatorLoop(number, of: loopCount, shared: shared, tls: tls)
+      SimulatorLoop(number, of: loopCount, shared: shared, contexts: contexts)
     }
     service = ControlService(shared: shared, loops: loops)
     let push = try SocketAddress.resolve(host: configuration.host, port: configuration.port)
@@ -58,6 +58,7 @@ public final class Simulator: Sendable {
   }
 
   deinit {
+    service.stopPlaying()
     let (acceptors, loops) = (acceptors, service.loops)
     Task { await Self.close(acceptors, loops) }
   }
@@ -107,8 +108,11 @@ public final class Simulator: Sendable {
 
   /// Ends every push connection with GOAWAY, after its open requests.
   public func goAway() async {
-    for loop in service.loops { await loop.leaveAll() }
+    await service.leaveAll()
   }
+
+  /// Turns knobs by the clock from now on, in place of the timeline that was playing.
+  public func play(_ timeline: SimulatorTimeline) { service.play(timeline) }
 
   /// Why the log could not be written any more, if that ever happens; the simulator then answers nothing. For one reader.
   public var logFailures: AsyncStream<RequestLogError> {
@@ -116,7 +120,10 @@ public final class Simulator: Sendable {
   }
 
   /// Stops listening and closes every connection. Idempotent.
-  public func stop() async { await Self.close(acceptors, service.loops) }
+  public func stop() async {
+    service.stopPlaying()
+    await Self.close(acceptors, service.loops)
+  }
 
   private static func close(_ acceptors: [Acceptor], _ loops: [SimulatorLoop]) async {
     for acceptor in acceptors { await acceptor.stop() }

@@ -25,6 +25,26 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     case unknownAuthority
   }
 
+  /// What GOAWAY says besides its code, as each was seen.
+  public enum GoAwayForm: String, Codable, Sendable {
+    /// `{"reason":"…"}`
+    case json
+    /// A sentence.
+    case text
+    /// Nothing.
+    case empty
+  }
+
+  /// What is in the body of a rejection.
+  public enum BodyForm: String, Codable, Sendable {
+    /// `{"reason":"…"}`
+    case json
+    /// Text that is no JSON.
+    case broken
+    /// Nothing: the header block ends the stream.
+    case empty
+  }
+
   /// An error answered instead of 200 to a share of the requests that would have been accepted.
   public struct Failure: Codable, Equatable, Sendable {
     /// 0 to 1; spread evenly, without chance: 0.01 is every hundredth request of an event loop.
@@ -96,6 +116,14 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
 
   /// How long every answer waits, in milliseconds; 0 answers at once.
   public var latencyMilliseconds = 0
+  /// The standard deviation of what is added to that, in milliseconds; answers then overtake each other.
+  public var latencySpreadMilliseconds = 0
+  /// The share of requests, 0 to 1, whose answer stalls.
+  public var stallShare = 0.0
+  /// How much longer a stalled answer waits, in milliseconds.
+  public var stallMilliseconds = 0
+  /// Answers that one connection gives in a second; 0 doesn't limit them.
+  public var answersPerSecond = 0
   /// What becomes of tokens that were never loaded.
   public var unknownTokens = UnknownTokens.accept
   /// Injected errors; the first that is due is taken.
@@ -108,6 +136,33 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Those whose body is still on its way are not received then, and it is the truth. With a latency there are others,
   /// and it is a lie, as of a server that loses its state: what is sent again for it is received twice.
   public var goAwayDisowns = 0
+  /// What every GOAWAY says besides its code.
+  public var goAwayForm = GoAwayForm.json
+  /// The error code of GOAWAYs that have no cause of their own, such as 0 (NO_ERROR), 7 (REFUSED_STREAM) or 11.
+  public var goAwayError: UInt32 = 0
+  /// Whether every GOAWAY comes twice.
+  public var repeatsGoAway = false
+  /// Seconds after which a connection without requests gets GOAWAY (`IdleTimeout`); 0 never. Goes for new connections.
+  public var idleSeconds = 0
+  /// Seconds after which a connection gets GOAWAY (`Shutdown`) whatever it does; 0 never. Goes for new connections.
+  public var connectionSeconds = 0
+  /// The share of connections, 0 to 1, that is reset (TCP RST) as soon as it is accepted.
+  public var connectResetShare = 0.0
+  /// Connections in a minute after which an address is reset until the minute is over; 0 never.
+  public var connectsPerMinute = 0
+  /// How long the server waits before it begins the TLS handshake, in milliseconds.
+  public var handshakeDelayMilliseconds = 0
+  /// Whether the certificate is one that nobody trusts.
+  public var showsUntrustedCertificate = false
+  /// Whether the server takes up the client's ALPN offer.
+  public var answersALPN = true
+  /// Each connection falls silent after this many requests: nothing is read, written or closed any more, as when a
+  /// middlebox forgets it; 0 never.
+  public var silentAfterRequests = 0
+  /// SETTINGS_INITIAL_WINDOW_SIZE of new connections: bytes of body that a stream may send before it must wait.
+  public var streamWindow: UInt32 = 65_535
+  /// SETTINGS_MAX_FRAME_SIZE of new connections, 16,384 to 16,777,215.
+  public var maxFrameSize: UInt32 = 16_384
   /// The share of requests, 0 to 1, that is refused before anything is done for it: RST_STREAM with REFUSED_STREAM.
   public var refusedShare = 0.0
   /// The share of requests, 0 to 1, that is taken and then, instead of an answer, gets RST_STREAM with INTERNAL_ERROR.
@@ -155,6 +210,16 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var badTokenPoints = 5
   /// Whether the apps may broadcast; else 400 `FeatureNotEnabled`.
   public var enablesBroadcast = true
+  /// What is in the body of rejections.
+  public var bodyForm = BodyForm.json
+  /// Whether 410 says since when.
+  public var tellsTimestamp = true
+  /// Whether answers carry `apns-id`.
+  public var sendsID = true
+  /// Whether an `apns-id` comes back in upper case.
+  public var raisesID = false
+  /// Seconds in a `retry-after` field of 429 and 5xx; 0 sends none, as APNs.
+  public var retryAfterSeconds = 0
   /// Other words for reasons, such as `BadEnvironmentKeyInToken` for `BadEnvironmentKeyIdInToken`.
   public var spellings: [String: String] = [:]
   /// Whether answers carry `apns-unique-id`, as the development environment's do.

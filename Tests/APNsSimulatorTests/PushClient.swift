@@ -47,6 +47,7 @@ actor PushClient {
     var responses: [HTTP2Stream: Response] = [:]
     var closed: [HTTP2Stream: Response] = [:]
     var limits: [Int] = []
+    var order: [Int32] = []
     var goAway: GoAway?
     weak var session: HTTP2Session?
 
@@ -70,6 +71,7 @@ actor PushClient {
       var response = responses.removeValue(forKey: stream) ?? Response()
       response.error = error
       closed[stream] = response
+      order.append(stream.id)
     }
 
     func receivedSettings() { limits.append(session?.peerMaxConcurrentStreams ?? 0) }
@@ -126,6 +128,9 @@ actor PushClient {
     try await wait { $0.goAway != nil }
     return events.goAway
   }
+
+  /// The streams in the order in which they ended.
+  var order: [Int32] { events.order }
 
   /// The GOAWAY that has come so far.
   var seenGoAway: GoAway? { events.goAway }

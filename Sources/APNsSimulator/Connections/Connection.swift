@@ -21,6 +21,8 @@ protocol ConnectionRole: AnyObject {
 enum ConnectionCut: Error {
   /// At once, and so that the client learns of an error (TCP RST).
   case reset
+  /// Not at all: the client never hears of it again.
+  case silence
   /// After what was submitted has been written; in an orderly way for TLS and TCP.
   case finish
 }

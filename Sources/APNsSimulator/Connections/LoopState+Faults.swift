@@ -7,6 +7,8 @@ enum RequestFate {
   case answeredLast
   /// The connection is broken off instead.
   case cut
+  /// The connection falls silent instead.
+  case silenced
 }
 
 /// Which faults are due.
@@ -48,6 +50,34 @@ extension LoopState {
     return .tooManyRequests
   }
 
+  /// Whether a connection that was accepted is reset at once; counted.
+  func refusesConnection(from descriptor: Int32) -> Bool {
+    if shares.connects.isDue(knobs.connectResetShare) {
+      note(.connectResetShare)
+      return true
+    }
+    guard knobs.connectsPerMinute > 0 else { return false }
+    let address = PeerAddress.text(of: descriptor)
+    if shared.connectRates.admit(address, limit: knobs.connectsPerMinute, now: Self.milliseconds) { return false }
+    note(.connectsPerMinute)
+    return true
+  }
+
+  /// How long the next answer waits, in milliseconds.
+  func nextLatency() -> Int {
+    var latency = knobs.latencyMilliseconds
+    if knobs.latencySpreadMilliseconds > 0 {
+      // The sum of twelve has a variance of one, and is as normal as an answer's latency ever is.
+      let sum = (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &generator) }
+      latency = max(0, latency + Int(sum * Double(knobs.latencySpreadMilliseconds)))
+    }
+    if shares.stalled.isDue(knobs.stallShare) {
+      note(.stallShare)
+      latency += knobs.stallMilliseconds
+    }
+    return latency
+  }
+
   /// Decides and counts what happens to a request that was received, and to its connection with it.
   ///
   /// - Parameter number: of the request on its connection, from 1.
@@ -55,6 +85,10 @@ extension LoopState {
     if knobs.resetAfterRequests > 0, number >= knobs.resetAfterRequests {
       note(.resetAfterRequests)
       return .cut
+    }
+    if knobs.silentAfterRequests > 0, number >= knobs.silentAfterRequests {
+      note(.silentAfterRequests)
+      return .silenced
     }
     if knobs.closeAfterRequests > 0, number >= knobs.closeAfterRequests {
       note(.closeAfterRequests)

@@ -16,6 +16,8 @@ final class LoopState {
     var refused = EvenShare()
     var reset = EvenShare()
     var withheld = EvenShare()
+    var stalled = EvenShare()
+    var connects = EvenShare()
   }
 
   /// Bytes that one read takes: a TLS record.

@@ -40,7 +40,10 @@ final class PushRole: ConnectionRole {
   private var requests: [Request] = []
   private let channels: ChannelExchanges
   private var answer = HeaderFields()
-  private var requestCount = 0
+  /// Requests received in full.
+  private(set) var requestCount = 0
+  /// Milliseconds at which the next answer may leave, where answers are limited.
+  private var nextAnswer = 0.0
   /// The last stream that counts, once GOAWAY was submitted.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
@@ -59,7 +62,7 @@ final class PushRole: ConnectionRole {
       initial: certificate == nil ? configuration.initialStreams : configuration.fullStreams,
       reduced: configuration.initialStreams, full: configuration.fullStreams)
     let session = try HTTP2Session(
-      role: .server, settings: limit.settings, connectionWindow: configuration.connectionWindow)
+      role: .server, settings: limit.settings(by: loop.knobs), connectionWindow: configuration.connectionWindow)
     let authentication = ConnectionAuthentication(loop.shared, certificate: certificate, address: address)
     return (
       session,
@@ -138,21 +141,22 @@ final class PushRole: ConnectionRole {
     switch fate {
     case .answered, .withheld: break
     case .reset: try session.reset(stream, error: .internalError)
-    case .answeredLast, .cut:
+    case .answeredLast, .cut, .silenced:
       isCut = true
-      throw fate == .cut ? ConnectionCut.reset : .finish
+      throw fate == .cut ? ConnectionCut.reset : fate == .silenced ? .silence : .finish
     }
     if loop.knobs.goAwayAfterRequests > 0, requestCount >= loop.knobs.goAwayAfterRequests { try leave() }
   }
 
   private func answerInTime(_ stream: HTTP2Stream) throws {
-    let latency = loop.knobs.latencyMilliseconds
-    if latency > 0 {
-      let pending = LoopState.PendingAnswer(connection: connection, stream: stream)
-      loop.pending.add(pending, due: LoopState.milliseconds + UInt64(latency))
-    } else {
-      try answer(stream)
+    let latency = loop.nextLatency()
+    guard latency > 0 || loop.knobs.answersPerSecond > 0 else { return try answer(stream) }
+    var due = LoopState.milliseconds + UInt64(latency)
+    if loop.knobs.answersPerSecond > 0 {
+      nextAnswer = max(nextAnswer, Double(due)) + 1000 / Double(loop.knobs.answersPerSecond)
+      due = UInt64(nextAnswer)
     }
+    loop.pending.add(LoopState.PendingAnswer(connection: connection, stream: stream), due: due)
   }
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) {
@@ -194,8 +198,13 @@ final class PushRole: ConnectionRole {
       body = loop.rules.body(failure.reason)
       if failure.status < 500 { rejected(weight: 1) }
     }
-    let id = request.id ?? MessageID(random: &loop.generator)
-    id.withText { answer.add("apns-id", $0, indexing: .never) }
+    if loop.knobs.sendsID {
+      let id = request.id ?? MessageID(random: &loop.generator)
+      (loop.knobs.raisesID ? id.raised : id).withText { answer.add("apns-id", $0, indexing: .never) }
+    }
+    if loop.knobs.retryAfterSeconds > 0, request.outcome.status >= 429 {
+      answer.add("retry-after", String(loop.knobs.retryAfterSeconds))
+    }
     if loop.knobs.sendsUniqueID {
       MessageID(random: &loop.generator).withText { answer.add("apns-unique-id", $0, indexing: .never) }
     }
@@ -275,7 +284,9 @@ final class PushRole: ConnectionRole {
   // MARK: Connection
 
   /// Ends the connection as APNs does for maintenance: what was received is answered, nothing more is taken.
-  func leave(because reason: String = "Shutdown", error: HTTP2ErrorCode = .noError) throws {
+  ///
+  /// - Parameter error: `nil` for the code that a knob sets.
+  func leave(because reason: String = "Shutdown", error: HTTP2ErrorCode? = nil) throws {
     guard lastStream == .max else { return }
     // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
     let span = Int32(clamping: 2 * loop.knobs.goAwayDisowns)
@@ -283,7 +294,10 @@ final class PushRole: ConnectionRole {
     let disowned = requests.count { $0.stream > lastStream && $0.isReceived }
     if disowned > 0 { loop.note(.goAwayDisowns, disowned) }
     loop.tally.goAways += 1
-    try session.goAway(lastStreamID: lastStream, error: error, debugData: loop.rules.body(reason))
+    let error = error ?? HTTP2ErrorCode(rawValue: loop.knobs.goAwayError)
+    for _ in 0..<(loop.knobs.repeatsGoAway ? 2 : 1) {
+      try session.goAway(lastStreamID: lastStream, error: error, debugData: loop.rules.goAwayData(reason))
+    }
   }
 
   func willWrite() throws {

@@ -25,10 +25,14 @@ actor SimulatorLoop {
     var socket: Socket
     /// Whether all that is left to do is to read until the client closes.
     var isDraining = false
+    /// Whether it is left as it is until the simulator ends.
+    var isSilent = false
+    /// Whether its end is on the clock, if it has one.
+    var isAgeing = false
   }
 
   private let state: LoopState
-  private let tls: TLSContext
+  private let contexts: ServerContexts
   private var members: [Int: Member] = [:]
   /// Goes up by the number of loops, so that no two connections of a simulator have one number.
   private var nextID: Int
@@ -37,12 +41,12 @@ actor SimulatorLoop {
   private var isTicking = false
   private var isClosed = false
 
-  init(_ number: Int, of count: Int, shared: SharedState, tls: TLSContext) {
+  init(_ number: Int, of count: Int, shared: SharedState, contexts: ServerContexts) {
     loop = EventLoop(label: "apns-simulator.\(number)")
     nextID = number - count + 1
     stride = count
     state = LoopState(number, shared: shared)
-    self.tls = tls
+    self.contexts = contexts
   }
 
   // MARK: Connections
@@ -50,10 +54,18 @@ actor SimulatorLoop {
   /// Takes an accepted socket over.
   func adopt(_ socket: sending Socket, for purpose: Purpose) {
     guard !isClosed else { return }
+    var knobs = SimulatorKnobs()
+    if case .push = purpose {
+      knobs = state.knobs
+      if state.refusesConnection(from: socket.descriptor) {
+        socket.resetOnClose()
+        return socket.close()
+      }
+    }
     nextID += stride
     let id = nextID
     do {
-      let stream = try TLSStream(socket, context: tls)
+      let stream = try TLSStream(socket, context: try contexts.context(for: knobs))
       let watcher = SocketWatcher(
         socket, on: loop,
         onReadable: { [weak self] in self?.assumeIsolated { $0.pump(id) } },
@@ -63,10 +75,22 @@ actor SimulatorLoop {
       }
       members[id] = Member(connection: connection, watcher: watcher, socket: socket)
       state.tally.openConnections += 1
-      pump(id)
+      begin(id, after: knobs.handshakeDelayMilliseconds)
     } catch {
       // OpenSSL or nghttp2 is out of memory; the client sees its connection closed.
       socket.close()
+    }
+  }
+
+  private func begin(_ id: Int, after delay: Int) {
+    guard delay > 0 else { return pump(id) }
+    state.note(.handshakeDelayMilliseconds)
+    members[id]?.watcher.wantsRead = false
+    loop.queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
+      self?.assumeIsolated { loop in
+        loop.members[id]?.watcher.wantsRead = true
+        loop.pump(id)
+      }
     }
   }
 
@@ -89,6 +113,7 @@ actor SimulatorLoop {
 
   private func pump(_ id: Int) {
     guard let member = members[id] else { return }
+    if member.isSilent { return }
     if member.isDraining { return drain(id, member.socket) }
     state.updateClock()
     do {
@@ -98,6 +123,11 @@ actor SimulatorLoop {
       case .finished: return close(id)
       }
       settle(id, member)
+      watchAge(id)
+    } catch ConnectionCut.silence {
+      member.watcher.wantsRead = false
+      member.watcher.wantsWrite = false
+      members[id]?.isSilent = true
     } catch ConnectionCut.reset {
       member.socket.resetOnClose()
       close(id)
@@ -155,13 +185,48 @@ actor SimulatorLoop {
 
   /// Writes what was submitted to connection `id` outside of its own events.
   private func flush(_ id: Int) {
-    guard let member = members[id] else { return }
+    guard let member = members[id], !member.isSilent else { return }
     do {
       try member.connection.flush()
       settle(id, member)
     } catch {
       close(id)
     }
+  }
+
+  // MARK: Age
+
+  /// Sets the clock to the ends that a push connection may come to without doing anything.
+  private func watchAge(_ id: Int) {
+    guard let member = members[id], !member.isAgeing, member.connection.role is PushRole else { return }
+    members[id]?.isAgeing = true
+    let knobs = state.knobs
+    if knobs.connectionSeconds > 0 {
+      after(knobs.connectionSeconds) { $0.end(id, .connectionSeconds, because: "Shutdown") }
+    }
+    if knobs.idleSeconds > 0 { watchIdleness(id, seconds: knobs.idleSeconds, seen: -1) }
+  }
+
+  private func watchIdleness(_ id: Int, seconds: Int, seen: Int) {
+    guard let role = members[id]?.connection.role as? PushRole else { return }
+    let count = role.requestCount
+    if count == seen { return end(id, .idleSeconds, because: Reason.idleTimeout.name) }
+    after(seconds) { $0.watchIdleness(id, seconds: seconds, seen: count) }
+  }
+
+  private func end(_ id: Int, _ fault: FaultKind, because reason: String) {
+    guard let role = members[id]?.connection.role as? PushRole else { return }
+    state.note(fault)
+    do {
+      try role.leave(because: reason)
+      flush(id)
+    } catch {
+      close(id)
+    }
+  }
+
+  private func after(_ seconds: Int, _ body: @escaping @Sendable (isolated SimulatorLoop) -> Void) {
+    loop.queue.asyncAfter(deadline: .now() + .seconds(seconds)) { [weak self] in self?.assumeIsolated(body) }
   }
 
   // MARK: Delayed answers

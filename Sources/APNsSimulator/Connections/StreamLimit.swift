@@ -28,12 +28,12 @@ struct StreamLimit {
   }
 
   /// The SETTINGS that open a connection (reference 1.3).
-  var settings: HTTP2Settings {
+  func settings(by knobs: SimulatorKnobs) -> HTTP2Settings {
     var settings = HTTP2Settings()
     settings.headerTableSize = 4096
     settings.maxConcurrentStreams = announced
-    settings.initialWindowSize = 65_535
-    settings.maxFrameSize = 16_384
+    settings.initialWindowSize = knobs.streamWindow
+    settings.maxFrameSize = knobs.maxFrameSize
     settings.maxHeaderListSize = Self.headerListSize
     return settings
   }

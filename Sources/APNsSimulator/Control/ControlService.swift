@@ -7,6 +7,7 @@ final class ControlService: Sendable {
   let shared: SharedState
   let loops: [SimulatorLoop]
   private let current: Mutex<Rules>
+  private let player = Mutex<Task<Void, Never>?>(nil)
 
   init(shared: SharedState, loops: [SimulatorLoop]) {
     self.shared = shared
@@ -50,8 +51,47 @@ final class ControlService: Sendable {
     shared.channels.reset()
     shared.tokenUpdates.removeAll()
     shared.tokenRates.removeAll()
+    shared.connectRates.removeAll()
     if devices { shared.registry.removeAll() }
     for loop in loops { await loop.resetTally() }
+  }
+
+  /// Plays a timeline from its beginning, in place of the one that was playing.
+  func play(_ timeline: SimulatorTimeline) {
+    let task = Task { [weak self] in
+      var cursor = SimulatorTimeline.Cursor(timeline)
+      let clock = ContinuousClock()
+      let begin = clock.now
+      while let next = cursor.next, !Task.isCancelled {
+        // Ends early when it is cancelled, and then nothing more happens.
+        guard (try? await clock.sleep(until: begin.advanced(by: .seconds(next)))) != nil else { return }
+        let elapsed = begin.duration(to: clock.now) / .seconds(1)
+        for event in cursor.take(until: elapsed) { await self?.perform(event) }
+      }
+    }
+    player.withLock { player in
+      player?.cancel()
+      player = task
+    }
+  }
+
+  /// Plays nothing any more.
+  func stopPlaying() { player.withLock { $0?.cancel() } }
+
+  private func perform(_ event: SimulatorTimeline.Event) async {
+    var changed = knobs
+    // The timeline was tried when it was read; together with other turns a value is still in its range.
+    if !event.knobs.isEmpty, (try? changed.apply(json: event.knobs)) != nil { await set(changed) }
+    switch event.action {
+    case nil: break
+    case .goAway: await leaveAll()
+    case .reset: await reset(devices: false)
+    }
+  }
+
+  /// Says GOAWAY on every push connection.
+  func leaveAll() async {
+    for loop in loops { await loop.leaveAll() }
   }
 
   /// Seconds since 1970 by the simulator's clock.
@@ -97,15 +137,24 @@ final class ControlService: Sendable {
     case ("POST", "/online"): return setAll(body, isAway: false)
     case ("POST", "/offline"): return setAll(body, isAway: true)
     case ("POST", "/goaway"):
-      for loop in loops { await loop.leaveAll() }
+      await leaveAll()
       return ControlResponse(["status": "ok"])
+    case ("POST", "/timeline"):
+      do {
+        let timeline = try SimulatorTimeline(json: body)
+        play(timeline)
+        return ControlResponse(["events": timeline.events.count])
+      } catch {
+        return .failure(400, "\(error)")
+      }
     case (_, "/health"), (_, "/counters"), (_, "/knobs"), (_, "/reset"), (_, "/devices"), (_, "/goaway"),
-      (_, "/online"), (_, "/offline"):
+      (_, "/online"), (_, "/offline"), (_, "/timeline"):
       return .failure(405, "\(method) is not for \(path)")
     default:
       return .failure(
         404,
-        "no \(path); there are /health, /counters, /devices, /online, /offline, /knobs, /reset and /goaway")
+        "no \(path); there are /health, /counters, /devices, /online, /offline, /knobs, /timeline, /reset "
+          + "and /goaway")
     }
   }
 }

@@ -47,10 +47,23 @@ enum KnobPatch {
   }
 
   private static func check(_ result: SimulatorKnobs) throws(Problem) {
-    guard (0...3_600_000).contains(result.latencyMilliseconds) else {
-      throw Problem(description: "latencyMilliseconds goes from 0 to 3600000")
+    let delays = [
+      "latencyMilliseconds": result.latencyMilliseconds, "latencySpreadMilliseconds": result.latencySpreadMilliseconds,
+      "stallMilliseconds": result.stallMilliseconds, "handshakeDelayMilliseconds": result.handshakeDelayMilliseconds,
+    ]
+    for (name, delay) in delays where !(0...3_600_000).contains(delay) {
+      throw Problem(description: "\(name) goes from 0 to 3600000")
     }
-    let shares = result.failures.map(\.share) + [result.refusedShare, result.resetShare, result.withheldShare]
+    guard result.streamWindow <= UInt32(Int32.max) else {
+      throw Problem(description: "streamWindow goes from 0 to \(Int32.max)")
+    }
+    guard (16_384...16_777_215).contains(result.maxFrameSize) else {
+      throw Problem(description: "maxFrameSize goes from 16384 to 16777215")
+    }
+    let shares =
+      result.failures.map(\.share) + [
+        result.refusedShare, result.resetShare, result.withheldShare, result.stallShare, result.connectResetShare,
+      ]
     guard shares.allSatisfy({ (0...1).contains($0) }) else { throw Problem(description: "a share goes from 0 to 1") }
     let statuses = result.failures.map(\.status) + result.tokenFailures.map(\.status)
     guard statuses.allSatisfy({ (400...599).contains($0) }) else {
@@ -60,6 +73,9 @@ enum KnobPatch {
       "goAwayAfterRequests": result.goAwayAfterRequests, "goAwayDisowns": result.goAwayDisowns,
       "resetAfterRequests": result.resetAfterRequests, "closeAfterRequests": result.closeAfterRequests,
       "tokenBurst": result.tokenBurst, "tokenRefillMilliseconds": result.tokenRefillMilliseconds,
+      "silentAfterRequests": result.silentAfterRequests, "answersPerSecond": result.answersPerSecond,
+      "idleSeconds": result.idleSeconds, "connectionSeconds": result.connectionSeconds,
+      "connectsPerMinute": result.connectsPerMinute, "retryAfterSeconds": result.retryAfterSeconds,
       "errorBudget": result.errorBudget, "badTokenPoints": result.badTokenPoints,
       "providerTokenSeconds": Int(result.providerTokenSeconds), "tokenUpdateSeconds": Int(result.tokenUpdateSeconds),
     ]

@@ -1,6 +1,8 @@
 /// The faults that are counted, each under the name of the knob that brings it about.
 enum FaultKind: String {
   case refusedShare, resetShare, withheldShare, resetAfterRequests, closeAfterRequests, goAwayDisowns, streamLimit
+  case connectResetShare, connectsPerMinute, handshakeDelayMilliseconds, silentAfterRequests, stallShare
+  case idleSeconds, connectionSeconds
   case tokenFailures, tokenBurst, errorBudget
   /// Connections whose certificate is for the other environment.
   case wrongCertificate

@@ -18,22 +18,41 @@ final class Rules: Sendable {
     wantsTokens =
       !knobs.tokenFailures.isEmpty || knobs.tokenBurst > 0 || knobs.failures.contains { !$0.tokenPrefix.isEmpty }
     wantsParcels = knobs.tracksCollapse || knobs.failures.contains { !$0.topic.isEmpty }
-    bodies = Reason.allCases.map { Self.body(knobs.spellings[$0.name] ?? $0.name, timestamp: nil) }
+    bodies = Reason.allCases.map { Self.body(knobs.spellings[$0.name] ?? $0.name, knobs.bodyForm) }
   }
 
-  /// The body that goes with `reason`.
+  /// The body that goes with `reason`; `nil` for none.
   ///
   /// - Parameter timestamp: milliseconds since 1970, for reasons that carry it.
-  func body(_ reason: Reason, timestamp: Int64) -> [UInt8] {
-    reason.hasTimestamp ? body(reason.name, timestamp: timestamp) : bodies[Int(reason.rawValue)]
+  func body(_ reason: Reason, timestamp: Int64) -> [UInt8]? {
+    guard knobs.bodyForm != .empty else { return nil }
+    guard reason.hasTimestamp, knobs.tellsTimestamp, knobs.bodyForm == .json else {
+      return bodies[Int(reason.rawValue)]
+    }
+    return Self.json(word(reason.name), timestamp: timestamp)
   }
 
-  /// The body that goes with a reason that may be none of Apple's.
-  func body(_ reason: String, timestamp: Int64? = nil) -> [UInt8] {
-    Self.body(knobs.spellings[reason] ?? reason, timestamp: timestamp)
+  /// The body that goes with a reason that may be none of Apple's; `nil` for none.
+  func body(_ reason: String) -> [UInt8]? {
+    knobs.bodyForm == .empty ? nil : Self.body(word(reason), knobs.bodyForm)
   }
 
-  private static func body(_ reason: String, timestamp: Int64?) -> [UInt8] {
+  /// The debug data of a GOAWAY.
+  func goAwayData(_ reason: String) -> [UInt8] {
+    switch knobs.goAwayForm {
+    case .json: Self.json(word(reason), timestamp: nil)
+    case .text: Array("The connection is closed: \(word(reason))".utf8)
+    case .empty: []
+    }
+  }
+
+  private func word(_ reason: String) -> String { knobs.spellings[reason] ?? reason }
+
+  private static func body(_ reason: String, _ form: SimulatorKnobs.BodyForm) -> [UInt8] {
+    form == .broken ? Array("<html>\(reason)</html>".utf8) : json(reason, timestamp: nil)
+  }
+
+  private static func json(_ reason: String, timestamp: Int64?) -> [UInt8] {
     let tail = timestamp.map { ",\"timestamp\":\($0)" } ?? ""
     return Array("{\"reason\":\"\(reason)\"\(tail)}".utf8)
   }

@@ -9,6 +9,7 @@ final class SharedState: Sendable {
   let channels: ChannelStore
   let tokenFailures = TokenFailures()
   let tokenUpdates = TokenUpdatesByAddress()
+  let connectRates = ConnectRates()
   let tokenRates = TokenRates()
   /// Whose certificates are believed; `nil` asks for none.
   let clients: ClientCertificatePolicy?
