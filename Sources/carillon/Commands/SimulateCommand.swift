@@ -17,13 +17,41 @@ struct SimulateCommand: CarillonCommand {
       1970, connection, stream, device token, apns-id, status (a dash for what was not there). When the file can't be \
       written any more, nothing is answered any more, and the command fails.
 
-      The control API takes devices and gives counters: HTTP/2 on --control-port, trusted by the folder's ca.pem.
+      For any sender: push to https://127.0.0.1:PORT/3/device/TOKEN, trust ca.pem, and either sign with \
+      AuthKey_SIMULATOR1.p8 (key id SIMULATOR1, team SIMULATION) or show push.pem. push-sandbox.pem is for the wrong \
+      environment, push-expired.pem is too old: see how your sender takes it. More keys, with topics and environments of \
+      their own, come from --keys. Broadcasts and channels are served on the same port.
+
+      Out of the box it does what APNs was seen to do: one stream until the first accepted push and then 1000, one again \
+      with an expired provider token; the provider token may change once at will and then every 20 minutes; topics must \
+      go with their push type; and devices, as long as nobody loads any, are all registered.
+
+      Everything hostile is a knob, set by --knob and --knobs, by the control API, or over time by --timeline. Some:
+        failures                [{"share":0.01,"status":503,"reason":"ServiceUnavailable"}], also by topic or token prefix
+        unknownTokens           accept, or bad (BadDeviceToken)
+        errorBudget             points of error until GOAWAY; 410 is none, BadDeviceToken is badTokenPoints
+        limitDropsOnRejection   one stream again after a 4xx other than 410
+        tokenBurst              pushes one device token may get at once, then 429
+        streamLimit             MAX_CONCURRENT_STREAMS of every connection, now
+        refusedShare, resetShare, withheldShare, goAwayAfterRequests, closeAfterRequests, silentAfterRequests
+        certificateAlert        none, expired, revoked, unknownAuthority
+        revokedKeys, spellings, bodyForm, goAwayForm, mismatchedTopic, clockSkewSeconds, stallShare …
+      GET /knobs shows all with their values; their meaning is documented in SimulatorKnobs.swift.
+
+      The control API (HTTP/2 on --control-port, trusted by ca.pem, JSON):
+        POST /devices    lines of token,state,topic,timestamp,environment, or objects with these names; a state is
+                         registered, unregistered, expired, bad or wrongTopic
+        POST /offline, POST /online   device tokens, one a line: pushes wait for them, the newest of each topic
+        GET /counters    accepted, delivered, stored, reasons, duplicates, faults …; POST /reset begins anew
+        GET /knobs, PUT /knobs, POST /timeline, POST /goaway, GET /health
 
       Examples:
         carillon simulate --init sim
-        carillon simulate --directory sim --latency 20ms
+        carillon simulate --directory sim --latency 20ms --knob refusedShare=0.05
         carillon --config sim/carillon.yaml send --app news --token 00ff '{"aps":{"alert":"Hello"}}'
+        curl --http2 --cacert sim/ca.pem --cert sim/push.pem -d '{"aps":{}}' https://127.0.0.1:2197/3/device/00ff
         curl --http2 --cacert sim/ca.pem https://127.0.0.1:2198/counters
+        curl --http2 --cacert sim/ca.pem -X PUT -d '{"streamLimit":1}' https://127.0.0.1:2198/knobs
       """)
 
   /// Beyond a minute every client has given up.
@@ -40,6 +68,7 @@ struct SimulateCommand: CarillonCommand {
   @Option(help: "What becomes of tokens that nobody loaded: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
   @Option(help: "A file that gets a line for every push received.", completion: .file()) var log: String?
+  @OptionGroup(title: "Behaviour") var options: SimulatorOptions
 
   func validate() throws {
     guard (initialise == nil) != (directory == nil) else {
@@ -61,9 +90,12 @@ struct SimulateCommand: CarillonCommand {
     configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
     configuration.knobs.unknownTokens = unknownTokens
     configuration.log = log
+    try options.apply(to: &configuration)
+    let timeline = try options.loadTimeline()
     let simulator = try await start(configuration)
     try StandardOutput.printLine(
       #"{"event":"listening","port":\#(simulator.port),"controlPort":\#(simulator.controlPort)}"#)
+    if let timeline { simulator.play(timeline) }
     let failure = await end(of: simulator, signals)
     await simulator.stop()
     let encoder = JSONEncoder()
