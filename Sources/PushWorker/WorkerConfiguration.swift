@@ -62,4 +62,6 @@ public struct AppChannel: Sendable {
     self.endpoint = endpoint
     self.credential = credential
   }
+  /// What the rules for pushes have to know of it.
+  public var traits: AppTraits { AppTraits(topic: topic) }
 }

@@ -12,7 +12,11 @@ func job(_ changes: [String: String] = [:]) -> String {
 }
 
 func parse(_ text: String) throws(JobError) -> Campaign {
-  try CampaignJob.parse(Array(text.utf8), knownApps: ["news", "shop"])
+  try CampaignJob.parse(
+    Array(text.utf8),
+    knownApps: [
+      "news": AppTraits(topic: "com.example.news"), "shop": AppTraits(topic: "com.example.shop"),
+    ])
 }
 
 struct CampaignJobTests {
@@ -64,8 +68,9 @@ struct CampaignJobTests {
   }
 
   @Test func backgroundIsSentAtPriorityFive() throws {
-    #expect(try parse(job(["pushType": "\"background\""])).priority == 5)
-    #expect(try parse(job(["pushType": "\"background\"", "priority": "1"])).priority == 1)
+    let background = ["pushType": "\"background\"", "payload": #"{"aps":{"content-available":1}}"#]
+    #expect(try parse(job(background)).priority == 5)
+    #expect(try parse(job(background.merging(["priority": "1"]) { $1 })).priority == 1)
   }
 
   @Test func nullIsNotGiven() throws {
@@ -208,7 +213,7 @@ struct CampaignJobTests {
         }
       }
       do {
-        let campaign = try CampaignJob.parse(bytes, knownApps: ["news"])
+        let campaign = try CampaignJob.parse(bytes, knownApps: ["news": AppTraits(topic: "com.example.news")])
         #expect(campaign.payload.count <= 4096)
       } catch {
         #expect(!error.message.isEmpty)

@@ -46,7 +46,7 @@ final class CurlConnection {
   /// libcurl allocates and frees some thousand blocks of up to 16 kB, and queues wander over threads: with glibc's eight
   /// heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would lie unused while another asks for more. Two
   /// heaps take a fifth less memory at a million targets (`make bench`).
-  private static let global = {
+  static let global = {
     carillon_keep_heaps_few()
     return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
   }()

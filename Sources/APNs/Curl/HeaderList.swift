@@ -40,7 +40,7 @@ final class HeaderList {
   }
 
   /// The text without control characters: a line break would begin another header (RFC 9113 section 8.2.1).
-  private static func plain(_ text: String) -> String {
+  static func plain(_ text: String) -> String {
     String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7f }, as: UTF8.self)
   }
 

@@ -55,7 +55,7 @@ public struct Campaign: Sendable, Equatable {
   }
 
   /// The topic for an app of this bundle id: what the push type adds comes behind it.
-  public func defaultTopic(bundle: String) -> String { bundle + pushType.topicSuffix }
+  public func defaultTopic(bundle: String) -> String { pushType.topic(bundle: bundle) }
 }
 
 /// Whom a campaign goes to.
@@ -106,27 +106,4 @@ public enum Ambiguity: String, CaseIterable, Sendable {
   case resend
   /// Record `unknown`: at most once.
   case skip
-}
-
-/// `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
-public enum PushType: String, CaseIterable, Sendable {
-  case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, controls, widgets
-
-  /// What the type adds to the bundle id to make the topic.
-  public var topicSuffix: String {
-    switch self {
-    case .alert, .background, .mdm: ""
-    case .voip: ".voip"
-    case .complication: ".complication"
-    case .fileprovider: ".pushkit.fileprovider"
-    case .location: ".location-query"
-    case .liveactivity: ".push-type.liveactivity"
-    case .pushtotalk: ".voip-ptt"
-    case .controls: ".push-type.controls"
-    case .widgets: ".push-type.widgets"
-    }
-  }
-
-  /// The largest payload in bytes (Apple: 5 KB for VoIP, 4 KB for all else).
-  public var maximumPayload: Int { self == .voip ? 5120 : 4096 }
 }

@@ -28,6 +28,9 @@ struct CarillonConfiguration: Equatable {
     var endpoint: Endpoint?
     /// A file of PEM certificates to trust instead of the system's.
     var trustRoots: String?
+
+    /// What the rules for pushes have to know of it.
+    var traits: AppTraits { AppTraits(topic: topic) }
   }
 
   struct Token: Hashable {
