@@ -51,7 +51,11 @@ public enum APNsExchange {
     /// With 410: when APNs found the token dead, in ms since the epoch; 0 when absent.
     public let timestamp: UInt64
 
-    init(status: UInt16, headers: [Header], body: [UInt8]) {
+    /// - Parameters:
+    ///   - status: the HTTP status.
+    ///   - headers: in their order; names in lower case.
+    ///   - body: as received.
+    public init(status: UInt16, headers: [Header], body: [UInt8]) {
       self.status = status
       self.headers = headers
       self.body = body

@@ -16,7 +16,7 @@ struct LintTests {
             aps-type: Apple, “Generating a remote notification”
         standard input:2:13: warning: aps.bagde: is no key of aps (did you mean 'badge'?)
             aps-unknown: Apple, “Generating a remote notification”
-        standard input: payload as alert (by its keys; --type says otherwise), 42 of 4096 bytes \
+        standard input: payload as alert (by its keys; --type says otherwise), 43 of 4096 bytes \
         (5120 as voip and broadcast), 1 error, 1 warning
 
         """)

@@ -68,7 +68,7 @@ struct SendTests {
     #expect(refused.standardError.contains("payload.aps.alert: is not allowed in a background push"))
     #expect(refused.standardError.contains("(and 1 more: --dry-run shows all)"))
     #expect(refused.standardError.contains("rule background-visible: Apple, “Pushing background updates to your App”"))
-    #expect(try await simulator.counters().number("requests") == 0)
+    #expect(try await simulator.counters().number("received") == 0)
     let sent = try await CarillonCommand.run(push + ["--unchecked"], environment: world.environment)
     #expect(sent.exit == .status(0) && sent.standardOutput.contains("! error: payload.aps.alert: "))
   }
@@ -120,7 +120,7 @@ struct SendTests {
     (["--app", "news", "--token", "00", "--push-type", "alrt", "{}"], "pushType: unknown value 'alrt'"),
     (["--app", "news", "--token", "00", "--priority", "7", "{}"], "priority: must be the number 10, 5 or 1"),
     (["--app", "news", "--token", "00", "--apns-id", "7", "{}"], "--apns-id: not a UUID"),
-    (["--app", "news", "--token", "00", "--push-type", "widgets", "{}"], "payload: a widgets push needs"),
+    (["--app", "news", "--token", "00", "--push-type", "widgets", "{}"], "payload.aps: a widgets push needs"),
     (["--app", "news", "--token", "00", "--expiration", "soon", "{}"], "expiration: must be 0"),
   ])
   func wrongInputIsRefusedBeforeAnythingIsSent(arguments: [String], says: String) async throws {

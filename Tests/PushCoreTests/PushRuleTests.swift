@@ -154,6 +154,42 @@ struct PushRuleTests {
     _ = try CampaignJob.parse(Array(job(push.changes).utf8), knownApps: ["news": push.app])
   }
 
+  // MARK: Broadcasts
+
+  private func broadcast(_ payload: String, _ more: [String: String] = [:]) throws -> [PushRule] {
+    let job = ["audience": #"{"channel":"a+b="}"#, "pushType": "\"liveactivity\"", "payload": payload]
+    return try broken(job.merging(more) { $1 })
+  }
+
+  @Test("a broadcast updates or ends activities, with headers of its own and 5120 bytes")
+  func broadcasts() throws {
+    #expect(try broadcast(activity) == [])
+    #expect(try broadcast(activity, ["pushType": "\"alert\""]).contains(.broadcastType))
+    #expect(try broadcast(activity, ["collapseId": "\"c\""]) == [.broadcastCollapse])
+    #expect(try broadcast(activity, ["expiration": "\"4h\""]) == [.broadcastStorage])
+    let start = #"{"aps":{"timestamp":1,"event":"start","attributes-type":"A","content-state":{},"alert":"a"}}"#
+    #expect(try broadcast(start) == [.broadcastStart])
+    let head = #"{"aps":{"timestamp":1,"event":"update","content-state":{}},"k":""#
+    let filled = { (size: Int) in head + String(repeating: "x", count: size - head.utf8.count - 2) + "\"}" }
+    #expect(try broadcast(filled(5120)) == [])
+    #expect(try broadcast(filled(5121)) == [.payloadSize])
+    // It needs no token, and its topic is the bundle id.
+    let certificate = AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news"]))
+    let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
+    #expect(try broken(changes, app: certificate) == [])
+    let campaign = try parse(job(changes))
+    #expect(campaign.audience == .channel("a") && campaign.channel == "a" && campaign.expiration == .immediate)
+    #expect(campaign.defaultTopic(bundle: "a.b") == "a.b")
+    #expect(campaign.defaultTopic(bundle: "a.b.push-type.liveactivity") == "a.b")
+  }
+
+  @Test("a broadcast that is tried alone stays a broadcast")
+  func broadcastAlone() throws {
+    let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
+    let alone = try CampaignJob.alone(Array(job(changes).utf8), token: "61", suffix: "poison")
+    #expect(try CampaignJob.parse(alone, knownApps: nil).audience == .channel("a"))
+  }
+
   // MARK: What is right
 
   /// Section 6.6 of the reference, and what the other sections allow.
@@ -280,6 +316,7 @@ struct PushRuleTests {
     }
     let elsewhere: Set<PushRule> = [
       .expirationPast, .activityData, .duplicateKey, .legacy, .job, .broadcastType, .broadcastStart,
+      .broadcastCollapse, .broadcastStorage,
     ]
     let here = Set((Self.refused + Self.doubtful).map(\.rule))
     #expect(Set(PushRule.allCases).subtracting(here) == elsewhere)

@@ -16,7 +16,7 @@ final class HeaderList {
   init?(_ headers: PushHeaders, token: ProviderToken) {
     var lines = [
       "authorization: bearer \(token.jwt)",
-      "apns-topic: \(Self.plain(headers.topic))",
+      headers.channel.map { "apns-channel-id: \(Self.plain($0))" } ?? "apns-topic: \(Self.plain(headers.topic))",
       "apns-push-type: \(headers.pushType.rawValue)",
       "apns-priority: \(headers.priority)",
     ]

@@ -63,6 +63,7 @@ public enum CampaignJob {
     let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
     let pushType = try fields.choice("pushType", default: PushType.alert)
     let sendAt = try readSendAt(fields)
+    let destination = destination(root)
     return Campaign(
       id: try readID(fields),
       app: try readApp(fields, knownApps: knownApps),
@@ -70,7 +71,7 @@ public enum CampaignJob {
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
       pushType: pushType,
       priority: try readPriority(fields, pushType: pushType),
-      expiration: try readExpiration(fields, sendAt: sendAt) ?? pushType.defaultExpiration,
+      expiration: try readExpiration(fields, sendAt: sendAt) ?? destination.defaultExpiration(of: pushType),
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
       sendAt: sendAt,
@@ -89,6 +90,7 @@ public enum CampaignJob {
     return PushDraft(
       pushType: pushType, priority: try? readPriority(fields, pushType: pushType),
       expiration: try? readExpiration(fields, sendAt: nil), collapseID: try? fields.string("collapseId"),
+      destination: destination(root),
       app: (try? fields.string("app")).flatMap { knownApps?[$0] }, payload: payload, path: "payload",
       size: JSONValue.minified(bytes[payload.range]).count)
   }
@@ -100,6 +102,12 @@ public enum CampaignJob {
       case .string(let id)? = members.first(where: { $0.name == "id" })?.value.kind, PlainName.isValid(id)
     else { return nil }
     return id
+  }
+
+  static func destination(_ root: JSONValue) -> PushDraft.Destination {
+    guard case .object(let members) = root.kind, case .object(let audience)? = members.value("audience")?.kind
+    else { return .devices }
+    return audience.value("channel") == nil ? .devices : .channel
   }
 
   private static func readID(_ fields: JobFields) throws(JobError) -> String {

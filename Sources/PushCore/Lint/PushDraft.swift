@@ -5,6 +5,11 @@ public struct PushDraft: Sendable {
     case devices
     /// A broadcast channel.
     case channel
+
+    /// `apns-expiration` unless a job says otherwise. A broadcast must have one, and 0 is what every channel takes.
+    func defaultExpiration(of type: PushType) -> Expiration {
+      self == .channel ? .immediate : type.defaultExpiration
+    }
   }
 
   /// `apns-push-type`.
@@ -33,7 +38,7 @@ public struct PushDraft: Sendable {
   ) {
     self.pushType = pushType
     self.priority = priority ?? pushType.defaultPriority
-    self.expiration = expiration ?? pushType.defaultExpiration
+    self.expiration = expiration ?? destination.defaultExpiration(of: pushType)
     self.collapseID = collapseID
     self.destination = destination
     self.app = app

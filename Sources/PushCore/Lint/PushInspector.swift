@@ -37,7 +37,24 @@ struct PushInspector {
         .collapseSize, "collapseId", "\(size) bytes, which is \(size - limit) over the \(limit) that APNs allows",
         hint: "shorten it; bytes of UTF-8 count, not characters")
     }
+    if draft.destination == .channel { checkBroadcast() }
     checkExpiration()
+  }
+
+  private mutating func checkBroadcast() {
+    let type = draft.pushType
+    if type != .liveactivity {
+      report(
+        .broadcastType, "pushType", "a channel takes liveactivity only, not \(type.rawValue)", hint: "use liveactivity")
+    }
+    if draft.collapseID != nil {
+      report(.broadcastCollapse, "collapseId", "a broadcast has none", hint: "leave it out")
+    }
+    if draft.expiration != .immediate {
+      report(
+        .broadcastStorage, "expiration", "a channel that keeps no message refuses it, the others keep it for 8 hours",
+        hint: "`carillon channel show` tells which it is; 0 is right for both")
+    }
   }
 
   /// The longest time that APNs stores a push.
@@ -76,11 +93,7 @@ struct PushInspector {
 
   private mutating func checkTopic() {
     let type = draft.pushType
-    if draft.destination == .channel, type != .liveactivity {
-      report(
-        .broadcastType, "pushType", "a channel takes liveactivity only, not \(type.rawValue)", hint: "use liveactivity")
-    }
-    guard let app = draft.app else { return }
+    guard let app = draft.app, draft.destination == .devices else { return }
     let topic = app.topic(for: type)
     if case .certificate(let topics) = app.authentication {
       if type.needsToken {

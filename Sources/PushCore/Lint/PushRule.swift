@@ -41,6 +41,8 @@ public enum PushRule: String, CaseIterable, Sendable {
   case activityInput = "activity-input"
   case broadcastType = "broadcast-type"
   case broadcastStart = "broadcast-start"
+  case broadcastCollapse = "broadcast-collapse"
+  case broadcastStorage = "broadcast-storage"
 
   // Keys and values.
   case apsType = "aps-type"
@@ -138,6 +140,12 @@ extension PushRule {
     case .activitySeconds: (.error, "Times in aps are seconds since 1970.", Source.activities)
     case .activityInput: (.warning, "input-push-token and input-push-channel go with a start.", Source.activities)
     case .broadcastType: (.error, "A channel carries Live Activity pushes only.", Source.broadcast)
+    case .broadcastCollapse: (.error, "A broadcast has no collapse id.", Source.broadcast)
+    case .broadcastStorage:
+      (
+        .warning, "Only a channel that keeps its latest message takes an expiration, of 8 hours at most.",
+        Source.broadcast
+      )
     case .broadcastStart: (.error, "A broadcast updates or ends activities; it starts none.", Source.broadcast)
     default: nil
     }
