@@ -85,7 +85,7 @@ let package = Package(
       "PushWorkerTests",
       ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),
     tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
-    tests("CommandLineTests", ["carillon", "APNs", "PushCore", "TestSupport"]),
+    tests("CommandLineTests", ["carillon", "APNs", "PushCore", "TLS", "EventLoop", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "TestSupport"]),
   ]
 )

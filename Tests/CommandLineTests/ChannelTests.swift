@@ -88,6 +88,62 @@ struct ChannelTests {
     }
   }
 
+  // MARK: Over TLS
+
+  /// A world whose app has its channels at a server with these answers.
+  private func world(_ answers: [[String]]) async throws -> (CarillonWorld, CannedServer) {
+    var world = try await CarillonWorld()
+    let server = try await CannedServer.start(answers)
+    world.environment["CARILLON_APPS_NEWS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:\(server.port)"
+    world.environment["CARILLON_APPS_NEWS_BROADCAST_ENDPOINT"] = "https://127.0.0.1:\(server.port)"
+    world.environment["CARILLON_APPS_NEWS_TRUST_ROOTS"] = try world.folder.write("roots.pem", server.authorityPEM)
+    return (world, server)
+  }
+
+  @Test func channelsAreMadeListedShownAndDeleted() async throws {
+    let (world, server) = try await world([
+      ["HTTP/1.1 201 Created", "apns-channel-id: a+b="], ["HTTP/1.1 200 OK", #"{"channels":["a+b=","c"]}"#],
+      ["HTTP/1.1 200 OK", #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#],
+      ["HTTP/1.1 204 No Content"], ["HTTP/1.1 400 Bad Request", #"{"reason":"ChannelNotRegistered"}"#],
+    ])
+    #expect(try await world.succeed("channel", "create", "--app", "news", "--store") == "a+b=\n")
+    #expect(try await world.succeed("channel", "list", "--app", "news") == "a+b=\nc\n")
+    let shown = try JSONObject(await world.succeed("channel", "show", "--app", "news", "a+b=", "--json"))
+    #expect(shown.text("id") == "a+b=" && shown.bool("stores") == true)
+    #expect(try await world.succeed("channel", "delete", "--app", "news", "a+b=") == "deleted a+b=\n")
+    let gone = try await world.run("channel", "delete", "--app", "news", "a+b=")
+    #expect(gone.exit == .status(1) && gone.standardError.contains("ChannelNotRegistered"))
+
+    let asked = try await server.asked()
+    let lines = asked.compactMap { $0.split(separator: "\r\n").first.map(String.init) }
+    #expect(
+      lines == [
+        "POST /1/apps/com.example.news/channels HTTP/1.1", "GET /1/apps/com.example.news/all-channels HTTP/1.1",
+        "GET /1/apps/com.example.news/channels HTTP/1.1", "DELETE /1/apps/com.example.news/channels HTTP/1.1",
+        "DELETE /1/apps/com.example.news/channels HTTP/1.1",
+      ])
+    #expect(asked.allSatisfy { $0.contains("\r\nauthorization: bearer eyJ") && $0.contains("\r\napns-request-id: ") })
+    #expect(asked[0].hasSuffix(#"\#r\#n\#r\#n{"message-storage-policy":1,"push-type":"LiveActivity"}"#))
+    #expect(asked[2...].allSatisfy { $0.contains("\r\napns-channel-id: a+b=\r\n") })
+  }
+
+  @Test func jobToAChannelIsOneRequest() async throws {
+    let (world, server) = try await world([["HTTP/1.1 200 OK"]])
+    let payload = #"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#
+    let job = #"""
+      {"id":"b","app":"news","audience":{"channel":"a+b="},"pushType":"liveactivity","priority":5,"payload":\#(payload)}
+      """#
+    try await world.succeed("campaign", "submit", "-", input: job)
+    try await world.drain()
+    #expect(try await world.show("b").object("outcomes")?.numbers == ["accepted": 1])
+    let asked = try #require(try await server.asked().first)
+    #expect(asked.hasPrefix("POST /4/broadcasts/apps/com.example.news HTTP/1.1\r\n"), "\(asked)")
+    for header in [
+      "apns-channel-id: a+b=", "apns-push-type: liveactivity", "apns-priority: 5", "apns-expiration: 0",
+    ] { #expect(asked.contains("\r\n\(header)\r\n"), "\(header) in \(asked)") }
+    #expect(!asked.contains("apns-topic") && !asked.contains("apns-collapse-id") && asked.hasSuffix(payload))
+  }
+
   @Test func serverThatIsNotThereIsUnreachable() async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:1"
