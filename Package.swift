@@ -86,7 +86,7 @@ let package = Package(
       "PushWorkerTests",
       ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),
     tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
-    tests("CommandLineTests", ["carillon", "PushCore", "TestSupport"]),
+    tests("CommandLineTests", ["carillon", "APNs", "PushCore", "TLS", "EventLoop", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "TestSupport"]),
   ]
 )

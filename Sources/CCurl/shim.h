@@ -46,6 +46,11 @@ static inline CURLcode carillon_easy_set_write(CURL *easy, curl_write_callback c
   return code ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, data);
 }
 
+static inline CURLcode carillon_easy_set_header(CURL *easy, curl_write_callback callback, void *data) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
+  return code ? code : curl_easy_setopt(easy, CURLOPT_HEADERDATA, data);
+}
+
 static inline CURLcode carillon_easy_set_open_socket(CURL *easy, curl_opensocket_callback callback, void *data) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
   return code ? code : curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, data);

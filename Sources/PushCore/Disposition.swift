@@ -100,12 +100,15 @@ public struct Disposition: Sendable, Equatable {
     case .expiredToken: return Disposition(.finish(.expiredToken), token: answer.status == 410 ? .prune : .quarantine)
 
     case .badCollapseId, .badExpirationDate, .badPriority, .badTopic, .invalidPushType, .missingTopic, .payloadEmpty,
-      .topicDisallowed:
+      .topicDisallowed, .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId, .badChannelId,
+      .channelNotRegistered, .cannotCreateChannelConfig, .featureNotEnabled, .topicMismatch:
       return Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
     // The payload may differ from target to target.
     case .payloadTooLarge: return Disposition(.finish(.rejected))
-    case .badMessageId, .duplicateHeaders, .missingDeviceToken, .badPath, .methodNotAllowed:
-      return Disposition(.finish(.rejected))
+    case .badMessageId, .missingDeviceToken: return Disposition(.finish(.rejected))
+    // Not of our making: something on the way, or a wrong endpoint, does it to every push.
+    case .duplicateHeaders, .badPath, .methodNotAllowed:
+      return Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
 
     case .forbidden: return Disposition(.finish(.rejected), effect: .stopCredential(reason))
     case .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,

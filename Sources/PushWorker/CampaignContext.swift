@@ -34,7 +34,7 @@ final class CampaignContext {
     let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)
     headers = PushHeaders(
       topic: campaign.defaultTopic(bundle: app.topic), pushType: campaign.pushType, priority: campaign.priority,
-      expiration: record.expiration, collapseID: collapse)
+      expiration: record.expiration, collapseID: collapse, channel: campaign.channel)
     ids = PushID(campaign: campaign.id)
     filter = DeviceFilter(app: campaign.app, environment: app.environment)
     lane = Lane.allCases.firstIndex(of: campaign.lane) ?? 0

@@ -301,7 +301,7 @@ public actor PushWorker {
   /// Makes a campaign of a job, or buries it with the reason. Only failures of the way to Redis are thrown.
   private func takeIn(_ job: [UInt8]) async throws {
     do {
-      let campaign = try CampaignJob.parse(job, knownApps: Set(configuration.apps.keys))
+      let campaign = try CampaignJob.parse(job, knownApps: configuration.apps.mapValues(\.traits))
       switch try await control.activate(campaign, job: job, worker: configuration.name) {
       case .new:
         pass(.activated)

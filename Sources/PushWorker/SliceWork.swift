@@ -125,10 +125,11 @@ extension PushWorker {
       return (known, record.state)
     }
     do {
-      let campaign = try CampaignJob.parse(record.job, knownApps: Set(configuration.apps.keys))
+      let campaign = try CampaignJob.parse(record.job, knownApps: configuration.apps.mapValues(\.traits))
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
-        campaign: campaign, record: record, app: app, pool: pool(for: app),
+        campaign: campaign, record: record, app: app,
+        pool: pool(for: campaign.channel == nil ? app : app.broadcasting),
         policy: configuration.guard.within(window: configuration.window))
       contexts[reference.campaign] = context
       // Whoever set the campaign going again wants its credential tried again.

@@ -52,6 +52,8 @@ public struct AppChannel: Sendable {
   public var environment: String
   /// Where APNs is.
   public var endpoint: APNsEndpoint
+  /// Where it takes broadcasts; `nil` for the same place.
+  public var broadcastEndpoint: APNsEndpoint?
   /// The signing key's tokens. Apps that share the same source share their connections.
   public var credential: ProviderTokenSource
 
@@ -62,4 +64,13 @@ public struct AppChannel: Sendable {
     self.endpoint = endpoint
     self.credential = credential
   }
+  /// The way to its broadcast channels.
+  var broadcasting: AppChannel {
+    var other = self
+    other.endpoint = broadcastEndpoint ?? endpoint
+    return other
+  }
+
+  /// What the rules for pushes have to know of it.
+  public var traits: AppTraits { AppTraits(topic: topic) }
 }

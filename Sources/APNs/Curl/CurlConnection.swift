@@ -46,7 +46,7 @@ final class CurlConnection {
   /// libcurl allocates and frees some thousand blocks of up to 16 kB, and queues wander over threads: with glibc's eight
   /// heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would lie unused while another asks for more. Two
   /// heaps take a fifth less memory at a million targets (`make bench`).
-  private static let global = {
+  static let global = {
     carillon_keep_heaps_few()
     return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
   }()
@@ -91,10 +91,15 @@ final class CurlConnection {
     let token = UnsafeRawBufferPointer(rebasing: bytes[Int(push.token.lowerBound)..<Int(push.token.upperBound)])
     transfer.load(push, payload: payload, headers: headers, now: now)
     setPath(token)
+    // Apple, "Sending broadcast push notification requests to APNs".
+    let broadcast = headers.headers.channel.map { _ in
+      "\(configuration.endpoint.url)/4/broadcasts/apps/\(headers.headers.topic)"
+    }
     // CURLOPT_URL copies the string.
     let codes = path.withUnsafeBytes { path in
       (
-        carillon_easy_set_string(easy, CURLOPT_URL, path.baseAddress?.assumingMemoryBound(to: CChar.self)),
+        broadcast.map { carillon_easy_set_string(easy, CURLOPT_URL, $0) }
+          ?? carillon_easy_set_string(easy, CURLOPT_URL, path.baseAddress?.assumingMemoryBound(to: CChar.self)),
         carillon_easy_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.payloadCount)),
         carillon_easy_set_headers(easy, transfer.headerList)
       )

@@ -16,7 +16,7 @@ final class HeaderList {
   init?(_ headers: PushHeaders, token: ProviderToken) {
     var lines = [
       "authorization: bearer \(token.jwt)",
-      "apns-topic: \(Self.plain(headers.topic))",
+      headers.channel.map { "apns-channel-id: \(Self.plain($0))" } ?? "apns-topic: \(Self.plain(headers.topic))",
       "apns-push-type: \(headers.pushType.rawValue)",
       "apns-priority: \(headers.priority)",
     ]
@@ -40,7 +40,7 @@ final class HeaderList {
   }
 
   /// The text without control characters: a line break would begin another header (RFC 9113 section 8.2.1).
-  private static func plain(_ text: String) -> String {
+  static func plain(_ text: String) -> String {
     String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7f }, as: UTF8.self)
   }
 

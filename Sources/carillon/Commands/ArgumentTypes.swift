@@ -16,6 +16,8 @@ extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
 
 extension SimulatorEnvironment: ExpressibleByArgument {}
 
+extension PushType: ExpressibleByArgument {}
+
 extension Outcome: ExpressibleByArgument {
   public init?(argument: String) { self.init(name: argument) }
 

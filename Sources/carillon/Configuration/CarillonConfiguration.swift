@@ -26,8 +26,15 @@ struct CarillonConfiguration: Equatable {
     var token: Token
     /// In the place of Apple's host: the simulator, or a proxy.
     var endpoint: Endpoint?
+    /// In the place of ``endpoint`` for broadcasts.
+    var broadcastEndpoint: Endpoint?
+    /// In the place of ``endpoint`` for channel management.
+    var channelEndpoint: Endpoint?
     /// A file of PEM certificates to trust instead of the system's.
     var trustRoots: String?
+
+    /// What the rules for pushes have to know of it.
+    var traits: AppTraits { AppTraits(topic: topic) }
   }
 
   struct Token: Hashable {

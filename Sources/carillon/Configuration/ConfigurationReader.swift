@@ -72,7 +72,9 @@ struct ConfigurationReader {
         keyFile: resolve(try token.required("keyFile", hint: "the .p8 file of an APNs key of developer.apple.com")),
         keyID: try appleID("keyID", token, hint: "the ten characters in the name of AuthKey_….p8"),
         teamID: try appleID("teamID", token, hint: "the ten characters of the team, under Membership")),
-      endpoint: try readEndpoint(section),
+      endpoint: try readEndpoint("endpoint", section),
+      broadcastEndpoint: try readEndpoint("broadcastEndpoint", section),
+      channelEndpoint: try readEndpoint("channelEndpoint", section),
       trustRoots: try section.string("trustRoots").map(resolve))
   }
 
@@ -88,12 +90,12 @@ struct ConfigurationReader {
   }
 
   private func readEndpoint(
-    _ section: ConfigurationSection
+    _ key: String, _ section: ConfigurationSection
   ) throws(ConfigurationError) -> CarillonConfiguration.Endpoint? {
-    guard let text = try section.string("endpoint") else { return nil }
+    guard let text = try section.string(key) else { return nil }
     guard let endpoint = CarillonConfiguration.Endpoint(url: text) else {
       throw section.error(
-        "endpoint", "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT",
+        key, "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT",
         hint: "APNs speaks HTTP/2 over TLS only")
     }
     return endpoint

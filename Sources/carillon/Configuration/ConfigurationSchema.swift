@@ -3,7 +3,9 @@ enum ConfigurationSchema {
   static let sections: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
     "redis": ["url", "namespace", "partitions", "feedbackLength"],
-    "apps.*": ["topic", "environment", "token", "certificate", "endpoint", "trustRoots"],
+    "apps.*": [
+      "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint", "trustRoots",
+    ],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
     "retry": ["serverError", "tooManyRequests", "attempts", "longest", "jitter"],

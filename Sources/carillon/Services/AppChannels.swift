@@ -15,9 +15,13 @@ enum AppChannels {
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
       let source = try sources[app.token] ?? makeSource(app.token, app: name)
       sources[app.token] = source
-      channels[name] = AppChannel(
+      var channel = AppChannel(
         topic: app.topic, environment: app.environment.rawValue, endpoint: try endpoint(of: app, named: name),
         credential: source)
+      channel.broadcastEndpoint = app.broadcastEndpoint.map { other in
+        APNsEndpoint(url: other.url, trustRoots: channel.endpoint.trustRoots)
+      }
+      channels[name] = channel
     }
     return channels
   }
