@@ -52,11 +52,11 @@ public struct AppChannel: Sendable {
   public var environment: String
   /// Where APNs is.
   public var endpoint: APNsEndpoint
-  /// The signing key's tokens. Apps that share the same source share their connections.
-  public var credential: ProviderTokenSource
+  /// The signing key's tokens, or the certificate. Apps that share the same one share their connections.
+  public var credential: any PushCredential
 
   /// Memberwise.
-  public init(topic: String, environment: String, endpoint: APNsEndpoint, credential: ProviderTokenSource) {
+  public init(topic: String, environment: String, endpoint: APNsEndpoint, credential: any PushCredential) {
     self.topic = topic
     self.environment = environment
     self.endpoint = endpoint

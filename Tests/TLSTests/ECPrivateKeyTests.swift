@@ -26,7 +26,7 @@ struct ECPrivateKeyTests {
 
   @Test("a missing file says so, with its path")
   func missingFile() {
-    #expect(throws: SigningKeyError(file: "no/such.p8", problem: .unreadable("No such file or directory"))) {
+    #expect(throws: SigningKeyError(file: "no/such.p8", problem: .file(.unreadable("No such file or directory")))) {
       try ECPrivateKey(contentsOf: "no/such.p8")
     }
   }

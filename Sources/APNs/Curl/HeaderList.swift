@@ -13,9 +13,10 @@ final class HeaderList {
   let head: UnsafeMutablePointer<curl_slist>
 
   /// - Returns: `nil` when libcurl is out of memory.
-  init?(_ headers: PushHeaders, token: ProviderToken) {
-    var lines = [
-      "authorization: bearer \(token.jwt)",
+  init?(_ headers: PushHeaders, authorization: PushAuthorization) {
+    var lines: [String] = []
+    if case .token(let token) = authorization { lines.append("authorization: bearer \(token.jwt)") }
+    lines += [
       "apns-topic: \(Self.plain(headers.topic))",
       "apns-push-type: \(headers.pushType.rawValue)",
       "apns-priority: \(headers.priority)",
@@ -35,7 +36,7 @@ final class HeaderList {
     }
     guard let list else { return nil }
     self.headers = headers
-    generation = token.generation
+    generation = authorization.generation
     head = list
   }
 

@@ -56,28 +56,3 @@ extension CarillonConfiguration.Endpoint {
   /// `https://host:port`.
   var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
-
-extension SigningKeyError {
-  /// What is wrong, without the file and without what to do.
-  var reason: String {
-    switch problem {
-    case .unreadable(let reason): reason
-    case .encrypted: "the key is encrypted"
-    case .notAKey: "no private key in PEM found"
-    case .wrongKind(let curve?): "the key is on the curve \(curve)"
-    case .wrongKind(nil): "not an elliptic-curve key"
-    case .openSSL(let reason): reason
-    }
-  }
-
-  /// What to do about it.
-  var hint: String {
-    switch problem {
-    case .unreadable: "check the path and its permissions"
-    case .encrypted: "Apple's .p8 files are not; decrypt it with: openssl pkcs8 -in FILE -out NEW"
-    case .notAKey: "take the .p8 file of developer.apple.com: Certificates, Identifiers & Profiles, Keys"
-    case .wrongKind: "APNs takes P-256 only (ES256): take the .p8 file of developer.apple.com"
-    case .openSSL: "see whether openssl pkey -in FILE can read it"
-    }
-  }
-}

@@ -29,10 +29,11 @@ struct SinglePush {
 
   /// The headers of the request in their order; the provider token is shortened, as it is a secret for an hour.
   var headerLines: [(name: String, value: String)] {
-    let jwt = channel.credential.current()?.jwt ?? ""
-    var lines = [
-      ("apns-id", id.uuidString.lowercased()),
-      ("authorization", "bearer \(jwt.prefix(12))… (\(jwt.utf8.count) characters)"),
+    var lines = [("apns-id", id.uuidString.lowercased())]
+    if case .token(let token)? = channel.credential.authorization() {
+      lines.append(("authorization", "bearer \(token.jwt.prefix(12))… (\(token.jwt.utf8.count) characters)"))
+    }
+    lines += [
       ("apns-topic", headers.topic), ("apns-push-type", headers.pushType.rawValue),
       ("apns-priority", String(headers.priority)),
     ]
