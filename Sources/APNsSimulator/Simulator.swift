@@ -40,8 +40,8 @@ public final class Simulator: Sendable {
     guard let identity = configuration.identity ?? selfSigned?.identity else {
       throw TLSError(operation: "start the simulator", reason: "no certificate")
     }
-    let tls = try TLSContext.server(identity: identity, protocols: ["h2"])
     let shared = try SharedState(configuration)
+    let tls = try TLSContext.server(identity: identity, protocols: ["h2"], clients: shared.clients)
     let loopCount = max(configuration.threads, 1)
     let loops = (0..<loopCount).map { number in
       SimulatorLoop(number, of: loopCount, shared: shared, tls: tls)
@@ -81,7 +81,8 @@ public final class Simulator: Sendable {
     let registry = service.shared.registry
     for device in devices where !device.token.isEmpty && device.token.count <= 255 {
       let topic = device.topic.map { registry.topicID(Array($0.utf8)) } ?? DeviceRegistry.anyTopic
-      let record = TokenTable.Record(state: device.state, topic: topic, timestamp: device.timestamp)
+      let record = TokenTable.Record(
+        state: device.state, topic: topic, timestamp: device.timestamp, environment: device.environment)
       device.token.withUnsafeBytes { registry.set($0, record) }
     }
   }

@@ -8,6 +8,23 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     case bad
   }
 
+  /// What becomes of a topic that doesn't go with the push type, about which reports differ.
+  public enum MismatchedTopic: String, Codable, Sendable {
+    case accept, badTopic, topicDisallowed
+  }
+
+  /// How every client certificate is refused, whatever it says; clients without one don't notice.
+  public enum CertificateAlert: String, Codable, Sendable {
+    /// Not at all; those beyond their dates or of other authorities are refused all the same.
+    case none
+    /// TLS alert `certificate_expired`.
+    case expired
+    /// TLS alert `certificate_revoked`.
+    case revoked
+    /// TLS alert `unknown_ca`.
+    case unknownAuthority
+  }
+
   /// An error answered instead of 200 to a share of the requests that would have been accepted.
   public struct Failure: Codable, Equatable, Sendable {
     /// 0 to 1; spread evenly, without chance: 0.01 is every hundredth request of an event loop.
@@ -86,6 +103,33 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var rejectsUrgentBackground = false
   /// Whether provider tokens may be signed in DER; real APNs takes both, the standard knows raw r‖s only.
   public var acceptsDERSignatures = true
+  /// Seconds that a provider token is good for after its `iat`, and may be ahead of it.
+  public var providerTokenSeconds: Int64 = 3600
+  /// Seconds between two changes of the provider token on a connection, the first change aside; sooner is 429
+  /// `TooManyProviderTokenUpdates`. 0 doesn't limit them.
+  public var tokenUpdateSeconds: Int64 = 1200
+  /// Whether connections from one address share that limit, as was reported where servers share an address.
+  public var limitsTokenUpdatesByAddress = false
+  /// Key identifiers whose provider tokens are `InvalidProviderToken` from now on.
+  public var revokedKeys: [String] = []
+  /// How client certificates are refused at the handshake.
+  public var certificateAlert = CertificateAlert.none
+  /// Whether a certificate for the other environment is refused by GOAWAY right after the handshake, as was observed, or
+  /// else by 403 for each request, as is documented.
+  public var refusesCertificateByGoAway = true
+  /// What becomes of a topic whose suffix isn't that of the push type.
+  public var mismatchedTopic = MismatchedTopic.topicDisallowed
+  /// Pushes that one device token may get at once; more are 429 `TooManyRequests`. 0 doesn't limit them.
+  public var tokenBurst = 0
+  /// Milliseconds in which a device token may get one more.
+  public var tokenRefillMilliseconds = 1000
+  /// Points of error after which a connection gets GOAWAY and is closed; 0 never. Each rejection but 410 is a point, a
+  /// hundred acceptances take one off.
+  public var errorBudget = 0
+  /// Points that a `BadDeviceToken` counts for.
+  public var badTokenPoints = 5
+  /// Other words for reasons, such as `BadEnvironmentKeyInToken` for `BadEnvironmentKeyIdInToken`.
+  public var spellings: [String: String] = [:]
   /// Whether answers carry `apns-unique-id`, as the development environment's do.
   public var sendsUniqueID = false
   /// Whether `apns-id`s are remembered to count duplicates: some 25 bytes for each.

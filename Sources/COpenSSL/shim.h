@@ -32,6 +32,13 @@ static inline void carillon_ssl_read_ahead(SSL_CTX *ctx, size_t buffer) {
   SSL_CTX_set_default_read_buffer_len(ctx, buffer);
 }
 
+// SSL_CTX_set_session_cache_mode is a macro over SSL_CTX_ctrl, and SSL_OP_NO_TICKET is SSL_OP_BIT(14).
+static inline void carillon_ssl_never_resume(SSL_CTX *ctx) {
+  SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(ctx, 0);
+  SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+}
+
 // SSL_set_tlsext_host_name is a macro over SSL_ctrl.
 static inline int carillon_ssl_set_server_name(SSL *ssl, const char *name) {
   return (int)SSL_set_tlsext_host_name(ssl, name);

@@ -19,6 +19,7 @@ actor PushClient {
 
   struct GoAway: Equatable, Sendable {
     var lastStreamID: Int32
+    var error = HTTP2ErrorCode.noError
     var debugData: String
   }
 
@@ -30,6 +31,7 @@ actor PushClient {
 
   private let port: UInt16
   private let authorityPEM: String
+  private let identity: TLSIdentity?
   private var socket: Socket?
   private var tls: TLSStream?
   private var session: HTTP2Session?
@@ -73,12 +75,14 @@ actor PushClient {
     func receivedSettings() { limits.append(session?.peerMaxConcurrentStreams ?? 0) }
 
     func receivedGoAway(lastStreamID: Int32, error: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer) {
-      goAway = GoAway(lastStreamID: lastStreamID, debugData: String(decoding: debugData, as: UTF8.self))
+      goAway = GoAway(
+        lastStreamID: lastStreamID, error: error, debugData: String(decoding: debugData, as: UTF8.self))
     }
   }
 
-  init(port: UInt16, authorityPEM: String) {
+  init(port: UInt16, authorityPEM: String, identity: TLSIdentity? = nil) {
     self.port = port
+    self.identity = identity
     self.authorityPEM = authorityPEM
   }
 
@@ -131,6 +135,9 @@ actor PushClient {
     try? await wait { _ in false }
   }
 
+  /// Why the connection broke off, in the words of TLS; `nil` when it did not, or not so.
+  private(set) var failure: TLSError?
+
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -147,7 +154,7 @@ actor PushClient {
   private func begin(submitting requests: [Request] = []) throws {
     let address = try SocketAddress.resolve(host: "127.0.0.1", port: port)[0]
     let socket = try Socket.connect(to: address)
-    let context = try TLSContext.client(trust: .pem(authorityPEM), protocols: ["h2"])
+    let context = try TLSContext.client(trust: .pem(authorityPEM), protocols: ["h2"], identity: identity)
     self.socket = socket
     tls = try TLSStream(socket, context: context, serverName: "localhost")
     session = try HTTP2Session(role: .client, settings: HTTP2Settings())
@@ -175,6 +182,7 @@ actor PushClient {
       check()
       if !isOpen { close() }
     } catch {
+      failure = error as? TLSError
       close()
     }
   }

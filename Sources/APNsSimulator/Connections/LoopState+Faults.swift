@@ -34,6 +34,18 @@ extension LoopState {
     return due
   }
 
+  /// The reason for a token that gets more than it may, if that is limited.
+  ///
+  /// - Parameter token: in lower-case hex.
+  func excess(for token: [UInt8]) -> Reason? {
+    guard knobs.tokenBurst > 0, !token.isEmpty else { return nil }
+    let isAllowed = shared.tokenRates.take(
+      token, burst: knobs.tokenBurst, refill: knobs.tokenRefillMilliseconds, now: Self.milliseconds)
+    if isAllowed { return nil }
+    note(.tokenBurst)
+    return .tooManyRequests
+  }
+
   /// Decides and counts what happens to a request that was received, and to its connection with it.
   ///
   /// - Parameter number: of the request on its connection, from 1.

@@ -24,7 +24,7 @@ final class LoopState {
   static let writeSize = 65_536
 
   let shared: SharedState
-  var knobs: SimulatorKnobs
+  private(set) var rules: Rules
   var tally = Tally()
   var generator = SplitMix64(seed: .random(in: .min ... .max))
   var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
@@ -40,7 +40,7 @@ final class LoopState {
 
   init(shared: SharedState) {
     self.shared = shared
-    knobs = shared.configuration.knobs
+    rules = Rules(shared.configuration.knobs, version: 1)
     log = shared.log.map { RequestLogLines($0) }
     updateClock()
   }
@@ -50,11 +50,21 @@ final class LoopState {
     output.deallocate()
   }
 
+  /// What can be changed at run time, as it is now.
+  var knobs: SimulatorKnobs { rules.knobs }
+
+  /// Goes by other rules from now on; requests judged already keep their verdict.
+  func obey(_ rules: Rules) {
+    self.rules = rules
+    shares = Shares()
+    updateClock()
+  }
+
   /// Reads the clock, once for all requests of one event.
   func updateClock() { now = Int64(time(nil)) + knobs.clockSkewSeconds }
 
   /// Whether requests need to remember their device token.
-  var wantsTokens: Bool { log != nil || !knobs.tokenFailures.isEmpty }
+  var wantsTokens: Bool { log != nil || !knobs.tokenFailures.isEmpty || knobs.tokenBurst > 0 }
 
   /// Counts a fault that fired.
   func note(_ fault: FaultKind, _ count: Int = 1) { tally.faults[fault, default: 0] += count }

@@ -52,31 +52,36 @@ actor SimulatorLoop {
     let id = nextID
     do {
       let stream = try TLSStream(socket, context: tls)
-      let session: HTTP2Session
-      let role: any ConnectionRole
-      switch purpose {
-      case .push:
-        let configuration = state.shared.configuration
-        session = try HTTP2Session(
-          role: .server, settings: PushRole.settings(configuration), connectionWindow: configuration.connectionWindow)
-        role = PushRole(connection: id, session: session, loop: state)
-      case .control(let service):
-        var settings = HTTP2Settings()
-        settings.initialWindowSize = UInt32(Self.controlWindow)
-        session = try HTTP2Session(role: .server, settings: settings, connectionWindow: Self.controlWindow)
-        role = ControlRole(connection: id, session: session, service: service, loop: self)
-      }
       let watcher = SocketWatcher(
         socket, on: loop,
         onReadable: { [weak self] in self?.assumeIsolated { $0.pump(id) } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.pump(id) } })
-      let connection = Connection(tls: stream, session: session, role: role, loop: state)
+      let connection = Connection(tls: stream, loop: state) { [state, weak self] stream in
+        try Self.role(of: id, for: purpose, on: stream, state, self)
+      }
       members[id] = Member(connection: connection, watcher: watcher, socket: socket)
       state.tally.openConnections += 1
       pump(id)
     } catch {
       // OpenSSL or nghttp2 is out of memory; the client sees its connection closed.
       socket.close()
+    }
+  }
+
+  /// What a connection is from when its handshake is done, when it is known whose it is.
+  private static func role(
+    of id: Int, for purpose: Purpose, on stream: TLSStream, _ state: LoopState, _ loop: SimulatorLoop?
+  ) throws -> (HTTP2Session, any ConnectionRole) {
+    switch purpose {
+    case .push:
+      let certificate = stream.peerCertificate
+      return try PushRole.open(
+        connection: id, certificate: certificate, address: PeerAddress.text(of: stream.descriptor), loop: state)
+    case .control(let service):
+      var settings = HTTP2Settings()
+      settings.initialWindowSize = UInt32(controlWindow)
+      let session = try HTTP2Session(role: .server, settings: settings, connectionWindow: controlWindow)
+      return (session, ControlRole(connection: id, session: session, service: service, loop: loop))
     }
   }
 
@@ -173,9 +178,8 @@ actor SimulatorLoop {
   func resetTally() { state.tally.reset() }
 
   /// Changes the knobs; requests judged already keep their verdict.
-  func apply(_ knobs: SimulatorKnobs) {
-    state.knobs = knobs
-    state.shares = LoopState.Shares()
+  func apply(_ rules: Rules) {
+    state.obey(rules)
     // A stream limit is announced at once, to connections that have nothing else to say too.
     for id in Array(members.keys) { flush(id) }
   }

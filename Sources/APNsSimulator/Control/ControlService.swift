@@ -5,15 +5,15 @@ internal import Synchronization
 final class ControlService: Sendable {
   let shared: SharedState
   let loops: [SimulatorLoop]
-  private let current: Mutex<SimulatorKnobs>
+  private let current: Mutex<Rules>
 
   init(shared: SharedState, loops: [SimulatorLoop]) {
     self.shared = shared
     self.loops = loops
-    current = Mutex(shared.configuration.knobs)
+    current = Mutex(Rules(shared.configuration.knobs, version: 1))
   }
 
-  var knobs: SimulatorKnobs { current.withLock { $0 } }
+  var knobs: SimulatorKnobs { current.withLock { $0.knobs } }
 
   func counters() async -> SimulatorCounters {
     var counters = SimulatorCounters()
@@ -28,14 +28,18 @@ final class ControlService: Sendable {
   }
 
   func set(_ knobs: SimulatorKnobs) async {
-    current.withLock { $0 = knobs }
-    shared.verifier.forget()
-    shared.tokenFailures.set(knobs.tokenFailures)
-    for loop in loops { await loop.apply(knobs) }
+    let rules = current.withLock { current in
+      current = Rules(knobs, version: current.version + 1)
+      return current
+    }
+    shared.obey(knobs)
+    for loop in loops { await loop.apply(rules) }
   }
 
   func reset(devices: Bool) async {
     shared.deliveries.removeAll()
+    shared.tokenUpdates.removeAll()
+    shared.tokenRates.removeAll()
     if devices { shared.registry.removeAll() }
     for loop in loops { await loop.resetTally() }
   }

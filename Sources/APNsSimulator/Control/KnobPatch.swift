@@ -41,6 +41,9 @@ enum KnobPatch {
     let counts = [
       "goAwayAfterRequests": result.goAwayAfterRequests, "goAwayDisowns": result.goAwayDisowns,
       "resetAfterRequests": result.resetAfterRequests, "closeAfterRequests": result.closeAfterRequests,
+      "tokenBurst": result.tokenBurst, "tokenRefillMilliseconds": result.tokenRefillMilliseconds,
+      "errorBudget": result.errorBudget, "badTokenPoints": result.badTokenPoints,
+      "providerTokenSeconds": Int(result.providerTokenSeconds), "tokenUpdateSeconds": Int(result.tokenUpdateSeconds),
     ]
     for (name, count) in counts where !(0...1_000_000_000).contains(count) {
       throw Problem(description: "\(name) goes from 0 to a billion")
