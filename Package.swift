@@ -85,7 +85,7 @@ let package = Package(
       "PushWorkerTests",
       ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),
     tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
-    tests("CommandLineTests", ["carillon", "PushCore", "TestSupport"]),
+    tests("CommandLineTests", ["carillon", "APNs", "APNsSimulator", "PushCore", "PushWorker", "TLS", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "TestSupport"]),
   ]
 )

@@ -85,8 +85,9 @@ public final class ProviderTokenSource: PushCredential {
   }
 
   /// Signs with another key from now on: the file was exchanged. Its tokens go over new connections, and a source that
-  /// was stopped is tried again.
+  /// was stopped is tried again. Nothing happens when it is the same key.
   public func replace(key: ECPrivateKey) {
+    guard state.withLock({ $0.key.publicPEM }) != key.publicPEM else { return }
     change { state in
       state.key = key
       state.keyGeneration += 1

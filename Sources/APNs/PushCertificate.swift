@@ -18,8 +18,6 @@ public struct PushCertificate: Sendable, Equatable {
   public let name: String
   /// When it begins and ceases to be valid, in UNIX seconds.
   public let validity: ClosedRange<Int64>
-  /// Tells it from any other.
-  public let fingerprint: [UInt8]
 
   private static let arc = "1.2.840.113635.100.6.3."
 
@@ -38,7 +36,6 @@ public struct PushCertificate: Sendable, Equatable {
     }
     self.environments = environments
     validity = facts.validity
-    fingerprint = facts.fingerprint
   }
 
   /// Whether pushes to the topic may go with it, as far as it tells: all of an app's topics begin with the app's own.

@@ -51,7 +51,7 @@ public enum PushAuthorization: Sendable, Equatable {
   }
 
   /// What the client shows in the TLS handshake.
-  var identity: TLSIdentity? {
+  public var identity: TLSIdentity? {
     switch self {
     case .token: nil
     case .certificate(let identity, _): identity

@@ -33,6 +33,11 @@ static inline CURLcode carillon_easy_set_blob(CURL *easy, CURLoption option, voi
   return curl_easy_setopt(easy, option, &blob);
 }
 
+// CURLAUTH_BASIC and CURLAUTH_DIGEST are macros with a cast.
+static inline CURLcode carillon_easy_set_proxy_auth(CURL *easy) {
+  return curl_easy_setopt(easy, CURLOPT_PROXYAUTH, CURLAUTH_BASIC | CURLAUTH_DIGEST);
+}
+
 static inline CURLcode carillon_easy_set_debug(CURL *easy, curl_debug_callback callback, void *data) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
   return code ? code : curl_easy_setopt(easy, CURLOPT_DEBUGDATA, data);

@@ -58,6 +58,3 @@ static inline long carillon_bio_memory(BIO *bio, char **bytes) { return BIO_get_
 // STACK_OF(X509) is a macro, and so are the functions on it.
 static inline X509 *carillon_certificates_take(STACK_OF(X509) *stack) { return sk_X509_shift(stack); }
 static inline void carillon_certificates_free(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
-
-// OPENSSL_free is a macro that notes where it was called.
-static inline void carillon_openssl_free(void *memory) { OPENSSL_free(memory); }

@@ -234,6 +234,15 @@ final class CurlConnection {
     if let trustRoots = configuration.endpoint.trustRoots {
       codes.append(carillon_easy_set_string(easy, CURLOPT_CAINFO, trustRoots))
     }
+    if let proxy = configuration.endpoint.proxy {
+      codes.append(carillon_easy_set_string(easy, CURLOPT_PROXY, proxy.url))
+      if let login = proxy.login {
+        codes += [
+          carillon_easy_set_string(easy, CURLOPT_PROXYUSERNAME, login.user),
+          carillon_easy_set_string(easy, CURLOPT_PROXYPASSWORD, login.password), carillon_easy_set_proxy_auth(easy),
+        ]
+      }
+    }
     if let identity {
       codes.append(carillon_easy_set_debug(easy, noteVerbose, own))
       if !identity.apply(to: easy) { codes.append(CURLE_OUT_OF_MEMORY) }

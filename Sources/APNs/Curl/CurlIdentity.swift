@@ -48,6 +48,12 @@ struct CurlGoAway: Equatable {
   var error: UInt32
   var lastStream: UInt32
 
+  /// Memberwise.
+  init(error: UInt32, lastStream: UInt32) {
+    self.error = error
+    self.lastStream = lastStream
+  }
+
   /// - Returns: `nil` when the text is of something else.
   init?(verbose text: String) {
     guard text.contains("GOAWAY"), let error = Self.number(after: "error=", in: text),
