@@ -37,6 +37,8 @@ extension TLSIdentity {
         throw IdentityParts.Failure(.unknownFormat)
       }
       self = try parts.identity()
+      // What can't say until when it is valid is of no use to anybody.
+      _ = try CertificateFacts(pem: certificateChainPEM)
       ERR_clear_error()
     } catch {
       ERR_clear_error()

@@ -100,6 +100,41 @@ struct ClientCertificateTests {
     await scene.stop()
   }
 
+  @Test("under TLS 1.2 the alert comes within the handshake, and is known as well", arguments: [true, false])
+  func inTheHandshake(isKnown: Bool) async throws {
+    let authority = try PushCertificateAuthority()
+    let server = try SelfSignedIdentity()
+    let folder = try ScratchFolder()
+    let names = ["server.pem", "server.key", "server-ca.pem", "clients-ca.pem"]
+    let believed = isKnown ? authority : try PushCertificateAuthority()
+    let texts = [
+      server.identity.certificateChainPEM, server.identity.privateKeyPEM, server.authorityPEM, believed.authorityPEM,
+    ]
+    for (name, text) in zip(names, texts) { try folder.write(name, text) }
+    // The simulator speaks TLS 1.3 with whoever can.
+    let process = try await ChildProcess.start(
+      "openssl",
+      [
+        "s_server", "-accept", "127.0.0.1:0", "-tls1_2", "-alpn", "h2", "-cert", names[0], "-key", names[1], "-CAfile",
+        names[3], "-Verify", "1", "-verify_return_error", "-www",
+      ], folder: folder.url)
+    let line = try #require(await process.line(containing: "ACCEPT "))
+    let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
+    let credential = try ClientCertificate(
+      authority.issue(topic: PoolHarness.topic, validity: isKnown ? -7200 ..< -3600 : -3600..<86_400))
+    let completions = Completions()
+    let pool = ConnectionPool(
+      configuration: .init(
+        endpoint: APNsEndpoint(url: "https://127.0.0.1:\(port)", trustRoots: folder.path(names[2])), connections: 1,
+        reconnect: PoolHarness.hasty),
+      credential: credential, onCompletions: { completions.add($0) })
+    pool.submit(PoolHarness.batch([1]), lane: 0)
+    let completion = try await completions.one()
+    #expect((completion.kind, completion.reason) == (.notSent, .badCertificate))
+    #expect(credential.explain(.badCertificate).contains(isKnown ? "certificate_expired" : "unknown_ca"))
+    _ = await pool.drain(deadline: 0)
+  }
+
   @Test("a certificate revoked in mid-campaign stops the next connection, and is tried again when resumed")
   func revokedLater() async throws {
     let scene = try await Scene()

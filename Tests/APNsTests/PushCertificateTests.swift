@@ -72,7 +72,9 @@ struct PushCertificateTests {
       ("TLS connect error: error:0A000414:SSL routines::ssl/tls alert certificate revoked", .certificateRevoked),
       ("OpenSSL/3.0: error:0A000418:SSL routines::tlsv1 alert unknown ca", .unknownAuthority),
       ("error:0A00045C:SSL routines::tlsv13 alert certificate required", .certificateRequired),
+      ("SSL certificate verification failed", .certificateExpired),
       // Our own refusal of the server, an alert that is not about certificates, and the end of the text.
+      ("SSL certificate problem: unable to get local issuer certificate", nil),
       ("error:0A000086:SSL routines::certificate verify failed", nil),
       ("error:0A000438:SSL routines::tlsv1 alert internal error", nil), ("error:0A0004", nil),
       ("SSL_ERROR_SYSCALL, errno 104", nil),

@@ -40,7 +40,7 @@ struct CurlAnswer {
   ///
   /// - Parameters:
   ///   - wasRefused: whether the connection was ended before anything on it was processed.
-  ///   - stopped: why the credential is not used any more, when that came of it.
+  ///   - stopped: why the credential is not used any more, if it isn't.
   static func failure(_ transfer: CurlTransfer, wasRefused: Bool = false, stopped: Reason? = nil) -> PushCompletion {
     var status = 0
     if let easy = transfer.easy { _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }

@@ -40,6 +40,9 @@ actor CurlEngine: PushEngine {
   /// So many answers in a row that blame the connection replace it; one alone may be a whim of the server.
   private static let faultsToReplace = 3
 
+  private static let turnedAwayText =
+    "APNs ended the connection before the first push (GOAWAY), as it does with certificates of the other environment"
+
   init(number: Int, configuration: ConnectionPool.Configuration, supply: any PushSupply) {
     loop = EventLoop(label: "carillon.apns.\(number)")
     self.number = number
@@ -142,7 +145,8 @@ actor CurlEngine: PushEngine {
       } else {
         let error = CurlError(code, detail: transfer.errorDetail)
         let isRefused = noteRefusal(error, of: connection)
-        let reason = isRefused ? supply.stopped : nil
+        // With it the push says why it will not be sent again so soon; tokens are refused by answers.
+        let reason = connection.authorization.identity == nil ? nil : supply.stopped
         completions.append(CurlAnswer.failure(transfer, wasRefused: isRefused, stopped: reason))
         if connection === current { note(error, transfer, now) }
       }
@@ -209,6 +213,9 @@ actor CurlEngine: PushEngine {
     defer {
       trouble = nil
       isSilent = false
+    }
+    if connection.phase == .opening, connection.wasTurnedAway {
+      return replace(connection, .failed(Self.turnedAwayText))
     }
     if let trouble {
       // Before the first acceptance, and down at one push at a time, an error means that the connection is no good.

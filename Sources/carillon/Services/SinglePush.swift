@@ -68,6 +68,11 @@ struct SinglePush {
     let duration = ContinuousClock.now - start
     let error = pool.published.lastError
     _ = await pool.drain(deadline: 1_000_000_000)
+    if completion?.kind != .answered, let reason = channel.credential.stopped {
+      throw CommandError(
+        .failed, "APNs refuses the credential: \(channel.credential.explain(reason))",
+        hint: "the log of a worker has the same; nothing was sent")
+    }
     guard let completion, completion.kind == .answered else {
       let isInDoubt = completion?.kind == .ambiguous
       throw CommandError(
