@@ -225,6 +225,33 @@ import Testing
     #expect(told.take() == [.expired(app: "news", certificate: name)])
   }
 
+  @Test func aRunningWorkerWarnsAndTakesTheExchangedFile() async throws {
+    var world = try await CarillonWorld()
+    let ending = try authority.issue(topic: "com.example.news", validity: -3600..<10 * 86_400 + 7200)
+    func write(_ identity: TLSIdentity) throws {
+      // Renamed into its place, as those do it who want no half a file to be read.
+      try folder.writeSecret("new", identity.certificateChainPEM + identity.privateKeyPEM)
+      #expect(rename(folder.path("new"), folder.path("push.pem")) == 0)
+    }
+    try write(ending)
+    world.environment["CARILLON_CONFIG"] = try folder.write(
+      "carillon.yaml",
+      """
+      apps:
+        news:
+          topic: com.example.news
+          certificate: { file: push.pem }
+      """)
+    let worker = try await world.start("worker", "--json")
+    let warning = try #require(await worker.errorLine(containing: #""event":"certificateExpiring""#))
+    #expect(warning.contains(#""days":10"#))
+    #expect(warning.contains("Apple Push Services: com.example.news"))
+    try write(authority.issue(topic: "com.example.news"))
+    _ = try #require(await worker.errorLine(containing: #""event":"credentialReloaded""#))
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
   @Test func missingLegacyProviderIsNamedWithWhatToInstall() async throws {
     let identity = try authority.issue(topic: "com.example.news")
     try folder.writeSecret("one.pem", identity.certificateChainPEM + identity.privateKeyPEM)

@@ -55,7 +55,8 @@ struct WorkerLog: Sendable {
         ["app": "\(app)", "hint": "\(hint ?? "")"])
     case .expiring(let app, let certificate, let days):
       log(
-        .warning, "certificateExpiring", "a certificate expires in \(days) days: renew it, and exchange the file",
+        .warning, "certificateExpiring",
+        "a certificate expires \(days == 0 ? "within a day" : "in \(days) days"): renew it, and exchange the file",
         ["app": "\(app)", "certificate": "\(certificate)", "days": .number(days)])
     case .expired(let app, let certificate):
       log(
