@@ -86,7 +86,9 @@ let package = Package(
       "PushWorkerTests",
       ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),
     tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
-    tests("CommandLineTests", ["carillon", "APNs", "PushCore", "TLS", "EventLoop", "TestSupport"]),
+    tests(
+      "CommandLineTests",
+      ["carillon", "APNs", "APNsSimulator", "PushCore", "PushWorker", "TLS", "EventLoop", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "TestSupport"]),
   ]
 )

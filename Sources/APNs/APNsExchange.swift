@@ -1,5 +1,6 @@
 internal import Dispatch
 public import PushCore
+public import TLS
 
 /// One request to APNs on a connection of its own, and everything of the answer: for people who look, and for channel
 /// management. Not for campaigns: it connects for every request, and holds a thread meanwhile.
@@ -82,13 +83,15 @@ public enum APNsExchange {
   ///
   /// - Parameters:
   ///   - endpoint: where APNs is, and whom to trust there.
+  ///   - identity: the certificate to show; `nil` for none.
   ///   - connectTimeout: ms to look up, connect and shake hands.
   ///   - timeout: ms for the whole.
   public static func perform(
-    _ request: Request, at endpoint: APNsEndpoint, connectTimeout: Int = 5000, timeout: Int = 30_000
+    _ request: Request, at endpoint: APNsEndpoint, identity: TLSIdentity? = nil, connectTimeout: Int = 5000,
+    timeout: Int = 30_000
   ) async throws(Failure) -> Response {
     let exchange = CurlExchange(
-      request, endpoint: endpoint, connectTimeout: connectTimeout, timeout: timeout)
+      request, endpoint: endpoint, identity: identity, connectTimeout: connectTimeout, timeout: timeout)
     // libcurl blocks: a thread of its own, not one of Swift's few.
     let result = await withCheckedContinuation { continuation in
       DispatchQueue(label: "carillon.exchange").async { continuation.resume(returning: exchange.perform()) }

@@ -62,14 +62,17 @@ public struct Disposition: Sendable, Equatable {
       let decided = Self.decide(rejection: answer, attempt: attempt, policy: policy, jitter: jitter)
       return decided.limited(attempt: attempt, policy: policy, exhausted: .failed)
     case .notSent:
+      // The connection was refused for its certificate: another would be too.
+      if answer.reason != .none { return .held(policy, answer.reason, jitter) }
       return Disposition(.resendNow, countsAttempt: false)
     case .ambiguous:
-      guard ambiguity == .resend else { return Disposition(.finish(.unknown)) }
+      let effect = answer.reason == .none ? Effect.none : .stopCredential(answer.reason)
+      guard ambiguity == .resend else { return Disposition(.finish(.unknown), effect: effect) }
       // A second doubt in a row means trouble on the way; more of the same at once would only feed it.
       let target: Target =
         attempt <= 1
         ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, chance: jitter))
-      return Disposition(target).limited(attempt: attempt, policy: policy, exhausted: .unknown)
+      return Disposition(target, effect: effect).limited(attempt: attempt, policy: policy, exhausted: .unknown)
     }
   }
 

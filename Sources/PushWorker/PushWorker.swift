@@ -31,7 +31,7 @@ public actor PushWorker {
   /// Tells a slot's slices apart, for completions that come after their slice has gone.
   var generation: UInt16 = 0
   var contexts: [String: CampaignContext] = [:]
-  private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool, failures: Int)] =
+  private var pools: [(credential: any PushCredential, endpoint: APNsEndpoint, pool: ConnectionPool, failures: Int)] =
     []
   /// When each kind of trouble was last told of.
   private var reports: [String: Repetition] = [:]

@@ -111,7 +111,7 @@ struct BadInputTests {
   func keyThatCannotBeUsedKeepsAWorkerFromStarting(pem: String?, says: [String]) async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_TOKEN_KEY_FILE"] =
-      try pem.map { try world.folder.write("key.p8", $0) } ?? "/nowhere.p8"
+      try pem.map { try world.folder.writeSecret("key.p8", $0) } ?? "/nowhere.p8"
     let output = try await world.run("worker", "--drain")
     #expect(output.exit == .status(65))
     for part in says { #expect(output.standardError.contains(part), "\(output.standardError)") }

@@ -213,6 +213,14 @@ struct DispositionTests {
   @Test("what was provably not sent is sent again at no cost")
   func notSent() {
     #expect(decide(.notSent, attempt: 99) == Disposition(.resendNow, countsAttempt: false))
+    // Refused with the connection's certificate: held, whatever the number of its attempts.
+    let refused = Disposition.decide(
+      PushAnswer(kind: .notSent, reason: .badCertificate), attempt: 99, policy: Self.policy, ambiguity: .skip, jitter: 0
+    )
+    #expect(
+      refused
+        == Disposition(
+          .retry(afterMilliseconds: 900_000), effect: .stopCredential(.badCertificate), countsAttempt: false))
   }
 
   @Test("doubt is resolved as the campaign wishes, ever more slowly, and in the end stays")
@@ -221,6 +229,12 @@ struct DispositionTests {
     #expect(decide(.ambiguous, attempt: 2).target == .retry(afterMilliseconds: 2_000))
     #expect(decide(.ambiguous, attempt: 5).target == .finish(.unknown))
     #expect(decide(.ambiguous, attempt: 1, ambiguity: .skip).target == .finish(.unknown))
+    for (ambiguity, target) in [(Ambiguity.resend, Disposition.Target.resendNow), (.skip, .finish(.unknown))] {
+      let refused = Disposition.decide(
+        PushAnswer(kind: .ambiguous, reason: .badCertificate), attempt: 1, policy: Self.policy, ambiguity: ambiguity,
+        jitter: 0)
+      #expect(refused == Disposition(target, effect: .stopCredential(.badCertificate)))
+    }
   }
 }
 

@@ -17,7 +17,7 @@ struct WorkerRig {
   let url: RedisURL
   let keys: Keyspace
   let folder: ScratchFolder
-  let channel: AppChannel
+  var channel: AppChannel
 
   static let topic = "com.example.news"
 

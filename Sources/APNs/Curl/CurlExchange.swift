@@ -1,18 +1,23 @@
 internal import CCurl
+internal import TLS
 
 /// A request and its answer by libcurl's easy interface, blocking.
 struct CurlExchange: Sendable {
   private let request: APNsExchange.Request
   private let endpoint: APNsEndpoint
+  private let identity: TLSIdentity?
   private let connectTimeout: Int
   private let timeout: Int
 
   /// - Parameters:
   ///   - connectTimeout: ms to look up, connect and shake hands.
   ///   - timeout: ms for the whole.
-  init(_ request: APNsExchange.Request, endpoint: APNsEndpoint, connectTimeout: Int, timeout: Int) {
+  init(
+    _ request: APNsExchange.Request, endpoint: APNsEndpoint, identity: TLSIdentity?, connectTimeout: Int, timeout: Int
+  ) {
     self.request = request
     self.endpoint = endpoint
+    self.identity = identity
     self.connectTimeout = connectTimeout
     self.timeout = timeout
   }
@@ -24,11 +29,15 @@ struct CurlExchange: Sendable {
     guard let list = headerList() else { return .failure(Self.noMemory) }
     defer { curl_slist_free_all(list) }
     let answer = Answer(body: request.body ?? [])
+    let identity = identity.map { CurlIdentity($0) }
+    defer { withExtendedLifetime(identity) {} }
     var errorText = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
     // The pointers stay valid until the handle is cleaned up: `answer`, `list` and `errorText` outlive the call.
     let (code, status) = errorText.withUnsafeMutableBufferPointer { errorText in
       withExtendedLifetime(answer) { () -> (CURLcode, Int) in
-        guard prepare(easy, list, answer, errorText.baseAddress) else { return (CURLE_OUT_OF_MEMORY, 0) }
+        guard prepare(easy, list, answer, errorText.baseAddress), identity?.apply(to: easy) ?? true else {
+          return (CURLE_OUT_OF_MEMORY, 0)
+        }
         let code = curl_easy_perform(easy)
         var status = 0
         _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
@@ -76,6 +85,7 @@ struct CurlExchange: Sendable {
     if let trustRoots = endpoint.trustRoots {
       codes.append(carillon_easy_set_string(easy, CURLOPT_CAINFO, trustRoots))
     }
+    if let proxy = endpoint.proxy { codes += proxy.apply(to: easy) }
     return codes.allSatisfy { $0 == CURLE_OK }
   }
 

@@ -4,9 +4,12 @@ enum ConfigurationSchema {
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
     "redis": ["url", "namespace", "partitions", "feedbackLength"],
     "apps.*": [
-      "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint", "trustRoots",
+      "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint", "port",
+      "trustRoots", "proxy",
     ],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
+    "apps.*.certificate": ["file", "passphraseFile"],
+    "apps.*.proxy": ["url", "credentialsFile"],
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
     "retry": ["serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],
@@ -18,7 +21,7 @@ enum ConfigurationSchema {
     var paths: [[String]] = []
     for (section, keys) in sections where !section.isEmpty {
       let parts = section.split(separator: ".").map(String.init)
-      for key in keys where sections[section + "." + key] == nil && key != "certificate" {
+      for key in keys where sections[section + "." + key] == nil {
         if parts.contains("*") {
           paths += apps.map { app in parts.map { $0 == "*" ? app : $0 } + [key] }
         } else {

@@ -20,11 +20,13 @@ struct ChannelService {
 
   /// Sends the request and waits for what comes of it.
   func perform(_ call: ChannelRequest) async throws -> ChannelRequest.Result {
-    let request = call.request(
-      bundle: channel.topic, authorization: channel.credential.current()?.jwt, id: UUID())
+    let authorization = channel.credential.authorization()
+    var token: String?
+    if case .token(let provided)? = authorization { token = provided.jwt }
+    let request = call.request(bundle: channel.topic, authorization: token, id: UUID())
     let response: APNsExchange.Response
     do {
-      response = try await APNsExchange.perform(request, at: endpoint)
+      response = try await APNsExchange.perform(request, at: endpoint, identity: authorization?.identity)
     } catch {
       throw CommandError(
         .unreachable, "\(endpoint.url): \(error.message)" + (error.isInDoubt ? "; it may have been done" : ""),

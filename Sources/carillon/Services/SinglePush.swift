@@ -32,7 +32,9 @@ struct SinglePush {
 
   private var requestHeaders: [APNsExchange.Header] {
     var lines: [APNsExchange.Header] = [.init("apns-id", id.uuidString.lowercased())]
-    if let token = channel.credential.current() { lines.append(.init("authorization", "bearer \(token.jwt)")) }
+    if case .token(let token)? = channel.credential.authorization() {
+      lines.append(.init("authorization", "bearer \(token.jwt)"))
+    }
     lines += [
       .init("apns-topic", headers.topic), .init("apns-push-type", headers.pushType.rawValue),
       .init("apns-priority", String(headers.priority)),
@@ -50,7 +52,7 @@ struct SinglePush {
     do {
       let response = try await APNsExchange.perform(
         .init(method: "POST", path: "/3/device/\(token.hex)", headers: requestHeaders, body: payload),
-        at: channel.endpoint)
+        at: channel.endpoint, identity: channel.credential.authorization()?.identity)
       return Outcome(response: response, duration: ContinuousClock.now - start)
     } catch {
       throw CommandError(
