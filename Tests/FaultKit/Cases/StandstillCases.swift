@@ -13,8 +13,9 @@ enum StandstillCases {
     invariant: "a stale owner's answers count, it sends nothing new", bound: "window × stops"
   ) { stage in
     let world = try await stage.world {
-      // More than the others can send meanwhile: whoever wakes up finds the campaign going on.
-      $0.devices = stage.times(short: 5000, full: 3000)
+      // Whoever wakes up is to find its slices in the hands of the one left: no fewer than that one can send meanwhile,
+      // and few enough that it is done with its own by then.
+      $0.devices = stage.times(short: 1500, full: 3000)
       $0.simulator = ["--latency", "300ms"]
     }
     let fleet = try await Fleet(stage, world, size: 3)
@@ -23,9 +24,9 @@ enum StandstillCases {
       try await world.submit(campaign)
       try await world.reached(stage.random(20...200), of: campaign)
       // One is left to take over.
-      let asleep = fleet.workers.shuffled(by: stage).prefix(stage.times(short: 1, full: 2))
+      let asleep = fleet.workers.shuffled(by: stage).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
-      await elapse(.milliseconds(stage.times(short: lease + 2000, full: 3 * lease)))
+      await elapse(.milliseconds(stage.times(short: lease + 3000, full: 3 * lease)))
       for worker in asleep {
         worker.process.send(signal: SIGCONT)
         stage.fired("SIGSTOP for three leases, then SIGCONT", duplicates: worker.window)
