@@ -8,51 +8,7 @@ struct SimulateCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
     abstract: "Runs an APNs of your own, on this machine.",
-    discussion: """
-      --init writes what it needs into a folder: certificates, a signing key, and a carillon.yaml that points the app \
-      news at it. It prints one JSON object a line: first where it listens, at the end what it counted. SIGTERM or \
-      SIGINT ends it.
-
-      --log appends a line for every push that was received in full, before its answer leaves: milliseconds since \
-      1970, connection, stream, device token, apns-id, status (a dash for what was not there). When the file can't be \
-      written any more, nothing is answered any more, and the command fails.
-
-      For any sender: push to https://127.0.0.1:PORT/3/device/TOKEN, trust ca.pem, and either sign with \
-      AuthKey_SIMULATOR1.p8 (key id SIMULATOR1, team SIMULATION) or show push.pem. push-sandbox.pem is for the wrong \
-      environment, push-expired.pem is too old: see how your sender takes it. More keys, with topics and environments of \
-      their own, come from --keys. Broadcasts and channels are served on the same port.
-
-      Out of the box it does what APNs was seen to do: one stream until the first accepted push and then 1000, one again \
-      with an expired provider token; the provider token may change once at will and then every 20 minutes; topics must \
-      go with their push type; and devices, as long as nobody loads any, are all registered.
-
-      Everything hostile is a knob, set by --knob and --knobs, by the control API, or over time by --timeline. Some:
-        failures                [{"share":0.01,"status":503,"reason":"ServiceUnavailable"}], also by topic or token prefix
-        unknownTokens           accept, or bad (BadDeviceToken)
-        errorBudget             points of error until GOAWAY; 410 is none, BadDeviceToken is badTokenPoints
-        limitDropsOnRejection   one stream again after a 4xx other than 410
-        tokenBurst              pushes one device token may get at once, then 429
-        streamLimit             MAX_CONCURRENT_STREAMS of every connection, now
-        refusedShare, resetShare, withheldShare, goAwayAfterRequests, closeAfterRequests, silentAfterRequests
-        certificateAlert        none, expired, revoked, unknownAuthority
-        revokedKeys, spellings, bodyForm, goAwayForm, mismatchedTopic, clockSkewSeconds, stallShare …
-      GET /knobs shows all with their values; their meaning is documented in SimulatorKnobs.swift.
-
-      The control API (HTTP/2 on --control-port, trusted by ca.pem, JSON):
-        POST /devices    lines of token,state,topic,timestamp,environment, or objects with these names; a state is
-                         registered, unregistered, expired, bad or wrongTopic
-        POST /offline, POST /online   device tokens, one a line: pushes wait for them, the newest of each topic
-        GET /counters    accepted, delivered, stored, reasons, duplicates, faults …; POST /reset begins anew
-        GET /knobs, PUT /knobs, POST /timeline, POST /goaway, GET /health
-
-      Examples:
-        carillon simulate --init sim
-        carillon simulate --directory sim --latency 20ms --knob refusedShare=0.05
-        carillon --config sim/carillon.yaml send --app news --token 00ff '{"aps":{"alert":"Hello"}}'
-        curl --http2 --cacert sim/ca.pem --cert sim/push.pem -d '{"aps":{}}' https://127.0.0.1:2197/3/device/00ff
-        curl --http2 --cacert sim/ca.pem https://127.0.0.1:2198/counters
-        curl --http2 --cacert sim/ca.pem -X PUT -d '{"streamLimit":1}' https://127.0.0.1:2198/knobs
-      """)
+    discussion: SimulateHelp.discussion)
 
   /// Beyond a minute every client has given up.
   private static let longestLatency = 60_000
