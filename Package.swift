@@ -38,7 +38,7 @@ let package = Package(
     module("HTTP2", ["CNghttp2"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),
     module("PushCore", []),
-    module("APNs", ["PushCore", "TLS", "EventLoop", "CCurl"]),
+    module("APNs", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"]),
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"],
       resources: [.embedInCode("Scripts")]),

@@ -65,6 +65,11 @@ public final class ClientCertificate: PushCredential {
         state.stopped = .badCertificate
         state.alert = alert
       }
+    case .refused(let reason, let generation):
+      change { state in
+        guard state.generation == generation else { return }
+        state.stopped = state.stopped ?? reason
+      }
     case .turnedAway(let generation):
       change { state in
         guard state.generation == generation, state.stopped == nil else { return }

@@ -23,12 +23,14 @@ public final class ConnectionPool: Sendable {
     public var connectTimeout: UInt64
     /// How fast connections may be opened.
     public var reconnect: ReconnectBudget.Limits
+    /// What carries pushes.
+    public var engine: PushEngineKind
 
     /// Memberwise, with defaults fit for Apple's servers.
     public init(
       endpoint: APNsEndpoint, connections: Int = 2, maximumStreams: Int = 1000,
       requestTimeout: UInt64 = 30_000_000_000, connectTimeout: UInt64 = 10_000_000_000,
-      reconnect: ReconnectBudget.Limits = .init()
+      reconnect: ReconnectBudget.Limits = .init(), engine: PushEngineKind = .curl
     ) {
       self.endpoint = endpoint
       self.connections = max(1, connections)
@@ -36,6 +38,7 @@ public final class ConnectionPool: Sendable {
       self.requestTimeout = requestTimeout
       self.connectTimeout = connectTimeout
       self.reconnect = reconnect
+      self.engine = engine
     }
   }
 
@@ -65,8 +68,12 @@ public final class ConnectionPool: Sendable {
     configuration: Configuration, credential: any PushCredential,
     onCompletions: @escaping @Sendable ([PushCompletion]) -> Void
   ) {
+    let addresses = AddressBook()
     self.init(configuration: configuration, credential: credential, onCompletions: onCompletions) { number, pool in
-      CurlEngine(number: number, configuration: configuration, supply: pool)
+      switch configuration.engine {
+      case .curl: CurlEngine(number: number, configuration: configuration, supply: pool)
+      case .native: NativeEngine(number: number, configuration: configuration, supply: pool, addresses: addresses)
+      }
     }
   }
 

@@ -102,7 +102,7 @@ public final class ProviderTokenSource: PushCredential {
     switch event {
     case .tokenExpired(let generation): expired(generation: generation)
     case .tooManyTokens(let generation): tooManyUpdates(generation: generation)
-    case .accepted, .certificateRefused, .turnedAway: break
+    case .accepted, .certificateRefused, .refused, .turnedAway: break
     }
   }
 

@@ -69,6 +69,8 @@ public enum CredentialEvent: Sendable, Equatable {
   case tooManyTokens(generation: Int)
   /// The certificate of this generation was refused in the TLS handshake, or right after it as TLS 1.3 does.
   case certificateRefused(TLSAlert, generation: Int)
+  /// APNs ended a connection with this certificate and said why (GOAWAY).
+  case refused(Reason, generation: Int)
   /// A connection with this certificate was ended before the first push was looked at: what APNs does with certificates
   /// of the other environment, but also when a server shuts down.
   case turnedAway(generation: Int)

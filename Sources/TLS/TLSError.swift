@@ -6,6 +6,8 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
   public var operation: String
   /// OpenSSL's text, or the system's when the socket failed beneath it.
   public var reason: String
+  /// The alert by which the peer ended it (RFC 8446 section 6), when it sent one.
+  public private(set) var alert: UInt8?
 
   /// - Parameters:
   ///   - operation: what was attempted.
@@ -23,7 +25,12 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0 else { return TLSError(operation: operation, reason: "OpenSSL gave no reason") }
-    return TLSError(operation: operation, reason: text(code))
+    var error = TLSError(operation: operation, reason: text(code))
+    // Reasons above SSL_AD_REASON_OFFSET (openssl/ssl.h) are alerts of the peer.
+    if ERR_GET_LIB(code) == ERR_LIB_SSL {
+      error.alert = UInt8(exactly: ERR_GET_REASON(code) - SSL_AD_REASON_OFFSET)
+    }
+    return error
   }
 
   private static func text(_ code: UInt) -> String {

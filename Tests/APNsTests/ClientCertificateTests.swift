@@ -7,7 +7,7 @@ import Testing
 
 @testable import APNs
 
-/// Push certificates in the engine, against a simulator that asks for them.
+/// Push certificates in the engines, against a simulator that asks for them.
 @Suite("Client certificates", .serialized)
 struct ClientCertificateTests {
   /// A simulator that believes an authority, and a pool with a certificate of it.
@@ -20,7 +20,8 @@ struct ClientCertificateTests {
     let folder: ScratchFolder
 
     init(
-      environments: Set<SimulatorEnvironment> = [.production], validity: Range<Int> = -3600..<86_400,
+      _ engine: PushEngineKind, environments: Set<SimulatorEnvironment> = [.production],
+      validity: Range<Int> = -3600..<86_400,
       connections: Int = 1, knobs: SimulatorKnobs = .init()
     ) async throws {
       authority = try PushCertificateAuthority()
@@ -35,7 +36,7 @@ struct ClientCertificateTests {
       pool = ConnectionPool(
         configuration: .init(
           endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots),
-          connections: connections, reconnect: PoolHarness.hasty),
+          connections: connections, reconnect: PoolHarness.hasty, engine: engine),
         credential: credential, onCompletions: { completions.add($0) })
     }
 
@@ -55,18 +56,20 @@ struct ClientCertificateTests {
     }
   }
 
-  @Test("pushes with a certificate are accepted")
-  func accepted() async throws {
-    let scene = try await Scene(connections: 2)
+  @Test("pushes with a certificate are accepted", arguments: PushEngineKind.allCases)
+  func accepted(engine: PushEngineKind) async throws {
+    let scene = try await Scene(engine, connections: 2)
     scene.pool.submit(PoolHarness.batch(0..<500), lane: 0)
     let completions = await scene.completions.next(500)
     #expect(completions.allSatisfy { $0.status == 200 })
     await scene.stop()
   }
 
-  @Test("an expired certificate is known by its alert: nothing was sent, the credential stops")
-  func expired() async throws {
-    let scene = try await Scene(validity: -7200 ..< -3600)
+  @Test(
+    "an expired certificate is known by its alert: nothing was sent, the credential stops",
+    arguments: PushEngineKind.allCases)
+  func expired(engine: PushEngineKind) async throws {
+    let scene = try await Scene(engine, validity: -7200 ..< -3600)
     let completion = try await scene.pushUntilStopped()
     #expect(completion.kind == .notSent)
     #expect(completion.reason == .badCertificate)
@@ -87,21 +90,22 @@ struct ClientCertificateTests {
 
   @Test(
     "revoked and unknown certificates are told apart",
-    arguments: [
-      (SimulatorKnobs.CertificateAlert.revoked, "was revoked"), (.unknownAuthority, "whoever signed"),
-    ])
-  func alerts(alert: SimulatorKnobs.CertificateAlert, says: String) async throws {
+    arguments: PushEngineKind.allCases,
+    [(SimulatorKnobs.CertificateAlert.revoked, "was revoked"), (.unknownAuthority, "whoever signed")])
+  func alerts(engine: PushEngineKind, _ alert: (kind: SimulatorKnobs.CertificateAlert, says: String)) async throws {
     var knobs = SimulatorKnobs()
-    knobs.certificateAlert = alert
-    let scene = try await Scene(knobs: knobs)
+    knobs.certificateAlert = alert.kind
+    let scene = try await Scene(engine, knobs: knobs)
     let completion = try await scene.pushUntilStopped()
     #expect(completion.reason == .badCertificate)
-    #expect(scene.credential.explain(.badCertificate).contains(says))
+    #expect(scene.credential.explain(.badCertificate).contains(alert.says))
     await scene.stop()
   }
 
-  @Test("under TLS 1.2 the alert comes within the handshake, and is known as well", arguments: [true, false])
-  func inTheHandshake(isKnown: Bool) async throws {
+  @Test(
+    "under TLS 1.2 the alert comes within the handshake, and is known as well", arguments: PushEngineKind.allCases,
+    [true, false])
+  func inTheHandshake(engine: PushEngineKind, isKnown: Bool) async throws {
     let authority = try PushCertificateAuthority()
     let server = try SelfSignedIdentity()
     let folder = try ScratchFolder()
@@ -126,7 +130,7 @@ struct ClientCertificateTests {
     let pool = ConnectionPool(
       configuration: .init(
         endpoint: APNsEndpoint(url: "https://127.0.0.1:\(port)", trustRoots: folder.path(names[2])), connections: 1,
-        reconnect: PoolHarness.hasty),
+        reconnect: PoolHarness.hasty, engine: engine),
       credential: credential, onCompletions: { completions.add($0) })
     pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await completions.one()
@@ -135,9 +139,11 @@ struct ClientCertificateTests {
     _ = await pool.drain(deadline: 0)
   }
 
-  @Test("a certificate revoked in mid-campaign stops the next connection, and is tried again when resumed")
-  func revokedLater() async throws {
-    let scene = try await Scene()
+  @Test(
+    "a certificate revoked in mid-campaign stops the next connection, and is tried again when resumed",
+    arguments: PushEngineKind.allCases)
+  func revokedLater(engine: PushEngineKind) async throws {
+    let scene = try await Scene(engine)
     scene.pool.submit(PoolHarness.batch([0]), lane: 0)
     #expect(try await scene.completions.one().status == 200)
     var knobs = scene.simulator.knobs
@@ -153,23 +159,27 @@ struct ClientCertificateTests {
     await scene.stop()
   }
 
-  @Test("the wrong environment, told by GOAWAY, is provably not sent, and the third in a row stops the credential")
-  func wrongEnvironment() async throws {
-    let scene = try await Scene(environments: [.sandbox])
+  @Test(
+    "the wrong environment, told by GOAWAY, is provably not sent, and stops the credential",
+    arguments: PushEngineKind.allCases)
+  func wrongEnvironment(engine: PushEngineKind) async throws {
+    let scene = try await Scene(engine, environments: [.sandbox])
     let completion = try await scene.pushUntilStopped()
     #expect(completion.kind == .notSent)
     #expect(completion.reason == .badCertificateEnvironment)
-    #expect(scene.pool.published.openings == ClientCertificate.turnedAwayLimit)
+    #expect(scene.pool.published.openings == engine.connectionsTurnedAway)
     #expect(scene.credential.explain(.badCertificateEnvironment).contains("not for this environment"))
     #expect(await scene.simulator.counters().received == 0)
     await scene.stop()
   }
 
-  @Test("the wrong environment, told by a 403, comes as the answer it is")
-  func wrongEnvironmentByAnswer() async throws {
+  @Test(
+    "the wrong environment, told by a 403, comes as the answer it is",
+    arguments: PushEngineKind.allCases)
+  func wrongEnvironmentByAnswer(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.refusesCertificateByGoAway = false
-    let scene = try await Scene(environments: [.sandbox], knobs: knobs)
+    let scene = try await Scene(engine, environments: [.sandbox], knobs: knobs)
     scene.pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await scene.completions.one()
     #expect((completion.status, completion.reason) == (403, .badCertificateEnvironment))
@@ -192,11 +202,13 @@ struct ClientCertificateTests {
     #expect(credential.stopped == nil)
   }
 
-  @Test("an exchanged certificate is used by new connections; what is on its way over the old one is answered")
-  func exchanged() async throws {
+  @Test(
+    "an exchanged certificate is used by new connections; what is on its way over the old one is answered",
+    arguments: PushEngineKind.allCases)
+  func exchanged(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 50
-    let scene = try await Scene(knobs: knobs)
+    let scene = try await Scene(engine, knobs: knobs)
     scene.pool.submit(PoolHarness.batch(0..<20), lane: 0)
     #expect(await scene.completions.next(1)[0].status == 200)
     try scene.credential.replace(scene.authority.issue(topic: PoolHarness.topic, environments: [.production]))
@@ -208,9 +220,11 @@ struct ClientCertificateTests {
     await scene.stop()
   }
 
-  @Test("a certificate that was stopped is tried again when it is exchanged")
-  func exchangedWhenStopped() async throws {
-    let scene = try await Scene(validity: -7200 ..< -3600)
+  @Test(
+    "a certificate that was stopped is tried again when it is exchanged",
+    arguments: PushEngineKind.allCases)
+  func exchangedWhenStopped(engine: PushEngineKind) async throws {
+    let scene = try await Scene(engine, validity: -7200 ..< -3600)
     _ = try await scene.pushUntilStopped()
     scene.pool.submit(PoolHarness.batch([2]), lane: 0)
     try scene.credential.replace(scene.authority.issue(topic: PoolHarness.topic))
@@ -219,8 +233,9 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "what happens to one credential's connections is nothing to another's: teams, environments and certificates apart")
-  func apart() async throws {
+    "what happens to one credential's connections is nothing to another's: teams, environments and certificates apart",
+    arguments: PushEngineKind.allCases)
+  func apart(engine: PushEngineKind) async throws {
     let authority = try PushCertificateAuthority()
     let keys = try (0..<2).map { _ in try ECPrivateKey.generate() }
     let teams = ["TEAM000001", "TEAM000002"]
@@ -248,7 +263,8 @@ struct ClientCertificateTests {
       let endpoint = APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots)
       pools += credentials.map {
         ConnectionPool(
-          configuration: .init(endpoint: endpoint, connections: 1, reconnect: PoolHarness.hasty), credential: $0,
+          configuration: .init(endpoint: endpoint, connections: 1, reconnect: PoolHarness.hasty, engine: engine),
+          credential: $0,
           onCompletions: { completions.add($0) })
       }
     }
@@ -270,9 +286,11 @@ struct ClientCertificateTests {
 
 @Suite("Exchanged signing keys")
 struct ExchangedKeyTests {
-  @Test("a key that takes another's place signs from then on, over a new connection")
-  func exchanged() async throws {
-    let harness = try await PoolHarness()
+  @Test(
+    "a key that takes another's place signs from then on, over a new connection",
+    arguments: PushEngineKind.allCases)
+  func exchanged(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
     let wrong = try ECPrivateKey.generate()
     let right = try ECPrivateKey(pem: Array(harness.key.pem.utf8))
     harness.credential.replace(key: wrong)

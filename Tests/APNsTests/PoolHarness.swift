@@ -25,26 +25,35 @@ final class PoolHarness: Sendable {
   static let hasty = ReconnectBudget.Limits(
     spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
 
+  /// - Parameter makeEngine: instead of the usual one of its kind.
   init(
-    connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000, knobs: SimulatorKnobs = .init(),
-    measureOffset: ProviderTokenSource.MeasureOffset? = nil
+    engine: PushEngineKind = .curl, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
+    knobs: SimulatorKnobs = .init(),
+    measureOffset: ProviderTokenSource.MeasureOffset? = nil,
+    makeEngine: ((Int, ConnectionPool.Configuration, any PushSupply) -> any PushEngine)? = nil
   ) async throws {
     key = try ECPrivateKey.generate()
-    var configuration = SimulatorConfiguration()
-    configuration.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
-    configuration.knobs = knobs
-    simulator = try await Simulator.start(configuration)
+    var simulated = SimulatorConfiguration()
+    simulated.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
+    simulated.knobs = knobs
+    simulator = try await Simulator.start(simulated)
     folder = try ScratchFolder()
     credential = try ProviderTokenSource(
       keyID: Self.keyID, teamID: Self.teamID, key: key, measureOffset: measureOffset)
     let completions = Completions()
     self.completions = completions
     let roots = try folder.write("ca.pem", simulator.authorityPEM ?? "")
-    pool = ConnectionPool(
-      configuration: .init(
-        endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), connections: connections,
-        maximumStreams: streams, requestTimeout: requestTimeout, reconnect: Self.hasty),
-      credential: credential, onCompletions: { completions.add($0) })
+    let configuration = ConnectionPool.Configuration(
+      endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), connections: connections,
+      maximumStreams: streams, requestTimeout: requestTimeout, reconnect: Self.hasty, engine: engine)
+    if let makeEngine {
+      pool = ConnectionPool(
+        configuration: configuration, credential: credential, onCompletions: { completions.add($0) },
+        makeEngine: { makeEngine($0, configuration, $1) })
+    } else {
+      pool = ConnectionPool(
+        configuration: configuration, credential: credential, onCompletions: { completions.add($0) })
+    }
   }
 
   /// Ends pool and simulator.

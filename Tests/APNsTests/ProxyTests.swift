@@ -8,8 +8,10 @@ import Testing
 
 @Suite("HTTP proxies")
 struct ProxyTests {
-  @Test("pushes go through a proxy that asks who we are; the certificate is shown to APNs, behind it")
-  func tunnelled() async throws {
+  @Test(
+    "pushes go through a proxy that asks who we are; the certificate is shown to APNs, behind it",
+    arguments: PushEngineKind.allCases)
+  func tunnelled(engine: PushEngineKind) async throws {
     let authority = try PushCertificateAuthority()
     var configuration = SimulatorConfiguration()
     configuration.clientAuthorityPEM = authority.authorityPEM
@@ -23,7 +25,7 @@ struct ProxyTests {
         url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots,
         proxy: .init(url: "http://127.0.0.1:\(proxy.port)", login: .init(user: "worker", password: password)))
       let pool = ConnectionPool(
-        configuration: .init(endpoint: endpoint, connections: 1, reconnect: PoolHarness.hasty),
+        configuration: .init(endpoint: endpoint, connections: 1, reconnect: PoolHarness.hasty, engine: engine),
         credential: try ClientCertificate(authority.issue(topic: PoolHarness.topic)),
         onCompletions: { completions.add($0) })
       pool.submit(PoolHarness.batch(0..<50), lane: 0)

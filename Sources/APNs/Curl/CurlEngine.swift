@@ -37,8 +37,6 @@ actor CurlEngine: PushEngine {
 
   /// Rounds of one turn: as long as libcurl has more to do at once, but other sources get their turn too.
   private static let roundsPerTurn = 8
-  /// So many answers in a row that blame the connection replace it; one alone may be a whim of the server.
-  private static let faultsToReplace = 3
 
   private static let turnedAwayText =
     "APNs ended the connection before the first push (GOAWAY), as it does with certificates of the other environment"
@@ -154,34 +152,19 @@ actor CurlEngine: PushEngine {
   }
 
   private func note(_ answer: PushAnswer, _ transfer: CurlTransfer, _ now: UInt64) {
-    let signal: CongestionWindow.Signal
-    switch answer.status {
-    case 200..<300:
-      signal = .accepted
-      faults = 0
-      if let current, current.phase == .opening {
-        current.phase = .established
-        supply.note(.established, of: number)
-      }
-    case 429: signal = .throttled
-    case 500..<600: signal = .busy
-    default: signal = .rejected
+    let meaning = AnswerMeaning(answer, generation: transfer.headers?.generation ?? 0)
+    if meaning.signal == .accepted, let current, current.phase == .opening {
+      current.phase = .established
+      supply.note(.established, of: number)
     }
-    window.note(signal, startedAt: transfer.startedAt, now: now)
-    switch answer.reason {
-    case .expiredProviderToken:
-      faults = Self.faultsToReplace
-      if let generation = transfer.headers?.generation {
-        supply.note(.credential(.tokenExpired(generation: generation)), of: number)
-      }
-    case .tooManyProviderTokenUpdates:
-      faults += 1
-      if let generation = transfer.headers?.generation {
-        supply.note(.credential(.tooManyTokens(generation: generation)), of: number)
-      }
-    case .idleTimeout, .unrelatedKeyIdInToken, .shutdown: faults += 1
-    default: break
+    window.note(meaning.signal, startedAt: transfer.startedAt, now: now)
+    switch meaning.blame {
+    case .clears: faults = 0
+    case .none: break
+    case .counts: faults += 1
+    case .replaces: faults = AnswerMeaning.faultsToReplace
     }
+    if let event = meaning.event { supply.note(.credential(event), of: number) }
   }
 
   /// Tells the supply that the connection was ended because of its certificate.
@@ -222,7 +205,7 @@ actor CurlEngine: PushEngine {
       let isLost = connection.phase == .opening || connection.openSockets == 0 || window.limit == 1 || isSilent
       if isLost { return replace(connection, .failed(trouble.description)) }
       supply.note(.trouble(trouble.description), of: number)
-    } else if faults >= Self.faultsToReplace {
+    } else if faults >= AnswerMeaning.faultsToReplace {
       replace(connection, .closed)
     } else if connection.phase == .established, connection.openSockets == 0 {
       // What libcurl still holds would all rush to the next connection, which allows one push at first: with this one

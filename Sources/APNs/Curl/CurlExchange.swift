@@ -92,7 +92,7 @@ struct CurlExchange: Sendable {
   private func headerList() -> UnsafeMutablePointer<curl_slist>? {
     var list: UnsafeMutablePointer<curl_slist>?
     // A name without a value removes what libcurl would add by itself (CURLOPT_HTTPHEADER).
-    var lines = request.headers.map { "\($0.name): \(HeaderList.plain($0.value))" } + ["accept:", "expect:"]
+    var lines = request.headers.map { "\($0.name): \(PushHeaders.plain($0.value))" } + ["accept:", "expect:"]
     if !request.headers.contains(where: { $0.name == "content-type" }) { lines.append("content-type:") }
     for line in lines {
       // curl_slist_append(3) copies the string, and returns the first node, or null, leaving the list as it was.

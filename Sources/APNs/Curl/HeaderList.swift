@@ -31,23 +31,10 @@ final class HeaderList {
 
   /// What APNs gets to see, and the names of what it doesn't.
   static func lines(_ headers: PushHeaders, _ authorization: PushAuthorization) -> [String] {
-    var lines: [String] = []
-    if case .token(let token) = authorization { lines.append("authorization: bearer \(token.jwt)") }
-    lines += [
-      headers.channel.map { "apns-channel-id: \(Self.plain($0))" } ?? "apns-topic: \(Self.plain(headers.topic))",
-      "apns-push-type: \(headers.pushType.rawValue)",
-      "apns-priority: \(headers.priority)",
-    ]
-    if let expiration = headers.expiration { lines.append("apns-expiration: \(expiration)") }
-    if let collapseID = headers.collapseID { lines.append("apns-collapse-id: \(Self.plain(collapseID))") }
+    var lines = headers.fields(authorization).map { "\($0.name): \($0.value)" }
     // A name without a value removes what libcurl would add by itself (CURLOPT_HTTPHEADER): APNs asks for none of it.
     lines += ["content-type:", "accept:", "expect:"]
     return lines
-  }
-
-  /// The text without control characters: a line break would begin another header (RFC 9113 section 8.2.1).
-  static func plain(_ text: String) -> String {
-    String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7f }, as: UTF8.self)
   }
 
   deinit { curl_slist_free_all(head) }

@@ -6,11 +6,14 @@ import Testing
 
 @testable import APNs
 
-@Suite("Curl engine against the simulator", .timeLimit(.minutes(2)))
-struct CurlEngineTests {
-  @Test("every push is accepted once, over as many connections as configured")
-  func acceptsEachPushOnce() async throws {
-    let harness = try await PoolHarness(connections: 2)
+/// What every engine does alike; where one knows more than another, ``PushEngineKind`` says so in `EngineKnowledge.swift`.
+@Suite("Engines against the simulator", .timeLimit(.minutes(2)))
+struct EngineTests {
+  @Test(
+    "every push is accepted once, over as many connections as configured",
+    arguments: PushEngineKind.allCases)
+  func acceptsEachPushOnce(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine, connections: 2)
     for first in stride(from: UInt64(0), to: 3000, by: 500) {
       harness.pool.submit(PoolHarness.batch(first..<first + 500), lane: 1)
     }
@@ -26,9 +29,9 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("a rejection carries its reason, a 410 its timestamp")
-  func rejections() async throws {
-    let harness = try await PoolHarness()
+  @Test("a rejection carries its reason, a 410 its timestamp", arguments: PushEngineKind.allCases)
+  func rejections(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
     harness.simulator.load([
       SimulatedDevice(token: PoolHarness.token(1), state: .unregistered, timestamp: 1_700_000_000_123),
       SimulatedDevice(token: PoolHarness.token(2), state: .expired, timestamp: 1_700_000_000_456),
@@ -44,11 +47,11 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("an unknown reason comes with its text")
-  func unknownReason() async throws {
+  @Test("an unknown reason comes with its text", arguments: PushEngineKind.allCases)
+  func unknownReason(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.failures = [.init(share: 1, status: 499, reason: "SomethingNew")]
-    let harness = try await PoolHarness(knobs: knobs)
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch([7]), lane: 0)
     let completion = try await harness.completions.one()
     #expect(completion.status == 499)
@@ -57,9 +60,11 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("where nobody listens nothing is sent, and the pool says why")
-  func nobodyListens() async throws {
-    let harness = try await PoolHarness()
+  @Test(
+    "where nobody listens nothing is sent, and the pool says why",
+    arguments: PushEngineKind.allCases)
+  func nobodyListens(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
     await harness.simulator.stop()
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     let completions = await harness.completions.next(3)
@@ -71,9 +76,9 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("a server that can't prove who it is gets no push")
-  func untrusted() async throws {
-    let harness = try await PoolHarness()
+  @Test("a server that can't prove who it is gets no push", arguments: PushEngineKind.allCases)
+  func untrusted(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
     let completions = Completions()
     let stranger = try SelfSignedIdentity()
     let folder = try ScratchFolder()
@@ -82,7 +87,7 @@ struct CurlEngineTests {
         endpoint: APNsEndpoint(
           url: "https://127.0.0.1:\(harness.simulator.port)",
           trustRoots: try folder.write("ca.pem", stranger.authorityPEM)),
-        reconnect: PoolHarness.hasty),
+        reconnect: PoolHarness.hasty, engine: engine),
       credential: harness.credential, onCompletions: { completions.add($0) })
     pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await completions.one()
@@ -93,11 +98,13 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("GOAWAY again and again: pushes that are sent again until accepted all arrive", arguments: [1, 2])
-  func goAway(connections: Int) async throws {
+  @Test(
+    "GOAWAY again and again: pushes that are sent again until accepted all arrive",
+    arguments: PushEngineKind.allCases, [1, 2])
+  func goAway(engine: PushEngineKind, connections: Int) async throws {
     var knobs = SimulatorKnobs()
     knobs.goAwayAfterRequests = 150
-    let harness = try await PoolHarness(connections: connections, knobs: knobs)
+    let harness = try await PoolHarness(engine: engine, connections: connections, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<1000), lane: 0)
     var accepted: Set<UInt64> = []
     while accepted.count < 1000 {
@@ -116,9 +123,11 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("when the server goes away, idle connections are noticed before anything is lost")
-  func serverGoesAway() async throws {
-    let harness = try await PoolHarness()
+  @Test(
+    "when the server goes away, idle connections are noticed before anything is lost",
+    arguments: PushEngineKind.allCases)
+  func serverGoesAway(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
     harness.pool.submit(PoolHarness.batch(0..<50), lane: 0)
     #expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
     await harness.simulator.stop()
@@ -128,11 +137,13 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("an expired provider token is measured, minted anew and replaces the connection")
-  func expiredToken() async throws {
+  @Test(
+    "an expired provider token is measured, minted anew and replaces the connection",
+    arguments: PushEngineKind.allCases)
+  func expiredToken(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.clockSkewSeconds = 2 * 3600
-    let harness = try await PoolHarness(knobs: knobs, measureOffset: { 2 * 3600 })
+    let harness = try await PoolHarness(engine: engine, knobs: knobs, measureOffset: { 2 * 3600 })
     harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
     var answers: [PushCompletion] = []
     while answers.count(where: { $0.status == 200 }) < 20 {
@@ -150,11 +161,13 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("a clock that can't be mended stops the credential and holds what waits")
-  func hopelessClock() async throws {
+  @Test(
+    "a clock that can't be mended stops the credential and holds what waits",
+    arguments: PushEngineKind.allCases)
+  func hopelessClock(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.clockSkewSeconds = 2 * 3600
-    let harness = try await PoolHarness(knobs: knobs, measureOffset: { 0 })
+    let harness = try await PoolHarness(engine: engine, knobs: knobs, measureOffset: { 0 })
     harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
     let completions = await harness.completions.next(2)
     #expect(completions.allSatisfy { $0.reason == .expiredProviderToken })
@@ -163,11 +176,13 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("what no connection has taken can be taken back, and never completes")
-  func cancelBacklog() async throws {
+  @Test(
+    "what no connection has taken can be taken back, and never completes",
+    arguments: PushEngineKind.allCases)
+  func cancelBacklog(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 50
-    let harness = try await PoolHarness(streams: 1, knobs: knobs)
+    let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     #expect(try await harness.completions.one().tag == 0)
     let taken = harness.pool.cancelBacklog { $0 >= 5 }
@@ -180,11 +195,11 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("an urgent push overtakes those that wait")
-  func lanes() async throws {
+  @Test("an urgent push overtakes those that wait", arguments: PushEngineKind.allCases)
+  func lanes(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 20
-    let harness = try await PoolHarness(streams: 1, knobs: knobs)
+    let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
     // Three seconds' worth: the test may be held up before it submits the urgent one.
     harness.pool.submit(PoolHarness.batch(0..<150), lane: 2)
     #expect(try await harness.completions.one().tag == 0)
@@ -195,11 +210,11 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("draining waits for answers")
-  func drains() async throws {
+  @Test("draining waits for answers", arguments: PushEngineKind.allCases)
+  func drains(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()
     knobs.latencyMilliseconds = 100
-    let harness = try await PoolHarness(knobs: knobs)
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     // With the first answer the window has grown, and two more were sent before it was delivered.
     #expect(try await harness.completions.one().tag == 0)
@@ -213,9 +228,11 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("at the deadline what was sent without an answer is in doubt")
-  func drainDeadline() async throws {
-    let harness = try await PoolHarness()
+  @Test(
+    "at the deadline what was sent without an answer is in doubt",
+    arguments: PushEngineKind.allCases)
+  func drainDeadline(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
     #expect(try await harness.completions.one().status == 200)
     var knobs = SimulatorKnobs()
@@ -228,9 +245,11 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("a push without an answer in time is in doubt, and its connection is given up")
-  func timeout() async throws {
-    let harness = try await PoolHarness(requestTimeout: 2_000_000_000)
+  @Test(
+    "a push without an answer in time is in doubt, and its connection is given up",
+    arguments: PushEngineKind.allCases)
+  func timeout(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine, requestTimeout: 2_000_000_000)
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
     #expect(try await harness.completions.one().status == 200)
     var knobs = SimulatorKnobs()
@@ -245,9 +264,9 @@ struct CurlEngineTests {
     await harness.stop()
   }
 
-  @Test("payloads of every size arrive whole")
-  func payloads() async throws {
-    let harness = try await PoolHarness()
+  @Test("payloads of every size arrive whole", arguments: PushEngineKind.allCases)
+  func payloads(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
     var batch = PushBatch(headers: PushHeaders(topic: PoolHarness.topic, pushType: .alert, priority: 10))
     let ids = PushID(campaign: "sizes")
     var total = 0
