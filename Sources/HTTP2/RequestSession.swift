@@ -254,7 +254,9 @@ public final class RequestSession {
   }
 
   private func append(_ bytes: UnsafeRawBufferPointer) {
-    UnsafeMutableRawBufferPointer(rebasing: memory[end...]).copyMemory(from: bytes)
+    let place = UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count])
+    place.copyMemory(from: bytes)
+    IndexedAuthorization.restoreName(in: place)
     end += bytes.count
     produced += UInt64(bytes.count)
   }
@@ -264,8 +266,11 @@ public final class RequestSession {
   /// - Returns: `false` when there is no room for it now; nghttp2 tries again.
   func appendData(slot: Int, header: UnsafeRawBufferPointer, count: Int) -> Bool {
     guard memory.count - end >= header.count + count else { return false }
-    append(header)
-    append(table.takeBody(of: slot, count: count))
+    UnsafeMutableRawBufferPointer(rebasing: memory[end...]).copyMemory(from: header)
+    let body = table.takeBody(of: slot, count: count)
+    UnsafeMutableRawBufferPointer(rebasing: memory[(end + header.count)...]).copyMemory(from: body)
+    end += header.count + count
+    produced += UInt64(header.count + count)
     if table.slots[slot].bodyLeft == 0 { table.slots[slot].end = produced }
     return true
   }

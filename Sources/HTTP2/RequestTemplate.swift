@@ -37,7 +37,8 @@ public final class RequestTemplate {
     identifierCount: Int
   ) {
     let all =
-      [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", path)] + fields
+      [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", path)]
+      + fields.map { ($0.name == IndexedAuthorization.name ? IndexedAuthorization.alias : $0.name, $0.value) }
       + [(identifier, "")]
     let capacity = max(pathCapacity, path.utf8.count)
     let size = all.reduce(capacity + identifierCount) { $0 + $1.0.utf8.count + $1.1.utf8.count }

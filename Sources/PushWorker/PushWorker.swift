@@ -203,7 +203,7 @@ public actor PushWorker {
       configuration: .init(
         endpoint: app.endpoint, connections: configuration.connections,
         maximumStreams: min(share, Self.maximumStreams),
-        requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000),
+        requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),
       credential: app.credential
     ) { inbox.put($0) }
     pools.append((app.credential, app.endpoint, pool, 0))

@@ -9,6 +9,8 @@ public struct WorkerConfiguration: Sendable {
   public var window: Int
   /// Connections for every app.
   public var connections: Int
+  /// What carries pushes to APNs.
+  public var engine = PushEngineKind.curl
   /// When and how often to retry.
   public var retry: RetryPolicy
   /// When a campaign's answers stop it and its prunes.

@@ -1,3 +1,4 @@
+import APNs
 import Foundation
 import PushCore
 import TestSupport
@@ -108,7 +109,10 @@ struct ConfigurationTests {
     (yaml("worker: { window: [1] }"), ["worker.window: must be a single value"]),
     (yaml("worker: { window: many }"), ["worker.window: 'many' is not a whole number from 1 to 100000"]),
     (yaml("worker: { window: 0 }"), ["'0' is not a whole number from 1 to 100000"]),
-    (yaml("worker: { engine: native }"), ["worker.engine: native is not supported yet"]),
+    (
+      yaml("worker: { engine: native }", app: "    proxy: { url: 'https://proxy.example.com' }"),
+      ["worker.engine: native reaches proxies by http:// only", "apps.news", "use curl"]
+    ),
     (yaml("worker: { engine: culr }"), ["worker.engine: unknown value 'culr'", "did you mean 'curl'?"]),
     (yaml("worker: { deadline: 20 }"), ["worker.deadline: '20' is not a duration"]),
     (yaml("retry: { tooManyRequests: 50ms }"), ["retry.tooManyRequests: '50ms' is not from 100ms to 1h"]),

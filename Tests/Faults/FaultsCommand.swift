@@ -19,12 +19,15 @@ struct FaultsCommand: AsyncParsableCommand {
   @Option(help: "Instead of the cases: one world for so many hours, and something broken every half minute.")
   var soak: Double?
   @Option(help: "Schedules of the ledger's model, run beside all cases.") var schedules = 1_000_000
+  @Option(help: "What workers send with: curl or native.") var engine = "curl"
   @Flag(help: "Only the model.") var model = false
   @Option(help: "With --model: the rule to break, as LedgerModel/Mutant.swift names it.") var mutant: String?
   @Flag(help: "Name the cases and end.") var list = false
   @Flag(help: "The short form, as in make test.") var short = false
 
   func run() async throws {
+    // Workers inherit it; a case's own settings come on top.
+    setenv("CARILLON_WORKER_ENGINE", engine, 1)
     let cases = FaultCases.all.filter { fault in only.isEmpty || only.contains { fault.name.hasPrefix($0) } }
     if list { return cases.forEach { say($0.name + ": " + $0.faults.joined(separator: ", ")) } }
     if model {

@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -6,13 +7,14 @@ import Testing
 
 /// Listed users and tokens, answers that are retried, jobs that can't be run.
 @Suite struct AudienceRunTests {
-  @Test func listedUsersAndTokensAreReachedOnce() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func listedUsersAndTokensAreReachedOnce(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig()
     try await rig.register(20) { $0 == 4 ? .unregistered : .registered }
     try await rig.submit("users", audience: #"{"users":["u1","u2","u2","nobody"]}"#)
     let tokens = [3, 4].map { DeviceToken(bytes: WorkerRig.token($0))?.hex ?? "" }
     try await rig.submit("tokens", audience: #"{"tokens":["\#(tokens[0])","\#(tokens[1])"]}"#)
-    try await rig.worker("w").run()
+    try await rig.worker("w", engine: engine).run()
     let users = try #require(try await rig.store.show("users"))
     #expect(users.counters.outcomes == [.accepted: 2])
     let raw = try #require(try await rig.store.show("tokens"))
@@ -21,20 +23,23 @@ import Testing
     #expect(try await rig.store.user("u4") == nil)
   }
 
-  @Test func busyServerIsAskedAgain() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func busyServerIsAskedAgain(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(partitions: 2)
     try await rig.register(60)
     var knobs = rig.simulator.knobs
     knobs.failures = [SimulatorKnobs.Failure(share: 0.34, status: 503, reason: "ServiceUnavailable")]
     await rig.simulator.set(knobs)
     try await rig.submit("busy")
-    try await rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)).run()
+    let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
+    try await rig.worker("w", retry: retry, engine: engine).run()
     let record = try #require(try await rig.store.show("busy"))
     #expect(record.counters.outcomes == [.accepted: 60])
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
 
-  @Test func connectionsThatAreClosedAgainAndAgainLoseNothing() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func connectionsThatAreClosedAgainAndAgainLoseNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(partitions: 4)
     try await rig.register(600)
     var knobs = rig.simulator.knobs
@@ -42,13 +47,15 @@ import Testing
     await rig.simulator.set(knobs)
     try await rig.submit("goaway")
     let log = EventLog()
-    try await rig.worker("w", log: log).run()
+    try await rig.worker("w", engine: engine, log: log).run()
     let record = try #require(try await rig.store.show("goaway"))
     #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
     let counters = await rig.simulator.counters()
     // Of two connections one at least has had its 250 requests.
     #expect(counters.goAways >= 1)
     #expect(counters.accepted - counters.duplicates == 600)
+    // Which pushes a GOAWAY leaves unprocessed is for a reader of its frame to know.
+    if engine == .native { #expect(counters.duplicates == 0) }
   }
 
   @Test func retriesEndAndTheTargetIsFailed() async throws {

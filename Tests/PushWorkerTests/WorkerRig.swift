@@ -66,11 +66,12 @@ struct WorkerRig {
 
   func worker(
     _ name: String, window: Int = 100, retry: RetryPolicy = RetryPolicy(), guard: GuardPolicy = GuardPolicy(),
-    lease: Int = 6000, drains: Bool = true,
+    lease: Int = 6000, drains: Bool = true, engine: PushEngineKind = .curl,
     log: EventLog = EventLog()
   ) -> PushWorker {
-    let configuration = WorkerConfiguration(
+    var configuration = WorkerConfiguration(
       name: name, window: window, retry: retry, guard: `guard`, drains: drains, lease: lease, apps: ["news": channel])
+    configuration.engine = engine
     return PushWorker(
       configuration: configuration, store: client(), control: client(), blocking: client(), observer: log.append)
   }

@@ -31,12 +31,6 @@ final class PushTemplate {
     let token = UnsafeRawBufferPointer(rebasing: bytes[Int(push.token.lowerBound)..<Int(push.token.upperBound)])
     let start = Self.devices.utf8.count
     template.pathCount = start + 2 * token.count
-    let path = template.path
-    var place = start
-    for byte in token {
-      path[place] = PushID.hexDigit(byte >> 4)
-      path[place + 1] = PushID.hexDigit(byte & 15)
-      place += 2
-    }
+    PushID.writeHex(token, to: UnsafeMutableRawBufferPointer(rebasing: template.path[start...]))
   }
 }

@@ -13,7 +13,7 @@ struct BenchCommand: AsyncParsableCommand {
       and whole campaigns; figures of different machines, or of different runs of a shared one, say little.
 
       Examples:
-        carillon bench engine --app news --tokens tokens.txt --requests 200000
+        carillon bench engine --app news --tokens tokens.txt --requests 200000 --engine native
       """,
     subcommands: [EngineCommand.self])
 
@@ -36,6 +36,16 @@ struct BenchCommand: AsyncParsableCommand {
 
     @Option(help: "Streams at most on one connection.")
     var streams = 1000
+
+    @Option(
+      help: "What sends: curl or native; both, one after the other, without it.",
+      transform: { name in
+        guard let engine = PushEngineKind(rawValue: name) else {
+          throw ValidationError("--engine must be curl or native.")
+        }
+        return engine
+      })
+    var engine: PushEngineKind?
 
     @Option(help: "Bytes of the payload, between 50 and 4096.")
     var payload = 242
@@ -60,16 +70,24 @@ struct BenchCommand: AsyncParsableCommand {
         return token.bytes
       }
       guard !list.isEmpty else { throw CommandError(.input, "\(tokens): no tokens") }
-      let result = await EngineBenchmark.run(
-        ConnectionPool.Configuration(
-          endpoint: channel.endpoint, connections: configuration.worker.connections, maximumStreams: streams),
-        credential: channel.credential,
-        headers: PushHeaders(
-          topic: channel.topic, pushType: .alert, priority: 10, collapseID: PushID.collapseID(campaign: "bench")),
-        payload: Self.body(of: payload), count: requests
-      ) { list[$0 % list.count] }
+      for engine in engine.map({ [$0] }) ?? PushEngineKind.allCases {
+        let result = await EngineBenchmark.run(
+          ConnectionPool.Configuration(
+            endpoint: channel.endpoint, connections: configuration.worker.connections, maximumStreams: streams,
+            engine: engine),
+          credential: channel.credential,
+          headers: PushHeaders(
+            topic: channel.topic, pushType: .alert, priority: 10, collapseID: PushID.collapseID(campaign: "bench")),
+          payload: Self.body(of: payload), count: requests
+        ) { list[$0 % list.count] }
+        try report(result, of: engine)
+      }
+    }
+
+    private func report(_ result: EngineBenchmark.Result, of engine: PushEngineKind) throws {
       var json = JSONWriter()
       json.beginObject()
+      json.member("engine", engine.rawValue)
       json.member("pushes", result.pushes)
       json.member("accepted", result.accepted)
       json.member("rejected", result.rejected)

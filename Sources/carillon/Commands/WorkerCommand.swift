@@ -42,6 +42,7 @@ struct WorkerCommand: CarillonCommand {
     var setup = WorkerConfiguration(
       name: name, window: configuration.worker.window, connections: configuration.worker.connections,
       retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)
+    setup.engine = configuration.worker.engine
     setup.answerTimeout = Int(configuration.worker.answerTimeout / .milliseconds(1))
     setup.faults = try FaultEnvironment.switches()
     let worker = PushWorker(

@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 
 /// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.
@@ -76,11 +77,7 @@ struct CarillonConfiguration: Equatable {
   }
 
   struct Worker: Equatable {
-    enum Engine: String, CaseIterable {
-      case curl, native
-    }
-
-    var engine: Engine
+    var engine: PushEngineKind
     /// Per app.
     var connections: Int
     /// Targets in doubt at most.

@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 
 /// Makes the typed configuration of a tree.
@@ -11,10 +12,10 @@ struct ConfigurationReader {
   func read(_ root: ConfigurationNode) throws(ConfigurationError) -> CarillonConfiguration {
     let top = try ConfigurationSection(root, path: "", schema: "")
     if top.has("admin") { throw top.error("admin", "is not supported yet", hint: "take the section out") }
+    let redis = try readRedis(try top.section("redis", schema: "redis"))
+    let apps = try readApps(try top.section("apps", schema: nil))
     return CarillonConfiguration(
-      redis: try readRedis(try top.section("redis", schema: "redis")),
-      apps: try readApps(try top.section("apps", schema: nil)),
-      worker: try readWorker(try top.section("worker", schema: "worker")),
+      redis: redis, apps: apps, worker: try readWorker(try top.section("worker", schema: "worker"), apps),
       retry: try readRetry(try top.section("retry", schema: "retry")),
       guard: try readGuard(try top.section("guard", schema: "guard")))
   }
@@ -137,10 +138,15 @@ struct ConfigurationReader {
     return endpoint
   }
 
-  private func readWorker(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Worker {
-    let engine = try section.choice("engine", default: CarillonConfiguration.Worker.Engine.curl)
-    guard engine != .native else {
-      throw section.error("engine", "native is not supported yet", hint: "use curl")
+  private func readWorker(
+    _ section: ConfigurationSection, _ apps: [String: CarillonConfiguration.App]
+  ) throws(ConfigurationError) -> CarillonConfiguration.Worker {
+    let engine = try section.choice("engine", default: PushEngineKind.curl)
+    if engine == .native,
+      let (name, _) = apps.first(where: { $0.value.proxy.map { !$0.url.hasPrefix("http://") } ?? false })
+    {
+      throw section.error(
+        "engine", "native reaches proxies by http:// only, not the one of apps.\(name)", hint: "use curl")
     }
     return CarillonConfiguration.Worker(
       engine: engine,

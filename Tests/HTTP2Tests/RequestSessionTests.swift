@@ -1,0 +1,185 @@
+import HTTP2
+import Testing
+
+/// The client for many small requests, joined in memory with a server session.
+@Suite struct RequestSessionTests {
+  private final class Pair {
+    let client: RequestSession
+    let server: HTTP2Session
+    let log = SessionLog()
+    let template = RequestTemplate(
+      authority: "api.push.apple.com", path: "/3/device/", pathCapacity: 100,
+      fields: [("authorization", String(repeating: "j", count: 200)), ("apns-topic", "com.example.news")],
+      identifier: "apns-id", identifierCount: 4)
+    /// Bytes of output that have not been passed on.
+    var sent = 0
+
+    init(serverSettings: HTTP2Settings = HTTP2Settings(), capacity: Int = 10, firstStreamID: Int32 = 1) throws {
+      client = try RequestSession(capacity: capacity, settings: HTTP2Settings(), firstStreamID: firstStreamID)
+      server = try HTTP2Session(role: .server, settings: serverSettings)
+    }
+
+    func exchange() throws {
+      try up()
+      try down()
+      try up()
+    }
+
+    /// Carries what the client has to say, or the first bytes of it.
+    func up(_ count: Int = .max) throws {
+      while !client.output.isEmpty, sent < count {
+        let bytes = Array(client.output.prefix(count - sent))
+        try bytes.withUnsafeBytes { try server.receive($0, handler: log) }
+        try client.wrote(bytes.count)
+        sent += count == .max ? 0 : bytes.count
+      }
+    }
+
+    func down() throws {
+      while let bytes = try server.nextOutput(handler: log) { try client.receive(bytes) }
+    }
+
+    func open(_ tag: UInt64, body: String = "body") throws {
+      let path = Array("/3/device/\(tag)".utf8)
+      template.path.copyBytes(from: path)
+      template.pathCount = path.count
+      template.identifier.copyBytes(from: [UInt8](repeating: UInt8(ascii: "a") + UInt8(tag % 26), count: 4))
+      try Array(body.utf8).withUnsafeBytes { try client.open(template, body: $0, tag: tag, mark: 7, now: tag) }
+    }
+
+    func respond(_ index: Int, status: String, body: String? = nil, extra: [(String, String)] = []) throws {
+      var fields = HeaderFields()
+      fields.add(":status", status)
+      for (name, value) in extra { fields.add(name, value) }
+      try server.respond(to: log.order[index], fields, body: body.map { Array($0.utf8) })
+    }
+  }
+
+  @Test func requestsArriveWholeFromOneTemplate() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    #expect(pair.client.hasReceivedSettings)
+    for tag in 1...3 { try pair.open(UInt64(tag), body: "body \(tag)") }
+    try pair.up()
+    let messages = pair.log.order.compactMap { pair.log.messages[$0] }
+    #expect(messages.map { String(decoding: $0.body, as: UTF8.self) } == ["body 1", "body 2", "body 3"])
+    for (index, message) in messages.enumerated() {
+      #expect(message.hasEnded)
+      #expect(message.fields.contains(":path=/3/device/\(index + 1)"))
+      #expect(message.fields.last == "apns-id=" + ["bbbb", "cccc", "dddd"][index])
+    }
+  }
+
+  @Test func laterRequestsCostLittleMoreThanWhatDiffers() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    try pair.open(1, body: "")
+    try pair.up()
+    try pair.open(2, body: "")
+    // Two frame headers, five indexed fields, path and identifier as literals with indexed names.
+    #expect(pair.client.output.count < 45)
+  }
+
+  @Test func answersComeWithWhatMatters() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    for tag in 1...3 { try pair.open(UInt64(tag)) }
+    try pair.up()
+    try pair.respond(1, status: "410", body: #"{"reason":"Unregistered"}"#)
+    try pair.respond(0, status: "200")
+    try pair.respond(2, status: "503", extra: [("retry-after", "77")])
+    try pair.down()
+    var ended: [RequestSession.Ended] = []
+    while let next = pair.client.nextEnded() {
+      if next.tag == 2 { #expect(next.body.elementsEqual(#"{"reason":"Unregistered"}"#.utf8)) }
+      ended.append(next)
+    }
+    ended.sort { $0.tag < $1.tag }
+    #expect(ended.map(\.status) == [200, 410, 503])
+    #expect(ended.map(\.retryAfter) == [0, 0, 77])
+    #expect(ended.allSatisfy { $0.mark == 7 && $0.startedAt == $0.tag && $0.wasSent && $0.error == .noError })
+    #expect(pair.client.openCount == 0)
+  }
+
+  @Test func streamsAboveTheLastOfAGoAwayAreRefused() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    for tag in 1...3 { try pair.open(UInt64(tag)) }
+    try pair.up()
+    try pair.server.goAway(lastStreamID: 1, debugData: Array(#"{"reason":"Shutdown"}"#.utf8))
+    try pair.down()
+    var ended: [UInt64: HTTP2ErrorCode] = [:]
+    while let next = pair.client.nextEnded() { ended[next.tag] = next.error }
+    #expect(ended == [2: .refusedStream, 3: .refusedStream])
+    #expect(pair.client.goAway?.lastStreamID == 1)
+    #expect(!pair.client.canOpen(bodyCount: 0))
+    try pair.respond(0, status: "200")
+    try pair.down()
+    #expect(pair.client.nextEnded()?.status == 200)
+    #expect(pair.client.isFinished)
+  }
+
+  @Test func whatTheSocketDidNotTakeInWholeWasNotSent() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    for tag in 1...3 { try pair.open(UInt64(tag)) }
+    // All but the last byte of the last request.
+    try pair.client.wrote(pair.client.output.count - 1)
+    pair.client.abandon()
+    var sent: [UInt64: Bool] = [:]
+    while let next = pair.client.nextEnded() { sent[next.tag] = next.wasSent }
+    #expect(sent == [1: true, 2: true, 3: false])
+  }
+
+  @Test func bodiesThatFindNoRoomAreKeptAndSentLater() throws {
+    var settings = HTTP2Settings()
+    settings.initialWindowSize = 3
+    let pair = try Pair(serverSettings: settings)
+    try pair.exchange()
+    try pair.open(1, body: "a longer body")
+    for _ in 0..<10 { try pair.exchange() }
+    #expect(pair.log.messages[pair.log.order[0]]?.body == Array("a longer body".utf8))
+    #expect(pair.log.messages[pair.log.order[0]]?.hasEnded == true)
+  }
+
+  @Test func timeIsUpForThoseThatWereOpenedBefore() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    for tag in 1...3 { try pair.open(UInt64(tag)) }
+    #expect(try pair.client.cancel(openedBefore: 3))
+    try pair.up()
+    var ended: [UInt64] = []
+    while let next = pair.client.nextEnded() {
+      #expect(next.error == .cancel && next.status == 0)
+      ended.append(next.tag)
+    }
+    #expect(ended.sorted() == [1, 2])
+    #expect(pair.client.openCount == 1)
+    #expect(pair.log.closed[pair.log.order[0]] == .cancel)
+  }
+
+  @Test func limitsOfPeerTableAndIdentifiersHold() throws {
+    var settings = HTTP2Settings()
+    settings.maxConcurrentStreams = 1
+    let pair = try Pair(serverSettings: settings, firstStreamID: Int32.max - 2)
+    try pair.exchange()
+    #expect(pair.client.peerMaxConcurrentStreams == 1)
+    try pair.open(1)
+    #expect(!pair.client.canOpen(bodyCount: 0))
+    settings.maxConcurrentStreams = 100
+    try pair.server.submit(settings)
+    try pair.down()
+    #expect(pair.client.canOpen(bodyCount: 0))
+    try pair.open(2)
+    #expect(pair.client.isExhausted && !pair.client.canOpen(bodyCount: 0))
+  }
+
+  @Test func pingsAreCountedWhenAnswered() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    try pair.client.ping()
+    #expect(pair.client.pingAnswers == 0)
+    try pair.exchange()
+    #expect(pair.client.pingAnswers == 1)
+  }
+}
