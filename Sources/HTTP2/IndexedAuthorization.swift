@@ -19,16 +19,22 @@ enum IndexedAuthorization {
   private static let trueEnd: UInt8 = 0xd5
   private static let count = 10
 
+  /// The size of the smallest frame that spells the alias out: it then spells the value out as well, in Huffman codes of
+  /// at least five bits.
+  static func smallestFrame(value: String) -> Int { frameHeader + 1 + count + 1 + value.utf8.count * 5 / 8 }
+
   /// Puts the true name into a HEADERS frame that spells the alias out.
   static func restoreName(in frame: UnsafeMutableRawBufferPointer) {
-    // Frame header (RFC 9113 section 4.1): length, then type in the fourth byte.
-    guard frame.count > 9 + count, frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) else { return }
-    for place in 9...frame.count - count
-    where frame[place] == UInt8(head >> 56)
-      && UInt64(bigEndian: frame.loadUnaligned(fromByteOffset: place, as: UInt64.self)) == head
+    // The type is the fourth byte of the frame header.
+    guard frame.count >= frameHeader + count, frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) else { return }
+    for place in frameHeader...frame.count - count
+    where UInt64(bigEndian: frame.loadUnaligned(fromByteOffset: place, as: UInt64.self)) == head
       && UInt16(bigEndian: frame.loadUnaligned(fromByteOffset: place + 8, as: UInt16.self)) == tail
     {
       frame[place + count - 1] = trueEnd
     }
   }
+
+  /// RFC 9113 section 4.1.
+  private static let frameHeader = 9
 }

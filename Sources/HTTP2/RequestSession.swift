@@ -49,7 +49,7 @@ public final class RequestSession {
   private static let lastStreamID: UInt32 = 0x7fff_ffff
 
   let handle: OpaquePointer
-  var table: RequestTable
+  let table: RequestTable
   /// What the peer said last when it took no more streams.
   public internal(set) var goAway: GoAway?
   /// How often it said so.
@@ -68,6 +68,8 @@ public final class RequestSession {
   private(set) var produced: UInt64 = 0
   private var written: UInt64 = 0
   private var hasIndexedIdentifier = false
+  /// Of the last template.
+  private var smallestWithAlias = Int.max
 
   /// - Parameters:
   ///   - capacity: requests at most at once.
@@ -105,7 +107,6 @@ public final class RequestSession {
 
   deinit {
     nghttp2_session_del(handle)
-    table.deallocate()
     memory.deallocate()
   }
 
@@ -152,6 +153,7 @@ public final class RequestSession {
     let slot = table.take(tag: tag, mark: mark, now: now, body: body)
     template.setIndexing(ofIdentifier: !hasIndexedIdentifier)
     hasIndexedIdentifier = true
+    smallestWithAlias = template.smallestWithAlias
     var provider = nghttp2_data_provider()
     provider.source.fd = Int32(slot)
     provider.read_callback = RequestCallbacks.readBody
@@ -256,7 +258,7 @@ public final class RequestSession {
   private func append(_ bytes: UnsafeRawBufferPointer) {
     let place = UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count])
     place.copyMemory(from: bytes)
-    IndexedAuthorization.restoreName(in: place)
+    if bytes.count >= smallestWithAlias { IndexedAuthorization.restoreName(in: place) }
     end += bytes.count
     produced += UInt64(bytes.count)
   }

@@ -1,5 +1,8 @@
 /// What a ``RequestSession`` keeps of its requests: a slot for each that may be open, made once and used again.
-struct RequestTable {
+///
+/// A class, and its lists bare memory, so that callbacks change it without the checks of exclusive access that a struct
+/// in another class's property takes: they were a twentieth of the work of a push.
+final class RequestTable {
   struct Slot {
     var tag: UInt64 = 0
     var mark = 0
@@ -25,29 +28,40 @@ struct RequestTable {
   private(set) var openCount = 0
   /// Room for the bodies of answers; memory is only touched where there are some.
   private let answers: UnsafeMutableRawPointer
-  private var free: [Int32]
-  private var ended: [Int32] = []
-  private var taken = 0
+  /// Slots that no request is in, a stack.
+  private let free: UnsafeMutablePointer<Int32>
+  private var freeCount: Int
+  /// Slots whose requests have ended, in their order: a ring, where the next is told and where the next is put.
+  private let ended: UnsafeMutablePointer<Int32>
+  private var nextTold = 0
+  private var nextPut = 0
+  private var endedCount = 0
 
   init(capacity: Int) {
     self.capacity = capacity
     slots = .allocate(capacity: capacity)
     slots.initialize(repeating: Slot(), count: capacity)
     answers = .allocate(byteCount: capacity * RequestSession.keptBody, alignment: 16)
-    free = (0..<Int32(capacity)).reversed()
-    ended.reserveCapacity(capacity)
+    free = .allocate(capacity: capacity)
+    ended = .allocate(capacity: capacity)
+    for slot in 0..<capacity { free[slot] = Int32(capacity - 1 - slot) }
+    freeCount = capacity
   }
 
-  func deallocate() {
+  deinit {
     for slot in 0..<capacity { slots[slot].kept?.deallocate() }
     slots.deallocate()
     answers.deallocate()
+    free.deallocate()
+    ended.deallocate()
   }
 
-  var hasFree: Bool { !free.isEmpty }
+  var hasFree: Bool { freeCount > 0 }
 
-  mutating func take(tag: UInt64, mark: Int, now: UInt64, body: UnsafeRawBufferPointer) -> Int {
-    let slot = Int(free.removeLast())
+  func take(tag: UInt64, mark: Int, now: UInt64, body: UnsafeRawBufferPointer) -> Int {
+    precondition(freeCount > 0)
+    freeCount -= 1
+    let slot = Int(free[freeCount])
     slots[slot] = Slot(
       tag: tag, mark: mark, startedAt: now, body: body.baseAddress, bodyLeft: body.count, isOpen: true)
     openCount += 1
@@ -55,10 +69,10 @@ struct RequestTable {
   }
 
   /// Takes back a slot whose request never became one.
-  mutating func discard(_ slot: Int) {
+  func discard(_ slot: Int) {
     slots[slot].isOpen = false
     openCount -= 1
-    free.append(Int32(slot))
+    release(slot)
   }
 
   /// Copies what is left of a body, whose memory the caller takes back.
@@ -85,14 +99,14 @@ struct RequestTable {
     slots[slot].answerCount += count
   }
 
-  mutating func end(_ slot: Int, error: UInt32) {
+  func end(_ slot: Int, error: UInt32) {
     guard slots[slot].isOpen else { return }
     slots[slot].error = error
     slots[slot].wasSent = slots[slot].end != .max
     close(slot)
   }
 
-  mutating func abandon(written: UInt64) {
+  func abandon(written: UInt64) {
     for slot in 0..<capacity where slots[slot].isOpen {
       slots[slot].error = HTTP2ErrorCode.cancel.rawValue
       slots[slot].wasSent = slots[slot].end <= written
@@ -100,21 +114,26 @@ struct RequestTable {
     }
   }
 
-  private mutating func close(_ slot: Int) {
+  private func close(_ slot: Int) {
     slots[slot].isOpen = false
     openCount -= 1
-    ended.append(Int32(slot))
+    // Never more than slots: each is told before it is free again.
+    ended[nextPut] = Int32(slot)
+    nextPut = nextPut + 1 == capacity ? 0 : nextPut + 1
+    endedCount += 1
   }
 
-  mutating func nextEnded() -> RequestSession.Ended? {
-    guard taken < ended.count else {
-      ended.removeAll(keepingCapacity: true)
-      taken = 0
-      return nil
-    }
-    let slot = Int(ended[taken])
-    taken += 1
-    free.append(Int32(slot))
+  private func release(_ slot: Int) {
+    free[freeCount] = Int32(slot)
+    freeCount += 1
+  }
+
+  func nextEnded() -> RequestSession.Ended? {
+    guard endedCount > 0 else { return nil }
+    let slot = Int(ended[nextTold])
+    nextTold = nextTold + 1 == capacity ? 0 : nextTold + 1
+    endedCount -= 1
+    release(slot)
     if let kept = slots[slot].kept {
       kept.deallocate()
       slots[slot].kept = nil

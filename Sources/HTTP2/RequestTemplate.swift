@@ -13,6 +13,8 @@ public final class RequestTemplate {
   public let identifier: UnsafeMutableRawBufferPointer
 
   let fields: UnsafeMutableBufferPointer<nghttp2_nv>
+  /// The size of the smallest frame that ``IndexedAuthorization`` may have to look through.
+  let smallestWithAlias: Int
   private let bytes: UnsafeMutableRawBufferPointer
   private static let pathIndex = 3
 
@@ -44,6 +46,8 @@ public final class RequestTemplate {
     let size = all.reduce(capacity + identifierCount) { $0 + $1.0.utf8.count + $1.1.utf8.count }
     bytes = .allocate(byteCount: size, alignment: 1)
     self.fields = .allocate(capacity: all.count)
+    let authorization = fields.first { $0.name == IndexedAuthorization.name }
+    smallestWithAlias = authorization.map { IndexedAuthorization.smallestFrame(value: $0.value) } ?? .max
     var used = 0
     let memory = bytes
     func place(_ text: String, reserving room: Int? = nil) -> UnsafeMutableRawBufferPointer {

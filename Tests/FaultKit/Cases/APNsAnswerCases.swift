@@ -30,6 +30,9 @@ enum APNsAnswerCases {
     var answerTimeout = "30s"
     /// Whether nothing is left in doubt, and every target must end as accepted.
     var isHarmless = false
+    /// Whether the simulator says of requests that it received that they were not processed: an engine that reads what it
+    /// says believes that, and `skip` promises nothing against a server that lies.
+    var isLie = false
 
     /// One whose occurrences the simulator counts under the name of its knob.
     static func counted(
@@ -57,7 +60,8 @@ enum APNsAnswerCases {
         ]
       }
       let fleet = try await Fleet(stage, world, size: workers)
-      for (number, ambiguity) in stage.ambiguities.enumerated() {
+      for (number, ambiguity) in stage.ambiguities.enumerated()
+      where ambiguity == .resend || !knobs.isLie || !FaultWorld.believesGoAway {
         let before = try await world.simulator.counters()
         let campaign = FaultCampaign("answers-\(number)") { $0.ambiguity = ambiguity }
         if knobs.from == 0 { try await world.simulator.set(knobs.on) }
@@ -146,7 +150,8 @@ enum APNsAnswerCases {
     Knobs(
       on: #"{"goAwayAfterRequests":150,"goAwayDisowns":15}"#, off: #"{"goAwayAfterRequests":0,"goAwayDisowns":0}"#,
       fired: { $0.object("faults")?.number("goAwayDisowns") ?? 0 },
-      allowed: { $0.object("faults")?.number("goAwayDisowns") ?? 0 }, doubts: { ($0.number("goAways") ?? 0) * window }))
+      allowed: { $0.object("faults")?.number("goAwayDisowns") ?? 0 }, doubts: { ($0.number("goAways") ?? 0) * window },
+      isLie: true))
 
   // MARK: Answers
 
