@@ -24,6 +24,13 @@ struct AnswerMeaning: Equatable {
   /// So many answers in a row that blame the connection replace it; one alone may be a whim of the server.
   static let faultsToReplace = 3
 
+  /// Memberwise.
+  init(signal: CongestionWindow.Signal, blame: Blame = .none, event: CredentialEvent? = nil) {
+    self.signal = signal
+    self.blame = blame
+    self.event = event
+  }
+
   /// - Parameter generation: of the credential that the push went with.
   init(_ answer: PushAnswer, generation: Int) {
     switch answer.status {

@@ -7,7 +7,7 @@ import Testing
     let client: RequestSession
     let server: HTTP2Session
     let log = SessionLog()
-    let template = RequestTemplate(
+    var template = RequestTemplate(
       authority: "api.push.apple.com", path: "/3/device/", pathCapacity: 100,
       fields: [("authorization", String(repeating: "j", count: 200)), ("apns-topic", "com.example.news")],
       identifier: "apns-id", identifierCount: 4)
@@ -78,6 +78,23 @@ import Testing
     try pair.open(2, body: "")
     // Two frame headers, five indexed fields, path and identifier as literals with indexed names.
     #expect(pair.client.output.count < 45)
+  }
+
+  /// A table of no bytes makes every request spell everything out.
+  @Test(arguments: [4096, 0])
+  func authorizationGoesUnderItsTrueNameWheneverItIsSpelledOut(tableSize: UInt32) throws {
+    var settings = HTTP2Settings()
+    settings.headerTableSize = tableSize
+    let pair = try Pair(serverSettings: settings)
+    try pair.exchange()
+    for (tag, value) in [(1, "bearer first"), (2, "bearer first"), (3, "bearer second, and longer than that")] {
+      pair.template = RequestTemplate(
+        authority: "api.push.apple.com", path: "/3/device/", pathCapacity: 100, fields: [("authorization", value)],
+        identifier: "apns-id", identifierCount: 4)
+      try pair.open(UInt64(tag))
+      try pair.up()
+      #expect(pair.log.messages[pair.log.order[tag - 1]]?.fields.contains("authorization=\(value)") == true)
+    }
   }
 
   @Test func answersComeWithWhatMatters() throws {
