@@ -18,6 +18,7 @@ build: ## the release binary, .build/release/carillon
 # XCTest is off because no test uses it: its "Executed 0 tests" would mislead.
 test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-dependencies test
+	@deploy/install-foreign-clients
 	@$(MAKE) --no-print-directory lint
 	@swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest
 

@@ -10,8 +10,6 @@ enum ConnectionEvent: Sendable, Equatable {
   case failed(String)
   /// The connection was closed in order, or given up on purpose.
   case closed
-  /// APNs refused the provider token of this generation as too old.
-  case providerTokenExpired(generation: Int)
-  /// APNs saw more provider tokens than it likes; this was the last.
-  case tooManyProviderTokens(generation: Int)
+  /// What APNs said about the credential.
+  case credential(CredentialEvent)
 }

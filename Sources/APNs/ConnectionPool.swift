@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import PushCore
 internal import Synchronization
 
 /// The connections to APNs of one credential in one environment, and the pushes that wait for them.
@@ -49,7 +50,7 @@ public final class ConnectionPool: Sendable {
     var published = PoolState()
   }
 
-  private let credential: ProviderTokenSource
+  private let credential: any PushCredential
   private let onCompletions: @Sendable ([PushCompletion]) -> Void
   private let state: Mutex<State>
 
@@ -57,11 +58,11 @@ public final class ConnectionPool: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: where to, how many.
-  ///   - credential: issues the provider tokens; may be shared with other pools.
+  ///   - credential: what APNs lets pushes in for; may be shared with other pools.
   ///   - onCompletions: called with what became of pushes, many at a time, on the queue of a connection; of several
   ///     connections at once. It must not block.
   public convenience init(
-    configuration: Configuration, credential: ProviderTokenSource,
+    configuration: Configuration, credential: any PushCredential,
     onCompletions: @escaping @Sendable ([PushCompletion]) -> Void
   ) {
     self.init(configuration: configuration, credential: credential, onCompletions: onCompletions) { number, pool in
@@ -70,7 +71,7 @@ public final class ConnectionPool: Sendable {
   }
 
   init(
-    configuration: Configuration, credential: ProviderTokenSource,
+    configuration: Configuration, credential: any PushCredential,
     onCompletions: @escaping @Sendable ([PushCompletion]) -> Void,
     makeEngine: (Int, any PushSupply) -> any PushEngine
   ) {
@@ -161,7 +162,9 @@ extension ConnectionPool: PushSupply {
     }
   }
 
-  func providerToken() -> ProviderToken? { credential.current() }
+  func authorization() -> PushAuthorization? { credential.authorization() }
+
+  var stopped: Reason? { credential.stopped }
 
   func mayOpen(_ engine: Int) -> ReconnectBudget.Decision? {
     state.withLock { state in
@@ -181,6 +184,7 @@ extension ConnectionPool: PushSupply {
         state.isEstablished[engine] = true
         state.budget.established(now: EventLoop.now)
       }
+      credential.note(.accepted)
       // The others may open their connections now.
       wakeAll()
     case .trouble(let error): state.withLock { $0.published.lastError = error }
@@ -192,8 +196,7 @@ extension ConnectionPool: PushSupply {
         state.budget.failed(now: EventLoop.now, jitter: .random(in: 0..<1))
       }
     case .closed: state.withLock { $0.isEstablished[engine] = false }
-    case .providerTokenExpired(let generation): credential.expired(generation: generation)
-    case .tooManyProviderTokens(let generation): credential.tooManyUpdates(generation: generation)
+    case .credential(let event): credential.note(event)
     }
   }
 

@@ -31,13 +31,13 @@ public enum EngineBenchmark {
   ///
   /// - Parameters:
   ///   - configuration: where to; one connection unless it says otherwise.
-  ///   - credential: issues the provider tokens.
+  ///   - credential: what APNs lets pushes in for.
   ///   - headers: of every push.
   ///   - payload: of every push.
   ///   - count: how many.
   ///   - token: the raw device token of the n-th push, from 0.
   public static func run(
-    _ configuration: ConnectionPool.Configuration, credential: ProviderTokenSource, headers: PushHeaders,
+    _ configuration: ConnectionPool.Configuration, credential: any PushCredential, headers: PushHeaders,
     payload: [UInt8], count: Int, token: @escaping @Sendable (Int) -> [UInt8]
   ) async -> Result {
     let done = Mutex(Result())

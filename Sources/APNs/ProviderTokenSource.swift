@@ -6,7 +6,7 @@ public import TLS
 /// Issues the provider tokens of one signing key: on a half-hour grid, the same claims in every worker of a fleet.
 ///
 /// Safe to use from any thread; pools of the same key share one.
-public final class ProviderTokenSource: Sendable {
+public final class ProviderTokenSource: PushCredential {
   /// Measures how many seconds the fleet's clock (Redis `TIME`) is ahead of this machine's; `nil` when it can't.
   public typealias MeasureOffset = @Sendable () async -> Int64?
 
@@ -20,14 +20,18 @@ public final class ProviderTokenSource: Sendable {
   /// The team's id, ten characters.
   public let teamID: String
 
-  private let key: ECPrivateKey
   private let clock: @Sendable () -> Int64
   private let measureOffset: MeasureOffset?
   private let state: Mutex<State>
 
   private struct State {
+    var key: ECPrivateKey
+    /// Counts the keys.
+    var keyGeneration = 0
     var offset: Int64 = 0
     var current: ProviderToken?
+    /// Tokens issued so far; the number of the last is its generation.
+    var issued = 0
     var phase = Phase.onGrid
     var observers: [@Sendable () -> Void] = []
   }
@@ -67,10 +71,9 @@ public final class ProviderTokenSource: Sendable {
     }
     self.keyID = keyID
     self.teamID = teamID
-    self.key = key
     self.clock = clock
     self.measureOffset = measureOffset
-    state = Mutex(State())
+    state = Mutex(State(key: key))
   }
 
   /// This machine's UNIX seconds.
@@ -80,6 +83,30 @@ public final class ProviderTokenSource: Sendable {
   public func setOffset(_ seconds: Int64) {
     state.withLock { $0.offset = seconds }
   }
+
+  /// Signs with another key from now on: the file was exchanged. Its tokens go over new connections, and a source that
+  /// was stopped is tried again. Nothing happens when it is the same key.
+  public func replace(key: ECPrivateKey) {
+    guard state.withLock({ $0.key.publicPEM }) != key.publicPEM else { return }
+    change { state in
+      state.key = key
+      state.keyGeneration += 1
+      state.phase = .onGrid
+      state.current = nil
+    }
+  }
+
+  public func authorization() -> PushAuthorization? { current().map { .token($0) } }
+
+  public func note(_ event: CredentialEvent) {
+    switch event {
+    case .tokenExpired(let generation): expired(generation: generation)
+    case .tooManyTokens(let generation): tooManyUpdates(generation: generation)
+    case .accepted, .certificateRefused, .turnedAway: break
+    }
+  }
+
+  public func explain(_ reason: Reason) -> String { "\(reason.name); mend key, team or topic" }
 
   /// The token to send with now, minted if it is time; `nil` while the clock is measured and when stopped.
   public func current() -> ProviderToken? {
@@ -154,7 +181,7 @@ public final class ProviderTokenSource: Sendable {
   }
 
   /// Calls `body` whenever tokens are to be had again, or no more, on any thread.
-  func observe(_ body: @escaping @Sendable () -> Void) {
+  public func observe(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.observers.append(body) }
   }
 
@@ -169,10 +196,11 @@ public final class ProviderTokenSource: Sendable {
   }
 
   private func mint(_ issuedAt: Int64, _ state: inout State) -> ProviderToken? {
-    let generation = (state.current?.generation ?? 0) + 1
+    state.issued += 1
     do {
       state.current = try ProviderToken(
-        keyID: keyID, teamID: teamID, issuedAt: issuedAt, generation: generation, key: key)
+        keyID: keyID, teamID: teamID, issuedAt: issuedAt, generation: state.issued, key: state.key,
+        keyGeneration: state.keyGeneration)
       return state.current
     } catch {
       // OpenSSL failed on a key it had accepted: nothing can be sent with it.

@@ -29,14 +29,20 @@ public struct PushHeaders: Sendable, Equatable {
   public var expiration: Int?
   /// `apns-collapse-id`; `nil` sends no header.
   public var collapseID: String?
+  /// `apns-channel-id`: the push is a broadcast to this channel, and ``topic`` the bundle id in its path.
+  public var channel: String?
 
   /// Memberwise.
-  public init(topic: String, pushType: PushType, priority: Int, expiration: Int? = nil, collapseID: String? = nil) {
+  public init(
+    topic: String, pushType: PushType, priority: Int, expiration: Int? = nil, collapseID: String? = nil,
+    channel: String? = nil
+  ) {
     self.topic = topic
     self.pushType = pushType
     self.priority = priority
     self.expiration = expiration
     self.collapseID = collapseID
+    self.channel = channel
   }
 }
 

@@ -19,6 +19,8 @@ public struct SimulatedDevice: Equatable, Sendable {
   public var state: State
   /// The only topic that the token takes, or `nil` for any.
   public var topic: String?
+  /// Where the token is good, elsewhere it gets 400 `BadDeviceToken`; `nil` for everywhere.
+  public var environment: SimulatorEnvironment?
   /// Milliseconds since 1970 at which APNs found the token dead; for the states that answer with 410.
   public var timestamp: Int64
 
@@ -27,10 +29,15 @@ public struct SimulatedDevice: Equatable, Sendable {
   ///   - state: how pushes to it end.
   ///   - topic: the only topic it takes, or `nil` for any.
   ///   - timestamp: milliseconds since 1970, for the states that answer with 410.
-  public init(token: [UInt8], state: State = .registered, topic: String? = nil, timestamp: Int64 = 0) {
+  ///   - environment: where it is good, or `nil` for everywhere.
+  public init(
+    token: [UInt8], state: State = .registered, topic: String? = nil, timestamp: Int64 = 0,
+    environment: SimulatorEnvironment? = nil
+  ) {
     self.token = token
     self.state = state
     self.topic = topic
     self.timestamp = timestamp
+    self.environment = environment
   }
 }

@@ -13,8 +13,8 @@ private import TLS
 public final class Simulator: Sendable {
   /// The port for pushes.
   public let port: UInt16
-  /// The port of the control API: `GET /health`, `GET /counters`, `POST /devices`, `GET` and `PUT /knobs`,
-  /// `POST /reset` (`?devices=true` forgets the devices too), `POST /goaway`; HTTP/2 over TLS, JSON answers.
+  /// The port of the control API: `GET /health`, `GET /counters`, `POST /devices`, `POST /online` and
+  /// `/offline` (tokens in hex, one a line), `GET` and `PUT /knobs`, `POST /reset` (`?devices=true` forgets the devices too), `POST /goaway`, `POST /timeline`; HTTP/2 over TLS, JSON answers.
   public let controlPort: UInt16
   /// What clients must trust, or `nil` when the configuration brought an identity of its own.
   public let authorityPEM: String?
@@ -40,11 +40,11 @@ public final class Simulator: Sendable {
     guard let identity = configuration.identity ?? selfSigned?.identity else {
       throw TLSError(operation: "start the simulator", reason: "no certificate")
     }
-    let tls = try TLSContext.server(identity: identity, protocols: ["h2"])
     let shared = try SharedState(configuration)
+    let contexts = try ServerContexts(identity: identity, names: configuration.names, clients: shared.clients)
     let loopCount = max(configuration.threads, 1)
     let loops = (0..<loopCount).map { number in
-      SimulatorLoop(number, of: loopCount, shared: shared, tls: tls)
+      SimulatorLoop(number, of: loopCount, shared: shared, contexts: contexts)
     }
     service = ControlService(shared: shared, loops: loops)
     let push = try SocketAddress.resolve(host: configuration.host, port: configuration.port)
@@ -58,6 +58,7 @@ public final class Simulator: Sendable {
   }
 
   deinit {
+    service.stopPlaying()
     let (acceptors, loops) = (acceptors, service.loops)
     Task { await Self.close(acceptors, loops) }
   }
@@ -81,9 +82,17 @@ public final class Simulator: Sendable {
     let registry = service.shared.registry
     for device in devices where !device.token.isEmpty && device.token.count <= 255 {
       let topic = device.topic.map { registry.topicID(Array($0.utf8)) } ?? DeviceRegistry.anyTopic
-      let record = TokenTable.Record(state: device.state, topic: topic, timestamp: device.timestamp)
+      let record = TokenTable.Record(
+        state: device.state, topic: topic, timestamp: device.timestamp, environment: device.environment)
       device.token.withUnsafeBytes { registry.set($0, record) }
     }
+  }
+
+  /// Takes devices off the air, so that their pushes wait, or back, so that they get what waits.
+  ///
+  /// - Parameter tokens: raw; an unknown one is registered for any topic from then on.
+  public func set(_ tokens: some Sequence<[UInt8]>, online isOnline: Bool) {
+    for token in tokens where !token.isEmpty && token.count <= 255 { service.set(token, isAway: !isOnline) }
   }
 
   /// What can be changed at run time, as it is now.
@@ -99,8 +108,11 @@ public final class Simulator: Sendable {
 
   /// Ends every push connection with GOAWAY, after its open requests.
   public func goAway() async {
-    for loop in service.loops { await loop.leaveAll() }
+    await service.leaveAll()
   }
+
+  /// Turns knobs by the clock from now on, in place of the timeline that was playing.
+  public func play(_ timeline: SimulatorTimeline) { service.play(timeline) }
 
   /// Why the log could not be written any more, if that ever happens; the simulator then answers nothing. For one reader.
   public var logFailures: AsyncStream<RequestLogError> {
@@ -108,7 +120,10 @@ public final class Simulator: Sendable {
   }
 
   /// Stops listening and closes every connection. Idempotent.
-  public func stop() async { await Self.close(acceptors, service.loops) }
+  public func stop() async {
+    service.stopPlaying()
+    await Self.close(acceptors, service.loops)
+  }
 
   private static func close(_ acceptors: [Acceptor], _ loops: [SimulatorLoop]) async {
     for acceptor in acceptors { await acceptor.stop() }

@@ -12,17 +12,28 @@ public struct SimulatorConfiguration: Sendable {
     public var pem: String
     /// The topics the key may push to, or `nil` for all of its team's.
     public var topics: [String]?
+    /// The only environment the key is for, or `nil` for both, as of keys made before 2025.
+    public var environment: SimulatorEnvironment?
+    /// Key identifiers of the keys with ``topics`` that may follow it on a connection.
+    public var related: [String]
 
     /// - Parameters:
     ///   - keyID: the ten characters of `kid`.
     ///   - teamID: the ten characters of `iss`.
     ///   - pem: the public key, or a private key whose public half is used.
-    ///   - topics: the topics the key may push to, or `nil` for all.
-    public init(keyID: String, teamID: String, pem: String, topics: [String]? = nil) {
+    ///   - topics: the topics the key may push to, with or without the suffix of a push type, or `nil` for all.
+    ///   - environment: the only environment the key is for, or `nil` for both.
+    ///   - related: keys that may follow it on a connection.
+    public init(
+      keyID: String, teamID: String, pem: String, topics: [String]? = nil, environment: SimulatorEnvironment? = nil,
+      related: [String] = []
+    ) {
       self.keyID = keyID
       self.teamID = teamID
       self.pem = pem
       self.topics = topics
+      self.environment = environment
+      self.related = related
     }
   }
 
@@ -40,7 +51,11 @@ public struct SimulatorConfiguration: Sendable {
   public var names = ["localhost", "127.0.0.1", "::1"]
   /// The keys whose provider tokens are believed.
   public var keys: [Key] = []
-  /// Streams a connection has before its first accepted push.
+  /// Whose tokens, keys and certificates are right here.
+  public var environment = SimulatorEnvironment.production
+  /// The authorities whose push certificates are believed, as PEM; `nil` asks no client for a certificate.
+  public var clientAuthorityPEM: String?
+  /// Streams a connection has before its first accepted push; one with a certificate begins with ``fullStreams``.
   public var initialStreams: UInt32 = 1
   /// Streams a connection has from then on.
   public var fullStreams: UInt32 = 1000
@@ -50,6 +65,8 @@ public struct SimulatorConfiguration: Sendable {
   /// The file that gets a line for every request received in full, before its answer leaves; `nil` for none. It is
   /// appended to. The fields are `ms connection stream token apnsId status`, see ``RequestLogLines``.
   public var log: String?
+  /// What everything random follows from: identifiers that the server makes up, and what knobs leave to chance.
+  public var seed = UInt64.random(in: .min ... .max)
   /// What holds until it is changed.
   public var knobs = SimulatorKnobs()
 

@@ -4,6 +4,20 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var received = 0
   /// Requests answered with 200.
   public var accepted = 0
+  /// Pushes that reached their device, those that waited for it included.
+  public var delivered = 0
+  /// Pushes that wait for their device to come back: one for each device token and topic.
+  public var stored = 0
+  /// Pushes lost while they waited, to a newer one for the same device and topic.
+  public var overwritten = 0
+  /// Pushes for devices that were away, that were not to be kept or that waited too long.
+  public var expired = 0
+  /// Pushes that were shown in place of one with the same collapse identifier, where that is tracked.
+  public var collapsed = 0
+  /// Broadcasts taken; requests about channels are in no count but this, ``channels`` and ``reasons``.
+  public var broadcasts = 0
+  /// Channels there are; a reset leaves them.
+  public var channels = 0
   /// Requests answered otherwise, by reason, injected ones included.
   public var reasons: [String: Int] = [:]
   /// Acceptances of an `apns-id` beyond its first: what a person would see twice.

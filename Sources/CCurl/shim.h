@@ -27,6 +27,22 @@ static inline CURLcode carillon_easy_set_pointer(CURL *easy, CURLoption option, 
   return curl_easy_setopt(easy, option, value);
 }
 
+// CURL_BLOB_NOCOPY: the memory is the caller's, and must outlive the handle.
+static inline CURLcode carillon_easy_set_blob(CURL *easy, CURLoption option, void *data, size_t length) {
+  struct curl_blob blob = {data, length, CURL_BLOB_NOCOPY};
+  return curl_easy_setopt(easy, option, &blob);
+}
+
+// CURLAUTH_BASIC and CURLAUTH_DIGEST are macros with a cast.
+static inline CURLcode carillon_easy_set_proxy_auth(CURL *easy) {
+  return curl_easy_setopt(easy, CURLOPT_PROXYAUTH, CURLAUTH_BASIC | CURLAUTH_DIGEST);
+}
+
+static inline CURLcode carillon_easy_set_debug(CURL *easy, curl_debug_callback callback, void *data) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
+  return code ? code : curl_easy_setopt(easy, CURLOPT_DEBUGDATA, data);
+}
+
 static inline CURLcode carillon_easy_set_headers(CURL *easy, struct curl_slist *list) {
   return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
 }
@@ -44,6 +60,11 @@ static inline CURLcode carillon_easy_set_seek(CURL *easy, curl_seek_callback cal
 static inline CURLcode carillon_easy_set_write(CURL *easy, curl_write_callback callback, void *data) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
   return code ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, data);
+}
+
+static inline CURLcode carillon_easy_set_header(CURL *easy, curl_write_callback callback, void *data) {
+  CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
+  return code ? code : curl_easy_setopt(easy, CURLOPT_HEADERDATA, data);
 }
 
 static inline CURLcode carillon_easy_set_open_socket(CURL *easy, curl_opensocket_callback callback, void *data) {

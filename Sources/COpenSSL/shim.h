@@ -5,6 +5,8 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/x509v3.h>
 
 // Each inline stands for a macro or a variadic function, which Swift can't import.
@@ -30,6 +32,13 @@ static inline void carillon_ssl_read_ahead(SSL_CTX *ctx, size_t buffer) {
   SSL_CTX_set_default_read_buffer_len(ctx, buffer);
 }
 
+// SSL_CTX_set_session_cache_mode is a macro over SSL_CTX_ctrl, and SSL_OP_NO_TICKET is SSL_OP_BIT(14).
+static inline void carillon_ssl_never_resume(SSL_CTX *ctx) {
+  SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(ctx, 0);
+  SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+}
+
 // SSL_set_tlsext_host_name is a macro over SSL_ctrl.
 static inline int carillon_ssl_set_server_name(SSL *ssl, const char *name) {
   return (int)SSL_set_tlsext_host_name(ssl, name);
@@ -45,3 +54,7 @@ static inline void carillon_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bi
 
 // BIO_get_mem_data is a macro over BIO_ctrl.
 static inline long carillon_bio_memory(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
+
+// STACK_OF(X509) is a macro, and so are the functions on it.
+static inline X509 *carillon_certificates_take(STACK_OF(X509) *stack) { return sk_X509_shift(stack); }
+static inline void carillon_certificates_free(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }

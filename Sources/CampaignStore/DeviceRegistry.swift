@@ -107,6 +107,8 @@ extension CampaignStore {
     var action: Action
     /// ms since the epoch; a device that registered later stays as it is.
     var instant: Int
+    /// For a quarantine: why and since when, as JSON.
+    var note: [UInt8] = []
   }
 
   /// Edits devices, and lets the owner index follow those that were pruned.
@@ -125,12 +127,15 @@ extension CampaignStore {
     var changed = edits.map { _ in false }
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
       partition, part, pipeline in
-      pipeline.script(StoreScripts.drop, keys: [keys.devices(partition), keys.users(partition)]) { arguments in
+      pipeline.script(
+        StoreScripts.drop, keys: [keys.devices(partition), keys.users(partition), keys.quarantine(partition)]
+      ) { arguments in
         for index in part {
           arguments.append(edits[index].user)
           arguments.append(edits[index].token)
           arguments.append(edits[index].action.rawValue)
           arguments.append(edits[index].instant)
+          arguments.append(edits[index].note)
         }
       }
     } replies: { part, reply in

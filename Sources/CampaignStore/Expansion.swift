@@ -50,7 +50,7 @@ extension CampaignStore {
     let partition = ledger.slice.partition
     let listed = keys.audience(partition, ledger.slice.campaign)
     switch audience {
-    case .tokens:
+    case .tokens, .channel:
       try await scan(RedisPipeline(), source: listed) { members, _ in
         for member in members { builder.add(token: member, user: .init(start: nil, count: 0)) }
         return try await builder.flush(to: self)

@@ -21,6 +21,7 @@ extension CampaignStore {
       }
       pipeline.removeAll()
       pipeline.append("EXPIRE", keys.finished(id), seconds)
+      pipeline.append("UNLINK", keys.probe(id))
       pipeline.append("EXPIRE", keys.campaign(id), seconds)
       _ = try await run(pipeline)
     }

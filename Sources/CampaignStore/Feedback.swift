@@ -32,11 +32,16 @@ extension CampaignStore {
     let registered = try await areRegistered(edited, partition)
     try await disown(zip(edited, registered).filter { !$1 }.map(\.0))
     let prunes = entries.filter { $0.edit.action == .prune }
-    guard !prunes.isEmpty else { return }
+    try await tellBackend(prunes.map(\.feedback))
+  }
+
+  /// Puts pruned tokens on the feedback list.
+  func tellBackend(_ entries: [[UInt8]]) async throws {
+    guard !entries.isEmpty else { return }
     var pipeline = RedisPipeline()
     pipeline.command("LPUSH") { arguments in
       arguments.append(keys.feedback)
-      for prune in prunes { arguments.append(prune.feedback) }
+      for entry in entries { arguments.append(entry) }
     }
     pipeline.append("LTRIM", keys.feedback, 0, feedbackLength - 1)
     _ = try await run(pipeline)
@@ -53,6 +58,21 @@ extension CampaignStore {
     return zip(edits, try await run(pipeline)[0]).map { edit, record in
       record.withBytes { DeviceCursor($0).contains { $0.token.elementsEqual(edit.token) } }
     }
+  }
+}
+
+/// What the backend's own database is told of a pruned token.
+enum FeedbackEntry {
+  static func json(user: String, token: DeviceToken, app: String, reason: String, at: Int) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("user", user)
+    json.member("token", token.hex)
+    json.member("app", app)
+    json.member("reason", reason)
+    json.member("at", Timestamp.format(milliseconds: at))
+    json.endObject()
+    return json.take()
   }
 }
 
@@ -81,14 +101,14 @@ private struct OutboxEntry {
       let instant = text["timestamp"].flatMap({ Int($0) }), let at = text["at"].flatMap({ Int($0) })
     else { return nil }
     edit = CampaignStore.DeviceEdit(user: user, token: token.bytes, action: action, instant: instant)
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("user", user)
-    json.member("token", token.hex)
-    json.member("app", text["app"] ?? "")
-    json.member("reason", text["reason"] ?? "")
-    json.member("at", Timestamp.format(milliseconds: at))
-    json.endObject()
-    feedback = json.take()
+    if action == .quarantine {
+      edit.note =
+        QuarantinedDevice(
+          user: user, token: token, app: text["app"] ?? "", reason: text["reason"] ?? "",
+          campaign: text["campaign"] ?? "", at: at
+        ).note
+    }
+    feedback = FeedbackEntry.json(
+      user: user, token: token, app: text["app"] ?? "", reason: text["reason"] ?? "", at: at)
   }
 }

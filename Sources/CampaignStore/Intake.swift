@@ -166,6 +166,9 @@ extension CampaignStore {
       for token in tokens {
         members[Partition.of(token: token, count: keys.partitions), default: []].append(token.bytes)
       }
+    case .channel(let id):
+      guard let target = DeviceToken(bytes: id.utf8) else { break }
+      members[Partition.of(token: target, count: keys.partitions)] = [target.bytes]
     }
     var pipeline = RedisPipeline()
     for (partition, list) in members {

@@ -38,6 +38,8 @@ public struct Keyspace: Sendable {
   func job(_ id: String) -> String { control + "job:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
+  /// Hash: what all workers were lent and answered while a campaign's guard had not decided, see `probe.lua`.
+  func probe(_ id: String) -> String { control + "probe:" + id }
   /// Bitmap: the partitions whose slices are finished, and those that have none.
   func finished(_ id: String) -> String { control + "finished:" + id }
   /// List: the partitions whose slices wait for a worker.
@@ -81,6 +83,8 @@ public struct Keyspace: Sendable {
   func devices(_ partition: Int) -> String { slice(partition, "devices") }
   /// Hash: user to attributes as JSON.
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
+  /// Hash: raw token in quarantine to why and since when, as JSON.
+  func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
   /// Hash: raw token to `at:user`. The partition is the token's, not the user's.
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
   /// Hash: notes of registrations that have not ended, see `own.lua`. The partition is the token's.

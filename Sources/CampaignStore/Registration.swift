@@ -122,7 +122,10 @@ extension CampaignStore {
       registrations.indices, of: { Partition.of(user: registrations[$0].user, count: keys.partitions) }
     ) { partition, part, pipeline in
       pipeline.script(
-        StoreScripts.store, keys: [keys.devices(partition), keys.users(partition), keys.attributes(partition)]
+        StoreScripts.store,
+        keys: [
+          keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
+        ]
       ) { arguments in
         for index in part {
           let registration = registrations[index]

@@ -59,6 +59,7 @@ extension CampaignStore {
       StoreScripts.steer,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
+        keys.probe(id),
       ]
     ) {
       $0.append(id)

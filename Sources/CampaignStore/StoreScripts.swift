@@ -17,6 +17,7 @@ enum StoreScripts {
   static let steer = script("steer", PackageResources.steer_lua)
   static let follow = script("follow", PackageResources.follow_lua)
   static let confirm = script("confirm", PackageResources.confirm_lua)
+  static let probe = script("probe", PackageResources.probe_lua)
   static let promote = script("promote", PackageResources.promote_lua)
   static let unpark = script("unpark", PackageResources.unpark_lua)
   static let reopen = script("reopen", PackageResources.reopen_lua)

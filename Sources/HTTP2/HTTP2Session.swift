@@ -152,6 +152,12 @@ public final class HTTP2Session {
     try Self.check("reset a stream", nghttp2_submit_rst_stream(handle, flags, stream.id, error.rawValue))
   }
 
+  /// Sends RST_STREAM for a stream that may be gone already, as servers were seen to do.
+  public func reset(streamID: Int32, error: HTTP2ErrorCode) throws {
+    let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+    try Self.check("reset a stream", nghttp2_submit_rst_stream(handle, flags, streamID, error.rawValue))
+  }
+
   // MARK: Connection
 
   /// Announces settings; they bind the peer when it has acknowledged them.

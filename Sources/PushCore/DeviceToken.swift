@@ -42,6 +42,11 @@ public struct DeviceToken: Hashable, Sendable {
   /// Lower-case hex.
   public var hex: String { String(decoding: hexBytes, as: UTF8.self) }
 
+  /// As much of the hex as tells tokens apart and is of no use to anybody else: for logs and terminals.
+  public var shortened: String {
+    bytes.count > 8 ? "\(hex.prefix(8))…\(hex.suffix(4))" : hex
+  }
+
   /// Lower-case hex as ASCII.
   public var hexBytes: [UInt8] { Hex.encode(bytes) }
 }

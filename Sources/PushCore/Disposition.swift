@@ -62,14 +62,17 @@ public struct Disposition: Sendable, Equatable {
       let decided = Self.decide(rejection: answer, attempt: attempt, policy: policy, jitter: jitter)
       return decided.limited(attempt: attempt, policy: policy, exhausted: .failed)
     case .notSent:
+      // The connection was refused for its certificate: another would be too.
+      if answer.reason != .none { return .held(policy, answer.reason, jitter) }
       return Disposition(.resendNow, countsAttempt: false)
     case .ambiguous:
-      guard ambiguity == .resend else { return Disposition(.finish(.unknown)) }
+      let effect = answer.reason == .none ? Effect.none : .stopCredential(answer.reason)
+      guard ambiguity == .resend else { return Disposition(.finish(.unknown), effect: effect) }
       // A second doubt in a row means trouble on the way; more of the same at once would only feed it.
       let target: Target =
         attempt <= 1
         ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, chance: jitter))
-      return Disposition(target).limited(attempt: attempt, policy: policy, exhausted: .unknown)
+      return Disposition(target, effect: effect).limited(attempt: attempt, policy: policy, exhausted: .unknown)
     }
   }
 
@@ -100,12 +103,15 @@ public struct Disposition: Sendable, Equatable {
     case .expiredToken: return Disposition(.finish(.expiredToken), token: answer.status == 410 ? .prune : .quarantine)
 
     case .badCollapseId, .badExpirationDate, .badPriority, .badTopic, .invalidPushType, .missingTopic, .payloadEmpty,
-      .topicDisallowed:
+      .topicDisallowed, .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId, .badChannelId,
+      .channelNotRegistered, .cannotCreateChannelConfig, .featureNotEnabled, .topicMismatch:
       return Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
     // The payload may differ from target to target.
     case .payloadTooLarge: return Disposition(.finish(.rejected))
-    case .badMessageId, .duplicateHeaders, .missingDeviceToken, .badPath, .methodNotAllowed:
-      return Disposition(.finish(.rejected))
+    case .badMessageId, .missingDeviceToken: return Disposition(.finish(.rejected))
+    // Not of our making: something on the way, or a wrong endpoint, does it to every push.
+    case .duplicateHeaders, .badPath, .methodNotAllowed:
+      return Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
 
     case .forbidden: return Disposition(.finish(.rejected), effect: .stopCredential(reason))
     case .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,

@@ -14,7 +14,7 @@ public struct PushAnswer: Sendable, Equatable {
   public var kind: Kind
   /// The HTTP status; 0 without an answer.
   public var status: UInt16
-  /// The reason of a rejection.
+  /// The reason of a rejection. Without an answer: for what APNs refuses the credential as a whole, if it does.
   public var reason: Reason
   /// Seconds of a `Retry-After` header; 0 without one. Apple documents none; a proxy may send it.
   public var retryAfter: UInt16

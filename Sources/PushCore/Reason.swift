@@ -36,6 +36,16 @@ public enum Reason: UInt8, CaseIterable, Sendable {
   case internalServerError = 30
   case serviceUnavailable = 31
   case shutdown = 32
+  // Of broadcasts and channel management; Apple, "Handling error responses from broadcast push notification requests".
+  case featureNotEnabled = 33
+  case missingChannelId = 34
+  case badChannelId = 35
+  case channelNotRegistered = 36
+  case badRequestParams = 37
+  case badRequestPayload = 38
+  case missingPushType = 39
+  case cannotCreateChannelConfig = 40
+  case topicMismatch = 41
   /// A reason this table doesn't know; its text is kept beside the record.
   case other = 255
 

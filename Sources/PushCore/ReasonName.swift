@@ -18,6 +18,8 @@ extension Reason {
   private static let spellings: [(bytes: [UInt8], reason: Reason)] =
     allCases.filter { !$0.name.isEmpty }.map { (Array($0.name.utf8), $0) } + [
       // Documented with "KeyId", seen on the wire with "Key" (APNSwift, October 2025).
-      (Array("BadEnvironmentKeyInToken".utf8), .badEnvironmentKeyIdInToken)
+      (Array("BadEnvironmentKeyInToken".utf8), .badEnvironmentKeyIdInToken),
+      // As Apple's page on broadcasts prints it.
+      (Array("Service Unavailable".utf8), .serviceUnavailable),
     ]
 }

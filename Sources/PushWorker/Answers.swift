@@ -99,7 +99,7 @@ extension PushWorker {
         run.record(clock) { $0.append(record, at: index) }
         run.end(index)
         count(.accepted, of: run.context)
-      } else if completion.answer.kind == .notSent, run.intent == .send {
+      } else if completion.answer.kind == .notSent, completion.reason == .none, run.intent == .send {
         // Certainly not processed, and still granted: it may go again at once, and the ledger need not know.
         unsent.append((run, index))
       } else {
@@ -210,11 +210,15 @@ extension PushWorker {
     case .pauseCampaign(let reason):
       pauseCampaign(id, "APNs refuses every push of it: \(reason.name); mend the job's app or headers, then resume")
     case .stopCredential(let reason):
-      context.app.credential.stop(reason)
-      pauseCampaign(
-        id,
-        "APNs refuses the credential of app \(context.campaign.app): \(reason.name); mend key, team or topic, then resume"
-      )
+      let credential = context.app.credential
+      credential.stop(reason)
+      // Others that wait for the same credential would never hear of it: nothing is sent with it any more.
+      for case let run? in slots where run.context.app.credential === credential {
+        let campaign = run.context.campaign
+        pauseCampaign(
+          campaign.id,
+          "APNs refuses the credential of app \(campaign.app): \(credential.explain(reason)), then resume")
+      }
     }
   }
 

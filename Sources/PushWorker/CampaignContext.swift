@@ -18,8 +18,10 @@ final class CampaignContext {
   let deadline: Int?
   /// When it was taken in, in ms since the epoch.
   let createdAt: Int
-  /// What this worker has seen of its answers, since the campaign was started or resumed.
+  /// What is made of its answers, since the campaign was started or resumed.
   var `guard`: CampaignGuard
+  /// What may be sent while the guard has not decided.
+  var probe = ProbeLease()
   /// Whether this worker has paused it.
   var isPaused = false
 
@@ -32,7 +34,7 @@ final class CampaignContext {
     let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)
     headers = PushHeaders(
       topic: campaign.defaultTopic(bundle: app.topic), pushType: campaign.pushType, priority: campaign.priority,
-      expiration: record.expiration, collapseID: collapse)
+      expiration: record.expiration, collapseID: collapse, channel: campaign.channel)
     ids = PushID(campaign: campaign.id)
     filter = DeviceFilter(app: campaign.app, environment: app.environment)
     lane = Lane.allCases.firstIndex(of: campaign.lane) ?? 0

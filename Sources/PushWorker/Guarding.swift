@@ -21,7 +21,44 @@ extension PushWorker {
       }
     }
     guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window) else { return }
-    if holders[fullest].guard.decide() { decided.append(holders[fullest]) }
+    // Each knows of its own answers at least.
+    let (own, fleet) = (holders[fullest].guard.counts, holders[fullest].probe.answer?.counts ?? GuardCounts())
+    if holders[fullest].guard.decide(on: own.answers > fleet.answers ? own : fleet) { decided.append(holders[fullest]) }
+  }
+
+  /// Asks control for sends of campaigns whose guard has not decided, and tells it what was answered.
+  func followProbes(_ now: UInt64) {
+    for case let first? in slots where first.isReady && first.context.guard.isProbing && !first.context.probe.isAsking {
+      let context = first.context
+      var (wanted, unanswered, isHolding) = (0, 0, false)
+      for case let run? in slots where run.context === context {
+        if run.intent == .send, run.isReady { wanted += run.sendable(now) }
+        unanswered += run.unanswered
+        isHolding = isHolding || !run.held.isEmpty
+      }
+      let question = context.probe.question(
+        wanted: min(wanted, budget.free), unanswered: unanswered, isHolding: isHolding, counts: context.guard.counts,
+        minimum: context.guard.policy.minimum, now: now)
+      // One task a round trip, not one a push.
+      if let question { Task { await ask(question, context) } }
+    }
+  }
+
+  private func ask(_ question: ProbeLease.Question, _ context: CampaignContext) async {
+    do {
+      let answer = try await control.probe(
+        context.campaign.id, minimum: context.guard.policy.minimum, lease: configuration.lease, wanted: question.wanted,
+        news: question.news, returned: question.returned)
+      context.probe.take(answer, to: question, now: EventLoop.now)
+      if context.guard.judge(answer.counts) {
+        decided.append(context)
+        followGuards()
+      }
+    } catch {
+      context.probe.take(nil, to: question, now: EventLoop.now)
+      report("could not ask what campaign \(context.campaign.id) may send", error)
+    }
+    wakeSlices()
   }
 
   /// Follows the guards that have decided while one lot of answers was handled.

@@ -31,7 +31,7 @@ public actor PushWorker {
   /// Tells a slot's slices apart, for completions that come after their slice has gone.
   var generation: UInt16 = 0
   var contexts: [String: CampaignContext] = [:]
-  private var pools: [(credential: ProviderTokenSource, endpoint: APNsEndpoint, pool: ConnectionPool, failures: Int)] =
+  private var pools: [(credential: any PushCredential, endpoint: APNsEndpoint, pool: ConnectionPool, failures: Int)] =
     []
   /// When each kind of trouble was last told of.
   private var reports: [String: Repetition] = [:]
@@ -246,12 +246,14 @@ public actor PushWorker {
     if isRestoring { return [] }
     let ready = slots.compactMap { $0 }.filter(\.isReady)
     let remaining = ready.reduce(0) { $0 + $1.count - $1.granted }
+    // What only waits for its campaign's guard to decide keeps nobody busy; the window bounds how many there are.
+    let busy = working.count - ready.count { !$0.held.isEmpty && $0.unanswered == 0 && $0.granted == $0.count }
     // Twice the window ahead keeps the connections busy while further slices are expanded.
-    if working.count < Self.maximumSlices, working.count - ready.count < 4, remaining < 2 * configuration.window {
+    if busy < Self.maximumSlices, working.count - ready.count < 4, remaining < 2 * configuration.window {
       return Lane.allCases[...]
     }
     // A higher lane is let in whatever is in hand, up to as much again.
-    guard working.count < 2 * Self.maximumSlices, let lowest = ready.map(\.context.lane).max() else { return [] }
+    guard busy < 2 * Self.maximumSlices, let lowest = ready.map(\.context.lane).max() else { return [] }
     return Lane.allCases.prefix(lowest)
   }
 
@@ -299,7 +301,7 @@ public actor PushWorker {
   /// Makes a campaign of a job, or buries it with the reason. Only failures of the way to Redis are thrown.
   private func takeIn(_ job: [UInt8]) async throws {
     do {
-      let campaign = try CampaignJob.parse(job, knownApps: Set(configuration.apps.keys))
+      let campaign = try CampaignJob.parse(job, knownApps: configuration.apps.mapValues(\.traits))
       switch try await control.activate(campaign, job: job, worker: configuration.name) {
       case .new:
         pass(.activated)

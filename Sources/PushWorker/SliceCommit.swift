@@ -9,6 +9,9 @@ extension PushWorker {
     // After a lost reply Redis may have granted what we never heard of: first that is to be known.
     let credit = run.mustReconcile ? 0 : asked
     lend(credit, to: run)
+    run.context.probe.spend(credit)
+    var sent = 0
+    defer { run.context.probe.settle(spent: credit, sent: sent) }
     run.renewAt = EventLoop.now + renewal
     let resent = run.resent
     let answer: CommitAnswer
@@ -56,6 +59,7 @@ extension PushWorker {
       try await reconcile(run)
     } else {
       if run.granted > before || !answer.retries.isEmpty { pass(.granted) }
+      sent = run.granted - before + answer.retries.count
       if breaks(.creditIgnored) { run.granted = min(run.count, run.granted + 64) }
       giveBack(credit - (run.granted - before) - answer.retries.count, of: run)
       // In one call: who can't read targets gives back the credit of all of them.
@@ -122,6 +126,8 @@ extension PushWorker {
     guard run.doubt.starts(with: targets) else { return }
     run.doubt.removeFirst(count)
     lend(count, to: run)
+    run.context.probe.spend(count)
+    defer { run.context.probe.settle(spent: count, sent: count) }
     guard run.doubtIsInherited else { return try await send(run, targets) }
     switch run.context.campaign.ambiguity {
     case .resend:

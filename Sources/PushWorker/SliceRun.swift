@@ -100,7 +100,7 @@ final class SliceRun {
     live = Array(repeating: 0, count: chunkCount)
   }
 
-  func situation(credit: Int, window: Int, now: UInt64) -> SliceSituation {
+  func situation(credit: Int, window: Int, lease: UInt64, now: UInt64) -> SliceSituation {
     var situation = SliceSituation()
     situation.intent = intent
     situation.isForgotten = mustReplay
@@ -108,6 +108,8 @@ final class SliceRun {
     situation.pendingAge = pending > 0 ? Int((now - pendingSince) / 1_000_000) : 0
     situation.unanswered = unanswered
     situation.held = held.count
+    situation.isProbing = context.guard.isProbing
+    situation.mayMoreCome = situation.isProbing && !context.probe.isQuiet(now: now, lease: lease)
     situation.doubt = doubt.count
     situation.ungranted = count - granted
     situation.waiting = waiting
@@ -117,6 +119,11 @@ final class SliceRun {
     situation.isSuspect = hunt != nil
     situation.renews = now >= renewAt
     return situation
+  }
+
+  /// Targets that could be sent at once.
+  func sendable(_ now: UInt64) -> Int {
+    count - granted + doubt.count + (nextRetry.map { $0 <= now } ?? false ? waiting : 0)
   }
 
   // MARK: Waiting

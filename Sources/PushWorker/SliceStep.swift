@@ -48,6 +48,10 @@ struct SliceSituation: Equatable {
   var unanswered = 0
   /// Answers that the guard holds back.
   var held = 0
+  /// Whether the campaign's guard has not decided: then credit is scarce.
+  var isProbing = false
+  /// Whether other slices' answers may yet let it decide.
+  var mayMoreCome = false
   /// Targets in doubt that are yet to be sent again.
   var doubt = 0
   /// Targets never granted.
@@ -71,7 +75,7 @@ struct SliceSituation: Equatable {
   static let patience = 5
   /// Credit below which asking for more is not worth a round trip of its own; at most a quarter of the window, so that
   /// it always comes together.
-  private var worthwhileCredit: Int { min(64, max(1, window / 4)) }
+  private var worthwhileCredit: Int { isProbing ? 1 : min(64, max(1, window / 4)) }
   /// ms: a retry nearer than this is waited for, a later one lets the slice be parked.
   static let shortWait = 200
 
@@ -86,9 +90,11 @@ struct SliceSituation: Equatable {
     if wanted > 0, wanted >= min(worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
     if pending == 0, unanswered == 0 {
       // Whatever follows ends or parks the slice, and what is held must not be forgotten.
-      if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isSuspect) { return .flush }
+      if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isSuspect) {
+        return intent == .send && mayMoreCome ? renewal : .flush
+      }
       // Without credit nothing is tried, and who is not tried is not to blame for a death.
-      if intent == .send, isSuspect, doubt == 0 { return credit > 0 ? .hunt : renews ? .commit(credit: 0) : .wait }
+      if intent == .send, isSuspect, doubt == 0 { return credit > 0 ? .hunt : renewal }
       switch intent {
       case .lost: return .abandon
       case .leave: return .leave
@@ -100,9 +106,10 @@ struct SliceSituation: Equatable {
         }
       }
     }
-    if renews, intent != .lost { return .commit(credit: 0) }
-    return .wait
+    return renewal
   }
+
+  private var renewal: SliceStep { renews && intent != .lost ? .commit(credit: 0) : .wait }
 
   private var dueRetries: Bool { nextRetry.map { $0 <= 0 } ?? false }
 }

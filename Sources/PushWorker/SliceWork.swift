@@ -125,10 +125,11 @@ extension PushWorker {
       return (known, record.state)
     }
     do {
-      let campaign = try CampaignJob.parse(record.job, knownApps: Set(configuration.apps.keys))
+      let campaign = try CampaignJob.parse(record.job, knownApps: configuration.apps.mapValues(\.traits))
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
-        campaign: campaign, record: record, app: app, pool: pool(for: app),
+        campaign: campaign, record: record, app: app,
+        pool: pool(for: campaign.channel == nil ? app : app.broadcasting),
         policy: configuration.guard.within(window: configuration.window))
       contexts[reference.campaign] = context
       // Whoever set the campaign going again wants its credential tried again.
@@ -209,7 +210,9 @@ extension PushWorker {
 
   /// What a slice does next.
   func nextStep(of run: SliceRun, now: UInt64) -> SliceStep {
-    run.situation(credit: credit(for: run), window: budget.window, now: now).next
+    run.situation(
+      credit: credit(for: run), window: budget.window, lease: UInt64(configuration.lease) * 1_000_000, now: now
+    ).next
   }
 
   private func requeue(_ run: SliceRun) async throws {
@@ -227,7 +230,8 @@ extension PushWorker {
     }
     // Two searches at once would take each other's deaths for their own.
     let isSecondHunt = run.hunt != nil && slots.contains { ($0?.slot ?? .max) < run.slot && $0?.hunt != nil }
-    return isOutranked || isSecondHunt ? 0 : free
+    if isOutranked || isSecondHunt { return 0 }
+    return run.context.guard.isProbing ? min(free, run.context.probe.allowance) : free
   }
 
   // MARK: Ending

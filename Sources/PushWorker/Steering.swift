@@ -16,6 +16,7 @@ extension PushWorker {
   ///   looked for regularly.
   func wakeSlices(takingMore: Bool = true) {
     let now = EventLoop.now
+    followProbes(now)
     var ready = 0
     for lane in Lane.allCases.indices {
       for run in slots {

@@ -52,14 +52,29 @@ public struct AppChannel: Sendable {
   public var environment: String
   /// Where APNs is.
   public var endpoint: APNsEndpoint
-  /// The signing key's tokens. Apps that share the same source share their connections.
-  public var credential: ProviderTokenSource
+  /// Where it takes broadcasts; `nil` for the same place.
+  public var broadcastEndpoint: APNsEndpoint?
+  /// The signing key's tokens, or the certificate. Apps that share the same one share their connections.
+  public var credential: any PushCredential
 
   /// Memberwise.
-  public init(topic: String, environment: String, endpoint: APNsEndpoint, credential: ProviderTokenSource) {
+  public init(topic: String, environment: String, endpoint: APNsEndpoint, credential: any PushCredential) {
     self.topic = topic
     self.environment = environment
     self.endpoint = endpoint
     self.credential = credential
+  }
+
+  /// The way to its broadcast channels.
+  var broadcasting: AppChannel {
+    var other = self
+    other.endpoint = broadcastEndpoint ?? endpoint
+    return other
+  }
+
+  /// What the rules for pushes have to know of it.
+  public var traits: AppTraits {
+    guard let certificate = (credential as? ClientCertificate)?.certificate else { return AppTraits(topic: topic) }
+    return AppTraits(topic: topic, authentication: .certificate(topics: Set(certificate.topics)))
   }
 }

@@ -1,5 +1,4 @@
 internal import COpenSSL
-internal import Glibc
 
 /// A P-256 private key that signs with ES256, such as an Apple `.p8`.
 ///
@@ -16,25 +15,13 @@ public final class ECPrivateKey: @unchecked Sendable {
   /// - Parameter path: a `.p8` as Apple's developer site gives it: PKCS#8 in PEM, P-256, not encrypted.
   /// - Throws: ``SigningKeyError``, which names the file.
   public convenience init(contentsOf path: String) throws(SigningKeyError) {
-    // A key is some 250 bytes; whoever names a core dump by mistake should hear of it soon.
-    let limit = 64 * 1024
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw SigningKeyError(file: path, problem: .unreadable(String(cString: strerror(errno))))
+    let bytes: [UInt8]
+    do throws(SecretFileError) {
+      bytes = try SecretFile.read(path)
+    } catch {
+      throw SigningKeyError(file: path, problem: .file(error.problem))
     }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: limit)
-    var count = 0
-    while count < limit {
-      let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: count), limit - count) }
-      guard got >= 0 else {
-        if errno == EINTR { continue }
-        throw SigningKeyError(file: path, problem: .unreadable(String(cString: strerror(errno))))
-      }
-      if got == 0 { break }
-      count += got
-    }
-    try self.init(pem: Array(bytes.prefix(count)), file: path)
+    try self.init(pem: bytes, file: path)
   }
 
   /// Reads a key from the bytes of a PEM file.

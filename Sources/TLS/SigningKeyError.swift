@@ -2,8 +2,8 @@
 public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong with it.
   public enum Problem: Equatable, Sendable {
-    /// The file can't be read; the system's own words.
-    case unreadable(String)
+    /// The file can't be read, or more people than should can.
+    case file(SecretFileError.Problem)
     /// It is there, but asks for a passphrase.
     case encrypted
     /// There is no private key in it, or a damaged one.
@@ -25,16 +25,28 @@ public struct SigningKeyError: Error, Equatable, Sendable, CustomStringConvertib
     self.problem = problem
   }
 
-  public var description: String {
+  /// What is wrong, without the file.
+  public var reason: String {
     switch problem {
-    case .unreadable(let reason): "\(file): \(reason); check the path and its permissions"
-    case .encrypted:
-      "\(file): the key is encrypted; Apple's .p8 files are not. Decrypt it with: openssl pkcs8 -in FILE -out NEW"
-    case .notAKey:
-      "\(file): no private key in PEM found; download the .p8 from developer.apple.com (Certificates, Identifiers & Profiles, Keys)"
-    case .wrongKind(let curve?): "\(file): the key is on the curve \(curve); APNs takes only P-256 (ES256)"
-    case .wrongKind(nil): "\(file): not an elliptic-curve key; APNs takes only P-256 (ES256)"
-    case .openSSL(let reason): "\(file): \(reason)"
+    case .file(let problem): SecretFileError(file: file, problem: problem).reason
+    case .encrypted: "the key is encrypted"
+    case .notAKey: "no private key in PEM found"
+    case .wrongKind(let curve?): "the key is on the curve \(curve)"
+    case .wrongKind(nil): "not an elliptic-curve key"
+    case .openSSL(let reason): reason
     }
   }
+
+  /// What to do about it.
+  public var hint: String {
+    switch problem {
+    case .file(let problem): SecretFileError(file: file, problem: problem).hint
+    case .encrypted: "Apple's .p8 files are not; decrypt it with: openssl pkcs8 -in FILE -out NEW"
+    case .notAKey: "take the .p8 file of developer.apple.com: Certificates, Identifiers & Profiles, Keys"
+    case .wrongKind: "APNs takes P-256 only (ES256): take the .p8 file of developer.apple.com"
+    case .openSSL: "see whether openssl pkey -in FILE can read it"
+    }
+  }
+
+  public var description: String { "\(file): \(reason); \(hint)" }
 }

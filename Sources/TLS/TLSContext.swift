@@ -21,6 +21,7 @@ public final class TLSContext: @unchecked Sendable {
   let handle: OpaquePointer
   let isServer: Bool
   private let protocols: ProtocolList
+  private let clients: ClientCertificatePolicy?
 
   /// A context for clients: verifies the server's certificate and host name, TLS 1.2 at least.
   ///
@@ -51,10 +52,18 @@ public final class TLSContext: @unchecked Sendable {
   /// - Parameters:
   ///   - identity: the server's certificate and key.
   ///   - protocols: what may be spoken, in order of preference; empty answers no offer.
+  ///   - clients: whose certificates are believed; clients that show none are let in. `nil` asks for none.
   /// - Throws: ``TLSError`` when a PEM text can't be read or key and certificate don't match.
-  public static func server(identity: TLSIdentity, protocols: [String] = []) throws -> TLSContext {
-    let context = try TLSContext(method: TLS_server_method(), isServer: true, protocols: protocols)
+  public static func server(
+    identity: TLSIdentity, protocols: [String] = [], clients: ClientCertificatePolicy? = nil
+  ) throws -> TLSContext {
+    let context = try TLSContext(
+      method: TLS_server_method(), isServer: true, protocols: protocols, clients: clients)
     try context.use(identity)
+    if let clients {
+      try context.believe(.pem(clients.authorityPEM))
+      clients.install(in: context.handle)
+    }
     if !protocols.isEmpty {
       let list = Unmanaged.passUnretained(context.protocols).toOpaque()
       // The argument lives as long as this context, and every TLSStream keeps its context (SSL_CTX_set_alpn_select_cb(3)).
@@ -63,11 +72,14 @@ public final class TLSContext: @unchecked Sendable {
     return context
   }
 
-  private init(method: OpaquePointer?, isServer: Bool, protocols: [String]) throws {
+  private init(
+    method: OpaquePointer?, isServer: Bool, protocols: [String], clients: ClientCertificatePolicy? = nil
+  ) throws {
     guard let handle = SSL_CTX_new(method) else { throw TLSError.last("make a TLS context") }
     self.handle = handle
     self.isServer = isServer
     self.protocols = ProtocolList(protocols)
+    self.clients = clients
     guard carillon_ssl_require_tls12(handle) == 1 else { throw TLSError.last("require TLS 1.2") }
     // A bare end of file reads as an orderly close: both HTTP/2 and RESP tell by themselves when something is missing.
     carillon_ssl_ignore_unexpected_eof(handle)

@@ -1,5 +1,5 @@
 /// A certificate chain with its private key, as PEM text.
-public struct TLSIdentity: Sendable {
+public struct TLSIdentity: Sendable, Equatable {
   /// The leaf certificate first, then its intermediates.
   public var certificateChainPEM: String
   /// The leaf's private key, without a passphrase.

@@ -58,6 +58,14 @@ public final class TLSStream: ByteStream {
   /// The version in use, such as `TLSv1.3`; known once the handshake is done.
   public var version: String { String(cString: SSL_get_version(ssl)) }
 
+  /// What the other side showed, or `nil` when it showed no certificate; known once the handshake is done.
+  public var peerCertificate: PeerCertificate? {
+    // SSL_get1_peer_certificate(3) gives a reference of its own.
+    guard let certificate = SSL_get1_peer_certificate(ssl) else { return nil }
+    defer { X509_free(certificate) }
+    return PeerCertificate(certificate)
+  }
+
   public func handshake() throws -> IOResult? {
     if isReady { return nil }
     // SSL_get_error(3) looks at this thread's error queue, so it must be empty before each call it explains.

@@ -19,6 +19,7 @@ actor PushClient {
 
   struct GoAway: Equatable, Sendable {
     var lastStreamID: Int32
+    var error = HTTP2ErrorCode.noError
     var debugData: String
   }
 
@@ -30,6 +31,7 @@ actor PushClient {
 
   private let port: UInt16
   private let authorityPEM: String
+  private let identity: TLSIdentity?
   private var socket: Socket?
   private var tls: TLSStream?
   private var session: HTTP2Session?
@@ -45,6 +47,7 @@ actor PushClient {
     var responses: [HTTP2Stream: Response] = [:]
     var closed: [HTTP2Stream: Response] = [:]
     var limits: [Int] = []
+    var order: [Int32] = []
     var goAway: GoAway?
     weak var session: HTTP2Session?
 
@@ -68,17 +71,20 @@ actor PushClient {
       var response = responses.removeValue(forKey: stream) ?? Response()
       response.error = error
       closed[stream] = response
+      order.append(stream.id)
     }
 
     func receivedSettings() { limits.append(session?.peerMaxConcurrentStreams ?? 0) }
 
     func receivedGoAway(lastStreamID: Int32, error: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer) {
-      goAway = GoAway(lastStreamID: lastStreamID, debugData: String(decoding: debugData, as: UTF8.self))
+      goAway = GoAway(
+        lastStreamID: lastStreamID, error: error, debugData: String(decoding: debugData, as: UTF8.self))
     }
   }
 
-  init(port: UInt16, authorityPEM: String) {
+  init(port: UInt16, authorityPEM: String, identity: TLSIdentity? = nil) {
     self.port = port
+    self.identity = identity
     self.authorityPEM = authorityPEM
   }
 
@@ -123,6 +129,9 @@ actor PushClient {
     return events.goAway
   }
 
+  /// The streams in the order in which they ended.
+  var order: [Int32] { events.order }
+
   /// The GOAWAY that has come so far.
   var seenGoAway: GoAway? { events.goAway }
 
@@ -130,6 +139,9 @@ actor PushClient {
   func end() async {
     try? await wait { _ in false }
   }
+
+  /// Why the connection broke off, in the words of TLS; `nil` when it did not, or not so.
+  private(set) var failure: TLSError?
 
   func close() {
     guard !isClosed else { return }
@@ -147,7 +159,7 @@ actor PushClient {
   private func begin(submitting requests: [Request] = []) throws {
     let address = try SocketAddress.resolve(host: "127.0.0.1", port: port)[0]
     let socket = try Socket.connect(to: address)
-    let context = try TLSContext.client(trust: .pem(authorityPEM), protocols: ["h2"])
+    let context = try TLSContext.client(trust: .pem(authorityPEM), protocols: ["h2"], identity: identity)
     self.socket = socket
     tls = try TLSStream(socket, context: context, serverName: "localhost")
     session = try HTTP2Session(role: .client, settings: HTTP2Settings())
@@ -175,6 +187,7 @@ actor PushClient {
       check()
       if !isOpen { close() }
     } catch {
+      failure = error as? TLSError
       close()
     }
   }

@@ -177,14 +177,44 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: [
-      "alert", "background", "voip", "complication", "fileprovider", "mdm", "location", "liveactivity", "pushtotalk",
-      "controls", "widgets",
-    ])
-  func everyPushTypeIsKnown(type: String) async throws {
+  /// Apple's table of push types, once more: suffix of the topic, or the whole topic.
+  private static let topics = [
+    "alert": Scene.topic, "background": Scene.topic, "voip": Scene.topic + ".voip",
+    "complication": Scene.topic + ".complication", "fileprovider": Scene.topic + ".pushkit.fileprovider",
+    "mdm": "com.apple.mgmt.External.1", "location": Scene.topic + ".location-query",
+    "liveactivity": Scene.topic + ".push-type.liveactivity", "pushtotalk": Scene.topic + ".voip-ptt",
+    "controls": Scene.topic + ".push-type.controls", "widgets": Scene.topic + ".push-type.widgets",
+  ]
+
+  @Test(arguments: topics)
+  func everyPushTypeIsKnown(type: String, topic: String) async throws {
     try await Scene.run { (scene) async throws in
-      #expect(try await scene.push(try scene.request { $0.set("apns-push-type", type) }).status == 200)
+      let request = try scene.request {
+        $0.set("apns-push-type", type)
+        $0.set("apns-topic", topic)
+      }
+      #expect(try await scene.push(request).status == 200)
+    }
+  }
+
+  @Test(arguments: [
+    ("voip", Scene.topic), ("alert", Scene.topic + ".voip"), ("liveactivity", Scene.topic + ".voip"),
+    ("mdm", Scene.topic), ("widgets", Scene.topic + ".push-type.controls"),
+  ])
+  func topicGoesWithThePushType(type: String, topic: String) async throws {
+    try await Scene.run { (scene) async throws in
+      let request = try scene.request {
+        $0.set("apns-push-type", type)
+        $0.set("apns-topic", topic)
+      }
+      var knobs = scene.simulator.knobs
+      try await expect(400, "TopicDisallowed", in: scene, request)
+      knobs.mismatchedTopic = .badTopic
+      await scene.simulator.set(knobs)
+      try await expect(400, "BadTopic", in: scene, request)
+      knobs.mismatchedTopic = .accept
+      await scene.simulator.set(knobs)
+      #expect(try await scene.push(request).status == 200)
     }
   }
 
@@ -220,7 +250,10 @@ import Testing
   func bodyMayBeAsLargeAsItsPushTypeAllows(type: String, limit: Int) async throws {
     try await Scene.run { (scene) async throws in
       let request = { (size: Int) in
-        try scene.request(body: [UInt8](repeating: 0x20, count: size)) { $0.set("apns-push-type", type) }
+        try scene.request(body: [UInt8](repeating: 0x20, count: size)) {
+          $0.set("apns-push-type", type)
+          $0.set("apns-topic", Self.topics[type] ?? "")
+        }
       }
       #expect(try await scene.push(try request(limit)).status == 200)
       try await expect(413, "PayloadTooLarge", in: scene, try request(limit + 1))

@@ -10,6 +10,8 @@ struct Scene: Sendable {
 
   let simulator: Simulator
   let key: ECPrivateKey
+  /// The provider token of every request that brings no other.
+  private let goodToken: String
 
   /// Runs `body` with a fresh simulator and stops it afterwards, whatever comes.
   static func run(
@@ -19,7 +21,8 @@ struct Scene: Sendable {
     var configuration = SimulatorConfiguration()
     configuration.keys = [.init(keyID: keyID, teamID: teamID, pem: key.publicPEM)]
     change(&configuration)
-    let scene = Scene(simulator: try await Simulator.start(configuration), key: key)
+    let scene = Scene(
+      simulator: try await Simulator.start(configuration), key: key, goodToken: try providerToken(signedBy: key))
     do {
       try await body(scene)
     } catch {
@@ -30,8 +33,12 @@ struct Scene: Sendable {
   }
 
   /// Runs `body` with a connection to the push port.
-  func withClient<Result: Sendable>(_ body: (PushClient) async throws -> Result) async throws -> Result {
-    try await withConnection(to: simulator.port, body)
+  ///
+  /// - Parameter identity: the client's certificate, if it has one.
+  func withClient<Result: Sendable>(
+    identity: TLSIdentity? = nil, _ body: (PushClient) async throws -> Result
+  ) async throws -> Result {
+    try await withConnection(to: simulator.port, identity: identity, body)
   }
 
   /// Asks the control API.
@@ -44,9 +51,9 @@ struct Scene: Sendable {
   }
 
   private func withConnection<Result: Sendable>(
-    to port: UInt16, _ body: (PushClient) async throws -> Result
+    to port: UInt16, identity: TLSIdentity? = nil, _ body: (PushClient) async throws -> Result
   ) async throws -> Result {
-    let client = PushClient(port: port, authorityPEM: simulator.authorityPEM ?? "")
+    let client = PushClient(port: port, authorityPEM: simulator.authorityPEM ?? "", identity: identity)
     do {
       let result = try await body(client)
       await client.close()
@@ -74,7 +81,7 @@ struct Scene: Sendable {
     _ device: String = Scene.device, path: String? = nil, method: String = "POST", token: String? = nil,
     body: [UInt8]? = Array(#"{"aps":{"alert":"hi"}}"#.utf8), _ change: (inout [(String, String)]) -> Void = { _ in }
   ) throws -> PushClient.Request {
-    let token = try token ?? providerToken()
+    let token = token ?? goodToken
     var fields = [("authorization", "bearer \(token)"), ("apns-topic", Scene.topic), ("apns-push-type", "alert")]
     change(&fields)
     let pseudo = [
@@ -88,9 +95,17 @@ struct Scene: Sendable {
     age: Int64 = 0, keyID: String = Scene.keyID, teamID: String = Scene.teamID, algorithm: String = "ES256",
     signedBy other: ECPrivateKey? = nil, encode: ([UInt8]) -> [UInt8] = { $0 }
   ) throws -> String {
+    try Self.providerToken(
+      age: age, keyID: keyID, teamID: teamID, algorithm: algorithm, signedBy: other ?? key, encode: encode)
+  }
+
+  private static func providerToken(
+    age: Int64 = 0, keyID: String = Scene.keyID, teamID: String = Scene.teamID, algorithm: String = "ES256",
+    signedBy key: ECPrivateKey, encode: ([UInt8]) -> [UInt8] = { $0 }
+  ) throws -> String {
     let claims = #"{"iss":"\#(teamID)","iat":\#(Clock.seconds - age)}"#
     let signed = base64(Array(#"{"alg":"\#(algorithm)","kid":"\#(keyID)"}"#.utf8)) + "." + base64(Array(claims.utf8))
-    return signed + "." + base64(encode(try (other ?? key).sign(Array(signed.utf8))))
+    return signed + "." + base64(encode(try key.sign(Array(signed.utf8))))
   }
 }
 

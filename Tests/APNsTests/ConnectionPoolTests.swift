@@ -92,12 +92,12 @@ struct ConnectionPoolTests {
     let pool = ConnectionPool(
       configuration: .init(endpoint: .sandbox, connections: 1), credential: credential, onCompletions: { _ in },
       makeEngine: { number, _ in engines[number] })
-    #expect(pool.providerToken() != nil)
+    #expect(pool.authorization() != nil)
     credential.stop(.invalidProviderToken)
-    #expect(pool.providerToken() == nil)
+    #expect(pool.authorization() == nil)
     let before = engines[0].wakes
     credential.resume()
     #expect(engines[0].wakes == before + 1)
-    #expect(pool.providerToken() != nil)
+    #expect(pool.authorization() != nil)
   }
 }

@@ -15,6 +15,7 @@ final class PoolHarness: Sendable {
   static let topic = "com.example.news"
 
   let simulator: Simulator
+  let key: ECPrivateKey
   let credential: ProviderTokenSource
   let pool: ConnectionPool
   let completions: Completions
@@ -28,7 +29,7 @@ final class PoolHarness: Sendable {
     connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000, knobs: SimulatorKnobs = .init(),
     measureOffset: ProviderTokenSource.MeasureOffset? = nil
   ) async throws {
-    let key = try ECPrivateKey.generate()
+    key = try ECPrivateKey.generate()
     var configuration = SimulatorConfiguration()
     configuration.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
     configuration.knobs = knobs

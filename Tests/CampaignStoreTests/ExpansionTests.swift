@@ -32,6 +32,23 @@ struct ExpansionTests {
   }
 
   @Test(arguments: Backend.allCases)
+  func channelIsTheOnlyTargetOfItsCampaign(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 4)
+    try await world.registerUsers(0..<5)
+    let job = Array(
+      #"""
+      {"id":"a","app":"news","audience":{"channel":"a+b="},"pushType":"liveactivity",
+      "payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}}}
+      """#.utf8)
+    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    let target = try #require(DeviceToken(bytes: "a+b=".utf8))
+    let (ledger, _) = try await world.claimed("a", Partition.of(token: target, count: 4))
+    #expect(try await world.expand(ledger, campaign) == 1)
+    #expect(Array(try await ledger.targets(from: 0, count: 1).token(0)) == target.bytes)
+  }
+
+  @Test(arguments: Backend.allCases)
   func devicesOfOtherAppsAndEnvironmentsAndQuarantinedOnesAreLeftOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     var devices = (0..<7).map { TestStore.device($0) }

@@ -125,7 +125,7 @@ struct ResultsTests {
     #expect(record.createdAt >= before)
     let expiration = try #require(record.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
-    #expect(try CampaignJob.parse(record.job, knownApps: ["news"]).id == "a")
+    #expect(try CampaignJob.parse(record.job, knownApps: ["news": AppTraits(topic: "com.example.news")]).id == "a")
     try await world.activate("b", #","expiration":"0""#)
     #expect(try await world.store.campaign("b")?.expiration == 0)
     try await world.activate("c")

@@ -42,6 +42,18 @@ struct BadInputTests {
       ["priority: APNs does not allow 10 for push type background", "use 5"]
     ),
     (
+      CarillonWorld.job("a", more: #","pushType":"background""#),
+      ["payload.aps.alert: is not allowed in a background push", "rule background-visible: Apple, “Pushing background"]
+    ),
+    (
+      CarillonWorld.job("a", more: #","pushType":"liveactivity""#),
+      ["payload.aps.timestamp: is missing", "rule activity-timestamp: Apple, “Starting and updating Live Activities"]
+    ),
+    (
+      CarillonWorld.job("a").replacing(#""alert":"hi""#, with: #""content-available":1"#),
+      ["payload.aps: content-available without alert", "send it with pushType background and priority 5"]
+    ),
+    (
       CarillonWorld.job("a").replacing("hi", with: String(repeating: "x", count: 5000)),
       ["payload: 5020 bytes, which is 924 over the 4096 that APNs allows for push type alert"]
     ),
@@ -99,7 +111,7 @@ struct BadInputTests {
   func keyThatCannotBeUsedKeepsAWorkerFromStarting(pem: String?, says: [String]) async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_TOKEN_KEY_FILE"] =
-      try pem.map { try world.folder.write("key.p8", $0) } ?? "/nowhere.p8"
+      try pem.map { try world.folder.writeSecret("key.p8", $0) } ?? "/nowhere.p8"
     let output = try await world.run("worker", "--drain")
     #expect(output.exit == .status(65))
     for part in says { #expect(output.standardError.contains(part), "\(output.standardError)") }

@@ -37,9 +37,9 @@ struct ConfigurationTests {
       configuration.apps == [
         "news": .init(
           topic: "com.example.news", environment: .production,
-          token: .init(
-            keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"),
-          endpoint: nil, trustRoots: nil)
+          credential: .token(
+            .init(keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")),
+          endpoint: nil, port: 443, trustRoots: nil, proxy: nil)
       ])
     #expect(
       configuration.worker
@@ -80,6 +80,24 @@ struct ConfigurationTests {
     #expect(configuration.guard == .init(threshold: 0.2, pruneShare: 1, minimum: 10))
   }
 
+  @Test func anAppHasACertificateInsteadOfAToken() throws {
+    let configuration = try read(
+      """
+      apps:
+        news:
+          topic: com.example.news
+          certificate: { file: push.p12, passphraseFile: /run/secrets/push.pass }
+          port: 2197
+          proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
+      """)
+    let app = try #require(configuration.apps["news"])
+    #expect(
+      app.credential
+        == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
+    #expect(app.port == 2197)
+    #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
+  }
+
   /// A wrong file, and what its error says: key and message, place, hint.
   static let mistakes: [(yaml: String, says: [String])] = [
     (yaml("worker: { windw: 5 }"), ["worker.windw: unknown key", "carillon.yaml line 8", "did you mean 'window'?"]),
@@ -101,7 +119,21 @@ struct ConfigurationTests {
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),
-    (yaml(app: "    certificate: { file: push.p12 }"), ["apps.news.certificate: is not supported yet"]),
+    (yaml(app: "    certificate: { file: push.p12 }"), ["apps.news.certificate: stands beside a token", "keep one"]),
+    (
+      "apps: { news: { topic: a, certificate: { fil: x } } }", ["certificate.fil: unknown key", "did you mean 'file'?"]
+    ),
+    ("apps: { news: { topic: a, certificate: { passphraseFile: x } } }", ["apps.news.certificate.file: is missing"]),
+    (
+      yaml(app: "    proxy: { url: 'http://me:secret@proxy:3128' }"),
+      ["proxy.url: must hold no name", "credentialsFile"]
+    ),
+    (yaml(app: "    proxy: { url: 'socks5://proxy' }"), ["proxy.url: 'socks5://proxy' is not http://HOST:PORT"]),
+    (yaml(app: "    proxy: { credentialsFile: x }"), ["apps.news.proxy.url: is missing"]),
+    (yaml(app: "    port: 0"), ["apps.news.port: '0' is not a whole number from 1 to 65535"]),
+    (
+      yaml(app: "    port: 2197\n    endpoint: https://a"), ["apps.news.port: is for Apple's servers", "into endpoint"]
+    ),
     (yaml(app: "    environment: prod"), ["apps.news.environment: unknown value 'prod'", "production"]),
     (yaml(app: "    endpoint: http://127.0.0.1:2197"), ["apps.news.endpoint", "is not https://HOST"]),
     (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
@@ -142,7 +174,7 @@ struct ConfigurationTests {
       ])
     #expect(configuration.redis.url == "redis://elsewhere")
     #expect(configuration.worker.window == 7)
-    #expect(configuration.apps["news"]?.token.keyFile == "/etc/carillon/keys/other.p8")
+    #expect(configuration.apps["news"]?.credential.files == ["/etc/carillon/keys/other.p8"])
     #expect(configuration.apps["news"]?.trustRoots == nil)
     #expect(configuration.retry.tooManyRequests == .seconds(5))
   }
@@ -189,7 +221,8 @@ struct ConfigurationTests {
       #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.
-    for path in ConfigurationSchema.paths(apps: ["news"]) where path.last != "trustRoots" && path.last != "keyFile" {
+    let files = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile"]
+    for path in ConfigurationSchema.paths(apps: ["news"]) where !files.contains(path.last ?? "") {
       let name = EnvironmentOverlay.variable(of: path)
       let error = #expect(throws: ConfigurationError.self, "\(name)") {
         try read(yaml(), environment: [name: "no {way}"])

@@ -13,16 +13,77 @@ struct SendTests {
     for part in [
       "/3/device/00ff\n", "> apns-id: ", "> authorization: bearer eyJ", "> apns-topic: com.example.news.voip\n",
       "> apns-push-type: voip\n", "> apns-priority: 10\n", "> apns-expiration: 0\n", "> apns-collapse-id: x\n",
-      "> \(payload)\n> (25 bytes)\n", "\n< 200\n", "accepted: APNs has the push", " ms, connecting included",
+      "> content-length: 25\n", "> \(payload)\n> (25 bytes)\n", "\n< 200\n", "\n< apns-id: ",
+      "accepted: APNs has the push", " ms, connecting included",
     ] { #expect(text.contains(part), "\(part) in \(text)") }
     // A provider token is good for an hour: what is shown must not be one.
     #expect(!text.contains("." + "eyJpc3Mi"))
     let file = try world.folder.write("payload.json", payload)
     let json = try JSONObject(await world.succeed("send", "--app", "news", "--token", "00ff", "--json", file))
     #expect(
-      json.names == ["request", "response", "accepted", "meaning", "advice", "milliseconds"])
+      json.names == ["request", "findings", "sent", "response", "accepted", "meaning", "advice", "milliseconds"])
     #expect(json.object("request")?.object("headers")?.text("apns-topic") == "com.example.news")
     #expect(json.object("response")?.number("status") == 200)
+    // The simulator echoes the id, as APNs does.
+    let id = try #require(json.object("request")?.object("headers")?.text("apns-id"))
+    #expect(json.object("response")?.object("headers")?.text("apns-id") == id)
+  }
+
+  @Test func longTokensAreNeverShownWhole() async throws {
+    var world = try await CarillonWorld()
+    try await world.startSimulator()
+    let token = CarillonWorld.token(7)
+    let id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+    let output = try await world.run("send", "--app", "news", "--token", token, "--apns-id", id, payload)
+    #expect(output.exit == .status(0))
+    #expect(!output.standardOutput.contains(token) && !output.standardError.contains(token))
+    #expect(output.standardOutput.contains("/3/device/\(token.prefix(8))…\(token.suffix(4))\n"))
+    #expect(
+      output.standardOutput.contains("> apns-id: \(id)\n") && output.standardOutput.contains("< apns-id: \(id)\n"))
+  }
+
+  @Test func dryRunShowsAndChecksWithoutAConnection() async throws {
+    var world = try await CarillonWorld()
+    // Nobody listens there: a connection would be an error.
+    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
+    let good = try await world.succeed(
+      "send", "--app", "news", "--token", "00ff", "--dry-run", #"{"aps":{"alert":"a","bagde":1}}"#)
+    #expect(good.hasPrefix("! warning: payload.aps.bagde: is no key of aps (did you mean 'badge'?)\n> POST https://"))
+    #expect(good.hasSuffix("nothing was sent; it breaks no rule\n"))
+    let bad = try await world.run(
+      "send", "--app", "news", "--token", "00ff", "--dry-run", "--json", "--push-type", "background", payload)
+    #expect(bad.exit == .status(65))
+    let json = try JSONObject(bad.standardOutput)
+    #expect(json.bool("sent") == false)
+    #expect(json.objects("findings")?.compactMap { $0.text("rule") } == ["background-visible", "background-silent"])
+    #expect(json.object("request")?.object("headers")?.text("apns-priority") == "5")
+  }
+
+  @Test func whatBreaksARuleIsSentOnlyWhenAskedTo() async throws {
+    var world = try await CarillonWorld()
+    let simulator = try await world.startSimulator()
+    let push = ["send", "--app", "news", "--token", "00ff", "--push-type", "background", payload]
+    let refused = try await CarillonCommand.run(push, environment: world.environment)
+    #expect(refused.exit == .status(65) && refused.standardOutput == "")
+    #expect(refused.standardError.contains("payload.aps.alert: is not allowed in a background push"))
+    #expect(refused.standardError.contains("(and 1 more: --dry-run shows all)"))
+    #expect(refused.standardError.contains("rule background-visible: Apple, “Pushing background updates to your App”"))
+    #expect(try await simulator.counters().number("received") == 0)
+    let sent = try await CarillonCommand.run(push + ["--unchecked"], environment: world.environment)
+    #expect(sent.exit == .status(0) && sent.standardOutput.contains("! error: payload.aps.alert: "))
+  }
+
+  @Test func topicIsSentAsItIsGiven() async throws {
+    let world = try await CarillonWorld()
+    let text = try await world.succeed(
+      "send", "--app", "news", "--token", "00", "--topic", "com.example.other.voip", "--push-type", "voip",
+      "--dry-run", "{}")
+    #expect(text.contains("> apns-topic: com.example.other.voip\n"))
+    let plain = try await world.run(
+      "send", "--app", "news", "--token", "00", "--topic", "com.example.other", "--push-type", "voip", "--dry-run", "{}"
+    )
+    #expect(plain.exit == .status(65))
+    #expect(plain.standardOutput.contains("topic: 'com.example.other' is no topic for voip (it ends in .voip)"))
   }
 
   @Test func rejectionIsExplainedAndExits1() async throws {
@@ -58,6 +119,8 @@ struct SendTests {
     (["--app", "news", "--token", "00", "/nowhere"], "payload: /nowhere: No such file"),
     (["--app", "news", "--token", "00", "--push-type", "alrt", "{}"], "pushType: unknown value 'alrt'"),
     (["--app", "news", "--token", "00", "--priority", "7", "{}"], "priority: must be the number 10, 5 or 1"),
+    (["--app", "news", "--token", "00", "--apns-id", "7", "{}"], "--apns-id: not a UUID"),
+    (["--app", "news", "--token", "00", "--push-type", "widgets", "{}"], "payload.aps: a widgets push needs"),
     (["--app", "news", "--token", "00", "--expiration", "soon", "{}"], "expiration: must be 0"),
   ])
   func wrongInputIsRefusedBeforeAnythingIsSent(arguments: [String], says: String) async throws {

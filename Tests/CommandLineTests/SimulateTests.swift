@@ -73,9 +73,54 @@ struct SimulateTests {
     #expect(output.standardError.contains("carillon simulate --init /nowhere"))
   }
 
+  @Test func knobsComeFromAFileFromArgumentsAndByTheClock() async throws {
+    var world = try await CarillonWorld()
+    let knobs = try world.folder.write(
+      "knobs.json", #"{"unknownTokens":"bad","spellings":{"BadDeviceToken":"BadOne"}}"#)
+    let timeline = try world.folder.write("timeline.json", #"[{"at":3600,"action":"goAway"}]"#)
+    try await world.startSimulator(
+      "--knobs", knobs, "--knob", "spellings={}", "--timeline", timeline, "--seed", "1", "--environment", "sandbox")
+    let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    #expect(output.standardOutput.contains("BadDeviceToken") && output.standardOutput.contains("apns-unique-id"))
+  }
+
+  @Test(arguments: [
+    ("--knobs", #"{"refused":1}"#, "no knob refused"), ("--timeline", #"[{"at":1}]"#, "event 1: neither knobs"),
+    ("--keys", "{}", "not a list of keys"),
+  ])
+  func fileThatCanNotBeUsedIsToldWithItsPath(option: String, text: String, says: String) async throws {
+    let scratch = try ScratchFolder()
+    let folder = scratch.path("sim")
+    #expect(try await CarillonCommand.run(["simulate", "--init", folder]).exit == .status(0))
+    let file = try scratch.write("file.json", text)
+    let output = try await CarillonCommand.run(
+      ["simulate", "--directory", folder, "--port", "0", "--control-port", "0", option, file])
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains(file) && output.standardError.contains(says), "\(output.standardError)")
+  }
+
+  @Test func keysOfAListAreBelieved() async throws {
+    var world = try await CarillonWorld()
+    let other = world.folder.path("other")
+    try await world.succeed("simulate", "--init", other)
+    let keys = try world.folder.write(
+      "keys.json",
+      #"[{"keyID":"SIMULATOR2","teamID":"SIMULATION","file":"other/AuthKey_SIMULATOR1.p8","environment":"sandbox"}]"#)
+    try await world.startSimulator("--keys", keys)
+    let key = [
+      "CARILLON_APPS_NEWS_TOKEN_KEY_FILE": other + "/AuthKey_SIMULATOR1.p8",
+      "CARILLON_APPS_NEWS_TOKEN_KEY_ID": "SIMULATOR2",
+    ]
+    world.environment.merge(key) { $1 }
+    let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{}}"#)
+    #expect(
+      output.standardOutput.contains("BadEnvironmentKeyIdInToken"), "\(output.standardOutput)\(output.standardError)")
+  }
+
   @Test(arguments: [
     (["--latency", "20"], "--latency must be a duration"), (["--latency", "2m"], "at most a minute"),
     (["--threads", "0"], "--threads must be 1 to 64"), (["--unknown-tokens", "maybe"], "'accept' and 'bad'"),
+    (["--knob", "refusedShare=2"], "a share goes from 0 to 1"), (["--knob", "x=1"], "no knob x"),
   ])
   func wrongOptionsAreUsageErrors(options: [String], says: String) async throws {
     let output = try await CarillonCommand.run(["simulate", "--directory", "x"] + options)

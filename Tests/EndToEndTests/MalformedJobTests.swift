@@ -10,6 +10,11 @@ struct MalformedJobTests {
     (CarillonWorld.job("c", audience: #"{"segment":"vip &"}"#), "audience.segment: column 6"),
     (CarillonWorld.job("d", audience: #"{"segment":"vipp"}"#), "audience.segment: there is no segment 'vipp'"),
     (CarillonWorld.job("e").replacing("hi", with: String(repeating: "x", count: 5000)), "924 over the 4096"),
+    (
+      CarillonWorld.job("f", more: #","pushType":"background""#),
+      "payload.aps.alert: is not allowed in a background push"
+    ),
+    (CarillonWorld.job("g", more: #","pushType":"liveactivity""#), "rule activity-timestamp: Apple, "),
     (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good was used for another job"),
   ]
 

@@ -7,19 +7,25 @@ import Testing
     CampaignGuard(GuardPolicy(threshold: threshold, pruneShare: pruneShare, minimum: minimum), app: "news")
   }
 
+  /// Counts an answer of the only worker there is.
+  private func count(_ breaker: inout CampaignGuard, _ outcome: Outcome) -> Bool {
+    let tripped = breaker.count(outcome)
+    return breaker.judge(breaker.counts) || tripped
+  }
+
   /// Counts answers in turn: each outcome as often as told.
   private func count(_ breaker: inout CampaignGuard, _ answers: (Outcome, Int)...) {
-    for (outcome, times) in answers { for _ in 0..<times { _ = breaker.count(outcome) } }
+    for (outcome, times) in answers { for _ in 0..<times { _ = count(&breaker, outcome) } }
   }
 
   @Test func probesUntilTheMinimumIsReached() {
     var breaker = made()
     for _ in 0..<199 {
-      let changed = breaker.count(.badToken)
+      let changed = count(&breaker, .badToken)
       #expect(!changed)
       #expect(breaker.isProbing)
     }
-    let changed = breaker.count(.badToken)
+    let changed = count(&breaker, .badToken)
     #expect(changed)
     #expect(!breaker.isProbing)
     #expect(breaker.tripReason != nil)
@@ -27,7 +33,7 @@ import Testing
 
   @Test func opensOnceAndSaysSo() {
     var breaker = made(minimum: 3)
-    let changes = (0..<10).map { _ in breaker.count(.accepted) }
+    let changes = (0..<10).map { _ in count(&breaker, .accepted) }
     #expect(changes == [false, false, true] + Array(repeating: false, count: 7))
     #expect(breaker.state == .open)
     #expect(breaker.tripReason == nil)
@@ -69,7 +75,7 @@ import Testing
   @Test(arguments: Outcome.allCases) func onlyWordsOfAPNsAreAnswers(outcome: Outcome) {
     var breaker = made(1, 1, minimum: 1)
     let isAnswer = [.accepted, .rejected, .badToken, .wrongTopic, .unregistered, .expiredToken].contains(outcome)
-    let changed = breaker.count(outcome)
+    let changed = count(&breaker, outcome)
     #expect(changed == isAnswer)
     #expect(breaker.isProbing == !isAnswer)
   }
@@ -86,7 +92,7 @@ import Testing
     #expect(breaker.state == .open)
     var bad = 0
     while breaker.tripReason == nil, bad < 1000 {
-      _ = breaker.count(.badToken)
+      _ = count(&breaker, .badToken)
       bad += 1
     }
     // What went before never weighs more than twice the minimum.
@@ -96,7 +102,7 @@ import Testing
   @Test func steadyShareBelowTheBoundNeverTrips() {
     var breaker = made()
     for number in 0..<100_000 {
-      _ = breaker.count(number % 20 == 0 ? .badToken : number % 3 == 0 ? .unregistered : .accepted)
+      _ = count(&breaker, number % 20 == 0 ? .badToken : number % 3 == 0 ? .unregistered : .accepted)
     }
     #expect(breaker.state == .open)
   }
@@ -106,19 +112,38 @@ import Testing
     count(&breaker, (.badToken, 10))
     let reason = breaker.tripReason
     count(&breaker, (.unregistered, 100), (.accepted, 10_000))
-    let changed = breaker.decide()
+    let changed = breaker.decide(on: breaker.counts)
     #expect(!changed)
     #expect(breaker.tripReason == reason)
   }
 
+  @Test func whileProbingTheFleetDecidesNotWhatWasCountedHere() {
+    var breaker = made(minimum: 10)
+    for _ in 0..<50 {
+      let changed = breaker.count(.badToken)
+      #expect(!changed)
+    }
+    #expect(breaker.isProbing)
+    var changed = breaker.judge(GuardCounts(answers: 9, suspects: 9))
+    #expect(!changed)
+    changed = breaker.judge(GuardCounts(answers: 1000, suspects: 50))
+    #expect(changed)
+    #expect(breaker.state == .open)
+    // From then on its own answers do.
+    changed = breaker.count(.badToken)
+    #expect(changed)
+    changed = breaker.judge(GuardCounts(answers: 1000))
+    #expect(!changed)
+  }
+
   @Test func decidesEarlyOnWhatThereIs() {
     var breaker = made()
-    var changed = breaker.decide()
+    var changed = breaker.decide(on: breaker.counts)
     #expect(changed)
     #expect(breaker.state == .open)
     breaker = made()
     count(&breaker, (.badToken, 15), (.accepted, 5))
-    changed = breaker.decide()
+    changed = breaker.decide(on: breaker.counts)
     #expect(changed)
     #expect(breaker.tripReason?.hasPrefix("75 % of 20 answers") == true)
   }

@@ -12,7 +12,11 @@ func job(_ changes: [String: String] = [:]) -> String {
 }
 
 func parse(_ text: String) throws(JobError) -> Campaign {
-  try CampaignJob.parse(Array(text.utf8), knownApps: ["news", "shop"])
+  try CampaignJob.parse(
+    Array(text.utf8),
+    knownApps: [
+      "news": AppTraits(topic: "com.example.news"), "shop": AppTraits(topic: "com.example.shop"),
+    ])
 }
 
 struct CampaignJobTests {
@@ -64,8 +68,9 @@ struct CampaignJobTests {
   }
 
   @Test func backgroundIsSentAtPriorityFive() throws {
-    #expect(try parse(job(["pushType": "\"background\""])).priority == 5)
-    #expect(try parse(job(["pushType": "\"background\"", "priority": "1"])).priority == 1)
+    let background = ["pushType": "\"background\"", "payload": #"{"aps":{"content-available":1}}"#]
+    #expect(try parse(job(background)).priority == 5)
+    #expect(try parse(job(background.merging(["priority": "1"]) { $1 })).priority == 1)
   }
 
   @Test func nullIsNotGiven() throws {
@@ -120,7 +125,11 @@ struct CampaignJobTests {
     (["audience": #"{"segment":"*","limit":5}"#], "audience.limit", "not supported yet"),
     (["audience": #"{"segment":"*","sample":0.1}"#], "audience.sample", "not supported yet"),
     (["audience": #"{"campaign":"c0"}"#], "audience.campaign", "not supported yet"),
-    (["audience": #"{"channel":"x"}"#], "audience.channel", "not supported yet"),
+    (["audience": #"{"channel":""}"#], "audience.channel", "is empty"),
+    (["audience": #"{"channel":"a b"}"#], "audience.channel", "is not Base64"),
+    (["audience": #"{"channel":"\#(String(repeating: "a", count: 201))"}"#], "audience.channel", "longer than 200"),
+    (["audience": #"{"channel":"a","tokens":["00"]}"#], "audience", "tokens and channel at once"),
+    (["audience": #"{"channel":"a"}"#], "pushType", "a channel takes liveactivity only"),
     (["localized": "{}"], "localized", "not supported yet"),
     (["sendAt": "\"tomorrow\""], "sendAt", "'tomorrow' is not an instant"),
     (["sendAt": "\"2026-12-01 09:00\""], "sendAt", "it must be RFC 3339"),
@@ -208,7 +217,7 @@ struct CampaignJobTests {
         }
       }
       do {
-        let campaign = try CampaignJob.parse(bytes, knownApps: ["news"])
+        let campaign = try CampaignJob.parse(bytes, knownApps: ["news": AppTraits(topic: "com.example.news")])
         #expect(campaign.payload.count <= 4096)
       } catch {
         #expect(!error.message.isEmpty)

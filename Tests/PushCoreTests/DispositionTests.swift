@@ -3,13 +3,17 @@ import Testing
 
 @Suite("What follows from an answer")
 struct DispositionTests {
-  /// What the reference's section 5.3 asks for each reason, written out independently of the code.
+  /// What the reference's sections 5.2, 5.3 and 7.4 ask for each status and reason, written out independently of the code.
   struct Expectation: Sendable, CustomStringConvertible {
     var status: UInt16
     var reason: Reason
+    /// The outcome, or when it is sent again.
     var target: Disposition.Target
     var token = Disposition.TokenFate.keep
+    /// What it means beyond this target.
     var effect = Disposition.Effect.none
+    /// Whether sending again uses up one of the attempts.
+    var countsAttempt = true
     var description: String { "\(status) \(reason)" }
   }
 
@@ -28,7 +32,8 @@ struct DispositionTests {
     .init(status: 400, reason: .badPriority, target: .finish(.rejected), effect: .pauseCampaign(.badPriority)),
     .init(status: 400, reason: .badTopic, target: .finish(.rejected), effect: .pauseCampaign(.badTopic)),
     .init(status: 400, reason: .deviceTokenNotForTopic, target: .finish(.wrongTopic), token: .quarantine),
-    .init(status: 400, reason: .duplicateHeaders, target: .finish(.rejected)),
+    .init(
+      status: 400, reason: .duplicateHeaders, target: .finish(.rejected), effect: .pauseCampaign(.duplicateHeaders)),
     .init(status: 400, reason: .idleTimeout, target: .resendNow),
     .init(
       status: 400, reason: .invalidPushType, target: .finish(.rejected), effect: .pauseCampaign(.invalidPushType)),
@@ -39,24 +44,25 @@ struct DispositionTests {
       status: 400, reason: .topicDisallowed, target: .finish(.rejected), effect: .pauseCampaign(.topicDisallowed)),
     .init(
       status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 900_000),
-      effect: .stopCredential(.badCertificate)),
+      effect: .stopCredential(.badCertificate), countsAttempt: false),
     .init(
       status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 900_000),
-      effect: .stopCredential(.badCertificateEnvironment)),
+      effect: .stopCredential(.badCertificateEnvironment), countsAttempt: false),
     .init(status: 403, reason: .expiredProviderToken, target: .resendNow),
     .init(status: 403, reason: .forbidden, target: .finish(.rejected), effect: .stopCredential(.forbidden)),
     .init(
       status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 900_000),
-      effect: .stopCredential(.invalidProviderToken)),
+      effect: .stopCredential(.invalidProviderToken), countsAttempt: false),
     .init(
       status: 403, reason: .missingProviderToken, target: .retry(afterMilliseconds: 900_000),
-      effect: .stopCredential(.missingProviderToken)),
+      effect: .stopCredential(.missingProviderToken), countsAttempt: false),
     .init(status: 403, reason: .unrelatedKeyIdInToken, target: .resendNow),
     .init(
       status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 900_000),
-      effect: .stopCredential(.badEnvironmentKeyIdInToken)),
-    .init(status: 404, reason: .badPath, target: .finish(.rejected)),
-    .init(status: 405, reason: .methodNotAllowed, target: .finish(.rejected)),
+      effect: .stopCredential(.badEnvironmentKeyIdInToken), countsAttempt: false),
+    .init(status: 404, reason: .badPath, target: .finish(.rejected), effect: .pauseCampaign(.badPath)),
+    .init(
+      status: 405, reason: .methodNotAllowed, target: .finish(.rejected), effect: .pauseCampaign(.methodNotAllowed)),
     .init(status: 410, reason: .expiredToken, target: .finish(.expiredToken), token: .prune),
     .init(status: 410, reason: .unregistered, target: .finish(.unregistered), token: .prune),
     .init(status: 413, reason: .payloadTooLarge, target: .finish(.rejected)),
@@ -65,6 +71,52 @@ struct DispositionTests {
     .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 900_000)),
     .init(status: 503, reason: .serviceUnavailable, target: .retry(afterMilliseconds: 900_000)),
     .init(status: 503, reason: .shutdown, target: .resendNow),
+
+    // Broadcasts and channels.
+    .init(
+      status: 400, reason: .featureNotEnabled, target: .finish(.rejected), effect: .pauseCampaign(.featureNotEnabled)),
+    .init(
+      status: 400, reason: .missingChannelId, target: .finish(.rejected), effect: .pauseCampaign(.missingChannelId)),
+    .init(status: 400, reason: .badChannelId, target: .finish(.rejected), effect: .pauseCampaign(.badChannelId)),
+    .init(
+      status: 400, reason: .channelNotRegistered, target: .finish(.rejected),
+      effect: .pauseCampaign(.channelNotRegistered)),
+    .init(
+      status: 400, reason: .badRequestParams, target: .finish(.rejected), effect: .pauseCampaign(.badRequestParams)),
+    .init(
+      status: 400, reason: .badRequestPayload, target: .finish(.rejected), effect: .pauseCampaign(.badRequestPayload)),
+    .init(status: 400, reason: .missingPushType, target: .finish(.rejected), effect: .pauseCampaign(.missingPushType)),
+    .init(
+      status: 400, reason: .cannotCreateChannelConfig, target: .finish(.rejected),
+      effect: .pauseCampaign(.cannotCreateChannelConfig)),
+    .init(status: 403, reason: .topicMismatch, target: .finish(.rejected), effect: .pauseCampaign(.topicMismatch)),
+
+    // A body that is empty, no JSON, or has no reason: the status class decides.
+    .init(status: 201, reason: .none, target: .finish(.accepted)),
+    .init(status: 302, reason: .none, target: .finish(.rejected)),
+    .init(
+      status: 403, reason: .none, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.none),
+      countsAttempt: false),
+    .init(status: 404, reason: .none, target: .finish(.rejected)),
+    .init(status: 405, reason: .none, target: .finish(.rejected)),
+    .init(status: 410, reason: .none, target: .finish(.unregistered), token: .prune),
+    .init(status: 413, reason: .none, target: .finish(.rejected)),
+    .init(status: 418, reason: .none, target: .finish(.rejected)),
+    .init(status: 429, reason: .none, target: .retry(afterMilliseconds: 2_000)),
+    .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 503, reason: .none, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 900_000)),
+
+    // A reason that Apple has added since.
+    .init(status: 302, reason: .other, target: .finish(.rejected)),
+    .init(
+      status: 403, reason: .other, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.other),
+      countsAttempt: false),
+    .init(status: 410, reason: .other, target: .finish(.unregistered), token: .prune),
+    .init(status: 418, reason: .other, target: .finish(.rejected)),
+    .init(status: 429, reason: .other, target: .retry(afterMilliseconds: 2_000)),
+    .init(status: 500, reason: .other, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 503, reason: .other, target: .retry(afterMilliseconds: 900_000)),
   ]
 
   private func decide(
@@ -86,23 +138,12 @@ struct DispositionTests {
     #expect(disposition.target == expected.target)
     #expect(disposition.token == expected.token)
     #expect(disposition.effect == expected.effect)
+    #expect(disposition.countsAttempt == expected.countsAttempt)
   }
 
   @Test("the table leaves no reason out")
   func tableIsComplete() {
     #expect(Set(Self.firstAttempt.map(\.reason)) == Set(Reason.allCases))
-  }
-
-  @Test(
-    "an unknown or missing reason is judged by its status class", arguments: [Reason.none, .other])
-  func unknownReason(_ reason: Reason) {
-    #expect(decide(403, reason).effect == .stopCredential(reason))
-    #expect(decide(403, reason).target == .retry(afterMilliseconds: 900_000))
-    #expect(decide(410, reason) == Disposition(.finish(.unregistered), token: .prune))
-    #expect(decide(429, reason).target == .retry(afterMilliseconds: 2_000))
-    #expect(decide(418, reason).target == .finish(.rejected))
-    #expect(decide(507, reason).target == .retry(afterMilliseconds: 900_000))
-    #expect(decide(302, reason).target == .finish(.rejected))
   }
 
   @Test("a 5xx with the reason of a 4xx harms neither the token nor the credential")
@@ -172,6 +213,14 @@ struct DispositionTests {
   @Test("what was provably not sent is sent again at no cost")
   func notSent() {
     #expect(decide(.notSent, attempt: 99) == Disposition(.resendNow, countsAttempt: false))
+    // Refused with the connection's certificate: held, whatever the number of its attempts.
+    let refused = Disposition.decide(
+      PushAnswer(kind: .notSent, reason: .badCertificate), attempt: 99, policy: Self.policy, ambiguity: .skip, jitter: 0
+    )
+    #expect(
+      refused
+        == Disposition(
+          .retry(afterMilliseconds: 900_000), effect: .stopCredential(.badCertificate), countsAttempt: false))
   }
 
   @Test("doubt is resolved as the campaign wishes, ever more slowly, and in the end stays")
@@ -180,6 +229,12 @@ struct DispositionTests {
     #expect(decide(.ambiguous, attempt: 2).target == .retry(afterMilliseconds: 2_000))
     #expect(decide(.ambiguous, attempt: 5).target == .finish(.unknown))
     #expect(decide(.ambiguous, attempt: 1, ambiguity: .skip).target == .finish(.unknown))
+    for (ambiguity, target) in [(Ambiguity.resend, Disposition.Target.resendNow), (.skip, .finish(.unknown))] {
+      let refused = Disposition.decide(
+        PushAnswer(kind: .ambiguous, reason: .badCertificate), attempt: 1, policy: Self.policy, ambiguity: ambiguity,
+        jitter: 0)
+      #expect(refused == Disposition(target, effect: .stopCredential(.badCertificate)))
+    }
   }
 }
 
@@ -190,8 +245,9 @@ struct ReasonNameTests {
     #expect(Reason(name: Array(reason.name.utf8)) == reason)
   }
 
-  @Test("the spelling seen on the wire is the documented reason")
+  @Test("spellings seen on the wire or printed by mistake are the documented reason")
   func variant() {
+    #expect(Reason(name: "Service Unavailable".utf8) == .serviceUnavailable)
     #expect(Reason(name: "BadEnvironmentKeyInToken".utf8) == .badEnvironmentKeyIdInToken)
   }
 

@@ -70,6 +70,17 @@ import Testing
     #expect(step { ($0.held, $0.renews) = (5, true) } == .flush)
   }
 
+  @Test func heldAnswersWaitForOtherSlicesAnswers() {
+    #expect(step { ($0.held, $0.isProbing, $0.mayMoreCome) = (5, true, true) } == .wait)
+    #expect(step { ($0.held, $0.mayMoreCome, $0.renews) = (5, true, true) } == .commit(credit: 0))
+    #expect(step { ($0.held, $0.isProbing) = (5, true) } == .flush)
+    #expect(step { ($0.held, $0.mayMoreCome, $0.intent) = (5, true, .leave) } == .flush)
+  }
+
+  @Test func creditIsScarceWhileProbing() {
+    #expect(step { ($0.ungranted, $0.credit, $0.isProbing) = (5000, 3, true) } == .commit(credit: 3))
+  }
+
   @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
   func withdrawnSliceFlushesWhatIsHeldOnceAllIsAnswered(intent: SliceSituation.Intent) {
     #expect(step { ($0.intent, $0.held, $0.unanswered) = (intent, 5, 1) } == .wait)

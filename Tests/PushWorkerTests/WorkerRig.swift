@@ -17,7 +17,7 @@ struct WorkerRig {
   let url: RedisURL
   let keys: Keyspace
   let folder: ScratchFolder
-  let channel: AppChannel
+  var channel: AppChannel
 
   static let topic = "com.example.news"
 
@@ -88,7 +88,8 @@ struct WorkerRig {
   func submit(_ id: String, _ fields: String = "", audience: String = #"{"segment":"*"}"#) async throws -> Admission {
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(fields)}"#.utf8)
-    return try await store.submit(job, as: CampaignJob.parse(job, knownApps: ["news"]))
+    let apps = ["news": AppTraits(topic: "com.example.news")]
+    return try await store.submit(job, as: CampaignJob.parse(job, knownApps: apps))
   }
 
   /// What a producer in another language does.

@@ -1,3 +1,4 @@
+import Foundation
 import TLS
 import TestSupport
 import Testing
@@ -26,8 +27,25 @@ struct ECPrivateKeyTests {
 
   @Test("a missing file says so, with its path")
   func missingFile() {
-    #expect(throws: SigningKeyError(file: "no/such.p8", problem: .unreadable("No such file or directory"))) {
+    #expect(throws: SigningKeyError(file: "no/such.p8", problem: .file(.unreadable("No such file or directory")))) {
       try ECPrivateKey(contentsOf: "no/such.p8")
+    }
+  }
+
+  @Test("a key that everybody can read is refused with the command to run, one that the group can read is not")
+  func exposedFile() throws {
+    let folder = try ScratchFolder()
+    let key = try ECPrivateKey.generate()
+    let path = try folder.write("k.p8", key.pem)
+    for mode in [0o644, 0o604, 0o666, 0o444] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      let error = #expect(throws: SigningKeyError.self) { try ECPrivateKey(contentsOf: path) }
+      #expect(error?.problem == .file(.exposed(mode: UInt32(mode))))
+      #expect(error?.description.contains("chmod 600 \(path)") == true)
+    }
+    for mode in [0o600, 0o400, 0o440] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+      #expect(try ECPrivateKey(contentsOf: path).publicPEM == key.publicPEM)
     }
   }
 

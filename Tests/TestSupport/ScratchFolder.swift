@@ -27,6 +27,16 @@ public final class ScratchFolder: Sendable {
     try Data(text.utf8).write(to: file)
     return file.path
   }
+
+  /// Writes a file that only its owner can read, as one with a key must be.
+  ///
+  /// - Returns: its path.
+  @discardableResult
+  public func writeSecret(_ name: String, _ text: String) throws -> String {
+    let path = try write(name, text)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    return path
+  }
 }
 
 /// Folders that nobody let go of, such as those of servers that all suites share, go when the process exits.

@@ -24,10 +24,15 @@ final class CurlConnection {
   private(set) var inFlight = 0
   /// Sockets to APNs that libcurl has open; more than one only while it tries several addresses.
   private(set) var openSockets = 0
+  /// With what it was opened; it is never used with another.
+  let authorization: PushAuthorization
+  /// APNs has ended it without looking at any stream (GOAWAY with last stream 0). Known with a certificate only.
+  private(set) var wasTurnedAway = false
   /// libcurl wants `run()` to be called at once.
   private(set) var isDue = false
 
   private let multi: UnsafeMutableRawPointer
+  private let identity: CurlIdentity?
   private let loop: EventLoop
   private let configuration: ConnectionPool.Configuration
   private let onReady: @Sendable (_ descriptor: Int32, _ events: Int32) -> Void
@@ -46,7 +51,7 @@ final class CurlConnection {
   /// libcurl allocates and frees some thousand blocks of up to 16 kB, and queues wander over threads: with glibc's eight
   /// heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would lie unused while another asks for more. Two
   /// heaps take a fifth less memory at a million targets (`make bench`).
-  private static let global = {
+  static let global = {
     carillon_keep_heaps_few()
     return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
   }()
@@ -56,7 +61,7 @@ final class CurlConnection {
   ///   - onTimer: called on the loop when libcurl's timer has fired, for `timerFired()`.
   /// - Returns: `nil` when libcurl can't be initialised, which means that memory is used up.
   init?(
-    _ configuration: ConnectionPool.Configuration, loop: EventLoop,
+    _ configuration: ConnectionPool.Configuration, _ authorization: PushAuthorization, loop: EventLoop,
     onReady: @escaping @Sendable (_ descriptor: Int32, _ events: Int32) -> Void,
     onTimer: @escaping @Sendable () -> Void
   ) {
@@ -64,6 +69,8 @@ final class CurlConnection {
     self.multi = multi
     self.loop = loop
     self.configuration = configuration
+    self.authorization = authorization
+    identity = authorization.identity.map(CurlIdentity.init)
     self.onReady = onReady
     timer = LoopTimer(on: loop, handler: onTimer)
     path = Array((configuration.endpoint.url + "/3/device/").utf8)
@@ -91,14 +98,22 @@ final class CurlConnection {
     let token = UnsafeRawBufferPointer(rebasing: bytes[Int(push.token.lowerBound)..<Int(push.token.upperBound)])
     transfer.load(push, payload: payload, headers: headers, now: now)
     setPath(token)
+    // Apple, "Sending broadcast push notification requests to APNs".
+    let broadcast = headers.headers.channel.map { _ in
+      "\(configuration.endpoint.url)/4/broadcasts/apps/\(headers.headers.topic)"
+    }
     // CURLOPT_URL copies the string.
     let codes = path.withUnsafeBytes { path in
       (
-        carillon_easy_set_string(easy, CURLOPT_URL, path.baseAddress?.assumingMemoryBound(to: CChar.self)),
+        broadcast.map { carillon_easy_set_string(easy, CURLOPT_URL, $0) }
+          ?? carillon_easy_set_string(easy, CURLOPT_URL, path.baseAddress?.assumingMemoryBound(to: CChar.self)),
         carillon_easy_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.payloadCount)),
         carillon_easy_set_headers(easy, transfer.headerList)
       )
     }
+    // The verbose text is what GOAWAY is known by, and costs more than a push: until the first is accepted only, when one
+    // is sent at a time.
+    if identity != nil { _ = carillon_easy_set_long(easy, CURLOPT_VERBOSE, phase == .opening ? 1 : 0) }
     guard codes == (CURLE_OK, CURLE_OK, CURLE_OK), curl_multi_add_handle(multi, easy) == CURLM_OK else {
       retire(transfer, poisoned: true)
       return false
@@ -224,6 +239,11 @@ final class CurlConnection {
     if let trustRoots = configuration.endpoint.trustRoots {
       codes.append(carillon_easy_set_string(easy, CURLOPT_CAINFO, trustRoots))
     }
+    if let proxy = configuration.endpoint.proxy { codes += proxy.apply(to: easy) }
+    if let identity {
+      codes.append(carillon_easy_set_debug(easy, noteVerbose, own))
+      if !identity.apply(to: easy) { codes.append(CURLE_OUT_OF_MEMORY) }
+    }
     guard codes.allSatisfy({ $0 == CURLE_OK }), transfer.adopt(easy) else {
       curl_easy_cleanup(easy)
       transfer.easy = nil
@@ -289,6 +309,11 @@ final class CurlConnection {
     return descriptor
   }
 
+  fileprivate func hear(_ text: UnsafeRawBufferPointer) {
+    guard let goAway = CurlGoAway(verbose: String(decoding: text, as: UTF8.self)) else { return }
+    if goAway.lastStream == 0, goAway.error == 0 { wasTurnedAway = true }
+  }
+
   fileprivate func close(_ descriptor: Int32) {
     openSockets -= 1
     _ = Glibc.close(descriptor)
@@ -318,6 +343,18 @@ private func openSocket(
 ) -> curl_socket_t {
   guard let data, let address else { return CURL_SOCKET_BAD }
   return Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
+}
+
+/// CURLOPT_DEBUGFUNCTION: libcurl's remarks on what it does, and more that nobody asked for.
+private func noteVerbose(
+  _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
+  _ data: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard kind == CURLINFO_TEXT, let data else { return 0 }
+  Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.hear(UnsafeRawBufferPointer(start: text, count: count))
+  }
+  return 0
 }
 
 /// CURLOPT_CLOSESOCKETFUNCTION; also called by curl_multi_cleanup, when easy handles are long gone.

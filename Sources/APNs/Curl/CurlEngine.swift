@@ -40,6 +40,9 @@ actor CurlEngine: PushEngine {
   /// So many answers in a row that blame the connection replace it; one alone may be a whim of the server.
   private static let faultsToReplace = 3
 
+  private static let turnedAwayText =
+    "APNs ended the connection before the first push (GOAWAY), as it does with certificates of the other environment"
+
   init(number: Int, configuration: ConnectionPool.Configuration, supply: any PushSupply) {
     loop = EventLoop(label: "carillon.apns.\(number)")
     self.number = number
@@ -140,8 +143,12 @@ actor CurlEngine: PushEngine {
         completions.append(answer.completion(tag: transfer.tag))
         if connection === current { note(answer.answer, transfer, now) }
       } else {
-        completions.append(CurlAnswer.failure(transfer))
-        if connection === current { note(CurlError(code, detail: transfer.errorDetail), transfer, now) }
+        let error = CurlError(code, detail: transfer.errorDetail)
+        let isRefused = noteRefusal(error, of: connection)
+        // With it the push says why it will not be sent again so soon; tokens are refused by answers.
+        let reason = connection.authorization.identity == nil ? nil : supply.stopped
+        completions.append(CurlAnswer.failure(transfer, wasRefused: isRefused, stopped: reason))
+        if connection === current { note(error, transfer, now) }
       }
     }
   }
@@ -165,16 +172,31 @@ actor CurlEngine: PushEngine {
     case .expiredProviderToken:
       faults = Self.faultsToReplace
       if let generation = transfer.headers?.generation {
-        supply.note(.providerTokenExpired(generation: generation), of: number)
+        supply.note(.credential(.tokenExpired(generation: generation)), of: number)
       }
     case .tooManyProviderTokenUpdates:
       faults += 1
       if let generation = transfer.headers?.generation {
-        supply.note(.tooManyProviderTokens(generation: generation), of: number)
+        supply.note(.credential(.tooManyTokens(generation: generation)), of: number)
       }
     case .idleTimeout, .unrelatedKeyIdInToken, .shutdown: faults += 1
     default: break
     }
+  }
+
+  /// Tells the supply that the connection was ended because of its certificate.
+  ///
+  /// - Returns: whether it was, before anything on it was processed.
+  private func noteRefusal(_ error: CurlError, of connection: CurlConnection) -> Bool {
+    guard connection.authorization.identity != nil else { return false }
+    let generation = connection.authorization.generation
+    if let alert = error.detail.flatMap(TLSAlert.init(libcurl:)) {
+      supply.note(.credential(.certificateRefused(alert, generation: generation)), of: number)
+      return connection.phase == .opening
+    }
+    guard connection.phase == .opening, connection.wasTurnedAway else { return false }
+    supply.note(.credential(.turnedAway(generation: generation)), of: number)
+    return true
   }
 
   private func note(_ error: CurlError, _ transfer: CurlTransfer, _ now: UInt64) {
@@ -191,6 +213,9 @@ actor CurlEngine: PushEngine {
     defer {
       trouble = nil
       isSilent = false
+    }
+    if connection.phase == .opening, connection.wasTurnedAway {
+      return replace(connection, .failed(Self.turnedAwayText))
     }
     if let trouble {
       // Before the first acceptance, and down at one push at a time, an error means that the connection is no good.
@@ -222,17 +247,21 @@ actor CurlEngine: PushEngine {
   private func refill() {
     guard !isDraining else { return }
     var room = window.limit - (current?.inFlight ?? 0)
-    guard room > 0, let token = supply.providerToken(), let connection = openConnection() else { return }
+    guard room > 0, let authorization = supply.authorization(), let connection = openConnection(authorization) else {
+      return
+    }
     room = window.limit - connection.inFlight
     let now = EventLoop.now
     while room > 0, let part = supply.take(upTo: room, for: number) {
-      start(part, on: connection, token, now)
+      start(part, on: connection, authorization, now)
       room -= part.range.count
     }
   }
 
-  private func start(_ part: PushBatch.Part, on connection: CurlConnection, _ token: ProviderToken, _ now: UInt64) {
-    let headers = headerList(part.batch.headers, token)
+  private func start(
+    _ part: PushBatch.Part, on connection: CurlConnection, _ authorization: PushAuthorization, _ now: UInt64
+  ) {
+    let headers = headerList(part.batch.headers, authorization)
     part.batch.bytes.withUnsafeBytes { bytes in
       for push in part.batch.pushes[part.range] {
         if let headers, connection.start(push, of: bytes, headers: headers, now: now) { continue }
@@ -241,14 +270,18 @@ actor CurlEngine: PushEngine {
     }
   }
 
-  private func headerList(_ headers: PushHeaders, _ token: ProviderToken) -> HeaderList? {
-    if let list = self.headers, list.generation == token.generation, list.headers == headers { return list }
-    self.headers = HeaderList(headers, token: token)
+  private func headerList(_ headers: PushHeaders, _ authorization: PushAuthorization) -> HeaderList? {
+    if let list = self.headers, list.generation == authorization.generation, list.headers == headers { return list }
+    self.headers = HeaderList(headers, authorization: authorization)
     return self.headers
   }
 
   /// The connection to send on, opened if there is none and the budget allows it.
-  private func openConnection() -> CurlConnection? {
+  private func openConnection(_ authorization: PushAuthorization) -> CurlConnection? {
+    if let current, current.authorization.connection != authorization.connection {
+      // Of an older key or certificate: it only ends what is on its way.
+      replace(current, .closed)
+    }
     if let current, current.phase != .closed { return current }
     switch supply.mayOpen(number) {
     case nil: return nil
@@ -259,7 +292,7 @@ actor CurlEngine: PushEngine {
       return nil
     case .open: break
     }
-    guard let connection = current ?? makeConnection() else {
+    guard let connection = current ?? makeConnection(authorization) else {
       supply.note(.failed("libcurl could not be initialised: out of memory"), of: number)
       return nil
     }
@@ -271,11 +304,11 @@ actor CurlEngine: PushEngine {
     return connection
   }
 
-  private func makeConnection() -> CurlConnection? {
+  private func makeConnection(_ authorization: PushAuthorization) -> CurlConnection? {
     serial += 1
     let serial = serial
     return CurlConnection(
-      configuration, loop: loop,
+      configuration, authorization, loop: loop,
       onReady: { [weak self] descriptor, events in self?.assumeIsolated { $0.ready(serial, descriptor, events) } },
       onTimer: { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } })
   }

@@ -5,12 +5,12 @@ internal import TLS
 /// What a connection is for; told of its streams like any session handler, but free to fail the connection.
 protocol ConnectionRole: AnyObject {
   /// The handshake is done.
-  func opened()
+  func opened() throws
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) throws
   func ended(_ stream: HTTP2Stream) throws
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
-  func refused(streamID: Int32)
+  func refused(streamID: Int32) throws
   /// What was submitted goes out next; a last word may be added.
   func willWrite() throws
   /// The connection is closed; its open streams get no answer.
@@ -21,6 +21,8 @@ protocol ConnectionRole: AnyObject {
 enum ConnectionCut: Error {
   /// At once, and so that the client learns of an error (TCP RST).
   case reset
+  /// Not at all: the client never hears of it again.
+  case silence
   /// After what was submitted has been written; in an orderly way for TLS and TCP.
   case finish
 }
@@ -42,11 +44,14 @@ final class Connection: HTTP2SessionHandler {
   /// Records read before answers are written: fewer writes for a busy sender, no wait for a slow one.
   private static let readsPerWrite = 4
 
-  let session: HTTP2Session
-  let role: any ConnectionRole
+  /// Makes session and role when the handshake is done, and it is known what the client showed.
+  typealias Opening = (TLSStream) throws -> (HTTP2Session, any ConnectionRole)
+
+  private(set) var role: (any ConnectionRole)?
+  private var session: HTTP2Session?
+  private let open: Opening
   private let tls: TLSStream
   private let loop: LoopState
-  private var isReady = false
   /// Whether the last byte was written: only the client's close is waited for.
   private(set) var isLeaving = false
   /// Whether the loop has set a limit to that wait.
@@ -56,20 +61,20 @@ final class Connection: HTTP2SessionHandler {
   /// Whether the socket has to be writable before anything else can be sent.
   private(set) var wantsWrite = false
 
-  init(tls: TLSStream, session: HTTP2Session, role: any ConnectionRole, loop: LoopState) {
+  init(tls: TLSStream, loop: LoopState, open: @escaping Opening) {
     self.tls = tls
-    self.session = session
-    self.role = role
     self.loop = loop
+    self.open = open
   }
 
   /// Moves what can be moved in both directions.
   func pump() throws -> Progress {
-    if !isReady {
+    if session == nil {
       switch try tls.handshake() {
       case nil:
-        isReady = true
-        role.opened()
+        let (session, role) = try open(tls)
+        (self.session, self.role) = (session, role)
+        try role.opened()
       case .wantsWrite:
         wantsWrite = true
         return .waiting
@@ -85,7 +90,7 @@ final class Connection: HTTP2SessionHandler {
         // While the last bytes leave, the peer's are read and dropped: closing with unread bytes would reset the
         // connection and could take the GOAWAY with it (RFC 9112 section 9.6 tells the same story for HTTP/1.1).
         if isLeaving { continue }
-        try session.receive(UnsafeRawBufferPointer(rebasing: loop.input[..<count]), handler: self)
+        try session?.receive(UnsafeRawBufferPointer(rebasing: loop.input[..<count]), handler: self)
         if let failure { try end(failure) }
         if turn % Self.readsPerWrite == 0 { try flush() }
       case .wantsRead: return try settle(.waiting)
@@ -114,7 +119,7 @@ final class Connection: HTTP2SessionHandler {
   }
 
   /// Tells the role that its open streams are gone with the connection.
-  func abandon() { role.abandoned() }
+  func abandon() { role?.abandoned() }
 
   private func settle(_ progress: Progress) throws -> Progress {
     try flush()
@@ -124,14 +129,14 @@ final class Connection: HTTP2SessionHandler {
   /// Writes what the session has to say, as far as the socket takes it; what it answers to is in the log before.
   func flush() throws {
     try loop.log?.flush()
-    guard isReady, !isLeaving else { return }
+    guard let session, let role, !isLeaving else { return }
     if !unwritten.isEmpty {
       let written = try unwritten.withUnsafeBytes { try write($0) }
       unwritten.removeFirst(written)
       if !unwritten.isEmpty { return }
     }
     try role.willWrite()
-    while let count = try gather() {
+    while let count = try gather(session) {
       let bytes = UnsafeRawBufferPointer(rebasing: loop.output[..<count])
       let written = try write(bytes)
       if written < count {
@@ -144,7 +149,7 @@ final class Connection: HTTP2SessionHandler {
   }
 
   /// Collects output in the loop's buffer; `nil` when there is none.
-  private func gather() throws -> Int? {
+  private func gather(_ session: HTTP2Session) throws -> Int? {
     var count = 0
     // A frame has at most 16,384 bytes of payload behind nine of header (RFC 9113 section 4): room for one is kept.
     while count + 16_384 + 9 <= loop.output.count, let chunk = try session.nextOutput(handler: self) {
@@ -169,18 +174,20 @@ final class Connection: HTTP2SessionHandler {
   // MARK: HTTP2SessionHandler
 
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) {
-    do { try role.received(fields, on: stream) } catch { failure = error }
+    do { try role?.received(fields, on: stream) } catch { failure = error }
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
-    do { try role.received(bytes, on: stream) } catch { failure = error }
+    do { try role?.received(bytes, on: stream) } catch { failure = error }
   }
 
   func ended(_ stream: HTTP2Stream) {
-    do { try role.ended(stream) } catch { failure = error }
+    do { try role?.ended(stream) } catch { failure = error }
   }
 
-  func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) { role.closed(stream, error: error) }
+  func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) { role?.closed(stream, error: error) }
 
-  func refused(streamID: Int32) { role.refused(streamID: streamID) }
+  func refused(streamID: Int32) {
+    do { try role?.refused(streamID: streamID) } catch { failure = error }
+  }
 }

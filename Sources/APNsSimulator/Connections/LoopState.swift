@@ -16,6 +16,8 @@ final class LoopState {
     var refused = EvenShare()
     var reset = EvenShare()
     var withheld = EvenShare()
+    var stalled = EvenShare()
+    var connects = EvenShare()
   }
 
   /// Bytes that one read takes: a TLS record.
@@ -24,9 +26,9 @@ final class LoopState {
   static let writeSize = 65_536
 
   let shared: SharedState
-  var knobs: SimulatorKnobs
+  private(set) var rules: Rules
   var tally = Tally()
-  var generator = SplitMix64(seed: .random(in: .min ... .max))
+  var generator: SplitMix64
   var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
   var shares = Shares()
   /// Connections hand it to TLS for each read and use what came before they return.
@@ -38,9 +40,11 @@ final class LoopState {
   /// Seconds since 1970 by the simulator's clock, as of the last event.
   private(set) var now: Int64 = 0
 
-  init(shared: SharedState) {
+  /// - Parameter number: of the loop among those of the simulator.
+  init(_ number: Int, shared: SharedState) {
     self.shared = shared
-    knobs = shared.configuration.knobs
+    generator = SplitMix64(seed: shared.configuration.seed &+ UInt64(number))
+    rules = Rules(shared.configuration.knobs, version: 1)
     log = shared.log.map { RequestLogLines($0) }
     updateClock()
   }
@@ -50,11 +54,21 @@ final class LoopState {
     output.deallocate()
   }
 
+  /// What can be changed at run time, as it is now.
+  var knobs: SimulatorKnobs { rules.knobs }
+
+  /// Goes by other rules from now on; requests judged already keep their verdict.
+  func obey(_ rules: Rules) {
+    self.rules = rules
+    shares = Shares()
+    updateClock()
+  }
+
   /// Reads the clock, once for all requests of one event.
   func updateClock() { now = Int64(time(nil)) + knobs.clockSkewSeconds }
 
   /// Whether requests need to remember their device token.
-  var wantsTokens: Bool { log != nil || !knobs.tokenFailures.isEmpty }
+  var wantsTokens: Bool { log != nil || rules.wantsTokens }
 
   /// Counts a fault that fired.
   func note(_ fault: FaultKind, _ count: Int = 1) { tally.faults[fault, default: 0] += count }

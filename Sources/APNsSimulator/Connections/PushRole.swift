@@ -1,5 +1,6 @@
 private import EventLoop
 internal import HTTP2
+internal import TLS
 
 /// APNs' side of one connection: judges each request and answers it, now or later.
 final class PushRole: ConnectionRole {
@@ -7,9 +8,11 @@ final class PushRole: ConnectionRole {
   private struct Request {
     var stream: Int32 = 0
     var id: MessageID?
-    /// In lower-case hex, for the log; empty without one, and for what is no token.
+    /// In lower-case hex, where it is needed; empty for what is no token.
     var token: [UInt8] = []
     var verdict = RequestJudge.Verdict()
+    /// Only for devices that are away, or where a knob wants it.
+    var parcel: Parcel?
     var bodyCount = 0
     var outcome = Outcome.accepted
     var isReceived = false
@@ -30,48 +33,66 @@ final class PushRole: ConnectionRole {
     }
   }
 
-  /// SETTINGS_MAX_HEADER_LIST_SIZE as observed (reference 1.3).
-  static let headerListSize: UInt32 = 8000
-
   private let connection: Int
   private let session: HTTP2Session
   private let loop: LoopState
   private var judge: RequestJudge
   private var requests: [Request] = []
+  private let channels: ChannelExchanges
   private var answer = HeaderFields()
-  private var requestCount = 0
+  /// Requests received in full.
+  private(set) var requestCount = 0
+  /// Milliseconds at which the next answer may leave, where answers are limited.
+  private var nextAnswer = 0.0
   /// The last stream that counts, once GOAWAY was submitted.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
   /// The connection ends here: what is still in its buffer was never received.
   private var isCut = false
-  /// The limit to be in force unless a knob sets another, and the one announced last; they differ until the next write.
-  private var limit: UInt32
-  private var announcedLimit: UInt32
+  private var limit: StreamLimit
+  private var errors = ErrorBudget()
 
-  init(connection: Int, session: HTTP2Session, loop: LoopState) {
+  /// A connection whose handshake is done, with the SETTINGS that open it submitted.
+  static func open(
+    connection: Int, certificate: PeerCertificate?, address: String, loop: LoopState
+  ) throws -> (HTTP2Session, any ConnectionRole) {
+    let configuration = loop.shared.configuration
+    let certificate = certificate.flatMap { PushCertificate($0) }
+    let limit = StreamLimit(
+      initial: certificate == nil ? configuration.initialStreams : configuration.fullStreams,
+      reduced: configuration.initialStreams, full: configuration.fullStreams)
+    let session = try HTTP2Session(
+      role: .server, settings: limit.settings(by: loop.knobs), connectionWindow: configuration.connectionWindow)
+    let authentication = ConnectionAuthentication(loop.shared, certificate: certificate, address: address)
+    return (
+      session,
+      PushRole(connection: connection, session: session, loop: loop, authentication: authentication, limit: limit)
+    )
+  }
+
+  private init(
+    connection: Int, session: HTTP2Session, loop: LoopState, authentication: ConnectionAuthentication,
+    limit: StreamLimit
+  ) {
     self.connection = connection
     self.session = session
     self.loop = loop
-    judge = RequestJudge(verifier: loop.shared.verifier, registry: loop.shared.registry)
-    limit = loop.shared.configuration.initialStreams
-    announcedLimit = limit
-  }
-
-  /// The SETTINGS that open a connection (reference 1.3).
-  static func settings(_ configuration: SimulatorConfiguration) -> HTTP2Settings {
-    var settings = HTTP2Settings()
-    settings.headerTableSize = 4096
-    settings.maxConcurrentStreams = configuration.initialStreams
-    settings.initialWindowSize = 65_535
-    settings.maxFrameSize = 16_384
-    settings.maxHeaderListSize = headerListSize
-    return settings
+    self.limit = limit
+    channels = ChannelExchanges(session: session, loop: loop)
+    judge = RequestJudge(loop.shared, authentication: authentication)
   }
 
   // MARK: Requests
 
-  func opened() { loop.tally.connections += 1 }
+  func opened() throws {
+    loop.tally.connections += 1
+    guard let certificate = judge.authentication.certificate,
+      !certificate.environments.contains(loop.shared.configuration.environment)
+    else { return }
+    loop.note(.wrongCertificate)
+    // Seen as the first thing after SETTINGS, with NO_ERROR and no stream processed (reference 1.5).
+    if loop.knobs.refusesCertificateByGoAway { try leave(because: Reason.badCertificateEnvironment.name) }
+  }
 
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws {
     while requests.count <= stream.slot { requests.append(Request()) }
@@ -80,7 +101,7 @@ final class PushRole: ConnectionRole {
     // nghttp2 takes streams until GOAWAY is written; to the client these count as not processed, so they must not be.
     guard !isCut else { return }
     guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
-    if fields.listSize > Int(Self.headerListSize) {
+    if fields.listSize > Int(StreamLimit.headerListSize) {
       loop.tally.refusedStreams += 1
       return try session.reset(stream, error: .refusedStream)
     }
@@ -89,19 +110,24 @@ final class PushRole: ConnectionRole {
       return try session.reset(stream, error: .refusedStream)
     }
     let headers = PushHeaders(fields)
+    if headers.token == nil, let request = ChannelRequest(fields) { return channels.begin(request, on: stream) }
     let id = headers.id.flatMap { MessageID($0) }
-    let verdict = judge.judge(headers, id: id, knobs: loop.knobs, now: loop.now)
+    let verdict = judge.judge(headers, id: id, by: loop.rules, now: loop.now)
     let token = loop.wantsTokens ? headers.token.flatMap { Hex.lowered($0) } ?? [] : []
-    requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict)
+    let parcel = loop.rules.wantsParcels || verdict.isAway ? Parcel(headers, topicID: verdict.topic) : nil
+    requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict, parcel: parcel)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
-    guard isOpen(stream) else { return }
+    guard isOpen(stream) else { return channels.receive(bytes, on: stream) }
     requests[stream.slot].bodyCount += bytes.count
   }
 
   func ended(_ stream: HTTP2Stream) throws {
-    guard isOpen(stream) else { return }
+    guard isOpen(stream) else {
+      if try channels.finish(stream, &judge.authentication) == true { limit.accepted() }
+      return
+    }
     guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
     requests[stream.slot].isReceived = true
     settle(stream.slot)
@@ -115,30 +141,35 @@ final class PushRole: ConnectionRole {
     switch fate {
     case .answered, .withheld: break
     case .reset: try session.reset(stream, error: .internalError)
-    case .answeredLast, .cut:
+    case .answeredLast, .cut, .silenced:
       isCut = true
-      throw fate == .cut ? ConnectionCut.reset : .finish
+      throw fate == .cut ? ConnectionCut.reset : fate == .silenced ? .silence : .finish
     }
     if loop.knobs.goAwayAfterRequests > 0, requestCount >= loop.knobs.goAwayAfterRequests { try leave() }
   }
 
   private func answerInTime(_ stream: HTTP2Stream) throws {
-    let latency = loop.knobs.latencyMilliseconds
-    if latency > 0 {
-      let pending = LoopState.PendingAnswer(connection: connection, stream: stream)
-      loop.pending.add(pending, due: LoopState.milliseconds + UInt64(latency))
-    } else {
-      try answer(stream)
+    let latency = loop.nextLatency()
+    guard latency > 0 || loop.knobs.answersPerSecond > 0 else { return try answer(stream) }
+    var due = LoopState.milliseconds + UInt64(latency)
+    if loop.knobs.answersPerSecond > 0 {
+      nextAnswer = max(nextAnswer, Double(due)) + 1000 / Double(loop.knobs.answersPerSecond)
+      due = UInt64(nextAnswer)
     }
+    loop.pending.add(LoopState.PendingAnswer(connection: connection, stream: stream), due: due)
   }
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) {
-    guard isOpen(stream) else { return }
+    guard isOpen(stream) else { return channels.close(stream) }
     if !requests[stream.slot].isAnswered { loop.tally.abandonedStreams += 1 }
     requests[stream.slot].stream = 0
   }
 
-  func refused(streamID: Int32) { loop.tally.refusedStreams += 1 }
+  func refused(streamID: Int32) throws {
+    loop.tally.refusedStreams += 1
+    // One for its HEADERS and one for its DATA, as was seen (reference 1.4).
+    if limit.hasExpired { try session.reset(streamID: streamID, error: .streamClosed) }
+  }
 
   func abandoned() {
     loop.tally.abandonedStreams += requests.count { $0.stream != 0 && !$0.isAnswered }
@@ -156,25 +187,54 @@ final class PushRole: ConnectionRole {
     switch request.outcome {
     case .accepted:
       answer.add(":status", "200")
-      setLimit(full: true)
+      limit.accepted()
+      errors.accepted()
     case .rejected(let reason):
       answer.add(":status", Self.bytes(reason.status))
-      body = reason.hasTimestamp ? Self.body(reason.name, timestamp: request.verdict.timestamp) : reason.body
-      if reason == .expiredProviderToken || loop.knobs.limitDropsOnRejection && !reason.hasTimestamp {
-        setLimit(full: false)
-      }
+      body = loop.rules.body(reason, timestamp: request.verdict.timestamp)
+      try rejected(reason)
     case .injected(let failure):
       answer.add(":status", String(failure.status))
-      body = Self.body(failure.reason, timestamp: nil)
-      if loop.knobs.limitDropsOnRejection, failure.status < 500 { setLimit(full: false) }
+      body = loop.rules.body(failure.reason)
+      if failure.status < 500 { rejected(weight: 1) }
     }
-    let id = request.id ?? MessageID(random: &loop.generator)
-    id.withText { answer.add("apns-id", $0, indexing: .never) }
+    if loop.knobs.sendsID {
+      let id = request.id ?? MessageID(random: &loop.generator)
+      (loop.knobs.raisesID ? id.raised : id).withText { answer.add("apns-id", $0, indexing: .never) }
+    }
+    if loop.knobs.retryAfterSeconds > 0, request.outcome.status >= 429 {
+      answer.add("retry-after", String(loop.knobs.retryAfterSeconds))
+    }
     if loop.knobs.sendsUniqueID {
       MessageID(random: &loop.generator).withText { answer.add("apns-unique-id", $0, indexing: .never) }
     }
     if body != nil { answer.add("content-type", "application/json") }
     try session.respond(to: stream, answer, body: body)
+    if errors.isSpent(loop.knobs.errorBudget), lastStream == .max {
+      loop.note(.errorBudget)
+      try leave(because: Reason.tooManyRequests.name, error: .enhanceYourCalm)
+    }
+  }
+
+  private func rejected(_ reason: Reason) throws {
+    if reason == .expiredProviderToken { try expire() }
+    if !reason.hasTimestamp { rejected(weight: reason == .badDeviceToken ? loop.knobs.badTokenPoints : 1) }
+  }
+
+  private func rejected(weight: Int) {
+    if loop.knobs.limitDropsOnRejection { limit.rejected() }
+    errors.rejected(weight)
+  }
+
+  /// What came with an expired token has the limit put back to one, and streams whose body is still on its way refused:
+  /// first for their HEADERS, then for their DATA (reference 1.4).
+  private func expire() throws {
+    guard limit.expired() else { return }
+    for request in requests where request.stream != 0 && !request.isReceived {
+      loop.tally.refusedStreams += 1
+      try session.reset(streamID: request.stream, error: .refusedStream)
+      try session.reset(streamID: request.stream, error: .streamClosed)
+    }
   }
 
   private func isOpen(_ stream: HTTP2Stream) -> Bool {
@@ -187,14 +247,16 @@ final class PushRole: ConnectionRole {
     loop.tally.received += 1
     loop.tally.bodyBytes += request.bodyCount
     let outcome: Outcome
-    if let reason = request.verdict.settled(bodyCount: request.bodyCount) {
+    if let reason = request.verdict.settled(bodyCount: request.bodyCount) ?? loop.excess(for: request.token) {
       loop.tally.byReason[Int(reason.rawValue)] += 1
       outcome = .rejected(reason)
-    } else if let failure = loop.nextFailure(for: request.token) {
+    } else if let failure = loop.nextFailure(for: request.token, request.parcel) {
       loop.tally.injected[failure.reason, default: 0] += 1
+      if failure.delivers { deliver(request) }
       outcome = .injected(failure)
     } else {
       loop.tally.accepted += 1
+      deliver(request)
       outcome = .accepted
     }
     requests[slot].outcome = outcome
@@ -206,10 +268,25 @@ final class PushRole: ConnectionRole {
     }
   }
 
+  private func deliver(_ request: Request) {
+    guard let parcel = request.parcel else {
+      loop.tally.delivered += 1
+      return
+    }
+    if request.verdict.isAway {
+      loop.shared.mailboxes.keep(parcel, now: loop.now)
+    } else {
+      loop.tally.delivered += 1
+      if loop.knobs.tracksCollapse { loop.shared.mailboxes.show(parcel) }
+    }
+  }
+
   // MARK: Connection
 
   /// Ends the connection as APNs does for maintenance: what was received is answered, nothing more is taken.
-  func leave() throws {
+  ///
+  /// - Parameter error: `nil` for the code that a knob sets.
+  func leave(because reason: String = "Shutdown", error: HTTP2ErrorCode? = nil) throws {
     guard lastStream == .max else { return }
     // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
     let span = Int32(clamping: 2 * loop.knobs.goAwayDisowns)
@@ -217,35 +294,19 @@ final class PushRole: ConnectionRole {
     let disowned = requests.count { $0.stream > lastStream && $0.isReceived }
     if disowned > 0 { loop.note(.goAwayDisowns, disowned) }
     loop.tally.goAways += 1
-    try session.goAway(lastStreamID: lastStream, debugData: Self.body("Shutdown", timestamp: nil))
+    let error = error ?? HTTP2ErrorCode(rawValue: loop.knobs.goAwayError)
+    for _ in 0..<(loop.knobs.repeatsGoAway ? 2 : 1) {
+      try session.goAway(lastStreamID: lastStream, error: error, debugData: loop.rules.goAwayData(reason))
+    }
   }
 
   func willWrite() throws {
-    let wanted = loop.knobs.streamLimit > 0 ? loop.knobs.streamLimit : limit
-    guard wanted != announcedLimit else { return }
-    announcedLimit = wanted
+    guard let settings = limit.announcement(imposed: loop.knobs.streamLimit) else { return }
     if loop.knobs.streamLimit > 0 { loop.note(.streamLimit) }
-    var settings = HTTP2Settings()
-    settings.maxConcurrentStreams = wanted
     try session.submit(settings)
-  }
-
-  /// Token connections begin with one stream and get the rest with the first accepted push (reference 1.4).
-  ///
-  /// Only noted here: nghttp2 goes by settings as soon as they are submitted, and streams that came in one read with the
-  /// first push were opened before their client could know.
-  private func setLimit(full: Bool) {
-    let configuration = loop.shared.configuration
-    guard configuration.initialStreams < configuration.fullStreams else { return }
-    limit = full ? configuration.fullStreams : configuration.initialStreams
   }
 
   private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-  }
-
-  private static func body(_ reason: String, timestamp: Int64?) -> [UInt8] {
-    let tail = timestamp.map { ",\"timestamp\":\($0)" } ?? ""
-    return Array("{\"reason\":\"\(reason)\"\(tail)}".utf8)
   }
 }

@@ -23,10 +23,16 @@ actor SimulatorLoop {
     var connection: Connection
     var watcher: SocketWatcher
     var socket: Socket
+    /// Whether all that is left to do is to read until the client closes.
+    var isDraining = false
+    /// Whether it is left as it is until the simulator ends.
+    var isSilent = false
+    /// Whether its end is on the clock, if it has one.
+    var isAgeing = false
   }
 
   private let state: LoopState
-  private let tls: TLSContext
+  private let contexts: ServerContexts
   private var members: [Int: Member] = [:]
   /// Goes up by the number of loops, so that no two connections of a simulator have one number.
   private var nextID: Int
@@ -35,12 +41,12 @@ actor SimulatorLoop {
   private var isTicking = false
   private var isClosed = false
 
-  init(_ number: Int, of count: Int, shared: SharedState, tls: TLSContext) {
+  init(_ number: Int, of count: Int, shared: SharedState, contexts: ServerContexts) {
     loop = EventLoop(label: "apns-simulator.\(number)")
     nextID = number - count + 1
     stride = count
-    state = LoopState(shared: shared)
-    self.tls = tls
+    state = LoopState(number, shared: shared)
+    self.contexts = contexts
   }
 
   // MARK: Connections
@@ -48,40 +54,67 @@ actor SimulatorLoop {
   /// Takes an accepted socket over.
   func adopt(_ socket: sending Socket, for purpose: Purpose) {
     guard !isClosed else { return }
+    var knobs = SimulatorKnobs()
+    if case .push = purpose {
+      knobs = state.knobs
+      if state.refusesConnection(from: socket.descriptor) {
+        socket.resetOnClose()
+        return socket.close()
+      }
+    }
     nextID += stride
     let id = nextID
     do {
-      let stream = try TLSStream(socket, context: tls)
-      let session: HTTP2Session
-      let role: any ConnectionRole
-      switch purpose {
-      case .push:
-        let configuration = state.shared.configuration
-        session = try HTTP2Session(
-          role: .server, settings: PushRole.settings(configuration), connectionWindow: configuration.connectionWindow)
-        role = PushRole(connection: id, session: session, loop: state)
-      case .control(let service):
-        var settings = HTTP2Settings()
-        settings.initialWindowSize = UInt32(Self.controlWindow)
-        session = try HTTP2Session(role: .server, settings: settings, connectionWindow: Self.controlWindow)
-        role = ControlRole(connection: id, session: session, service: service, loop: self)
-      }
+      let stream = try TLSStream(socket, context: try contexts.context(for: knobs))
       let watcher = SocketWatcher(
         socket, on: loop,
         onReadable: { [weak self] in self?.assumeIsolated { $0.pump(id) } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.pump(id) } })
-      let connection = Connection(tls: stream, session: session, role: role, loop: state)
+      let connection = Connection(tls: stream, loop: state) { [state, weak self] stream in
+        try Self.role(of: id, for: purpose, on: stream, state, self)
+      }
       members[id] = Member(connection: connection, watcher: watcher, socket: socket)
       state.tally.openConnections += 1
-      pump(id)
+      begin(id, after: knobs.handshakeDelayMilliseconds)
     } catch {
       // OpenSSL or nghttp2 is out of memory; the client sees its connection closed.
       socket.close()
     }
   }
 
+  private func begin(_ id: Int, after delay: Int) {
+    guard delay > 0 else { return pump(id) }
+    state.note(.handshakeDelayMilliseconds)
+    members[id]?.watcher.wantsRead = false
+    loop.queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
+      self?.assumeIsolated { loop in
+        loop.members[id]?.watcher.wantsRead = true
+        loop.pump(id)
+      }
+    }
+  }
+
+  /// What a connection is from when its handshake is done, when it is known whose it is.
+  private static func role(
+    of id: Int, for purpose: Purpose, on stream: TLSStream, _ state: LoopState, _ loop: SimulatorLoop?
+  ) throws -> (HTTP2Session, any ConnectionRole) {
+    switch purpose {
+    case .push:
+      let certificate = stream.peerCertificate
+      return try PushRole.open(
+        connection: id, certificate: certificate, address: PeerAddress.text(of: stream.descriptor), loop: state)
+    case .control(let service):
+      var settings = HTTP2Settings()
+      settings.initialWindowSize = UInt32(controlWindow)
+      let session = try HTTP2Session(role: .server, settings: settings, connectionWindow: controlWindow)
+      return (session, ControlRole(connection: id, session: session, service: service, loop: loop))
+    }
+  }
+
   private func pump(_ id: Int) {
     guard let member = members[id] else { return }
+    if member.isSilent { return }
+    if member.isDraining { return drain(id, member.socket) }
     state.updateClock()
     do {
       switch try member.connection.pump() {
@@ -90,23 +123,55 @@ actor SimulatorLoop {
       case .finished: return close(id)
       }
       settle(id, member)
+      watchAge(id)
+    } catch ConnectionCut.silence {
+      member.watcher.wantsRead = false
+      member.watcher.wantsWrite = false
+      members[id]?.isSilent = true
     } catch ConnectionCut.reset {
       member.socket.resetOnClose()
       close(id)
     } catch {
       // A failed handshake or a client that breaks the protocol: what it gets is a closed connection.
-      close(id)
+      if member.connection.role == nil { leaveAlert(id, member) } else { close(id) }
     }
     tickIfNeeded()
+  }
+
+  /// The alert is on its way; closing with unread bytes would reset the connection and could overtake it.
+  private func leaveAlert(_ id: Int, _ member: Member) {
+    member.socket.finishWriting()
+    members[id]?.isDraining = true
+    closeLater(id)
+    drain(id, member.socket)
+  }
+
+  private func drain(_ id: Int, _ socket: Socket) {
+    do {
+      while true {
+        switch try socket.read(into: state.input) {
+        case .bytes: continue
+        case .closed: return close(id)
+        case .wantsRead, .wantsWrite: return
+        }
+      }
+    } catch {
+      close(id)
+    }
+  }
+
+  /// Gives the client a last while to close.
+  private func closeLater(_ id: Int) {
+    loop.queue.asyncAfter(deadline: .now() + Self.linger) { [weak self] in
+      self?.assumeIsolated { $0.close(id) }
+    }
   }
 
   private func settle(_ id: Int, _ member: Member) {
     member.watcher.wantsWrite = member.connection.wantsWrite
     guard member.connection.isLeaving, !member.connection.isAwaited else { return }
     member.connection.isAwaited = true
-    loop.queue.asyncAfter(deadline: .now() + Self.linger) { [weak self] in
-      self?.assumeIsolated { $0.close(id) }
-    }
+    closeLater(id)
   }
 
   private func close(_ id: Int) {
@@ -120,13 +185,48 @@ actor SimulatorLoop {
 
   /// Writes what was submitted to connection `id` outside of its own events.
   private func flush(_ id: Int) {
-    guard let member = members[id] else { return }
+    guard let member = members[id], !member.isSilent else { return }
     do {
       try member.connection.flush()
       settle(id, member)
     } catch {
       close(id)
     }
+  }
+
+  // MARK: Age
+
+  /// Sets the clock to the ends that a push connection may come to without doing anything.
+  private func watchAge(_ id: Int) {
+    guard let member = members[id], !member.isAgeing, member.connection.role is PushRole else { return }
+    members[id]?.isAgeing = true
+    let knobs = state.knobs
+    if knobs.connectionSeconds > 0 {
+      after(knobs.connectionSeconds) { $0.end(id, .connectionSeconds, because: "Shutdown") }
+    }
+    if knobs.idleSeconds > 0 { watchIdleness(id, seconds: knobs.idleSeconds, seen: -1) }
+  }
+
+  private func watchIdleness(_ id: Int, seconds: Int, seen: Int) {
+    guard let role = members[id]?.connection.role as? PushRole else { return }
+    let count = role.requestCount
+    if count == seen { return end(id, .idleSeconds, because: Reason.idleTimeout.name) }
+    after(seconds) { $0.watchIdleness(id, seconds: seconds, seen: count) }
+  }
+
+  private func end(_ id: Int, _ fault: FaultKind, because reason: String) {
+    guard let role = members[id]?.connection.role as? PushRole else { return }
+    state.note(fault)
+    do {
+      try role.leave(because: reason)
+      flush(id)
+    } catch {
+      close(id)
+    }
+  }
+
+  private func after(_ seconds: Int, _ body: @escaping @Sendable (isolated SimulatorLoop) -> Void) {
+    loop.queue.asyncAfter(deadline: .now() + .seconds(seconds)) { [weak self] in self?.assumeIsolated(body) }
   }
 
   // MARK: Delayed answers
@@ -173,9 +273,8 @@ actor SimulatorLoop {
   func resetTally() { state.tally.reset() }
 
   /// Changes the knobs; requests judged already keep their verdict.
-  func apply(_ knobs: SimulatorKnobs) {
-    state.knobs = knobs
-    state.shares = LoopState.Shares()
+  func apply(_ rules: Rules) {
+    state.obey(rules)
     // A stream limit is announced at once, to connections that have nothing else to say too.
     for id in Array(members.keys) { flush(id) }
   }

@@ -2,6 +2,8 @@
 struct Tally: Sendable {
   var received = 0
   var accepted = 0
+  /// Handed to their devices at once.
+  var delivered = 0
   var byReason = [Int](repeating: 0, count: Reason.allCases.count)
   var injected: [String: Int] = [:]
   var connections = 0
@@ -23,6 +25,7 @@ struct Tally: Sendable {
   func add(to counters: inout SimulatorCounters) {
     counters.received += received
     counters.accepted += accepted
+    counters.delivered += delivered
     counters.connections += connections
     counters.openConnections += openConnections
     counters.goAways += goAways

@@ -21,7 +21,7 @@ final class ControlRole: ConnectionRole {
   private var requests: [HTTP2Stream: Request] = [:]
   private var fields = HeaderFields()
 
-  init(connection: Int, session: HTTP2Session, service: ControlService, loop: SimulatorLoop) {
+  init(connection: Int, session: HTTP2Session, service: ControlService, loop: SimulatorLoop?) {
     self.connection = connection
     self.session = session
     self.service = service

@@ -1,3 +1,4 @@
+private import EventLoop
 private import Foundation
 internal import Synchronization
 
@@ -5,15 +6,16 @@ internal import Synchronization
 final class ControlService: Sendable {
   let shared: SharedState
   let loops: [SimulatorLoop]
-  private let current: Mutex<SimulatorKnobs>
+  private let current: Mutex<Rules>
+  private let player = Mutex<Task<Void, Never>?>(nil)
 
   init(shared: SharedState, loops: [SimulatorLoop]) {
     self.shared = shared
     self.loops = loops
-    current = Mutex(shared.configuration.knobs)
+    current = Mutex(Rules(shared.configuration.knobs, version: 1))
   }
 
-  var knobs: SimulatorKnobs { current.withLock { $0 } }
+  var knobs: SimulatorKnobs { current.withLock { $0.knobs } }
 
   func counters() async -> SimulatorCounters {
     var counters = SimulatorCounters()
@@ -23,21 +25,96 @@ final class ControlService: Sendable {
     counters.duplicatesReceived = deliveries.received
     counters.repeatedIDs = deliveries.repeatedIDs
     counters.mostDeliveries = deliveries.mostDeliveries
+    let mailboxes = shared.mailboxes.summary(now: now)
+    counters.delivered += mailboxes.forwarded
+    counters.stored = mailboxes.stored
+    counters.overwritten = mailboxes.overwritten
+    counters.expired = mailboxes.expired
+    counters.collapsed = mailboxes.collapsed
+    (counters.broadcasts, counters.channels) = shared.channels.counts
     counters.devices = shared.registry.count
     return counters
   }
 
   func set(_ knobs: SimulatorKnobs) async {
-    current.withLock { $0 = knobs }
-    shared.verifier.forget()
-    shared.tokenFailures.set(knobs.tokenFailures)
-    for loop in loops { await loop.apply(knobs) }
+    let rules = current.withLock { current in
+      current = Rules(knobs, version: current.version + 1)
+      return current
+    }
+    shared.obey(knobs)
+    for loop in loops { await loop.apply(rules) }
   }
 
   func reset(devices: Bool) async {
     shared.deliveries.removeAll()
+    shared.mailboxes.removeAll()
+    shared.channels.reset()
+    shared.tokenUpdates.removeAll()
+    shared.tokenRates.removeAll()
+    shared.connectRates.removeAll()
     if devices { shared.registry.removeAll() }
     for loop in loops { await loop.resetTally() }
+  }
+
+  /// Plays a timeline from its beginning, in place of the one that was playing.
+  func play(_ timeline: SimulatorTimeline) {
+    let task = Task { [weak self] in
+      var cursor = SimulatorTimeline.Cursor(timeline)
+      let clock = ContinuousClock()
+      let begin = clock.now
+      while let next = cursor.next, !Task.isCancelled {
+        // Ends early when it is cancelled, and then nothing more happens.
+        guard (try? await clock.sleep(until: begin.advanced(by: .seconds(next)))) != nil else { return }
+        let elapsed = begin.duration(to: clock.now) / .seconds(1)
+        for event in cursor.take(until: elapsed) { await self?.perform(event) }
+      }
+    }
+    player.withLock { player in
+      player?.cancel()
+      player = task
+    }
+  }
+
+  /// Plays nothing any more.
+  func stopPlaying() { player.withLock { $0?.cancel() } }
+
+  private func perform(_ event: SimulatorTimeline.Event) async {
+    var changed = knobs
+    // The timeline was tried when it was read; together with other turns a value is still in its range.
+    if !event.knobs.isEmpty, (try? changed.apply(json: event.knobs)) != nil { await set(changed) }
+    switch event.action {
+    case nil: break
+    case .goAway: await leaveAll()
+    case .reset: await reset(devices: false)
+    }
+  }
+
+  /// Says GOAWAY on every push connection.
+  func leaveAll() async {
+    for loop in loops { await loop.leaveAll() }
+  }
+
+  /// Seconds since 1970 by the simulator's clock.
+  private var now: Int64 { Int64(EventLoop.wallClock / 1000) + knobs.clockSkewSeconds }
+
+  /// Takes a device off the air, or back and hands over what waits for it.
+  func set(_ token: [UInt8], isAway: Bool) {
+    token.withUnsafeBytes { shared.registry.set($0, isAway: isAway) }
+    if !isAway { shared.mailboxes.forward(to: token, now: now) }
+  }
+
+  /// The same for a list of tokens in hex, one a line.
+  private func setAll(_ list: [UInt8], isAway: Bool) -> ControlResponse {
+    let lines = list.split(separator: UInt8(ascii: "\n")).map { $0.last == 0x0D ? $0.dropLast() : $0 }
+    var tokens: [[UInt8]] = []
+    for (index, line) in lines.enumerated() {
+      guard let token = line.withUnsafeBytes({ Hex.decoded($0) }), token.count <= 255 else {
+        return .failure(400, "line \(index + 1) is not a device token in hex; nothing was changed")
+      }
+      tokens.append(token)
+    }
+    for token in tokens { set(token, isAway: isAway) }
+    return ControlResponse(["devices": tokens.count])
   }
 
   /// Answers a request of the control API whose body, if any, has come whole.
@@ -57,14 +134,27 @@ final class ControlService: Sendable {
     case ("POST", "/reset"), ("POST", "/reset?devices=true"):
       await reset(devices: path.hasSuffix("?devices=true"))
       return ControlResponse(await counters())
+    case ("POST", "/online"): return setAll(body, isAway: false)
+    case ("POST", "/offline"): return setAll(body, isAway: true)
     case ("POST", "/goaway"):
-      for loop in loops { await loop.leaveAll() }
+      await leaveAll()
       return ControlResponse(["status": "ok"])
-    case (_, "/health"), (_, "/counters"), (_, "/knobs"), (_, "/reset"), (_, "/devices"), (_, "/goaway"):
+    case ("POST", "/timeline"):
+      do {
+        let timeline = try SimulatorTimeline(json: body)
+        play(timeline)
+        return ControlResponse(["events": timeline.events.count])
+      } catch {
+        return .failure(400, "\(error)")
+      }
+    case (_, "/health"), (_, "/counters"), (_, "/knobs"), (_, "/reset"), (_, "/devices"), (_, "/goaway"),
+      (_, "/online"), (_, "/offline"), (_, "/timeline"):
       return .failure(405, "\(method) is not for \(path)")
     default:
       return .failure(
-        404, "no \(path); there are /health, /counters, /devices, /knobs, /reset and /goaway")
+        404,
+        "no \(path); there are /health, /counters, /devices, /online, /offline, /knobs, /timeline, /reset "
+          + "and /goaway")
     }
   }
 }

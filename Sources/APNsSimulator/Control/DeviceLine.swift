@@ -10,6 +10,7 @@ struct DeviceLine {
   private(set) var state = SimulatedDevice.State.registered
   private(set) var topic = UnsafeRawBufferPointer(start: nil, count: 0)
   private(set) var timestamp: Int64 = 0
+  private(set) var environment: SimulatorEnvironment?
 
   /// - Parameter bytes: a line without its end; an object when it begins with a brace, else CSV.
   /// - Returns: `nil` for the header line of a CSV file.
@@ -18,12 +19,13 @@ struct DeviceLine {
     if bytes.first == UInt8(ascii: "{") {
       try readObject(bytes)
     } else {
-      let fields = bytes.split(separator: UInt8(ascii: ","), maxSplits: 3, omittingEmptySubsequences: false)
+      let fields = bytes.split(separator: UInt8(ascii: ","), maxSplits: 4, omittingEmptySubsequences: false)
       token = UnsafeRawBufferPointer(rebasing: fields[0])
       if token.matches("token") { return nil }
       if fields.count > 1 { try setState(UnsafeRawBufferPointer(rebasing: fields[1])) }
       if fields.count > 2 { topic = UnsafeRawBufferPointer(rebasing: fields[2]) }
       if fields.count > 3 { try setTimestamp(UnsafeRawBufferPointer(rebasing: fields[3])) }
+      if fields.count > 4 { try setEnvironment(UnsafeRawBufferPointer(rebasing: fields[4])) }
     }
     if token.isEmpty { throw Problem("no token") }
   }
@@ -47,6 +49,14 @@ struct DeviceLine {
     timestamp = number
   }
 
+  private mutating func setEnvironment(_ value: UnsafeRawBufferPointer) throws(Problem) {
+    if value.isEmpty { return }
+    environment = SimulatorEnvironment(rawValue: String(decoding: value, as: UTF8.self))
+    if environment == nil {
+      throw Problem("no environment \(String(decoding: value, as: UTF8.self)); there are sandbox and production")
+    }
+  }
+
   /// A flat object of strings and whole numbers: all that a device needs, at a fraction of a JSON decoder's cost for
   /// lists of millions.
   private mutating func readObject(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
@@ -60,8 +70,12 @@ struct DeviceLine {
         topic = value
       } else if name.matches("timestamp") {
         try setTimestamp(value)
+      } else if name.matches("environment") {
+        try setEnvironment(value)
       } else {
-        throw Problem("no field \(String(decoding: name, as: UTF8.self)); there are token, state, topic and timestamp")
+        throw Problem(
+          "no field \(String(decoding: name, as: UTF8.self)); "
+            + "there are token, state, topic, timestamp and environment")
       }
     }
   }

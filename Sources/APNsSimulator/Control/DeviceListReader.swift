@@ -1,4 +1,4 @@
-/// Takes a list of devices in, piece by piece: CSV lines `token,state,topic,timestamp`, NDJSON objects with the same
+/// Takes a list of devices in, piece by piece: CSV lines `token,state,topic,timestamp,environment`, NDJSON objects with the same
 /// names, or both.
 struct DeviceListReader {
   /// What came of a list.
@@ -84,7 +84,8 @@ struct DeviceListReader {
 
   private mutating func add(_ device: DeviceLine) throws(DeviceLine.Problem) {
     let topic = device.topic.isEmpty ? DeviceRegistry.anyTopic : number(device.topic)
-    let record = TokenTable.Record(state: device.state, topic: topic, timestamp: device.timestamp)
+    let record = TokenTable.Record(
+      state: device.state, topic: topic, timestamp: device.timestamp, environment: device.environment)
     let isToken = withUnsafeTemporaryAllocation(byteCount: 255, alignment: 8) { buffer in
       guard let count = Hex.decode(device.token, into: buffer) else { return false }
       registry.set(UnsafeRawBufferPointer(rebasing: buffer[..<count]), record)

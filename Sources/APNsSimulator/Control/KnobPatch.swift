@@ -2,37 +2,68 @@ private import Foundation
 
 /// A JSON object that changes some knobs and leaves the others.
 enum KnobPatch {
-  /// A patch that can't be applied.
-  struct Problem: Error, CustomStringConvertible {
-    var description: String
-  }
+  typealias Problem = SimulatorKnobs.PatchError
 
   /// The body of a patch is bounded too; this is for people.
   private static let mostTokenFailures = 10_000
 
   /// - Throws: ``Problem`` for text that is no object, an unknown knob or a value out of its range.
-  static func apply(_ patch: [UInt8], to knobs: SimulatorKnobs) throws -> SimulatorKnobs {
+  static func apply(_ patch: [UInt8], to knobs: SimulatorKnobs) throws(Problem) -> SimulatorKnobs {
     guard let changes = try? JSONSerialization.jsonObject(with: Data(patch)) as? [String: Any] else {
       throw Problem(description: "a JSON object is expected, such as {\"latencyMilliseconds\":5}")
     }
-    let encoded = try JSONEncoder().encode(knobs)
-    guard var merged = try JSONSerialization.jsonObject(with: encoded) as? [String: Any] else { return knobs }
+    let result = try merge(changes, into: knobs)
+    try check(result)
+    return result
+  }
+
+  private static func merge(_ changes: [String: Any], into knobs: SimulatorKnobs) throws(Problem) -> SimulatorKnobs {
+    guard let encoded = try? JSONEncoder().encode(knobs),
+      var merged = try? JSONSerialization.jsonObject(with: encoded) as? [String: Any]
+    else { return knobs }
     for (name, value) in changes {
       guard merged[name] != nil else {
         throw Problem(description: "no knob \(name); there are \(merged.keys.sorted().joined(separator: ", "))")
       }
       merged[name] = value
     }
-    let result: SimulatorKnobs
     do {
-      result = try JSONDecoder().decode(SimulatorKnobs.self, from: JSONSerialization.data(withJSONObject: merged))
+      return try JSONDecoder().decode(SimulatorKnobs.self, from: JSONSerialization.data(withJSONObject: merged))
+    } catch let error as DecodingError {
+      throw Problem(description: describe(error))
     } catch {
-      throw Problem(description: "a value has the wrong type: \(error)")
+      throw Problem(description: "\(error)")
     }
-    guard (0...3_600_000).contains(result.latencyMilliseconds) else {
-      throw Problem(description: "latencyMilliseconds goes from 0 to 3600000")
+  }
+
+  private static func describe(_ error: DecodingError) -> String {
+    switch error {
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+      .dataCorrupted(let context):
+      let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+      return "a value has the wrong type: \(path.isEmpty ? "the object" : path): \(context.debugDescription)"
+    @unknown default: return "a value has the wrong type: \(error)"
     }
-    let shares = result.failures.map(\.share) + [result.refusedShare, result.resetShare, result.withheldShare]
+  }
+
+  private static func check(_ result: SimulatorKnobs) throws(Problem) {
+    let delays = [
+      "latencyMilliseconds": result.latencyMilliseconds, "latencySpreadMilliseconds": result.latencySpreadMilliseconds,
+      "stallMilliseconds": result.stallMilliseconds, "handshakeDelayMilliseconds": result.handshakeDelayMilliseconds,
+    ]
+    for (name, delay) in delays where !(0...3_600_000).contains(delay) {
+      throw Problem(description: "\(name) goes from 0 to 3600000")
+    }
+    guard result.streamWindow <= UInt32(Int32.max) else {
+      throw Problem(description: "streamWindow goes from 0 to \(Int32.max)")
+    }
+    guard (16_384...16_777_215).contains(result.maxFrameSize) else {
+      throw Problem(description: "maxFrameSize goes from 16384 to 16777215")
+    }
+    let shares =
+      result.failures.map(\.share) + [
+        result.refusedShare, result.resetShare, result.withheldShare, result.stallShare, result.connectResetShare,
+      ]
     guard shares.allSatisfy({ (0...1).contains($0) }) else { throw Problem(description: "a share goes from 0 to 1") }
     let statuses = result.failures.map(\.status) + result.tokenFailures.map(\.status)
     guard statuses.allSatisfy({ (400...599).contains($0) }) else {
@@ -41,6 +72,12 @@ enum KnobPatch {
     let counts = [
       "goAwayAfterRequests": result.goAwayAfterRequests, "goAwayDisowns": result.goAwayDisowns,
       "resetAfterRequests": result.resetAfterRequests, "closeAfterRequests": result.closeAfterRequests,
+      "tokenBurst": result.tokenBurst, "tokenRefillMilliseconds": result.tokenRefillMilliseconds,
+      "silentAfterRequests": result.silentAfterRequests, "answersPerSecond": result.answersPerSecond,
+      "idleSeconds": result.idleSeconds, "connectionSeconds": result.connectionSeconds,
+      "connectsPerMinute": result.connectsPerMinute, "retryAfterSeconds": result.retryAfterSeconds,
+      "errorBudget": result.errorBudget, "badTokenPoints": result.badTokenPoints,
+      "providerTokenSeconds": Int(result.providerTokenSeconds), "tokenUpdateSeconds": Int(result.tokenUpdateSeconds),
     ]
     for (name, count) in counts where !(0...1_000_000_000).contains(count) {
       throw Problem(description: "\(name) goes from 0 to a billion")
@@ -48,6 +85,5 @@ enum KnobPatch {
     guard result.tokenFailures.count <= mostTokenFailures else {
       throw Problem(description: "at most \(mostTokenFailures) tokenFailures")
     }
-    return result
   }
 }

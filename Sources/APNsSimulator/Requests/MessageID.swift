@@ -9,7 +9,7 @@ struct MessageID {
   private typealias Text = (UInt64, UInt64, UInt64, UInt64, UInt32)
 
   let key: Key
-  private let text: Text
+  private var text: Text
 
   /// - Parameter value: the canonical form 8-4-4-4-12 (RFC 9562 section 4), hexadecimal digits in either case.
   init?(_ value: UnsafeRawBufferPointer) {
@@ -53,6 +53,15 @@ struct MessageID {
       }
     }
     self.text = text
+  }
+
+  /// The same in upper case.
+  var raised: MessageID {
+    var copy = self
+    withUnsafeMutableBytes(of: &copy.text) { bytes in
+      for index in bytes.indices where (0x61...0x66).contains(bytes[index]) { bytes[index] -= 0x20 }
+    }
+    return copy
   }
 
   /// The 36 characters, valid during `body`.

@@ -10,6 +10,10 @@ final class ProviderTokenVerifier: Sendable {
     var teamID: String
     var publicKey: ECPublicKey
     var topics: Set<[UInt8]>?
+    /// The only environment it is for, or `nil` for both.
+    var environment: SimulatorEnvironment?
+    /// `kid`s of the keys that may take turns with it on a connection.
+    var related: Set<String>
   }
 
   /// What a genuine token says.
@@ -34,43 +38,43 @@ final class ProviderTokenVerifier: Sendable {
   private static let mostRemembered = 1000
 
   let keys: [Key]
-  private let remembered = Mutex<[[UInt8]: Verified?]>([:])
+  /// With the version of the rules that each was verified by.
+  private let remembered = Mutex<[[UInt8]: (version: Int, verified: Verified?)]>([:])
 
   init(_ keys: [SimulatorConfiguration.Key]) throws {
     self.keys = try keys.map { key in
       Key(
         keyID: key.keyID, teamID: key.teamID, publicKey: try ECPublicKey(pem: key.pem),
-        topics: key.topics.map { Set($0.map { Array($0.utf8) }) })
+        topics: key.topics.map { Set($0.map { Array($0.utf8) }) }, environment: key.environment,
+        related: Set(key.related))
     }
   }
 
-  /// - Returns: `nil` for a token that is malformed, signed by an unknown key or not by the key it names.
-  func verify(_ token: [UInt8], acceptsDER: Bool) -> Verified? {
-    if let known = remembered.withLock({ $0[token] }) { return known }
-    let verified = examine(token, acceptsDER: acceptsDER)
+  /// - Returns: `nil` for a token that is malformed, signed by an unknown or revoked key or not by the key it names.
+  func verify(_ token: [UInt8], by rules: Rules) -> Verified? {
+    if let known = remembered.withLock({ $0[token] }), known.version == rules.version { return known.verified }
+    let verified = examine(token, by: rules)
     remembered.withLock { remembered in
       if remembered.count >= Self.mostRemembered { remembered.removeAll() }
-      remembered[token] = .some(verified)
+      remembered[token] = (rules.version, verified)
     }
     return verified
   }
 
-  /// Forgets what was verified, after a change of what is accepted.
-  func forget() { remembered.withLock { $0.removeAll() } }
-
-  private func examine(_ token: [UInt8], acceptsDER: Bool) -> Verified? {
+  private func examine(_ token: [UInt8], by rules: Rules) -> Verified? {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let headerText = Base64URL.decode(parts[0]), let claimsText = Base64URL.decode(parts[1]),
       let signature = Base64URL.decode(parts[2]),
       let header = try? JSONDecoder().decode(Header.self, from: Data(headerText)), header.alg == "ES256",
       let claims = try? JSONDecoder().decode(Claims.self, from: Data(claimsText)),
-      let index = keys.firstIndex(where: { $0.keyID == header.kid }), keys[index].teamID == claims.iss
+      let index = keys.firstIndex(where: { $0.keyID == header.kid }), keys[index].teamID == claims.iss,
+      !rules.revokedKeys.contains(header.kid)
     else { return nil }
     let signed = Array(token[..<(parts[0].count + 1 + parts[1].count)])
     let key = keys[index].publicKey
     let isGenuine =
       key.verify(rawSignature: signature, of: signed)
-      || acceptsDER && key.verify(derSignature: signature, of: signed)
+      || rules.knobs.acceptsDERSignatures && key.verify(derSignature: signature, of: signed)
     return isGenuine ? Verified(key: index, issuedAt: claims.iat) : nil
   }
 }

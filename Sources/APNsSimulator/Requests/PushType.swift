@@ -1,20 +1,56 @@
-/// The values of `apns-push-type` and what each allows in size.
-enum PushType {
-  /// The most bytes of body for `value`, or `nil` when there is no such push type.
-  static func payloadLimit(_ value: UnsafeRawBufferPointer) -> Int32? {
+/// The values of `apns-push-type`, what each allows in size, and which topics it goes with.
+///
+/// Source: Apple, "Sending notification requests to APNs"; the topic is the bundle identifier with the suffix.
+enum PushType: UInt8, CaseIterable {
+  case alert, background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
+
+  /// - Returns: `nil` for a value that is no push type.
+  init?(_ value: UnsafeRawBufferPointer) {
     switch value.count {
-    case 3: value.matches("mdm") ? usual : nil
-    case 4: value.matches("voip") ? 5120 : nil
-    case 5: value.matches("alert") ? usual : nil
-    case 7: value.matches("widgets") ? usual : nil
-    case 8: value.matches("location") || value.matches("controls") ? usual : nil
-    case 10: value.matches("background") || value.matches("pushtotalk") ? usual : nil
-    case 12:
-      value.matches("complication") || value.matches("fileprovider") || value.matches("liveactivity") ? usual : nil
-    default: nil
+    case 3 where value.matches("mdm"): self = .mdm
+    case 4 where value.matches("voip"): self = .voip
+    case 5 where value.matches("alert"): self = .alert
+    case 7 where value.matches("widgets"): self = .widgets
+    case 8 where value.matches("location"): self = .location
+    case 8 where value.matches("controls"): self = .controls
+    case 10 where value.matches("background"): self = .background
+    case 10 where value.matches("pushtotalk"): self = .pushtotalk
+    case 12 where value.matches("complication"): self = .complication
+    case 12 where value.matches("fileprovider"): self = .fileprovider
+    case 12 where value.matches("liveactivity"): self = .liveactivity
+    default: return nil
     }
   }
 
   /// Bytes of body that all but `voip` may have, also without the header.
-  static let usual: Int32 = 4096
+  static let usualLimit: Int32 = 4096
+
+  /// The most bytes of body.
+  var payloadLimit: Int32 { self == .voip ? 5120 : Self.usualLimit }
+
+  private static let suffixes: [(type: PushType, text: [UInt8])] = [
+    (.complication, Array(".complication".utf8)), (.controls, Array(".push-type.controls".utf8)),
+    (.fileprovider, Array(".pushkit.fileprovider".utf8)), (.liveactivity, Array(".push-type.liveactivity".utf8)),
+    (.location, Array(".location-query".utf8)), (.pushtotalk, Array(".voip-ptt".utf8)), (.voip, Array(".voip".utf8)),
+    (.widgets, Array(".push-type.widgets".utf8)),
+  ]
+
+  private static let management = Array("com.apple.mgmt.".utf8)
+
+  /// Whether `topic` has the suffix of this type, and that of no other.
+  func fits(_ topic: [UInt8]) -> Bool {
+    if self == .mdm { return topic.starts(with: Self.management) }
+    let suffixed = Self.suffixes.first { Self.ends(topic, with: $0.text) }?.type
+    return Self.suffixes.contains { $0.type == self } ? suffixed == self : suffixed == nil
+  }
+
+  /// `topic` without the suffix of any type.
+  static func bundle(of topic: [UInt8]) -> [UInt8] {
+    guard let suffix = suffixes.first(where: { ends(topic, with: $0.text) }) else { return topic }
+    return Array(topic.dropLast(suffix.text.count))
+  }
+
+  private static func ends(_ topic: [UInt8], with suffix: [UInt8]) -> Bool {
+    topic.count > suffix.count && topic.suffix(suffix.count).elementsEqual(suffix)
+  }
 }

@@ -60,6 +60,14 @@ enum Hex {
     return digits.map { $0 | 0x20 }
   }
 
+  /// The bytes that the digits spell, or `nil` when they spell none.
+  static func decoded(_ digits: UnsafeRawBufferPointer) -> [UInt8]? {
+    let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { buffer, count in
+      count = decode(digits, into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
+    }
+    return bytes.isEmpty ? nil : bytes
+  }
+
   /// Decodes `digits` into `bytes`.
   ///
   /// - Returns: how many bytes, or `nil` when the digits are odd in number, none, too many, or no digits.

@@ -1,28 +1,41 @@
-/// Why a push is rejected: the simulator's own table, so that a typo in the sender's cannot hide behind it.
+/// Why a request is rejected: the simulator's own table, so that a typo in the sender's cannot hide behind it.
 ///
-/// Source: the response table of Apple's "Handling notification responses from APNs".
+/// Sources: the response table of Apple's "Handling notification responses from APNs", and that of "Handling error
+/// responses from APNs" for broadcasts and channels.
 enum Reason: UInt8, CaseIterable {
   case badCollapseID, badDeviceToken, badExpirationDate, badMessageID, badPriority, badTopic
-  case deviceTokenNotForTopic, duplicateHeaders, invalidPushType, missingDeviceToken, missingTopic, payloadEmpty
-  case topicDisallowed
-  case expiredProviderToken, invalidProviderToken, missingProviderToken, unrelatedKeyID
+  case deviceTokenNotForTopic, duplicateHeaders, idleTimeout, invalidPushType, missingDeviceToken, missingTopic
+  case payloadEmpty, topicDisallowed
+  case badCertificate, badCertificateEnvironment, badEnvironmentKeyID, expiredProviderToken, invalidProviderToken
+  case missingProviderToken, unrelatedKeyID
   case badPath, methodNotAllowed
   case expiredToken, unregistered
   case payloadTooLarge
+  case tooManyProviderTokenUpdates, tooManyRequests
   case internalServerError
+  // Broadcasts and channels only.
+  case badChannelID, badRequestParams, badRequestPayload, cannotCreateChannelConfig, channelNotRegistered
+  case featureNotEnabled, missingChannelID, missingPushType
+  case topicMismatch
 
   /// The value of `:status`.
   var status: StaticString {
     switch self {
     case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
-      .deviceTokenNotForTopic, .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
-      .topicDisallowed:
+      .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken, .missingTopic,
+      .payloadEmpty, .topicDisallowed:
       "400"
-    case .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .unrelatedKeyID: "403"
+    case .badChannelID, .badRequestParams, .badRequestPayload, .cannotCreateChannelConfig, .channelNotRegistered,
+      .featureNotEnabled, .missingChannelID, .missingPushType:
+      "400"
+    case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyID, .expiredProviderToken,
+      .invalidProviderToken, .missingProviderToken, .topicMismatch, .unrelatedKeyID:
+      "403"
     case .badPath: "404"
     case .methodNotAllowed: "405"
     case .expiredToken, .unregistered: "410"
     case .payloadTooLarge: "413"
+    case .tooManyProviderTokenUpdates, .tooManyRequests: "429"
     case .internalServerError: "500"
     }
   }
@@ -38,11 +51,15 @@ enum Reason: UInt8, CaseIterable {
     case .badTopic: "BadTopic"
     case .deviceTokenNotForTopic: "DeviceTokenNotForTopic"
     case .duplicateHeaders: "DuplicateHeaders"
+    case .idleTimeout: "IdleTimeout"
     case .invalidPushType: "InvalidPushType"
     case .missingDeviceToken: "MissingDeviceToken"
     case .missingTopic: "MissingTopic"
     case .payloadEmpty: "PayloadEmpty"
     case .topicDisallowed: "TopicDisallowed"
+    case .badCertificate: "BadCertificate"
+    case .badCertificateEnvironment: "BadCertificateEnvironment"
+    case .badEnvironmentKeyID: "BadEnvironmentKeyIdInToken"
     case .expiredProviderToken: "ExpiredProviderToken"
     case .invalidProviderToken: "InvalidProviderToken"
     case .missingProviderToken: "MissingProviderToken"
@@ -52,15 +69,21 @@ enum Reason: UInt8, CaseIterable {
     case .expiredToken: "ExpiredToken"
     case .unregistered: "Unregistered"
     case .payloadTooLarge: "PayloadTooLarge"
+    case .tooManyProviderTokenUpdates: "TooManyProviderTokenUpdates"
+    case .tooManyRequests: "TooManyRequests"
     case .internalServerError: "InternalServerError"
+    case .badChannelID: "BadChannelId"
+    case .badRequestParams: "BadRequestParams"
+    case .badRequestPayload: "BadRequestPayload"
+    case .cannotCreateChannelConfig: "CannotCreateChannelConfig"
+    case .channelNotRegistered: "ChannelNotRegistered"
+    case .featureNotEnabled: "FeatureNotEnabled"
+    case .missingChannelID: "MissingChannelId"
+    case .missingPushType: "MissingPushType"
+    case .topicMismatch: "TopicMismatch"
     }
   }
 
   /// Whether the body says since when (only 410 does).
   var hasTimestamp: Bool { self == .expiredToken || self == .unregistered }
-
-  /// The body, encoded once for the life of the process.
-  var body: [UInt8] { Self.bodies[Int(rawValue)] }
-
-  private static let bodies = allCases.map { Array("{\"reason\":\"\($0.name)\"}".utf8) }
 }

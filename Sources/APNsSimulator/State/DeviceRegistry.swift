@@ -45,6 +45,19 @@ final class DeviceRegistry: Sendable {
     shard(hash).table.withLock { $0.set(token, hash: hash, record) }
   }
 
+  /// Says whether a device can be reached, and leaves what else is known of it; an unknown one is registered for any
+  /// topic from then on.
+  func set(_ token: UnsafeRawBufferPointer, isAway: Bool) {
+    let hash = ByteHash.hash(token)
+    shard(hash).table.withLock { table in
+      var record =
+        table.find(token, hash: hash)
+        ?? TokenTable.Record(state: .registered, topic: Self.anyTopic, timestamp: 0)
+      record.isAway = isAway
+      table.set(token, hash: hash, record)
+    }
+  }
+
   /// What is known of `token`.
   func find(_ token: UnsafeRawBufferPointer) -> TokenTable.Record? {
     let hash = ByteHash.hash(token)

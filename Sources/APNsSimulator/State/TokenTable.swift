@@ -8,11 +8,17 @@ struct TokenTable {
     var state: SimulatedDevice.State
     var topic: UInt16
     var timestamp: Int64
+    /// Where the token is good; `nil` for everywhere.
+    var environment: SimulatorEnvironment?
+    /// Whether the device can't be reached just now.
+    var isAway = false
   }
 
-  // An entry: timestamp (8), topic (2), state (1), length of the token (1), token; padded to a multiple of 4.
+  // An entry: timestamp (8), topic (2), state (4 bits), environment (3) and absence (1),
+  // length of the token (1), token; padded to a multiple of 4.
   private static let headerSize = 12
   private static let states = SimulatedDevice.State.allCases
+  private static let environments: [SimulatorEnvironment?] = [nil] + SimulatorEnvironment.allCases
 
   private var slots = [UInt64](repeating: 0, count: 64)
   private var entries: [UInt8] = []
@@ -23,9 +29,10 @@ struct TokenTable {
     guard count > 0, let offset = locate(token, hash: hash).offset else { return nil }
     return entries.withUnsafeBytes { bytes in
       Record(
-        state: Self.states[Int(bytes[offset + 10])],
+        state: Self.states[Int(bytes[offset + 10] & 0x0F)],
         topic: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt16.self),
-        timestamp: bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self))
+        timestamp: bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self),
+        environment: Self.environments[Int(bytes[offset + 10] >> 4 & 0x07)], isAway: bytes[offset + 10] >= 0x80)
     }
   }
 
@@ -81,7 +88,9 @@ struct TokenTable {
     entries.withUnsafeMutableBytes { bytes in
       bytes.storeBytes(of: record.timestamp, toByteOffset: offset, as: Int64.self)
       bytes.storeBytes(of: record.topic, toByteOffset: offset + 8, as: UInt16.self)
-      bytes[offset + 10] = UInt8(Self.states.firstIndex(of: record.state) ?? 0)
+      let state = Self.states.firstIndex(of: record.state) ?? 0
+      let environment = Self.environments.firstIndex(of: record.environment) ?? 0
+      bytes[offset + 10] = UInt8((record.isAway ? 0x80 : 0) | environment << 4 | state)
     }
   }
 

@@ -8,7 +8,8 @@
 -- was told by somebody else what it had forgotten. A replay tells again what Redis had acknowledged; it is taken from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
--- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets
+-- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets,
+--      11 quarantine
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
 --      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9... details, eight each:
 --      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
@@ -27,6 +28,7 @@ local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
 if sealed and (slice[8] or '') ~= ARGV[5] then return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays} end
 local moved, settled, restored = {}, false, replay
+local campaign = KEYS[1]:match('slice:(.*)$')
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
@@ -53,7 +55,10 @@ local function settle(index, reason_code, overrides)
   if action == '' then return end
   local edited = user ~= ''
   if edited then
-    if not edit_device(KEYS[6], KEYS[7], user, token, action, timestamp) then return end
+    -- Times as text: cjson keeps fourteen digits of a number.
+    local note = action == 'quarantine' and cjson.encode({user = user, token = hex, app = slice[7],
+      reason = ARGV[i + 7], campaign = campaign, at = string.format('%.0f', now)})
+    if not edit_device(KEYS[6], KEYS[7], KEYS[11], user, token, action, timestamp, note) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)
@@ -62,9 +67,9 @@ local function settle(index, reason_code, overrides)
   end
   if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
   if action == 'prune' or not edited then
-    -- Times as text: cjson keeps fourteen digits of a number.
     redis.call('RPUSH', KEYS[8], cjson.encode({action = action, user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 7], timestamp = ARGV[i + 4], at = string.format('%.0f', now), edited = edited}))
+      reason = ARGV[i + 7], campaign = campaign, timestamp = ARGV[i + 4], at = string.format('%.0f', now),
+      edited = edited}))
   end
 end
 

@@ -28,9 +28,11 @@ local function write_devices(devices, users, user, blob)
 end
 
 -- Prunes, quarantines or releases one device, unless it registered after `instant` (ms). Returns whether it changed.
-local function edit_device(devices, users, user, token, action, instant)
+-- What is in quarantine has a note there, why and since when.
+local function edit_device(devices, users, quarantine, user, token, action, instant, note)
   local blob = redis.call('HGET', devices, user) or ''
   local at, behind, times = find_device(blob, token)
+  if not at then redis.call('HDEL', quarantine, token) end
   if not at or struct.unpack('>I6', blob, times) > instant then return false end
   if action == 'prune' then
     blob = blob:sub(1, at - 1) .. blob:sub(behind)
@@ -40,5 +42,10 @@ local function edit_device(devices, users, user, token, action, instant)
     blob = with_flags(blob, times, flags)
   end
   write_devices(devices, users, user, blob)
+  if action == 'quarantine' then
+    redis.call('HSET', quarantine, token, note)
+  else
+    redis.call('HDEL', quarantine, token)
+  end
   return true
 end

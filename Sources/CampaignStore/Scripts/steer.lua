@@ -3,7 +3,8 @@
 -- Keeps: a paused campaign is on no lane and not in the schedule; a cancelled one is on its lane until its slices have
 -- been closed (see `unpark`). What has not begun has nothing to close: cancelled, it has ended, and `promote` finds
 -- nothing to begin. Every call raises the epoch, by which workers tell how far they have followed (see `follow`).
--- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 epoch
+-- Resumed, it is probed anew: whoever resumed it may have mended what was wrong.
+-- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 epoch, 8 probe
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none)
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices')
@@ -23,6 +24,7 @@ elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'pa
 end
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
+if verb == 'resume' then redis.call('DEL', KEYS[8]) end
 if verb == 'resume' or ARGV[3] == '' then
   redis.call('HDEL', KEYS[1], 'reason')
 else

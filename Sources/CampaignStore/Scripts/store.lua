@@ -2,7 +2,7 @@
 -- store: writes devices into their users' records.
 -- Keeps: one record a token and user; the later `registeredAt` stands, with the attributes that came with it. Only a
 -- later registration ends a quarantine: the same import once more does not.
--- KEYS 1 devices, 2 users, 3 attributes
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
 -- ARGV four each: user, raw token, device record, attributes as JSON ('' leaves them as they are)
 -- Returns the number of devices that are new to their user
 local new = 0
@@ -19,7 +19,11 @@ for i = 1, #ARGV, 4 do
   else
     local known_at, new_at = struct.unpack('>I6', blob, times), struct.unpack('>I6', record, 4 + #token)
     older = known_at > new_at
-    if known_at == new_at then record = with_flags(record, 4 + #token, blob:byte(times + 12)) end
+    if known_at == new_at then
+      record = with_flags(record, 4 + #token, blob:byte(times + 12))
+    elseif known_at < new_at and blob:byte(times + 12) == 1 then
+      redis.call('HDEL', KEYS[4], token)
+    end
     if not older then redis.call('HSET', KEYS[1], user, blob:sub(1, at - 1) .. record .. blob:sub(behind)) end
   end
   if not older and ARGV[i + 3] ~= '' then redis.call('HSET', KEYS[3], user, ARGV[i + 3]) end

@@ -55,7 +55,17 @@ public struct Campaign: Sendable, Equatable {
   }
 
   /// The topic for an app of this bundle id: what the push type adds comes behind it.
-  public func defaultTopic(bundle: String) -> String { bundle + pushType.topicSuffix }
+  ///
+  /// A broadcast's is the bundle id itself (Apple, "Sending broadcast push notification requests to APNs").
+  public func defaultTopic(bundle: String) -> String {
+    guard case .channel = audience else { return pushType.topic(bundle: bundle) }
+    return bundle.hasSuffix(pushType.topicSuffix) ? String(bundle.dropLast(pushType.topicSuffix.count)) : bundle
+  }
+
+  /// The id of the broadcast channel that it goes to; `nil` when it goes to devices.
+  public var channel: String? {
+    if case .channel(let id) = audience { id } else { nil }
+  }
 }
 
 /// Whom a campaign goes to.
@@ -66,6 +76,8 @@ public enum Audience: Sendable, Equatable {
   case users([String])
   /// These device tokens, whoever they belong to.
   case tokens([DeviceToken])
+  /// A broadcast channel, by its id: one push for all who listen to it. Its only target is the id, in UTF-8.
+  case channel(String)
 }
 
 /// `apns-expiration` as a job gives it.
@@ -106,27 +118,4 @@ public enum Ambiguity: String, CaseIterable, Sendable {
   case resend
   /// Record `unknown`: at most once.
   case skip
-}
-
-/// `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
-public enum PushType: String, CaseIterable, Sendable {
-  case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, controls, widgets
-
-  /// What the type adds to the bundle id to make the topic.
-  public var topicSuffix: String {
-    switch self {
-    case .alert, .background, .mdm: ""
-    case .voip: ".voip"
-    case .complication: ".complication"
-    case .fileprovider: ".pushkit.fileprovider"
-    case .location: ".location-query"
-    case .liveactivity: ".push-type.liveactivity"
-    case .pushtotalk: ".voip-ptt"
-    case .controls: ".push-type.controls"
-    case .widgets: ".push-type.widgets"
-    }
-  }
-
-  /// The largest payload in bytes (Apple: 5 KB for VoIP, 4 KB for all else).
-  public var maximumPayload: Int { self == .voip ? 5120 : 4096 }
 }

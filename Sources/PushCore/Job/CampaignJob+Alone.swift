@@ -18,7 +18,8 @@ extension CampaignJob {
         var id = "retry"
         if case .string(let text) = member.value.kind { id = text }
         json.value("\(id.prefix(PlainName.maximumLength - suffix.count - 1)).\(suffix)")
-      case "audience":
+      // A channel is alone already.
+      case "audience" where destination(root) == .devices:
         json.beginObject()
         json.name("tokens")
         json.beginArray()

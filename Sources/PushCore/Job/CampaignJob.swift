@@ -18,9 +18,26 @@ public enum CampaignJob {
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
-  ///   - knownApps: the apps of the configuration; `nil` leaves the name unchecked.
-  /// - Throws: the first thing that is wrong.
-  public static func parse(_ job: some Collection<UInt8>, knownApps: Set<String>?) throws(JobError) -> Campaign {
+  ///   - knownApps: the apps of the configuration by name; `nil` leaves unchecked whatever depends on the app.
+  /// - Throws: the first thing that is wrong. What the rules only warn of (``PushRule``) is not.
+  public static func parse(
+    _ job: some Collection<UInt8>, knownApps: [String: AppTraits]?
+  ) throws(JobError) -> Campaign {
+    let (campaign, findings) = try examine(job, knownApps: knownApps)
+    if let finding = findings.first(where: { $0.rule.severity == .error }) { throw JobError(finding) }
+    return campaign
+  }
+
+  /// The campaign that a job describes, and which rules for pushes it breaks.
+  ///
+  /// - Parameters:
+  ///   - job: one JSON object in UTF-8.
+  ///   - knownApps: the apps of the configuration by name; `nil` leaves unchecked whatever depends on the app.
+  ///   - now: UNIX seconds; `nil` leaves out what depends on the time, as it must where a job may have waited.
+  /// - Throws: the first thing that is wrong with the job apart from those rules.
+  public static func examine(
+    _ job: some Collection<UInt8>, knownApps: [String: AppTraits]?, now: Int? = nil
+  ) throws(JobError) -> (campaign: Campaign, findings: [Finding]) {
     guard job.count <= maximumSize else {
       throw JobError(
         field: "",
@@ -34,23 +51,48 @@ public enum CampaignJob {
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
+    let campaign = try read(root, in: bytes, knownApps: knownApps)
+    guard let draft = draft(root, in: bytes, knownApps: knownApps) else { return (campaign, []) }
+    return (campaign, PushInspector.findings(in: draft, now: now))
+  }
+
+  /// The campaign of a job, held against the contract but not against the rules for pushes.
+  static func read(
+    _ root: JSONValue, in bytes: [UInt8], knownApps: [String: AppTraits]?
+  ) throws(JobError) -> Campaign {
     let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
     let pushType = try fields.choice("pushType", default: PushType.alert)
     let sendAt = try readSendAt(fields)
+    let destination = destination(root)
     return Campaign(
       id: try readID(fields),
       app: try readApp(fields, knownApps: knownApps),
       audience: try JobAudience.read(fields.required("audience"), path: "audience"),
-      payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload", pushType: pushType),
+      payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
       pushType: pushType,
       priority: try readPriority(fields, pushType: pushType),
-      expiration: try readExpiration(fields, sendAt: sendAt),
+      expiration: try readExpiration(fields, sendAt: sendAt) ?? destination.defaultExpiration(of: pushType),
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
       sendAt: sendAt,
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))
+  }
+
+  /// The push of a job, for the rules; `nil` when there is none to speak of. What is wrong with a field by itself counts as
+  /// not given: that is ``read(_:in:knownApps:)``'s to say.
+  static func draft(_ root: JSONValue, in bytes: [UInt8], knownApps: [String: AppTraits]?) -> PushDraft? {
+    guard case .object(let members) = root.kind, let payload = members.value("payload"), case .object = payload.kind
+    else { return nil }
+    let fields = JobFields(members)
+    let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert
+    return PushDraft(
+      pushType: pushType, priority: try? readPriority(fields, pushType: pushType),
+      expiration: try? readExpiration(fields, sendAt: nil), collapseID: try? fields.string("collapseId"),
+      destination: destination(root),
+      app: (try? fields.string("app")).flatMap { knownApps?[$0] }, payload: payload, path: "payload",
+      size: JSONValue.minified(bytes[payload.range]).count)
   }
 
   /// The id that a job gives itself, though it may be wrong otherwise; `nil` when it gives none that could be one.
@@ -62,6 +104,12 @@ public enum CampaignJob {
     return id
   }
 
+  static func destination(_ root: JSONValue) -> PushDraft.Destination {
+    guard case .object(let members) = root.kind, case .object(let audience)? = members.value("audience")?.kind
+    else { return .devices }
+    return audience.value("channel") == nil ? .devices : .channel
+  }
+
   private static func readID(_ fields: JobFields) throws(JobError) -> String {
     let id = try fields.requiredString("id")
     guard PlainName.isValid(id) else {
@@ -70,24 +118,20 @@ public enum CampaignJob {
     return id
   }
 
-  private static func readApp(_ fields: JobFields, knownApps: Set<String>?) throws(JobError) -> String {
+  private static func readApp(_ fields: JobFields, knownApps: [String: AppTraits]?) throws(JobError) -> String {
     let app = try fields.requiredString("app")
     guard let knownApps else { return app }
-    guard knownApps.contains(app) else {
+    guard knownApps[app] != nil else {
       throw fields.error(
-        "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: knownApps))
+        "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: knownApps.keys))
     }
     return app
   }
 
   private static func readPriority(_ fields: JobFields, pushType: PushType) throws(JobError) -> Int {
-    guard let value = fields.value("priority") else { return pushType == .background ? 5 : 10 }
+    guard let value = fields.value("priority") else { return pushType.defaultPriority }
     guard case .number(let text) = value.kind, let priority = Int(text), [10, 5, 1].contains(priority) else {
       throw fields.error("priority", "must be the number 10, 5 or 1")
-    }
-    // Apple, "Pushing background updates to your App": 10 is an error there.
-    guard pushType != .background || priority != 10 else {
-      throw fields.error("priority", "APNs does not allow 10 for push type background", hint: "use 5")
     }
     return priority
   }
@@ -101,8 +145,8 @@ public enum CampaignJob {
     return instant
   }
 
-  private static func readExpiration(_ fields: JobFields, sendAt: Int?) throws(JobError) -> Expiration {
-    guard let value = fields.value("expiration") else { return .unset }
+  private static func readExpiration(_ fields: JobFields, sendAt: Int?) throws(JobError) -> Expiration? {
+    guard let value = fields.value("expiration") else { return nil }
     switch value.kind {
     case .number("0"), .string("0"): return .immediate
     case .string(let text):
@@ -124,13 +168,6 @@ public enum CampaignJob {
 
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {
     guard let id = try fields.string("collapseId") else { return nil }
-    let size = id.utf8.count
-    guard size <= Campaign.maximumCollapseID else {
-      throw fields.error(
-        "collapseId",
-        "\(size) bytes, which is \(size - Campaign.maximumCollapseID) over the \(Campaign.maximumCollapseID) that APNs "
-          + "allows")
-    }
     guard !id.isEmpty else { throw fields.error("collapseId", "must not be empty", hint: "leave it out") }
     // It becomes a header: RFC 9110, 5.5, allows no control characters and no blank at either end.
     guard !id.unicodeScalars.contains(where: Excerpt.isControl), id.first != " ", id.last != " " else {

@@ -1,7 +1,7 @@
 /// The rules for the `audience` of a job.
 enum JobAudience {
-  private static let fields = ["segment", "users", "tokens"]
-  private static let plannedFields: Set = ["campaign", "channel", "where", "limit", "sample"]
+  private static let fields = ["segment", "users", "tokens", "channel"]
+  private static let plannedFields: Set = ["campaign", "where", "limit", "sample"]
 
   static func read(_ value: JSONValue, path: String) throws(JobError) -> Audience {
     let fields = try JobFields(value, path: path, known: fields, planned: plannedFields)
@@ -14,6 +14,12 @@ enum JobAudience {
     }
     if let text = try fields.string("segment") { return .segment(try readExpression(text, fields)) }
     if let users = try fields.strings("users") { return .users(try readUsers(users, fields)) }
+    if let channel = try fields.string("channel") {
+      if let problem = ChannelID.problem(channel) {
+        throw fields.error("channel", problem, hint: "take it as `carillon channel list` prints it")
+      }
+      return .channel(channel)
+    }
     return .tokens(try readTokens(try fields.strings("tokens") ?? [], fields))
   }
 

@@ -33,6 +33,12 @@ struct JobFields {
     self.values = values
   }
 
+  /// The members of a job of which nothing is known yet; `null` counts as not given here too.
+  init(_ members: [JSONValue.Member]) {
+    prefix = ""
+    values = Dictionary(members.compactMap { member in members.value(member.name).map { (member.name, $0) } }) { $1 }
+  }
+
   /// The error for something that a later version does.
   static func notYet(field: String, _ what: String = "this field") -> JobError {
     JobError(field: field, message: "\(what) is not supported yet", hint: "leave it out, or wait for a later version")

@@ -2,12 +2,14 @@
 struct JSONParser {
   private let bytes: [UInt8]
   private let maximumDepth: Int
+  private let allowsRepeats: Bool
   private var position = 0
   private var depth = 0
 
-  init(bytes: [UInt8], maximumDepth: Int) {
+  init(bytes: [UInt8], maximumDepth: Int, allowsRepeats: Bool) {
     self.bytes = bytes
     self.maximumDepth = maximumDepth
+    self.allowsRepeats = allowsRepeats
   }
 
   /// The white space of RFC 8259.
@@ -64,13 +66,14 @@ struct JSONParser {
       let start = position
       guard peek() == UInt8(ascii: "\"") else { throw error("expected a member name in quotes, found \(found)") }
       let name = try parseString()
-      guard names.insert(name).inserted else {
+      let nameRange = start..<position
+      guard names.insert(name).inserted || allowsRepeats else {
         throw error("\(Excerpt.quoted(name)) appears twice in one object", at: start)
       }
       skipBlanks()
       guard take(UInt8(ascii: ":")) else { throw error("expected ':', found \(found)") }
       skipBlanks()
-      members.append(JSONValue.Member(name: name, value: try parseValue()))
+      members.append(JSONValue.Member(name: name, nameRange: nameRange, value: try parseValue()))
       skipBlanks()
       if take(UInt8(ascii: "}")) { return members }
       guard take(UInt8(ascii: ",")) else { throw error("expected ',' or '}', found \(found)") }
@@ -235,9 +238,6 @@ struct JSONParser {
   }
 
   private func error(_ message: String, at offset: Int? = nil) -> JSONSyntaxError {
-    let before = bytes[..<(offset ?? position)]
-    let line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
-    let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-    return JSONSyntaxError(line: line, column: before.endIndex - lineStart + 1, message: message)
+    JSONSyntaxError(TextPosition(of: offset ?? position, in: bytes), message: message)
   }
 }

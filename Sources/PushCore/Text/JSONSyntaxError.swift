@@ -14,5 +14,9 @@ public struct JSONSyntaxError: Error, Equatable, Sendable, CustomStringConvertib
     self.message = message
   }
 
+  init(_ position: TextPosition, message: String) {
+    self.init(line: position.line, column: position.column, message: message)
+  }
+
   public var description: String { "line \(line), column \(column): \(message)" }
 }

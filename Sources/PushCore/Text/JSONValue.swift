@@ -14,6 +14,8 @@ public struct JSONValue: Sendable {
   /// A member of an object, in the order of the text.
   public struct Member: Sendable {
     public let name: String
+    /// Where the name stands in the text, quotes included.
+    public let nameRange: Range<Int>
     public let value: JSONValue
   }
 
@@ -27,8 +29,9 @@ public struct JSONValue: Sendable {
   /// - Parameters:
   ///   - bytes: the text; a byte order mark is an error.
   ///   - maximumDepth: how many objects and arrays may stand in each other.
-  public init(parsing bytes: [UInt8], maximumDepth: Int) throws(JSONSyntaxError) {
-    var parser = JSONParser(bytes: bytes, maximumDepth: maximumDepth)
+  ///   - allowsRepeats: whether a name may repeat in an object, as it may in RFC 8259; for whoever reports it otherwise.
+  public init(parsing bytes: [UInt8], maximumDepth: Int, allowsRepeats: Bool = false) throws(JSONSyntaxError) {
+    var parser = JSONParser(bytes: bytes, maximumDepth: maximumDepth, allowsRepeats: allowsRepeats)
     self = try parser.parseDocument()
   }
 

@@ -14,6 +14,10 @@ extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
   public static var allValueStrings: [String] { [Self.accept, .bad].map(\.rawValue) }
 }
 
+extension SimulatorEnvironment: ExpressibleByArgument {}
+
+extension PushType: ExpressibleByArgument {}
+
 extension Outcome: ExpressibleByArgument {
   public init?(argument: String) { self.init(name: argument) }
 

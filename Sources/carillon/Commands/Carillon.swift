@@ -22,7 +22,8 @@ struct Carillon: AsyncParsableCommand {
     version: version,
     subcommands: [
       WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, ResultsCommand.self,
-      DeadCommand.self, SendCommand.self, SimulateCommand.self, BenchCommand.self,
+      QuarantineCommand.self, DeadCommand.self, SendCommand.self, LintCommand.self, ChannelCommand.self,
+      SimulateCommand.self, BenchCommand.self,
     ])
 
   /// The version of this program.

@@ -10,11 +10,14 @@ struct SendCommand: CarillonCommand {
     commandName: "send",
     abstract: "Sends one push and shows everything: headers, answer, and what the answer means.",
     discussion: """
-      Exits 0 when APNs accepted it, 1 when it did not, 69 when it could not be reached. Nothing is written to Redis.
+      What breaks a rule is not sent (exit 65; --unchecked sends it all the same, to see what APNs says); what is only \
+      doubtful is said. `carillon lint --rules` lists the rules. Nothing is written to Redis.
+
+      Exits 0 when APNs accepted it, 1 when it did not, 69 when it could not be reached.
 
       Examples:
         carillon send --app news --token 0f2c… '{"aps":{"alert":"Hello"}}'
-        carillon send --app news --token 0f2c… --push-type background payload.json
+        carillon send --app news --token 0f2c… --push-type background --dry-run payload.json
       """)
 
   @OptionGroup var global: GlobalOptions
@@ -23,29 +26,70 @@ struct SendCommand: CarillonCommand {
   @Argument(help: "The payload: JSON, the name of a file, or - for standard input.") var payload: String
   @Option(help: "alert, background, voip, …") var pushType = PushType.alert.rawValue
   @Option(help: "10, 5 or 1; 10 unless given, 5 for background.") var priority: Int?
-  @Option(help: "0, a duration such as 4h, or RFC 3339.") var expiration: String?
+  @Option(help: "0, a duration such as 4h, or RFC 3339; 0 for voip and pushtotalk.") var expiration: String?
   @Option(name: .customLong("collapse-id"), help: "At most 64 bytes.") var collapseID: String?
+  @Option(help: "apns-topic as it is to be sent; the app's with the push type's suffix unless given.")
+  var topic: String?
+  @Option(name: .customLong("apns-id"), help: "A UUID; made up unless given.") var apnsID: String?
+  @Flag(help: "Print what would be sent, and check it; open no connection.") var dryRun = false
+  @Flag(help: "Send in spite of the rules.") var unchecked = false
 
   func run() async throws {
     let configuration = try global.loadConfiguration()
     try configuration.checkApp(app)
-    let token = try DeviceToken(argument: token)
-    let campaign = try campaign(to: token)
-    let channels = try AppChannels.make(configuration.apps.filter { $0.key == app })
-    guard let channel = channels[app] else { throw CommandError(.defect, "no channel for app \(app)") }
-    let headers = PushHeaders(
-      topic: campaign.defaultTopic(bundle: channel.topic), pushType: campaign.pushType, priority: campaign.priority,
-      expiration: campaign.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970)),
-      collapseID: campaign.collapseID)
-    let push = SinglePush(channel: channel, headers: headers, token: token, payload: campaign.payload)
-    if !global.json { try StandardOutput.printLine(request(push)) }
+    let (push, findings) = try prepare(configuration)
+    let errors = findings.filter { $0.rule.severity == .error }
+    if let first = errors.first, !unchecked, !dryRun {
+      let others = errors.count > 1 ? " (and \(errors.count - 1) more: --dry-run shows all)" : ""
+      throw CommandError(
+        .input, FindingText.place(first) + first.message + others,
+        hint: (first.hint.map { $0 + "; " } ?? "") + "rule \(first.rule.rawValue): \(first.rule.source)")
+    }
+    let report = SendReport(push: push, findings: findings)
+    if !global.json { try StandardOutput.printLine(report.request) }
+    guard !dryRun else {
+      if global.json {
+        try StandardOutput.printLine(report.json(nil))
+      } else {
+        try StandardOutput.printLine(report.end)
+      }
+      if !errors.isEmpty { throw ExitCode(CommandError.Code.input.exitStatus) }
+      return
+    }
     let outcome = try await push.send()
-    try StandardOutput.printLine(global.json ? json(push, outcome) : response(outcome))
-    if outcome.completion.status != 200 { throw ExitCode(CommandError.Code.failed.exitStatus) }
+    try StandardOutput.printLine(global.json ? report.json(outcome) : report.response(outcome))
+    if outcome.response.status != 200 { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
-  /// The push as a campaign to one token: by that it is checked by the same rules as a job.
-  private func campaign(to token: DeviceToken) throws -> Campaign {
+  private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
+    let token = try DeviceToken(argument: token)
+    var traits = configuration.apps.mapValues(\.traits)
+    if let topic {
+      traits[app]?.topic = topic
+      traits[app]?.isTopicExact = true
+    }
+    let now = Int(Date.now.timeIntervalSince1970)
+    let (campaign, findings) = try CampaignJob.examine(job(to: token), knownApps: traits, now: now)
+    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app], let traits = traits[app]
+    else { throw CommandError(.defect, "no channel for app \(app)") }
+    let headers = PushHeaders(
+      topic: traits.topic(for: campaign.pushType), pushType: campaign.pushType, priority: campaign.priority,
+      expiration: campaign.expiration.instant(startingAt: now), collapseID: campaign.collapseID)
+    let push = SinglePush(
+      channel: channel, headers: headers, token: token, payload: campaign.payload, id: try readID())
+    return (push, findings)
+  }
+
+  private func readID() throws -> UUID {
+    guard let apnsID else { return UUID() }
+    guard let id = UUID(uuidString: apnsID) else {
+      throw CommandError(.input, "--apns-id: not a UUID", hint: "such as \(UUID().uuidString.lowercased())")
+    }
+    return id
+  }
+
+  /// The push as a job for one token: by that it is checked by the same rules.
+  private func job(to token: DeviceToken) throws -> [UInt8] {
     let bytes = try readPayload()
     do {
       _ = try JSONValue(parsing: bytes, maximumDepth: CampaignJob.maximumNesting)
@@ -65,7 +109,7 @@ struct SendCommand: CarillonCommand {
     if let expiration { job.member("expiration", expiration) }
     if let collapseID { job.member("collapseId", collapseID) }
     job.endObject()
-    return try CampaignJob.parse(job.bytes, knownApps: nil)
+    return job.bytes
   }
 
   private func readPayload() throws -> [UInt8] {
@@ -76,64 +120,5 @@ struct SendCommand: CarillonCommand {
       throw CommandError(
         .input, "payload: \(error.path): \(error.reason)", hint: "give JSON that begins with a brace, a file, or -")
     }
-  }
-
-  private func request(_ push: SinglePush) -> String {
-    var lines = ["> POST \(push.url)"]
-    lines += push.headerLines.map { "> \($0.name): \($0.value)" }
-    lines += [">", "> " + String(decoding: push.payload, as: UTF8.self), "> (\(push.payload.count) bytes)"]
-    return lines.map(Excerpt.harmless).joined(separator: "\n")
-  }
-
-  private func response(_ outcome: SinglePush.Outcome) -> String {
-    let completion = outcome.completion
-    let guide = ReasonGuide(status: completion.status, reason: completion.reason)
-    var lines = ["< \(completion.status)" + (completion.reasonText.map { " " + $0 } ?? "")]
-    if completion.timestamp > 0 {
-      lines.append("< since \(Timestamp.format(milliseconds: Int(completion.timestamp)))")
-    }
-    lines += [
-      "", guide.meaning, "  " + guide.advice, "after \(outcome.duration.wholeMilliseconds) ms, connecting included",
-    ]
-    return lines.map(Excerpt.harmless).joined(separator: "\n")
-  }
-
-  private func json(_ push: SinglePush, _ outcome: SinglePush.Outcome) -> String {
-    let completion = outcome.completion
-    let guide = ReasonGuide(status: completion.status, reason: completion.reason)
-    var json = JSONWriter()
-    json.beginObject()
-    json.name("request")
-    json.beginObject()
-    json.member("method", "POST")
-    json.member("url", push.url)
-    json.name("headers")
-    json.beginObject()
-    for (name, value) in push.headerLines { json.member(name, value) }
-    json.endObject()
-    json.name("payload")
-    json.raw(push.payload)
-    json.endObject()
-    json.name("response")
-    json.beginObject()
-    json.member("status", Int(completion.status))
-    json.member("reason", completion.reasonText)
-    json.member(
-      "timestamp", completion.timestamp > 0 ? Timestamp.format(milliseconds: Int(completion.timestamp)) : nil)
-    json.endObject()
-    json.member("accepted", completion.status == 200)
-    json.member("meaning", guide.meaning)
-    json.member("advice", guide.advice)
-    json.member("milliseconds", outcome.duration.wholeMilliseconds)
-    json.endObject()
-    return json.text
-  }
-}
-
-extension PushCompletion {
-  /// Apple's word, known to us or not; `nil` for none.
-  fileprivate var reasonText: String? {
-    let text = unknownReason ?? reason.name
-    return text.isEmpty ? nil : text
   }
 }

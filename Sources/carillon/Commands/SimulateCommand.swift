@@ -8,23 +8,7 @@ struct SimulateCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
     abstract: "Runs an APNs of your own, on this machine.",
-    discussion: """
-      --init writes what it needs into a folder: certificates, a signing key, and a carillon.yaml that points the app \
-      news at it. It prints one JSON object a line: first where it listens, at the end what it counted. SIGTERM or \
-      SIGINT ends it.
-
-      --log appends a line for every push that was received in full, before its answer leaves: milliseconds since \
-      1970, connection, stream, device token, apns-id, status (a dash for what was not there). When the file can't be \
-      written any more, nothing is answered any more, and the command fails.
-
-      The control API takes devices and gives counters: HTTP/2 on --control-port, trusted by the folder's ca.pem.
-
-      Examples:
-        carillon simulate --init sim
-        carillon simulate --directory sim --latency 20ms
-        carillon --config sim/carillon.yaml send --app news --token 00ff '{"aps":{"alert":"Hello"}}'
-        curl --http2 --cacert sim/ca.pem https://127.0.0.1:2198/counters
-      """)
+    discussion: SimulateHelp.discussion)
 
   /// Beyond a minute every client has given up.
   private static let longestLatency = 60_000
@@ -40,6 +24,7 @@ struct SimulateCommand: CarillonCommand {
   @Option(help: "What becomes of tokens that nobody loaded: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
   @Option(help: "A file that gets a line for every push received.", completion: .file()) var log: String?
+  @OptionGroup(title: "Behaviour") var options: SimulatorOptions
 
   func validate() throws {
     guard (initialise == nil) != (directory == nil) else {
@@ -61,9 +46,12 @@ struct SimulateCommand: CarillonCommand {
     configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
     configuration.knobs.unknownTokens = unknownTokens
     configuration.log = log
+    try options.apply(to: &configuration)
+    let timeline = try options.loadTimeline()
     let simulator = try await start(configuration)
     try StandardOutput.printLine(
       #"{"event":"listening","port":\#(simulator.port),"controlPort":\#(simulator.controlPort)}"#)
+    if let timeline { simulator.play(timeline) }
     let failure = await end(of: simulator, signals)
     await simulator.stop()
     let encoder = JSONEncoder()

@@ -56,7 +56,12 @@ struct WorkerCommand: CarillonCommand {
         deadline = .zero
       }
     }
-    defer { stopper.cancel() }
+    let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
+    let watching = Task { await watcher.run() }
+    defer {
+      stopper.cancel()
+      watching.cancel()
+    }
     try await worker.run()
   }
 

@@ -23,17 +23,51 @@ struct CarillonConfiguration: Equatable {
     /// The bundle id; push types add their suffix.
     var topic: String
     var environment: PushEnvironment
-    var token: Token
+    var credential: Credential
     /// In the place of Apple's host: the simulator, or a proxy.
     var endpoint: Endpoint?
+    /// In the place of ``endpoint`` for broadcasts.
+    var broadcastEndpoint: Endpoint?
+    /// In the place of ``endpoint`` for channel management.
+    var channelEndpoint: Endpoint?
+    /// The port of Apple's host: 443 or 2197.
+    var port: Int = 443
     /// A file of PEM certificates to trust instead of the system's.
     var trustRoots: String?
+    /// An HTTP proxy on the way to APNs.
+    var proxy: Proxy?
+
+    /// What the rules for pushes have to know of it; a certificate's topics are not read for that.
+    var traits: AppTraits {
+      if case .certificate = credential { return AppTraits(topic: topic, authentication: .certificate(topics: [])) }
+      return AppTraits(topic: topic)
+    }
+  }
+
+  /// What APNs lets an app's pushes in for.
+  enum Credential: Hashable {
+    case token(Token)
+    case certificate(Certificate)
   }
 
   struct Token: Hashable {
     var keyFile: String
     var keyID: String
     var teamID: String
+  }
+
+  struct Certificate: Hashable {
+    /// PKCS#12, or PEM with certificate and key.
+    var file: String
+    /// A file whose first line is the passphrase.
+    var passphraseFile: String?
+  }
+
+  struct Proxy: Equatable {
+    /// `http://host:port` or `https://host:port`.
+    var url: String
+    /// A file whose first line is `user:password`.
+    var credentialsFile: String?
   }
 
   struct Endpoint: Equatable {

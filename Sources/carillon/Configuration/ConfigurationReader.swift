@@ -56,24 +56,62 @@ struct ConfigurationReader {
   }
 
   private func readApp(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.App {
-    if section.has("certificate") {
-      throw section.error(
-        "certificate", "is not supported yet", hint: "use a token: keyFile, keyID and teamID of an APNs key")
-    }
     let topic = try section.required("topic", hint: "the app's bundle id, such as com.example.news")
     guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy({ PlainName.isLetter($0) }) else {
       throw section.error("topic", "\(Excerpt.quoted(topic)) is not a bundle id")
     }
-    let token = try section.section("token", schema: "apps.*.token")
+    let endpoint = try readEndpoint("endpoint", section)
+    if endpoint != nil, section.has("port") {
+      throw section.error("port", "is for Apple's servers", hint: "write the port into endpoint: https://HOST:PORT")
+    }
     return CarillonConfiguration.App(
       topic: topic,
       environment: try section.choice("environment", default: PushEnvironment.production),
-      token: CarillonConfiguration.Token(
-        keyFile: resolve(try token.required("keyFile", hint: "the .p8 file of an APNs key of developer.apple.com")),
-        keyID: try appleID("keyID", token, hint: "the ten characters in the name of AuthKey_….p8"),
-        teamID: try appleID("teamID", token, hint: "the ten characters of the team, under Membership")),
-      endpoint: try readEndpoint(section),
-      trustRoots: try section.string("trustRoots").map(resolve))
+      credential: try readCredential(section),
+      endpoint: endpoint,
+      broadcastEndpoint: try readEndpoint("broadcastEndpoint", section),
+      channelEndpoint: try readEndpoint("channelEndpoint", section),
+      port: try section.integer("port", in: 1...65535, default: 443),
+      trustRoots: try section.string("trustRoots").map(resolve),
+      proxy: try readProxy(section))
+  }
+
+  private func readCredential(
+    _ section: ConfigurationSection
+  ) throws(ConfigurationError) -> CarillonConfiguration.Credential {
+    guard section.has("certificate") else {
+      let token = try section.section("token", schema: "apps.*.token")
+      return .token(
+        CarillonConfiguration.Token(
+          keyFile: resolve(try token.required("keyFile", hint: "the .p8 file of an APNs key of developer.apple.com")),
+          keyID: try appleID("keyID", token, hint: "the ten characters in the name of AuthKey_….p8"),
+          teamID: try appleID("teamID", token, hint: "the ten characters of the team, under Membership")))
+    }
+    guard !section.has("token") else {
+      throw section.error("certificate", "stands beside a token", hint: "keep one of the two: a token serves all apps")
+    }
+    let certificate = try section.section("certificate", schema: "apps.*.certificate")
+    return .certificate(
+      CarillonConfiguration.Certificate(
+        file: resolve(try certificate.required("file", hint: "a .p12 file, or PEM with certificate and key")),
+        passphraseFile: try certificate.string("passphraseFile").map(resolve)))
+  }
+
+  private func readProxy(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Proxy? {
+    guard section.has("proxy") else { return nil }
+    let proxy = try section.section("proxy", schema: "apps.*.proxy")
+    let url = try proxy.required("url", hint: "such as http://proxy.example.com:3128")
+    guard !url.contains("@") else {
+      // The URL holds a password: it is not repeated.
+      throw proxy.error("url", "must hold no name and password", hint: "put user:password into a file: credentialsFile")
+    }
+    let scheme = url.hasPrefix("http://") ? "http://" : "https://"
+    guard url.hasPrefix(scheme), CarillonConfiguration.Endpoint(url: "https://" + url.dropFirst(scheme.count)) != nil
+    else {
+      throw proxy.error("url", "\(Excerpt.quoted(url)) is not http://HOST:PORT or https://HOST:PORT")
+    }
+    return CarillonConfiguration.Proxy(
+      url: url, credentialsFile: try proxy.string("credentialsFile").map(resolve))
   }
 
   private func appleID(
@@ -88,12 +126,12 @@ struct ConfigurationReader {
   }
 
   private func readEndpoint(
-    _ section: ConfigurationSection
+    _ key: String, _ section: ConfigurationSection
   ) throws(ConfigurationError) -> CarillonConfiguration.Endpoint? {
-    guard let text = try section.string("endpoint") else { return nil }
+    guard let text = try section.string(key) else { return nil }
     guard let endpoint = CarillonConfiguration.Endpoint(url: text) else {
       throw section.error(
-        "endpoint", "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT",
+        key, "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT",
         hint: "APNs speaks HTTP/2 over TLS only")
     }
     return endpoint

@@ -3,8 +3,13 @@ enum ConfigurationSchema {
   static let sections: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
     "redis": ["url", "namespace", "partitions", "feedbackLength"],
-    "apps.*": ["topic", "environment", "token", "certificate", "endpoint", "trustRoots"],
+    "apps.*": [
+      "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint", "port",
+      "trustRoots", "proxy",
+    ],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
+    "apps.*.certificate": ["file", "passphraseFile"],
+    "apps.*.proxy": ["url", "credentialsFile"],
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
     "retry": ["serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],
@@ -16,7 +21,7 @@ enum ConfigurationSchema {
     var paths: [[String]] = []
     for (section, keys) in sections where !section.isEmpty {
       let parts = section.split(separator: ".").map(String.init)
-      for key in keys where sections[section + "." + key] == nil && key != "certificate" {
+      for key in keys where sections[section + "." + key] == nil {
         if parts.contains("*") {
           paths += apps.map { app in parts.map { $0 == "*" ? app : $0 } + [key] }
         } else {

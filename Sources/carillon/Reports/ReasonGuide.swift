@@ -29,7 +29,7 @@ struct ReasonGuide {
 
   /// Source: Apple, "Handling notification responses from APNs"; what to do is ours.
   private static func known(_ reason: Reason) -> ReasonGuide? {
-    request(reason) ?? device(reason) ?? credential(reason) ?? server(reason)
+    request(reason) ?? device(reason) ?? credential(reason) ?? channel(reason) ?? server(reason)
   }
 
   private static func request(_ reason: Reason) -> ReasonGuide? {
@@ -94,6 +94,30 @@ struct ReasonGuide {
       ReasonGuide("the key is for the other environment", "check the app's environment, or make a key for both")
     case .tooManyProviderTokenUpdates:
       ReasonGuide("the provider token changed more than once in 20 minutes", "wait 20 minutes; check for other senders")
+    default: nil
+    }
+  }
+
+  private static func channel(_ reason: Reason) -> ReasonGuide? {
+    switch reason {
+    case .featureNotEnabled:
+      ReasonGuide(
+        "broadcasts are not enabled for the app", "enable the broadcast capability of the app id at developer.apple.com"
+      )
+    case .missingChannelId: ReasonGuide("the channel id is missing", "report this: we send it")
+    case .badChannelId:
+      ReasonGuide("the channel id is not Base64, or too long", "take it as `carillon channel list` prints it")
+    case .channelNotRegistered:
+      ReasonGuide(
+        "there is no such channel in this environment",
+        "`carillon channel list` shows those there are; ids of sandbox and production differ")
+    case .badRequestParams, .badRequestPayload:
+      ReasonGuide("APNs doesn't understand what the channel is to be", "report this: we made it")
+    case .missingPushType: ReasonGuide("a broadcast needs a push type", "report this: we send it")
+    case .cannotCreateChannelConfig:
+      ReasonGuide("the app has 10,000 channels, the most there can be", "delete channels that are not used any more")
+    case .topicMismatch:
+      ReasonGuide("the credential is not for this bundle id", "check the app's topic, and which apps the key is for")
     default: nil
     }
   }

@@ -9,33 +9,51 @@ enum AppChannels {
   private static let maximumRoots = 1 << 20
 
   static func make(_ apps: [String: CarillonConfiguration.App]) throws -> [String: AppChannel] {
-    // Apps of the same key share its tokens, and by that their connections.
-    var sources: [CarillonConfiguration.Token: ProviderTokenSource] = [:]
+    // Apps of the same key or certificate share it, and by that their connections.
+    var credentials: [CarillonConfiguration.Credential: any PushCredential] = [:]
     var channels: [String: AppChannel] = [:]
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
-      let source = try sources[app.token] ?? makeSource(app.token, app: name)
-      sources[app.token] = source
-      channels[name] = AppChannel(
+      let credential = try credentials[app.credential] ?? makeCredential(app.credential, app: name)
+      credentials[app.credential] = credential
+      if let certificate = (credential as? ClientCertificate)?.certificate {
+        try CredentialFiles(app: name).check(certificate, for: app)
+      }
+      var channel = AppChannel(
         topic: app.topic, environment: app.environment.rawValue, endpoint: try endpoint(of: app, named: name),
-        credential: source)
+        credential: credential)
+      channel.broadcastEndpoint = app.broadcastEndpoint.map { other in
+        var endpoint = channel.endpoint
+        endpoint.url = other.url
+        return endpoint
+      }
+      channels[name] = channel
     }
     return channels
   }
 
-  private static func makeSource(_ token: CarillonConfiguration.Token, app: String) throws -> ProviderTokenSource {
-    do {
-      return try ProviderTokenSource(
-        keyID: token.keyID, teamID: token.teamID, key: ECPrivateKey(contentsOf: token.keyFile))
-    } catch let error as SigningKeyError {
-      throw CommandError(.configuration, "apps.\(app).token.keyFile: \(error.file): \(error.reason)", hint: error.hint)
-    } catch let error as ProviderTokenError {
-      throw CommandError(.configuration, "apps.\(app).token.\(error)")
+  private static func makeCredential(
+    _ credential: CarillonConfiguration.Credential, app: String
+  ) throws -> any PushCredential {
+    let files = CredentialFiles(app: app)
+    switch credential {
+    case .certificate(let certificate): return try ClientCertificate(try files.identity(certificate))
+    case .token(let token):
+      let key = try files.key(token)
+      do throws(ProviderTokenError) {
+        return try ProviderTokenSource(keyID: token.keyID, teamID: token.teamID, key: key)
+      } catch {
+        throw CommandError(.configuration, "apps.\(app).token.\(error)")
+      }
     }
   }
 
   private static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> APNsEndpoint {
-    var endpoint = app.environment == .production ? APNsEndpoint.production : APNsEndpoint.sandbox
+    var endpoint =
+      app.environment == .production ? APNsEndpoint.production(port: app.port) : .sandbox(port: app.port)
     if let other = app.endpoint { endpoint.url = other.url }
+    if let proxy = app.proxy {
+      endpoint.proxy = .init(url: proxy.url, login: try proxy.credentialsFile.map(CredentialFiles(app: name).login))
+    }
     guard let roots = app.trustRoots else { return endpoint }
     do throws(FileError) {
       let text = String(decoding: try InputFile.contents(roots, limit: maximumRoots), as: UTF8.self)
@@ -55,29 +73,4 @@ enum AppChannels {
 extension CarillonConfiguration.Endpoint {
   /// `https://host:port`.
   var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
-}
-
-extension SigningKeyError {
-  /// What is wrong, without the file and without what to do.
-  var reason: String {
-    switch problem {
-    case .unreadable(let reason): reason
-    case .encrypted: "the key is encrypted"
-    case .notAKey: "no private key in PEM found"
-    case .wrongKind(let curve?): "the key is on the curve \(curve)"
-    case .wrongKind(nil): "not an elliptic-curve key"
-    case .openSSL(let reason): reason
-    }
-  }
-
-  /// What to do about it.
-  var hint: String {
-    switch problem {
-    case .unreadable: "check the path and its permissions"
-    case .encrypted: "Apple's .p8 files are not; decrypt it with: openssl pkcs8 -in FILE -out NEW"
-    case .notAKey: "take the .p8 file of developer.apple.com: Certificates, Identifiers & Profiles, Keys"
-    case .wrongKind: "APNs takes P-256 only (ES256): take the .p8 file of developer.apple.com"
-    case .openSSL: "see whether openssl pkey -in FILE can read it"
-    }
-  }
 }

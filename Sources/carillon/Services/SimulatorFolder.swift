@@ -16,7 +16,16 @@ struct SimulatorFolder {
   static let certificate = "server.pem"
   static let certificateKey = "server.key"
   static let signingKey = "AuthKey_\(keyID).p8"
+  static let clientAuthority = "clients.pem"
   static let configuration = "carillon.yaml"
+
+  /// Push certificates with their keys: one that is right here, and two that show what a sender does about it.
+  private static let pushCertificates: [(file: String, environments: Set<SimulatorEnvironment>, validity: Range<Int>)] =
+    [
+      ("push.pem", [.sandbox, .production], -86_400..<365 * 86_400),
+      ("push-sandbox.pem", [.sandbox], -86_400..<365 * 86_400),
+      ("push-expired.pem", [.sandbox, .production], -86_400 * 366 ..< -86_400),
+    ]
 
   let path: String
 
@@ -24,12 +33,20 @@ struct SimulatorFolder {
   func create() throws {
     let server = try SelfSignedIdentity()
     let key = try ECPrivateKey.generate()
+    let clients = try PushCertificateAuthority()
     // mkdir(2): a folder that is there already is as good.
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError.last(path) }
     try write(Self.authority, server.authorityPEM, mode: 0o644)
     try write(Self.certificate, server.identity.certificateChainPEM, mode: 0o644)
     try write(Self.certificateKey, server.identity.privateKeyPEM, mode: 0o600)
     try write(Self.signingKey, key.pem, mode: 0o600)
+    try write(Self.clientAuthority, clients.authorityPEM, mode: 0o644)
+    for (file, environments, validity) in Self.pushCertificates {
+      let identity = try clients.issue(
+        topic: Self.topic, topics: [Self.topic, Self.topic + ".voip", Self.topic + ".complication"],
+        environments: environments, validity: validity)
+      try write(file, identity.certificateChainPEM + identity.privateKeyPEM, mode: 0o600)
+    }
     try write(Self.configuration, Self.configurationText, mode: 0o644)
   }
 
@@ -38,6 +55,10 @@ struct SimulatorFolder {
     var result = SimulatorConfiguration()
     result.identity = TLSIdentity(
       certificateChainPEM: try read(Self.certificate), privateKeyPEM: try read(Self.certificateKey))
+    // Folders of earlier versions have no such authority, and ask for no certificates.
+    if access(path + "/" + Self.clientAuthority, F_OK) == 0 {
+      result.clientAuthorityPEM = try read(Self.clientAuthority)
+    }
     result.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: try read(Self.signingKey))]
     return result
   }
@@ -83,6 +104,8 @@ struct SimulatorFolder {
         token: { keyFile: \(signingKey), keyID: \(keyID), teamID: \(teamID) }
         endpoint: https://127.0.0.1:\(port)
         trustRoots: \(authority)
+        # or, instead of token:
+        # certificate: { file: push.pem }
 
     retry:
       serverError: 2s # nobody waits a quarter of an hour for a simulator

@@ -45,6 +45,26 @@ struct WorkerLog: Sendable {
     }
   }
 
+  func write(_ notice: CredentialWatcher.Notice) {
+    switch notice {
+    case .reloaded(let app):
+      log(.info, "credentialReloaded", "the credential's files have changed and are in use", ["app": "\(app)"])
+    case .unusable(let app, let message, let hint):
+      log(
+        .error, "credentialUnusable", "\(message); what was read before stays in use",
+        ["app": "\(app)", "hint": "\(hint ?? "")"])
+    case .expiring(let app, let certificate, let days):
+      log(
+        .warning, "certificateExpiring",
+        "a certificate expires \(days == 0 ? "within a day" : "in \(days) days"): renew it, and exchange the file",
+        ["app": "\(app)", "certificate": "\(certificate)", "days": .number(days)])
+    case .expired(let app, let certificate):
+      log(
+        .error, "certificateExpired", "a certificate has expired: APNs refuses it; renew it, and exchange the file",
+        ["app": "\(app)", "certificate": "\(certificate)"])
+    }
+  }
+
   /// - Parameter event: what machines know it by.
   private func log(_ level: Logger.Level, _ event: String, _ message: String, _ details: Logger.Metadata) {
     logger.log(

@@ -22,14 +22,15 @@ extension DeadCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open()
-      let apps = Set(configuration.apps.keys)
+      let apps = configuration.apps.mapValues(\.traits)
       try await store.forEach(selection, verb: "retried", json: global.json) { key in
         try await Self.retry(key, store, apps)
       }
     }
 
     /// - Returns: what is said of it.
-    private static func retry(_ key: String, _ store: CampaignStore, _ apps: Set<String>) async throws -> String {
+    private static func retry(_ key: String, _ store: CampaignStore, _ apps: [String: AppTraits]) async throws -> String
+    {
       let dead = try await store.deadJob(key)
       guard !dead.isCut else {
         throw CommandError(

@@ -1,0 +1,65 @@
+internal import HTTP2
+
+/// The requests about channels that are open on one connection. They are few: nothing here is made for speed.
+final class ChannelExchanges {
+  private struct Exchange {
+    var request: ChannelRequest
+    var body: [UInt8] = []
+  }
+
+  private let session: HTTP2Session
+  private let loop: LoopState
+  private let judge: ChannelJudge
+  private var open: [HTTP2Stream: Exchange] = [:]
+
+  init(session: HTTP2Session, loop: LoopState) {
+    self.session = session
+    self.loop = loop
+    judge = ChannelJudge(loop.shared)
+  }
+
+  func begin(_ request: ChannelRequest, on stream: HTTP2Stream) { open[stream] = Exchange(request: request) }
+
+  func receive(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
+    guard let count = open[stream]?.body.count else { return }
+    // One byte too many is enough to be told.
+    open[stream]?.body.append(contentsOf: bytes.prefix(ChannelJudge.longestBody + 1 - count))
+  }
+
+  /// Answers a request that has come whole.
+  ///
+  /// - Returns: `nil` when the stream is none of these; else whether the request was granted.
+  func finish(
+    _ stream: HTTP2Stream, _ authentication: inout ConnectionAuthentication
+  ) throws -> Bool? {
+    guard let exchange = open.removeValue(forKey: stream) else { return nil }
+    let request = exchange.request
+    let verdict = (request.authorization ?? []).withUnsafeBytes { bytes in
+      authentication.judge(request.authorization == nil ? nil : bytes, by: loop.rules, now: loop.now)
+    }
+    let answer = judge.judge(
+      request, from: verdict, certificate: authentication.certificate, body: exchange.body, by: loop.rules,
+      now: loop.now)
+    if answer.isBroadcast { loop.shared.channels.noteBroadcast() }
+    if let reason = answer.reason { loop.tally.byReason[Int(reason.rawValue)] += 1 }
+    try respond(to: stream, request, answer)
+    return answer.reason == nil
+  }
+
+  func close(_ stream: HTTP2Stream) { open[stream] = nil }
+
+  private func respond(to stream: HTTP2Stream, _ request: ChannelRequest, _ answer: ChannelJudge.Answer) throws {
+    var fields = HeaderFields()
+    fields.add(":status", String(answer.status))
+    if let id = request.requestID {
+      fields.add("apns-request-id", id)
+    } else {
+      MessageID(random: &loop.generator).withText { fields.add("apns-request-id", $0) }
+    }
+    if answer.isBroadcast { MessageID(random: &loop.generator).withText { fields.add("apns-unique-id", $0) } }
+    if let channelID = answer.channelID { fields.add("apns-channel-id", channelID) }
+    let body = answer.reason.map { loop.rules.body($0, timestamp: 0) } ?? answer.body
+    if body != nil { fields.add("content-type", "application/json") }
+    try session.respond(to: stream, fields, body: body)
+  }
+}

@@ -1,0 +1,140 @@
+private import Foundation
+
+/// What comes of requests about channels: APNs' other API, with reasons of its own (reference 7.4). In the order of the
+/// push API where the reference has none.
+struct ChannelJudge {
+  /// What goes back.
+  struct Answer: Equatable {
+    var status: Int
+    var reason: Reason?
+    var channelID: String?
+    var body: [UInt8]?
+    /// Whether it was a broadcast that was taken.
+    var isBroadcast = false
+
+    static func success(_ status: Int, channelID: String? = nil, body: [UInt8]? = nil, isBroadcast: Bool = false)
+      -> Answer
+    { Answer(status: status, channelID: channelID, body: body, isBroadcast: isBroadcast) }
+  }
+
+  /// Bytes of body that a broadcast may have.
+  static let longestBody = 5120
+  /// Bytes of an identifier in Base64; Apple gives no number, only that some are too long.
+  private static let longestChannelID = 255
+  /// The only push type that is broadcast, in whatever case: Apple's own pages differ.
+  private static let pushType = "liveactivity"
+
+  private struct Creation: Decodable {
+    var storage: Int
+    var pushType: String?
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+      case storage = "message-storage-policy"
+      case pushType = "push-type"
+    }
+  }
+
+  private let verifier: ProviderTokenVerifier
+  private let channels: ChannelStore
+
+  init(_ shared: SharedState) {
+    verifier = shared.verifier
+    channels = shared.channels
+  }
+
+  /// - Parameters:
+  ///   - verdict: of the connection's authentication.
+  ///   - certificate: what the connection's client showed.
+  ///   - body: all of it, or as much as is too long already.
+  ///   - now: seconds since 1970, by the simulator's clock.
+  func judge(
+    _ request: ChannelRequest, from verdict: ConnectionAuthentication.Verdict, certificate: PushCertificate?,
+    body: [UInt8], by rules: Rules, now: Int64
+  ) -> Answer {
+    guard let operation = request.operation else { return reject(.methodNotAllowed) }
+    if request.hasDuplicates { return reject(.duplicateHeaders) }
+    let speaker: ConnectionAuthentication.Speaker
+    switch verdict {
+    case .refused(let reason): return reject(reason)
+    case .genuine(let genuine): speaker = genuine
+    }
+    if let id = request.requestID, UUID(uuidString: id) == nil { return reject(.badMessageID) }
+    // The bundle identifier stands alone here, without the suffix of any push type.
+    if PushType.bundle(of: request.app) != request.app { return reject(.topicDisallowed) }
+    guard covers(request.app, speaker, certificate) else { return reject(.topicMismatch) }
+    guard rules.knobs.enablesBroadcast else { return reject(.featureNotEnabled) }
+    switch operation {
+    case .create: return create(request, body)
+    case .list: return .success(200, body: Self.json(["channels": channels.list(of: request.app)]))
+    case .read:
+      return channel(of: request) { _, storage in
+        .success(200, body: Self.json(["message-storage-policy": storage.rawValue, "push-type": "LiveActivity"]))
+      }
+    case .delete:
+      return channel(of: request) { identifier, _ in
+        channels.delete(identifier, of: request.app) ? .success(204) : reject(.channelNotRegistered)
+      }
+    case .broadcast: return broadcast(request, body, now: now)
+    }
+  }
+
+  private func broadcast(_ request: ChannelRequest, _ body: [UInt8], now: Int64) -> Answer {
+    channel(of: request) { _, storage in
+      guard let type = request.pushType else { return reject(.missingPushType) }
+      guard type.lowercased() == Self.pushType else { return reject(.invalidPushType) }
+      guard let expiration = request.expiration.flatMap({ Int64($0) }), expiration >= 0,
+        expiration == 0 || storage == .mostRecent
+      else { return reject(.badExpirationDate) }
+      guard let priority = request.priority, ["1", "5", "10"].contains(priority) else { return reject(.badPriority) }
+      if body.isEmpty { return reject(.payloadEmpty) }
+      if body.count > Self.longestBody { return reject(.payloadTooLarge) }
+      return .success(200, isBroadcast: true)
+    }
+  }
+
+  private func create(_ request: ChannelRequest, _ body: [UInt8]) -> Answer {
+    if body.isEmpty { return reject(.payloadEmpty) }
+    if body.count > Self.longestBody { return reject(.payloadTooLarge) }
+    guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
+      return reject(.badRequestPayload)
+    }
+    let known = Creation.CodingKeys.allCases.map(\.rawValue)
+    guard object.keys.allSatisfy(known.contains),
+      let wanted = try? JSONDecoder().decode(Creation.self, from: Data(body)),
+      let storage = ChannelStore.Storage(rawValue: wanted.storage)
+    else { return reject(.badRequestParams) }
+    guard let type = wanted.pushType else { return reject(.missingPushType) }
+    guard type.lowercased() == Self.pushType else { return reject(.invalidPushType) }
+    guard let identifier = channels.create(for: request.app, storage) else {
+      return reject(.cannotCreateChannelConfig)
+    }
+    return .success(201, channelID: identifier)
+  }
+
+  private func channel(of request: ChannelRequest, _ body: (String, ChannelStore.Storage) -> Answer) -> Answer {
+    guard let identifier = request.channelID else { return reject(.missingChannelID) }
+    guard !identifier.isEmpty, identifier.utf8.count <= Self.longestChannelID, Base64.decode(identifier) != nil else {
+      return reject(.badChannelID)
+    }
+    guard let storage = channels.find(identifier, of: request.app) else { return reject(.channelNotRegistered) }
+    return body(identifier, storage)
+  }
+
+  private func covers(
+    _ app: [UInt8], _ speaker: ConnectionAuthentication.Speaker, _ certificate: PushCertificate?
+  ) -> Bool {
+    switch speaker {
+    case .certificate: certificate?.allows(app) ?? false
+    case .key(let number): verifier.keys[number].topics?.contains { PushType.bundle(of: $0) == app } ?? true
+    }
+  }
+
+  private func reject(_ reason: Reason) -> Answer {
+    Answer(status: Int(reason.status.description) ?? 500, reason: reason)
+  }
+
+  private static func json(_ object: [String: Any]) -> [UInt8] {
+    // Strings and whole numbers can always be written.
+    (try? JSONSerialization.data(withJSONObject: object, options: .sortedKeys)).map { Array($0) } ?? []
+  }
+}

@@ -1,0 +1,68 @@
+/// Which topics a connection's requests may name. Remembers the last answer: nearly every request repeats its topic.
+struct TopicJudge {
+  typealias Verdict = (reason: Reason?, id: DeviceRegistry.TopicID)
+
+  /// A DNS name's length; Apple gives no number for topics.
+  private static let longestTopic = 255
+
+  private let verifier: ProviderTokenVerifier
+  private let registry: DeviceRegistry
+  private var lastTopic: [UInt8] = []
+  private var lastType: PushType?
+  private var lastSpeaker: ConnectionAuthentication.Speaker?
+  private var lastVersion = 0
+  private var last: Verdict = (nil, DeviceRegistry.anyTopic)
+
+  init(verifier: ProviderTokenVerifier, registry: DeviceRegistry) {
+    self.verifier = verifier
+    self.registry = registry
+  }
+
+  /// - Parameters:
+  ///   - topic: the value of `apns-topic`, `nil` when there is none.
+  ///   - type: the value of `apns-push-type`, `nil` when there is none.
+  mutating func judge(
+    _ topic: UnsafeRawBufferPointer?, type: PushType?, from speaker: ConnectionAuthentication.Speaker,
+    certificate: PushCertificate?, by rules: Rules
+  ) -> Verdict {
+    guard let topic else {
+      // A certificate for one topic says it for every request (reference 3.4).
+      guard let certificate, certificate.topics == nil else { return (.missingTopic, DeviceRegistry.anyTopic) }
+      return (nil, registry.topicID(certificate.topic))
+    }
+    if lastVersion == rules.version, lastType == type, lastSpeaker == speaker, topic.matches(lastTopic) { return last }
+    (lastTopic, lastType, lastSpeaker, lastVersion) = (Array(topic), type, speaker, rules.version)
+    let reason = examine(lastTopic, type: type, from: speaker, certificate: certificate, by: rules.knobs)
+    last = (reason, reason == nil ? registry.topicID(lastTopic) : DeviceRegistry.anyTopic)
+    return last
+  }
+
+  private func examine(
+    _ topic: [UInt8], type: PushType?, from speaker: ConnectionAuthentication.Speaker,
+    certificate: PushCertificate?, by knobs: SimulatorKnobs
+  ) -> Reason? {
+    guard (1...Self.longestTopic).contains(topic.count), topic.allSatisfy(Self.isLegal) else { return .badTopic }
+    switch speaker {
+    case .certificate:
+      guard certificate?.allows(topic) ?? false else { return .topicDisallowed }
+    case .key(let number):
+      if let allowed = verifier.keys[number].topics, !allowed.contains(topic) {
+        guard allowed.contains(PushType.bundle(of: topic)) else { return .topicDisallowed }
+      }
+    }
+    guard let type, !type.fits(topic) else { return nil }
+    switch knobs.mismatchedTopic {
+    case .accept: return nil
+    case .badTopic: return .badTopic
+    case .topicDisallowed: return .topicDisallowed
+    }
+  }
+
+  /// Letters, digits, hyphens and periods, as bundle identifiers have them.
+  private static func isLegal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E: true
+    default: false
+    }
+  }
+}

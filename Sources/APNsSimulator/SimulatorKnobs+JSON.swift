@@ -1,0 +1,30 @@
+private import Foundation
+
+extension SimulatorKnobs {
+  /// Text that can't be made knobs of.
+  public struct PatchError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong, and what would be right.
+    public var description: String
+  }
+
+  /// Changes the knobs that a JSON object names and leaves the others, as `PUT /knobs` does.
+  ///
+  /// - Throws: ``PatchError`` for text that is no object, an unknown knob, or a value out of its range.
+  public mutating func apply(json: [UInt8]) throws(PatchError) { self = try KnobPatch.apply(json, to: self) }
+
+  /// Changes one knob, `name=value`; a value that is no JSON is taken for text.
+  ///
+  /// - Throws: ``PatchError`` as for ``apply(json:)``, and for text without an equals sign.
+  public mutating func apply(assignment: String) throws(PatchError) {
+    guard let sign = assignment.firstIndex(of: "=") else {
+      throw PatchError(description: "\(assignment) is not NAME=VALUE")
+    }
+    let text = String(assignment[assignment.index(after: sign)...])
+    let parsed = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+    let object: [String: Any] = [String(assignment[..<sign]): parsed ?? text]
+    guard let json = try? JSONSerialization.data(withJSONObject: object) else {
+      throw PatchError(description: "\(assignment) can't be put in JSON")
+    }
+    try apply(json: Array(json))
+  }
+}

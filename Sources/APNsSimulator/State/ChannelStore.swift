@@ -1,0 +1,60 @@
+internal import Synchronization
+
+/// The broadcast channels of all apps (reference 7). Shared by all event loops.
+final class ChannelStore: Sendable {
+  /// Whether a channel keeps its last message for devices that come later; it can't be changed.
+  enum Storage: Int, Sendable {
+    case none = 0
+    case mostRecent = 1
+  }
+
+  private struct State {
+    var channels: [[UInt8]: [String: Storage]] = [:]
+    var generator: SplitMix64
+    var broadcasts = 0
+  }
+
+  /// Apple's limit for an app in one environment.
+  private static let mostChannels = 10_000
+  /// Bytes of a channel identifier before Base64; Apple's have no fixed size.
+  private static let identifierSize = 16
+
+  private let state: Mutex<State>
+
+  init(seed: UInt64) { state = Mutex(State(generator: SplitMix64(seed: seed))) }
+
+  /// Makes a channel.
+  ///
+  /// - Returns: its identifier, in Base64; `nil` when the app has as many as it may.
+  func create(for app: [UInt8], _ storage: Storage) -> String? {
+    state.withLock { state in
+      guard state.channels[app, default: [:]].count < Self.mostChannels else { return nil }
+      let bytes = (0..<Self.identifierSize).map { _ in UInt8.random(in: .min ... .max, using: &state.generator) }
+      let identifier = Base64.encode(bytes)
+      state.channels[app, default: [:]][identifier] = storage
+      return identifier
+    }
+  }
+
+  /// How a channel stores, or `nil` when there is none of that identifier.
+  func find(_ identifier: String, of app: [UInt8]) -> Storage? { state.withLock { $0.channels[app]?[identifier] } }
+
+  /// - Returns: whether there was such a channel.
+  func delete(_ identifier: String, of app: [UInt8]) -> Bool {
+    state.withLock { $0.channels[app]?.removeValue(forKey: identifier) != nil }
+  }
+
+  /// The identifiers of an app's channels, in order.
+  func list(of app: [UInt8]) -> [String] { state.withLock { ($0.channels[app] ?? [:]).keys.sorted() } }
+
+  /// Counts a broadcast that was taken.
+  func noteBroadcast() { state.withLock { $0.broadcasts += 1 } }
+
+  /// Broadcasts taken, and channels there are.
+  var counts: (broadcasts: Int, channels: Int) {
+    state.withLock { ($0.broadcasts, $0.channels.values.reduce(0) { $0 + $1.count }) }
+  }
+
+  /// Counts from zero; channels stay.
+  func reset() { state.withLock { $0.broadcasts = 0 } }
+}

@@ -1,0 +1,59 @@
+/// The knobs as requests are judged by, with what is worked out from them once. One object for each turn of a knob.
+final class Rules: Sendable {
+  let knobs: SimulatorKnobs
+  /// Never the same for two of a simulator: what was concluded under another may be wrong.
+  let version: Int
+  let revokedKeys: Set<String>
+  /// Whether requests need to remember their device token.
+  let wantsTokens: Bool
+  /// Whether more must be kept of every request than its outcome takes.
+  let wantsParcels: Bool
+  /// The body that goes with each reason, at its number; those with a timestamp are made when they are needed.
+  private let bodies: [[UInt8]]
+
+  init(_ knobs: SimulatorKnobs, version: Int) {
+    self.knobs = knobs
+    self.version = version
+    revokedKeys = Set(knobs.revokedKeys)
+    wantsTokens =
+      !knobs.tokenFailures.isEmpty || knobs.tokenBurst > 0 || knobs.failures.contains { !$0.tokenPrefix.isEmpty }
+    wantsParcels = knobs.tracksCollapse || knobs.failures.contains { !$0.topic.isEmpty }
+    bodies = Reason.allCases.map { Self.body(knobs.spellings[$0.name] ?? $0.name, knobs.bodyForm) }
+  }
+
+  /// The body that goes with `reason`; `nil` for none.
+  ///
+  /// - Parameter timestamp: milliseconds since 1970, for reasons that carry it.
+  func body(_ reason: Reason, timestamp: Int64) -> [UInt8]? {
+    guard knobs.bodyForm != .empty else { return nil }
+    guard reason.hasTimestamp, knobs.tellsTimestamp, knobs.bodyForm == .json else {
+      return bodies[Int(reason.rawValue)]
+    }
+    return Self.json(word(reason.name), timestamp: timestamp)
+  }
+
+  /// The body that goes with a reason that may be none of Apple's; `nil` for none.
+  func body(_ reason: String) -> [UInt8]? {
+    knobs.bodyForm == .empty ? nil : Self.body(word(reason), knobs.bodyForm)
+  }
+
+  /// The debug data of a GOAWAY.
+  func goAwayData(_ reason: String) -> [UInt8] {
+    switch knobs.goAwayForm {
+    case .json: Self.json(word(reason), timestamp: nil)
+    case .text: Array("The connection is closed: \(word(reason))".utf8)
+    case .empty: []
+    }
+  }
+
+  private func word(_ reason: String) -> String { knobs.spellings[reason] ?? reason }
+
+  private static func body(_ reason: String, _ form: SimulatorKnobs.BodyForm) -> [UInt8] {
+    form == .broken ? Array("<html>\(reason)</html>".utf8) : json(reason, timestamp: nil)
+  }
+
+  private static func json(_ reason: String, timestamp: Int64?) -> [UInt8] {
+    let tail = timestamp.map { ",\"timestamp\":\($0)" } ?? ""
+    return Array("{\"reason\":\"\(reason)\"\(tail)}".utf8)
+  }
+}

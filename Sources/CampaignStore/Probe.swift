@@ -1,0 +1,54 @@
+public import PushCore
+import Redis
+
+/// What a campaign's guard is told while it has not decided.
+public struct ProbeAnswer: Sendable, Equatable {
+  /// What all workers were answered.
+  public var counts: GuardCounts
+  /// Sends that were lent by this call.
+  public var lent: Int
+  /// Sends that are lent to the fleet and not answered.
+  public var underWay: Int
+
+  /// Memberwise.
+  public init(counts: GuardCounts, lent: Int, underWay: Int) {
+    self.counts = counts
+    self.lent = lent
+    self.underWay = underWay
+  }
+}
+
+/// The sends of a campaign whose guard has not decided: lent by control, so that a wrong setting shows before the fleet
+/// has done harm with it, however many workers there are.
+extension CampaignStore {
+  /// Adds what a worker was answered, and lends it sends.
+  ///
+  /// Not idempotent: should the reply get lost and the call be made again, its answers count twice, and the guard decides
+  /// a little early.
+  ///
+  /// - Parameters:
+  ///   - minimum: answers at which the guard decides; the fleet is lent twice that until then.
+  ///   - lease: ms without news after which what was lent is taken for lost.
+  ///   - wanted: sends.
+  ///   - news: answers since the last call.
+  ///   - returned: sends lent earlier that were answered otherwise, or are not needed.
+  public func probe(
+    _ id: String, minimum: Int, lease: Int, wanted: Int, news: GuardCounts, returned: Int
+  ) async throws -> ProbeAnswer {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.probe, keys: [keys.probe(id)]) {
+      $0.append(minimum)
+      $0.append(lease)
+      $0.append(wanted)
+      $0.append(news.answers)
+      $0.append(news.suspects)
+      $0.append(news.gone)
+      $0.append(returned)
+    }
+    let reply = try await run(pipeline)[0]
+    return ProbeAnswer(
+      counts: GuardCounts(
+        answers: reply[0].integer ?? 0, suspects: reply[1].integer ?? 0, gone: reply[2].integer ?? 0),
+      lent: reply[3].integer ?? 0, underWay: reply[4].integer ?? 0)
+  }
+}

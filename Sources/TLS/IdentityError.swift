@@ -1,0 +1,71 @@
+/// Why a client identity can't be used, and what to do about it.
+public struct IdentityError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What is wrong with it.
+  public enum Problem: Equatable, Sendable {
+    /// The file, or that of its passphrase, can't be read, or more people than should can.
+    case file(SecretFileError.Problem)
+    /// Neither PKCS#12 nor PEM.
+    case unknownFormat
+    /// A certificate, but no private key.
+    case noKey
+    /// A private key, but no certificate.
+    case noCertificate
+    /// None of the certificates belongs to the key.
+    case mismatch
+    /// It is encrypted, and no passphrase was given.
+    case passphraseMissing
+    /// The passphrase doesn't open it.
+    case wrongPassphrase
+    /// Encrypted with RC2 or the like, as Keychain does; OpenSSL's legacy provider, which reads that, is not installed.
+    case legacyProviderMissing
+    /// OpenSSL can't make sense of it; its own words.
+    case damaged(String)
+  }
+
+  /// The file.
+  public var file: String
+  /// What is wrong with it.
+  public var problem: Problem
+
+  /// Memberwise.
+  public init(file: String, problem: Problem) {
+    self.file = file
+    self.problem = problem
+  }
+
+  /// What is wrong, without the file.
+  public var reason: String {
+    switch problem {
+    case .file(let problem): SecretFileError(file: file, problem: problem).reason
+    case .unknownFormat: "neither PKCS#12 nor PEM"
+    case .noKey: "has a certificate, but no private key"
+    case .noCertificate: "has a private key, but no certificate"
+    case .mismatch: "the private key belongs to none of the certificates in it"
+    case .passphraseMissing: "is encrypted, and there is no passphrase for it"
+    case .wrongPassphrase: "the passphrase is wrong"
+    case .legacyProviderMissing:
+      "is encrypted with RC2 or another old cipher, as Keychain exports are, and OpenSSL's legacy provider is not installed"
+    case .damaged(let reason): "is damaged, or made in a way that OpenSSL doesn't know: \(reason)"
+    }
+  }
+
+  /// What to do about it.
+  public var hint: String {
+    switch problem {
+    case .file(let problem): SecretFileError(file: file, problem: problem).hint
+    case .unknownFormat:
+      "a .cer from Apple's site lacks the key: export certificate and key together from Keychain as .p12"
+    case .noKey: "in Keychain select certificate and key together, then export; in PEM append the key to the file"
+    case .noCertificate: "append the certificate; Apple's .cer becomes PEM with: openssl x509 -inform DER -in FILE"
+    case .mismatch: "export again, with the key that the signing request was made with"
+    case .passphraseMissing: "put the passphrase into a file of its own and name it in passphraseFile"
+    case .wrongPassphrase: "try it with: openssl pkcs12 -legacy -info -noout -in FILE -passin file:PASSPHRASEFILE"
+    case .legacyProviderMissing:
+      "install it (Debian 13: openssl-provider-legacy; Debian 12, Ubuntu: part of libssl3), or convert the file where it is: "
+        + "openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW"
+    case .damaged: "see what it is with: openssl pkcs12 -legacy -info -noout -in FILE; then export it again"
+    }
+  }
+
+  public var description: String { "\(file): \(reason); \(hint)" }
+}

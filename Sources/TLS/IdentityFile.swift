@@ -1,0 +1,214 @@
+internal import COpenSSL
+
+extension TLSIdentity {
+  /// Reads a client identity: PKCS#12 (`.p12`), or PEM with certificate and key in one file.
+  ///
+  /// - Parameters:
+  ///   - path: the file; the order of what is in it doesn't matter.
+  ///   - passphraseFile: a file whose first line is the passphrase; `nil` for none.
+  /// - Throws: ``IdentityError``, which names the file.
+  public init(contentsOf path: String, passphraseFile: String? = nil) throws(IdentityError) {
+    let bytes: [UInt8]
+    var passphrase: [UInt8]?
+    do throws(SecretFileError) {
+      bytes = try SecretFile.read(path)
+      if let passphraseFile { passphrase = try SecretFile.passphrase(passphraseFile) }
+    } catch {
+      throw IdentityError(file: error.file, problem: .file(error.problem))
+    }
+    try self.init(bytes, passphrase: passphrase, file: path)
+  }
+
+  /// Reads a client identity from the bytes of a file.
+  ///
+  /// - Parameters:
+  ///   - bytes: PKCS#12 or PEM.
+  ///   - passphrase: `nil` for none.
+  ///   - file: named in errors.
+  public init(_ bytes: [UInt8], passphrase: [UInt8]?, file: String = "the identity") throws(IdentityError) {
+    do {
+      let parts: IdentityParts
+      // A PKCS#12 file is a DER SEQUENCE (RFC 7292 section 4); PEM is text.
+      if bytes.first == 0x30 {
+        parts = try IdentityParts(pkcs12: bytes, passphrase: passphrase)
+      } else if String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") {
+        parts = try IdentityParts(pem: bytes, passphrase: passphrase)
+      } else {
+        throw IdentityParts.Failure(.unknownFormat)
+      }
+      self = try parts.identity()
+      // What can't say until when it is valid is of no use to anybody.
+      _ = try CertificateFacts(pem: certificateChainPEM)
+      ERR_clear_error()
+    } catch {
+      ERR_clear_error()
+      let problem = (error as? IdentityParts.Failure)?.problem ?? .damaged("\(error)")
+      throw IdentityError(file: file, problem: problem)
+    }
+  }
+}
+
+/// A private key and certificates as OpenSSL's objects, each with a reference of this object's own.
+private final class IdentityParts {
+  struct Failure: Error {
+    var problem: IdentityError.Problem
+    init(_ problem: IdentityError.Problem) { self.problem = problem }
+  }
+
+  private var key: OpaquePointer?
+  private var certificates: [OpaquePointer] = []
+  /// Key and certificates may be of its context, so it goes last.
+  private let legacy: LegacyProvider?
+
+  private init(legacy: LegacyProvider?) { self.legacy = legacy }
+
+  deinit {
+    EVP_PKEY_free(key)
+    certificates.forEach { X509_free($0) }
+  }
+
+  // MARK: PKCS#12
+
+  convenience init(pkcs12 bytes: [UInt8], passphrase: [UInt8]?) throws {
+    do {
+      try self.init(pkcs12: bytes, passphrase: passphrase, legacy: nil)
+    } catch let failure as Failure where failure.problem.mayBeLegacy {
+      // The passphrase is right, but a cipher isn't known: Keychain's RC2, most likely.
+      guard let legacy = LegacyProvider() else { throw Failure(.legacyProviderMissing) }
+      try self.init(pkcs12: bytes, passphrase: passphrase, legacy: legacy)
+    }
+  }
+
+  private convenience init(pkcs12 bytes: [UInt8], passphrase: [UInt8]?, legacy: LegacyProvider?) throws {
+    self.init(legacy: legacy)
+    // PKCS12_init_ex(3): what is decoded into it fetches its ciphers from the context.
+    var container = PKCS12_init_ex(NID_pkcs7_data, legacy?.context, nil)
+    defer { PKCS12_free(container) }
+    let isRead = bytes.withUnsafeBufferPointer { buffer in
+      var place = buffer.baseAddress
+      // d2i_PKCS12(3): decodes into the object given; on an error it frees it and sets the pointer to null.
+      return d2i_PKCS12(&container, &place, buffer.count) != nil
+    }
+    guard isRead, let container else {
+      // A .cer of Apple's site is DER too, but a certificate alone.
+      throw Failure(Self.isCertificate(bytes) ? .noKey : .unknownFormat)
+    }
+    let secret = ((passphrase ?? []) + [0]).map { CChar(bitPattern: $0) }
+    // PKCS12_verify_mac(3): no passphrase and an empty one are two things, and tools disagree on which is none.
+    let isOpen =
+      PKCS12_mac_present(container) == 0 || PKCS12_verify_mac(container, secret, -1) == 1
+      || secret.count == 1 && PKCS12_verify_mac(container, nil, 0) == 1
+    guard isOpen else { throw Failure(passphrase == nil ? .passphraseMissing : .wrongPassphrase) }
+    var others: OpaquePointer?
+    var leaf: OpaquePointer?
+    ERR_clear_error()
+    // PKCS12_parse(3): hands over references; the leaf is the certificate that the key fits, if there is one.
+    guard PKCS12_parse(container, secret, &key, &leaf, &others) == 1 else {
+      throw Failure(.damaged(TLSError.last("PKCS#12").reason))
+    }
+    if let leaf { certificates.append(leaf) }
+    if let others {
+      defer { carillon_certificates_free(others) }
+      while let certificate = carillon_certificates_take(others) { certificates.append(certificate) }
+    }
+  }
+
+  private static func isCertificate(_ bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBufferPointer { buffer in
+      var place = buffer.baseAddress
+      guard let certificate = d2i_X509(nil, &place, buffer.count) else { return false }
+      X509_free(certificate)
+      return true
+    }
+  }
+
+  // MARK: PEM
+
+  convenience init(pem bytes: [UInt8], passphrase: [UInt8]?) throws {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let isEncrypted =
+      text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || text.contains("Proc-Type: 4,ENCRYPTED")
+    guard text.contains("PRIVATE KEY-----") else { throw Failure(.noKey) }
+    guard text.contains("-----BEGIN CERTIFICATE-----") else { throw Failure(.noCertificate) }
+    if isEncrypted, passphrase == nil { throw Failure(.passphraseMissing) }
+    do {
+      try self.init(pem: text, passphrase: passphrase, legacy: nil)
+    } catch let failure as Failure where isEncrypted && failure.problem.mayBeLegacy {
+      // Without a checksum over it nothing tells an unknown cipher from a wrong passphrase but a second try.
+      guard let legacy = LegacyProvider() else { throw Failure(.wrongPassphrase) }
+      do {
+        try self.init(pem: text, passphrase: passphrase, legacy: legacy)
+      } catch {
+        throw Failure(.wrongPassphrase)
+      }
+    }
+  }
+
+  private convenience init(pem text: String, passphrase: [UInt8]?, legacy: LegacyProvider?) throws {
+    self.init(legacy: legacy)
+    key = try PEM.reading(text) { bio in
+      let secret = Passphrase(passphrase)
+      return withExtendedLifetime(secret) {
+        // PEM_read_bio_PrivateKey_ex(3): skips what is no key; the last argument but two goes to the callback.
+        PEM_read_bio_PrivateKey_ex(
+          bio, nil, givePassphrase, Unmanaged.passUnretained(secret).toOpaque(), legacy?.context, nil)
+      }
+    }
+    guard key != nil else { throw Failure(.damaged(TLSError.last("private key").reason)) }
+    certificates = try PEM.certificates(in: text)
+  }
+
+  // MARK: What comes of it
+
+  /// The identity, its certificates in the order in which TLS sends them (RFC 8446 section 4.4.2).
+  func identity() throws -> TLSIdentity {
+    guard let key else { throw Failure(.noKey) }
+    guard !certificates.isEmpty else { throw Failure(.noCertificate) }
+    // X509_check_private_key(3): whether the public keys are the same.
+    guard let leaf = certificates.first(where: { X509_check_private_key($0, key) == 1 }) else {
+      throw Failure(.mismatch)
+    }
+    let chain = chain(from: leaf)
+    return TLSIdentity(
+      certificateChainPEM: try chain.map { certificate in
+        try PEM.writing { PEM_write_bio_X509($0, certificate) }
+      }.joined(),
+      privateKeyPEM: try PEM.writing { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) })
+  }
+
+  /// The leaf and whoever issued it, up to the root and without it: the server has that, or doesn't trust it.
+  private func chain(from leaf: OpaquePointer) -> [OpaquePointer] {
+    var chain = [leaf]
+    while let last = chain.last, X509_check_issued(last, last) != X509_V_OK,
+      // X509_check_issued(3): X509_V_OK when the first issued the second, by names and key ids.
+      let issuer = certificates.first(where: { X509_check_issued($0, last) == X509_V_OK && !chain.contains($0) }),
+      X509_check_issued(issuer, issuer) != X509_V_OK
+    {
+      chain.append(issuer)
+    }
+    return chain
+  }
+}
+
+extension IdentityError.Problem {
+  /// Whether an unknown cipher may be the cause.
+  fileprivate var mayBeLegacy: Bool { if case .damaged = self { true } else { false } }
+}
+
+/// A passphrase at the end of a `void *`.
+private final class Passphrase {
+  let bytes: [UInt8]
+  init(_ bytes: [UInt8]?) { self.bytes = bytes ?? [] }
+}
+
+/// pem_password_cb(3): copies the passphrase and returns its length; -1 says that there is none that fits.
+private func givePassphrase(
+  _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _: Int32, _ data: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let buffer, let data else { return -1 }
+  return Unmanaged<Passphrase>.fromOpaque(data)._withUnsafeGuaranteedRef { passphrase in
+    guard passphrase.bytes.count <= Int(size) else { return -1 }
+    UnsafeMutableRawPointer(buffer).copyMemory(from: passphrase.bytes, byteCount: passphrase.bytes.count)
+    return Int32(passphrase.bytes.count)
+  }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import PushCore
+
+/// `carillon lint`.
+struct LintCommand: CarillonCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lint",
+    abstract: "Says what is wrong with a payload or a job before anything is sent.",
+    discussion: """
+      A job is checked with its push type, priority and the rest; a payload as --type, or as what its keys look like. \
+      Apps are checked where there is a configuration. A file that is neither, but has traces of Apple's binary \
+      interface (gateway, port 2195, limit of 2 kB), is told what replaced them. --rules prints every rule.
+
+      Exits 0 when there are no errors (warnings are none), 1 when there are, 65 when the file is no JSON.
+
+      Examples:
+        carillon lint job.json
+        carillon lint --type background payload.json
+        echo '{"aps":{"alert":"Hello","bagde":1}}' | carillon lint -
+      """)
+
+  /// What is read at most: beyond the largest job, so that the error can say by how much it is too large.
+  private static let readLimit = 64 * CampaignJob.maximumSize
+
+  @OptionGroup var global: GlobalOptions
+  @Argument(help: "A payload or a job, JSON; - is standard input.", completion: .file(extensions: ["json"]))
+  var file: String?
+  @Option(help: "The push type that a payload is for.") var type: PushType?
+  @Option(help: "The app of the configuration that a payload is for.") var app: String?
+  @Flag(help: "Print the rules, with their sources.") var rules = false
+
+  func validate() throws {
+    if rules == (file != nil) { throw ValidationError("Give a FILE, - for standard input, or --rules alone.") }
+  }
+
+  func run() throws {
+    guard let file else { return try StandardOutput.printLine(global.json ? RuleList.json : RuleList.text) }
+    let bytes = try InputFile.contents(file, limit: Self.readLimit)
+    let report = LintReport(file: file == "-" ? "standard input" : file, lint: try lint(bytes))
+    try StandardOutput.printLine(global.json ? report.json : report.text)
+    if !report.lint.findings(.error).isEmpty { throw ExitCode(CommandError.Code.failed.exitStatus) }
+  }
+
+  private func lint(_ bytes: [UInt8]) throws -> PushLint {
+    let now = Int(Date.now.timeIntervalSince1970)
+    do {
+      let lint = try PushLint(bytes, as: type, now: now)
+      guard lint.kind == .job || app != nil, let apps = try apps() else { return lint }
+      return try PushLint(bytes, as: type, app: app, apps: apps, now: now)
+    } catch let error as JSONSyntaxError {
+      throw CommandError(
+        .input, "\(file ?? ""): not valid JSON: \(error)",
+        hint: "give a payload such as {\"aps\":{\"alert\":\"Hello\"}}, or a job")
+    }
+  }
+
+  /// The apps of the configuration; `nil` when there is none and none was asked for.
+  private func apps() throws -> [String: AppTraits]? {
+    let named = global.config ?? ProcessInfo.processInfo.environment[EnvironmentOverlay.fileVariable]
+    let exists = FileManager.default.fileExists(atPath: ConfigurationLoader.defaultFile)
+    guard app != nil || exists || named.map({ !$0.isEmpty }) == true else { return nil }
+    let configuration = try global.loadConfiguration()
+    if let app { try configuration.checkApp(app) }
+    return configuration.apps.mapValues(\.traits)
+  }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import CampaignStore
+
+extension QuarantineCommand {
+  /// `carillon quarantine release`.
+  struct Release: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lets devices be sent to again: what was wrong was the setting, not their tokens.",
+      discussion: """
+        Examples:
+          carillon quarantine release --campaign spring-sale
+          carillon quarantine release --app news
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var selection: Selection
+
+    func run() async throws {
+      let store = try await global.openStore()
+      let count = try await selection.forEachPage(store) { try await store.release($0) }
+      try QuarantineCommand.tell(count, "released", json: global.json)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import APNsSimulator
+import ArgumentParser
+
+/// How a simulator is hostile, and whose keys it believes: what `carillon simulate` takes beside ports and files.
+struct SimulatorOptions: ParsableArguments {
+  @Option(help: "Which APNs it is: production or sandbox. Tokens, keys and certificates of the other are wrong here.")
+  var environment = SimulatorEnvironment.production
+
+  @Option(help: "More signing keys: a JSON list of keyID, teamID, file, topics, environment, related.")
+  var keys: String?
+
+  @Option(help: "A file with a JSON object of knobs, such as {\"refusedShare\":0.05}.", completion: .file())
+  var knobs: String?
+
+  @Option(name: .customLong("knob"), help: "NAME=VALUE, the value in JSON; beats the file. May be given many times.")
+  var assignments: [String] = []
+
+  @Option(help: "A file of knobs turned by the clock: a JSON list of at, every, knobs, action.", completion: .file())
+  var timeline: String?
+
+  @Option(help: "What everything random follows from; the same seed makes the same identifiers and delays.")
+  var seed: UInt64?
+
+  func validate() throws {
+    var knobs = SimulatorKnobs()
+    for assignment in assignments {
+      do {
+        try knobs.apply(assignment: assignment)
+      } catch {
+        throw ValidationError("--knob \(assignment): \(error)")
+      }
+    }
+  }
+
+  /// Changes what these options are about, and leaves the rest.
+  func apply(to configuration: inout SimulatorConfiguration) throws {
+    configuration.environment = environment
+    if let seed { configuration.seed = seed }
+    if let keys { configuration.keys += try SimulatorKeyFile.load(keys) }
+    if environment == .sandbox { configuration.knobs.sendsUniqueID = true }
+    if let knobs { try apply(file: knobs, to: &configuration.knobs) }
+    for assignment in assignments { try configuration.knobs.apply(assignment: assignment) }
+  }
+
+  /// The timeline to be played, if there is one.
+  func loadTimeline() throws -> SimulatorTimeline? {
+    guard let timeline else { return nil }
+    let hint = #"a timeline is such as [{"at":5,"knobs":{"streamLimit":1}},{"at":10,"action":"goAway"}]"#
+    do {
+      return try SimulatorTimeline(json: try InputFile.contents(timeline, limit: 1 << 20))
+    } catch let error as FileError {
+      throw CommandError(.input, "\(error.path): \(error.reason)", hint: hint)
+    } catch {
+      throw CommandError(.input, "\(timeline): \(error)", hint: hint)
+    }
+  }
+
+  private func apply(file: String, to knobs: inout SimulatorKnobs) throws {
+    let text: [UInt8]
+    do {
+      text = try InputFile.contents(file, limit: 1 << 20)
+    } catch {
+      throw CommandError(.input, "\(error.path): \(error.reason)", hint: "--knobs takes a file with a JSON object")
+    }
+    do {
+      try knobs.apply(json: text)
+    } catch {
+      throw CommandError(.input, "\(file): \(error)", hint: "GET /knobs of the control API shows all of them")
+    }
+  }
+}

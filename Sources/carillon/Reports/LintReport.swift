@@ -1,0 +1,123 @@
+import PushCore
+
+/// What `lint` found in a file.
+struct LintReport {
+  var file: String
+  var lint: PushLint
+
+  /// A line for each finding, as compilers write them, and one for the whole.
+  var text: String {
+    var lines: [String] = []
+    for finding in lint.findings {
+      let place = finding.position.map { ":\($0.line):\($0.column)" } ?? ""
+      lines.append("\(file)\(place): \(FindingText.line(finding))")
+      lines.append("    \(finding.rule.rawValue): \(finding.rule.source)")
+    }
+    lines.append("\(file): \(summary)")
+    return lines.map(Excerpt.harmless).joined(separator: "\n")
+  }
+
+  private var summary: String {
+    var parts = [lint.kind == .legacy ? "a set-up for the binary interface" : lint.kind.rawValue]
+    if let type = lint.pushType {
+      parts[0] += " as \(type.rawValue)" + (lint.isInferred ? " (by its keys; --type says otherwise)" : "")
+    }
+    if let own = lint.sizes.first(where: { $0.name == lint.pushType?.rawValue }) ?? lint.sizes.first {
+      let others = Set(lint.sizes.map(\.limit)).subtracting([own.limit]).sorted()
+      let also = others.map { "\($0) as " + names(limit: $0) }.joined()
+      parts.append("\(own.bytes) of \(own.limit) bytes" + (also.isEmpty ? "" : " (\(also))"))
+    }
+    let errors = lint.findings(.error).count
+    let warnings = lint.findings(.warning).count
+    parts.append(
+      errors + warnings == 0
+        ? "nothing to complain of"
+        : "\(errors) error\(errors == 1 ? "" : "s"), \(warnings) warning\(warnings == 1 ? "" : "s")")
+    return parts.joined(separator: ", ")
+  }
+
+  private func names(limit: Int) -> String {
+    let names = lint.sizes.filter { $0.limit == limit }.map(\.name)
+    return names.count > 3 ? "any other type" : names.joined(separator: " and ")
+  }
+
+  var json: String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("file", file)
+    json.member("kind", lint.kind.rawValue)
+    json.member("pushType", lint.pushType?.rawValue)
+    json.member("inferred", lint.isInferred)
+    json.name("sizes")
+    json.beginArray()
+    for size in lint.sizes {
+      json.beginObject()
+      json.member("for", size.name)
+      json.member("bytes", size.bytes)
+      json.member("limit", size.limit)
+      json.member("fits", size.bytes <= size.limit)
+      json.endObject()
+    }
+    json.endArray()
+    json.member("errors", lint.findings(.error).count)
+    json.member("warnings", lint.findings(.warning).count)
+    json.name("findings")
+    FindingText.write(lint.findings, to: &json)
+    json.endObject()
+    return json.text
+  }
+}
+
+/// Findings as commands show them.
+enum FindingText {
+  /// `error: aps.badge: must be a number, not a string (remove the quotes)`.
+  static func line(_ finding: Finding) -> String {
+    let hint = finding.hint.map { " (\($0))" } ?? ""
+    return "\(finding.rule.severity.rawValue): \(place(finding))\(finding.message)\(hint)"
+  }
+
+  /// The path in front of a message.
+  static func place(_ finding: Finding) -> String { finding.path.isEmpty ? "" : finding.path + ": " }
+
+  /// An array of objects.
+  static func write(_ findings: [Finding], to json: inout JSONWriter) {
+    json.beginArray()
+    for finding in findings {
+      json.beginObject()
+      json.member("rule", finding.rule.rawValue)
+      json.member("severity", finding.rule.severity.rawValue)
+      json.member("path", finding.path)
+      json.member("line", finding.position?.line)
+      json.member("column", finding.position?.column)
+      json.member("message", finding.message)
+      json.member("hint", finding.hint)
+      json.member("source", finding.rule.source)
+      json.endObject()
+    }
+    json.endArray()
+  }
+}
+
+/// The table of rules.
+enum RuleList {
+  static var text: String {
+    PushRule.allCases.map { rule in
+      "\(rule.rawValue) (\(rule.severity.rawValue)): \(rule.summary)\n    \(rule.source)"
+    }.joined(separator: "\n")
+  }
+
+  static var json: String {
+    var json = JSONWriter()
+    json.beginArray()
+    for rule in PushRule.allCases {
+      json.beginObject()
+      json.member("rule", rule.rawValue)
+      json.member("severity", rule.severity.rawValue)
+      json.member("summary", rule.summary)
+      json.member("source", rule.source)
+      json.endObject()
+    }
+    json.endArray()
+    return json.text
+  }
+}

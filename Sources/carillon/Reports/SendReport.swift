@@ -1,0 +1,92 @@
+import APNs
+import PushCore
+
+/// One push, what was found in it, and what APNs said, as `send` shows them.
+struct SendReport {
+  let push: SinglePush
+  let findings: [Finding]
+
+  /// The findings, then the request as it goes out.
+  var request: String {
+    var lines = findings.map { "! \(FindingText.line($0))" }
+    lines.append("> POST \(push.url)")
+    lines += push.shownHeaders.map { "> \($0.name): \($0.value)" }
+    lines += [">", "> " + String(decoding: push.payload, as: UTF8.self), "> (\(push.payload.count) bytes)"]
+    return lines.map(Excerpt.harmless).joined(separator: "\n")
+  }
+
+  /// What ends a dry run.
+  var end: String {
+    let errors = findings.filter { $0.rule.severity == .error }.count
+    return errors == 0
+      ? "nothing was sent; it breaks no rule"
+      : "nothing was sent; it breaks \(errors) rule\(errors == 1 ? "" : "s")"
+  }
+
+  /// The answer with every header, and what it means.
+  func response(_ outcome: SinglePush.Outcome) -> String {
+    let response = outcome.response
+    let guide = ReasonGuide(status: response.status, reason: response.reason)
+    var lines = ["< \(response.status)" + (response.reasonText.map { " " + $0 } ?? "")]
+    lines += response.headers.map { "< \($0.name): \($0.value)" }
+    if !response.body.isEmpty { lines += ["<", "< " + String(decoding: response.body, as: UTF8.self)] }
+    if let since = since(response) { lines.append("< since \(since)") }
+    lines += [
+      "", guide.meaning, "  " + guide.advice, "after \(outcome.duration.wholeMilliseconds) ms, connecting included",
+    ]
+    return lines.map(Excerpt.harmless).joined(separator: "\n")
+  }
+
+  /// Everything as one object; without an outcome it was a dry run.
+  func json(_ outcome: SinglePush.Outcome?) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.name("request")
+    json.beginObject()
+    json.member("method", "POST")
+    json.member("url", push.url)
+    json.name("headers")
+    write(push.shownHeaders, to: &json)
+    json.name("payload")
+    json.raw(push.payload)
+    json.endObject()
+    json.name("findings")
+    FindingText.write(findings, to: &json)
+    json.member("sent", outcome != nil)
+    if let outcome { write(outcome, to: &json) }
+    json.endObject()
+    return json.text
+  }
+
+  private func write(_ outcome: SinglePush.Outcome, to json: inout JSONWriter) {
+    let response = outcome.response
+    let guide = ReasonGuide(status: response.status, reason: response.reason)
+    json.name("response")
+    json.beginObject()
+    json.member("status", Int(response.status))
+    json.name("headers")
+    write(response.headers, to: &json)
+    json.member("reason", response.reasonText)
+    json.member("timestamp", since(response))
+    json.endObject()
+    json.member("accepted", response.status == 200)
+    json.member("meaning", guide.meaning)
+    json.member("advice", guide.advice)
+    json.member("milliseconds", outcome.duration.wholeMilliseconds)
+  }
+
+  /// Names may come twice, and an object can't say so: then their values stand beside each other.
+  private func write(_ headers: [APNsExchange.Header], to json: inout JSONWriter) {
+    json.beginObject()
+    var written: Set<String> = []
+    for header in headers where written.insert(header.name).inserted {
+      json.member(header.name, headers.filter { $0.name == header.name }.map(\.value).joined(separator: ", "))
+    }
+    json.endObject()
+  }
+
+  private func since(_ response: APNsExchange.Response) -> String? {
+    guard response.timestamp > 0 else { return nil }
+    return Timestamp.format(milliseconds: Int(clamping: response.timestamp))
+  }
+}

@@ -1,0 +1,92 @@
+import APNs
+import Foundation
+import PushCore
+
+/// One call of channel management, as values: what is sent, and what the answer says.
+///
+/// Source: Apple, "Sending channel management requests to APNs". The id of a channel travels in a header, never in the
+/// path; the paths have the bundle id without a suffix.
+enum ChannelRequest: Equatable {
+  /// A new channel; `stores` keeps its latest message for up to eight hours for devices that are offline.
+  case create(stores: Bool)
+  case list
+  case show(id: String)
+  case delete(id: String)
+
+  /// What an answer came to.
+  enum Result: Equatable {
+    /// The id of a new channel.
+    case created(id: String)
+    case channels([String])
+    case channel(stores: Bool)
+    case deleted
+  }
+
+  /// The longest id that is taken: a random number in Base64, of which Apple tells no size.
+  static let maximumID = 256
+
+  /// The request, for an app of this bundle id.
+  ///
+  /// - Parameters:
+  ///   - authorization: the provider token; `nil` with a certificate.
+  ///   - id: `apns-request-id`, by which Apple finds it.
+  func request(bundle: String, authorization: String?, id: UUID) -> APNsExchange.Request {
+    var headers: [APNsExchange.Header] = [.init("apns-request-id", id.uuidString.lowercased())]
+    if let authorization { headers.append(.init("authorization", "bearer \(authorization)")) }
+    switch self {
+    case .create(let stores):
+      let body = #"{"message-storage-policy":\#(stores ? 1 : 0),"push-type":"LiveActivity"}"#
+      headers.append(.init("content-type", "application/json"))
+      return .init(method: "POST", path: "/1/apps/\(bundle)/channels", headers: headers, body: Array(body.utf8))
+    case .list:
+      return .init(method: "GET", path: "/1/apps/\(bundle)/all-channels", headers: headers)
+    case .show(let id):
+      headers.append(.init("apns-channel-id", id))
+      return .init(method: "GET", path: "/1/apps/\(bundle)/channels", headers: headers)
+    case .delete(let id):
+      headers.append(.init("apns-channel-id", id))
+      return .init(method: "DELETE", path: "/1/apps/\(bundle)/channels", headers: headers)
+    }
+  }
+
+  /// What the answer says.
+  ///
+  /// - Throws: ``CommandError``: `notFound` for a channel that isn't there, `failed` for any other refusal.
+  func result(of response: APNsExchange.Response) throws(CommandError) -> Result {
+    guard response.status / 100 == 2 else {
+      let guide = ReasonGuide(status: response.status, reason: response.reason)
+      let reason = response.reasonText.map { " " + $0 } ?? ""
+      throw CommandError(
+        response.reason == .channelNotRegistered ? .notFound : .failed,
+        "APNs answered \(response.status)\(Excerpt.harmless(reason)): \(guide.meaning)", hint: guide.advice)
+    }
+    switch self {
+    case .create:
+      guard let id = response.header("apns-channel-id"), !id.isEmpty else { throw Self.odd("names no channel") }
+      return .created(id: id)
+    case .delete: return .deleted
+    case .list:
+      guard case .array(let ids)? = try Self.members(of: response).first(where: { $0.name == "channels" })?.value.kind
+      else { throw Self.odd("has no channels") }
+      return .channels(
+        ids.compactMap { id in
+          if case .string(let text) = id.kind { text } else { nil }
+        })
+    case .show:
+      let policy = try Self.members(of: response).first { $0.name == "message-storage-policy" }
+      guard case .number(let text)? = policy?.value.kind else { throw Self.odd("has no message-storage-policy") }
+      return .channel(stores: text == "1")
+    }
+  }
+
+  private static func members(of response: APNsExchange.Response) throws(CommandError) -> [JSONValue.Member] {
+    guard let root = try? JSONValue(parsing: response.body, maximumDepth: CampaignJob.maximumNesting),
+      case .object(let members) = root.kind
+    else { throw odd("is no JSON object") }
+    return members
+  }
+
+  private static func odd(_ what: String) -> CommandError {
+    CommandError(.failed, "APNs' answer \(what)", hint: "is there a proxy on the way? If not, report this")
+  }
+}

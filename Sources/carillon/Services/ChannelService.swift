@@ -1,0 +1,46 @@
+import APNs
+import Foundation
+import PushCore
+import PushWorker
+
+/// Carries out calls of channel management for one app.
+struct ChannelService {
+  private let channel: AppChannel
+  private let endpoint: APNsEndpoint
+
+  /// - Throws: ``CommandError`` for an app that the configuration doesn't have, or a credential that can't be read.
+  init(app: String, _ configuration: CarillonConfiguration) throws {
+    try configuration.checkApp(app)
+    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app],
+      let settings = configuration.apps[app]
+    else { throw CommandError(.defect, "no channel for app \(app)") }
+    self.channel = channel
+    endpoint = APNsEndpoint(url: settings.channelURL, trustRoots: channel.endpoint.trustRoots)
+  }
+
+  /// Sends the request and waits for what comes of it.
+  func perform(_ call: ChannelRequest) async throws -> ChannelRequest.Result {
+    let authorization = channel.credential.authorization()
+    var token: String?
+    if case .token(let provided)? = authorization { token = provided.jwt }
+    let request = call.request(bundle: channel.topic, authorization: token, id: UUID())
+    let response: APNsExchange.Response
+    do {
+      response = try await APNsExchange.perform(request, at: endpoint, identity: authorization?.identity)
+    } catch {
+      throw CommandError(
+        .unreachable, "\(endpoint.url): \(error.message)" + (error.isInDoubt ? "; it may have been done" : ""),
+        hint: "check the network, a firewall (ports 2195 and 2196), and the app's channelEndpoint and trustRoots")
+    }
+    return try call.result(of: response)
+  }
+}
+
+extension CarillonConfiguration.App {
+  /// Where channels are managed: Apple's own ports for it, unless the app has another server.
+  fileprivate var channelURL: String {
+    if let other = channelEndpoint ?? endpoint { return other.url }
+    return environment == .production
+      ? "https://api-manage-broadcast.push.apple.com:2196" : "https://api-manage-broadcast.sandbox.push.apple.com:2195"
+  }
+}

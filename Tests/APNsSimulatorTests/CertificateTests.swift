@@ -1,0 +1,147 @@
+import APNsSimulator
+import HTTP2
+import TLS
+import Testing
+
+/// Push certificates: what they allow, and how those that don't are told (reference 3).
+@Suite struct CertificateTests {
+  private func run(
+    _ change: (inout SimulatorConfiguration) -> Void = { _ in },
+    _ body: (Scene, PushCertificateAuthority) async throws -> Void
+  ) async throws {
+    let authority = try PushCertificateAuthority()
+    try await Scene.run {
+      $0.clientAuthorityPEM = authority.authorityPEM
+      change(&$0)
+    } _: { (scene) async throws in
+      try await body(scene, authority)
+    }
+  }
+
+  /// One push, without provider token, and what came of it.
+  ///
+  /// - Parameter fields: other values for header fields; an empty one drops it.
+  private func push(
+    _ scene: Scene, _ identity: TLSIdentity, _ fields: [String: String] = [:]
+  ) async throws -> PushClient.Response {
+    let request = try scene.request { list in
+      list.drop("authorization")
+      for (name, value) in fields { if value.isEmpty { list.drop(name) } else { list.set(name, value) } }
+    }
+    return try await scene.withClient(identity: identity) { (client) async throws in
+      try await client.connect()
+      return try await client.send([request])[0]
+    }
+  }
+
+  @Test func certificateSpeaksForItsTopicAndATokenBesideItIsIgnored() async throws {
+    try await run { (scene, authority) async throws in
+      let identity = try authority.issue(topic: Scene.topic)
+      #expect(try await push(scene, identity).status == 200)
+      #expect(try await push(scene, identity, ["authorization": "bearer junk"]).status == 200)
+      #expect(try await push(scene, identity, ["apns-topic": ""]).status == 200)
+      let other = try await push(scene, identity, ["apns-topic": "com.example.other"])
+      #expect((other.status, other.body) == (400, #"{"reason":"TopicDisallowed"}"#))
+    }
+  }
+
+  @Test func certificateWithAListMustBeToldTheTopic() async throws {
+    try await run { (scene, authority) async throws in
+      let topics = [Scene.topic, Scene.topic + ".voip"] + (0..<40).map { "com.example.long-enough-a-name.\($0)" }
+      let identity = try authority.issue(topic: Scene.topic, topics: topics)
+      let calls = try await push(
+        scene, identity, ["apns-topic": Scene.topic + ".voip", "apns-push-type": "voip"])
+      #expect(calls.status == 200)
+      #expect(try await push(scene, identity, ["apns-topic": topics[41]]).status == 200)
+      #expect(try await push(scene, identity, ["apns-topic": ""]).body == #"{"reason":"MissingTopic"}"#)
+      // Location is for tokens only; no certificate lists its topic.
+      let location = try await push(
+        scene, identity, ["apns-topic": Scene.topic + ".location-query", "apns-push-type": "location"])
+      #expect(location.body == #"{"reason":"TopicDisallowed"}"#)
+    }
+  }
+
+  @Test func certificateBeginsWithAThousandStreamsAndATokenWithOne() async throws {
+    try await run { (scene, authority) async throws in
+      let identity = try authority.issue(topic: Scene.topic)
+      try await scene.withClient(identity: identity) { (client) async throws in
+        try await client.connect()
+        #expect(try await client.limits(until: 1000) == [1000])
+      }
+      try await scene.withClient { (client) async throws in
+        try await client.connect()
+        #expect(try await client.limits(until: 1) == [1])
+        #expect(try await client.send([try scene.request()])[0].status == 200)
+      }
+    }
+  }
+
+  @Test func certificateOfTheOtherEnvironmentIsToldByGoAwayBeforeAnyRequest() async throws {
+    try await run { (scene, authority) async throws in
+      let identity = try authority.issue(topic: Scene.topic, environments: [.sandbox])
+      try await scene.withClient(identity: identity) { (client) async throws in
+        try await client.connect()
+        let goAway = try await client.goAway()
+        #expect(
+          goAway == .init(lastStreamID: 0, error: .noError, debugData: #"{"reason":"BadCertificateEnvironment"}"#))
+        await client.end()
+        #expect(await client.failure == nil)
+      }
+      let counters = await scene.simulator.counters()
+      #expect((counters.received, counters.faults) == (0, ["wrongCertificate": 1]))
+      var knobs = scene.simulator.knobs
+      knobs.refusesCertificateByGoAway = false
+      await scene.simulator.set(knobs)
+      let response = try await push(scene, identity)
+      #expect((response.status, response.body) == (403, #"{"reason":"BadCertificateEnvironment"}"#))
+    }
+  }
+
+  /// The client's words for the alert; under TLS 1.3 it comes behind the handshake.
+  private func alert(_ scene: Scene, _ identity: TLSIdentity) async throws -> String {
+    try await scene.withClient(identity: identity) { (client) async throws in
+      await #expect(throws: PushClient.Lost.self) { try await client.connect() }
+      return await client.failure?.reason ?? ""
+    }
+  }
+
+  @Test func certificateBeyondItsDatesIsRefusedByAlert() async throws {
+    try await run { (scene, authority) async throws in
+      let identity = try authority.issue(topic: Scene.topic, validity: -7200 ..< -3600)
+      #expect(try await alert(scene, identity).contains("certificate expired"))
+    }
+  }
+
+  @Test func certificateOfAnotherAuthorityIsRefusedByAlert() async throws {
+    try await run { (scene, _) async throws in
+      let identity = try PushCertificateAuthority().issue(topic: Scene.topic)
+      #expect(try await alert(scene, identity).contains("unknown ca"))
+    }
+  }
+
+  @Test(arguments: [
+    (SimulatorKnobs.CertificateAlert.revoked, "certificate revoked"), (.expired, "certificate expired"),
+    (.unknownAuthority, "unknown ca"),
+  ])
+  func certificateIsRefusedInMidCampaignWhenTheKnobSaysSo(
+    alert wanted: SimulatorKnobs.CertificateAlert, words: String
+  ) async throws {
+    try await run { (scene, authority) async throws in
+      let identity = try authority.issue(topic: Scene.topic)
+      #expect(try await push(scene, identity).status == 200)
+      var knobs = scene.simulator.knobs
+      knobs.certificateAlert = wanted
+      await scene.simulator.set(knobs)
+      #expect(try await alert(scene, identity).contains(words))
+      // Who shows none doesn't notice.
+      #expect(try await scene.push(try scene.request()).status == 200)
+    }
+  }
+
+  @Test func withoutAnAuthorityNoCertificateIsAskedFor() async throws {
+    let identity = try PushCertificateAuthority().issue(topic: Scene.topic)
+    try await Scene.run { (scene) async throws in
+      #expect(try await push(scene, identity).body == #"{"reason":"MissingProviderToken"}"#)
+    }
+  }
+}

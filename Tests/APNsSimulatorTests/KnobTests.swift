@@ -1,0 +1,220 @@
+import APNsSimulator
+import HTTP2
+import TLS
+import Testing
+
+/// The knobs of the reference's section 10.4 that change how an answer looks or a connection lives.
+@Suite struct KnobTests {
+  private func run(
+    _ knobs: @escaping (inout SimulatorKnobs) -> Void, _ body: (Scene) async throws -> Void
+  ) async throws {
+    try await Scene.run {
+      $0.initialStreams = 1000
+      $0.seed = 1
+      knobs(&$0.knobs)
+    } _: { (scene) async throws in
+      scene.simulator.load([.init(token: [1], state: .unregistered, timestamp: 5)])
+      try await body(scene)
+    }
+  }
+
+  @Test func rejectionMayHaveNoBodyOrAnotherThanJSON() async throws {
+    try await run {
+      $0.bodyForm = .empty
+    } _: { (scene) async throws in
+      let empty = try await scene.push(try scene.request("01"))
+      #expect((empty.status, empty.body, empty.headers["content-type"]) == (410, "", nil))
+      var knobs = scene.simulator.knobs
+      knobs.bodyForm = .broken
+      await scene.simulator.set(knobs)
+      #expect(try await scene.push(try scene.request("01")).body == "<html>Unregistered</html>")
+      knobs.bodyForm = .json
+      knobs.tellsTimestamp = false
+      await scene.simulator.set(knobs)
+      #expect(try await scene.push(try scene.request("01")).body == #"{"reason":"Unregistered"}"#)
+    }
+  }
+
+  @Test func identifierMayBeRaisedOrMissing() async throws {
+    try await run {
+      $0.raisesID = true
+    } _: { (scene) async throws in
+      let request = try scene.request { $0.set("apns-id", "01234567-89ab-4cde-8f01-23456789abcd") }
+      #expect(try await scene.push(request).headers["apns-id"] == "01234567-89AB-4CDE-8F01-23456789ABCD")
+      var knobs = scene.simulator.knobs
+      knobs.sendsID = false
+      await scene.simulator.set(knobs)
+      #expect(try await scene.push(request).headers["apns-id"] == nil)
+    }
+  }
+
+  @Test func retryAfterComesWithBusyAnswersOnly() async throws {
+    try await run {
+      $0.retryAfterSeconds = 7
+      $0.failures = [.init(share: 1, status: 503, reason: "ServiceUnavailable", tokenPrefix: "ab")]
+    } _: { (scene) async throws in
+      #expect(try await scene.push(try scene.request("ab")).headers["retry-after"] == "7")
+      #expect(try await scene.push(try scene.request("01")).headers["retry-after"] == nil)
+      #expect(try await scene.push(try scene.request("cd")).headers["retry-after"] == nil)
+    }
+  }
+
+  @Test(arguments: [
+    (SimulatorKnobs.GoAwayForm.json, #"{"reason":"Shutdown"}"#), (.text, "The connection is closed: Shutdown"),
+    (.empty, ""),
+  ])
+  func goAwayComesInEveryForm(form: SimulatorKnobs.GoAwayForm, data: String) async throws {
+    try await run {
+      $0.goAwayForm = form
+      $0.goAwayError = 7
+      $0.repeatsGoAway = true
+    } _: { (scene) async throws in
+      try await scene.withClient { (client) async throws in
+        try await client.connect()
+        await scene.simulator.goAway()
+        #expect(try await client.goAway() == .init(lastStreamID: 0, error: .refusedStream, debugData: data))
+        await client.end()
+      }
+    }
+  }
+
+  @Test func idleConnectionIsToldSo() async throws {
+    try await run {
+      $0.idleSeconds = 1
+    } _: { (scene) async throws in
+      try await scene.withClient { (client) async throws in
+        try await client.connect()
+        #expect(try await client.goAway()?.debugData == #"{"reason":"IdleTimeout"}"#)
+      }
+      #expect(await scene.simulator.counters().faults == ["idleSeconds": 1])
+    }
+  }
+
+  @Test func oldConnectionIsToldSo() async throws {
+    try await run {
+      $0.connectionSeconds = 1
+    } _: { (scene) async throws in
+      try await scene.withClient { (client) async throws in
+        try await client.connect()
+        #expect(try await client.goAway()?.debugData == #"{"reason":"Shutdown"}"#)
+      }
+    }
+  }
+
+  @Test func connectionFallsSilentWithoutAWord() async throws {
+    try await run {
+      $0.silentAfterRequests = 2
+    } _: { (scene) async throws in
+      try await scene.withClient { (client) async throws in
+        try await client.connect()
+        #expect(try await client.send([try scene.request()])[0].status == 200)
+        try await client.start([try scene.request()])
+        _ = try await scene.simulator.counters(when: { $0.faults["silentAfterRequests"] == 1 })
+        try await client.start([try scene.request()])
+        // Another connection is heard; this one is not, and not closed either.
+        #expect(try await scene.push(try scene.request()).status == 200)
+        #expect(await client.order.count == 1)
+        #expect(await scene.simulator.counters().received == 3)
+      }
+    }
+  }
+
+  @Test func addressThatConnectsTooOftenIsReset() async throws {
+    try await run {
+      $0.connectsPerMinute = 2
+    } _: { (scene) async throws in
+      for _ in 0..<2 { #expect(try await scene.push(try scene.request()).status == 200) }
+      await #expect(throws: (any Error).self) { try await scene.push(try scene.request()) }
+      #expect(await scene.simulator.counters().faults["connectsPerMinute"] == 1)
+    }
+  }
+
+  @Test func connectionsAreResetInTheirShare() async throws {
+    try await run {
+      $0.connectResetShare = 1
+    } _: { (scene) async throws in
+      await #expect(throws: (any Error).self) { try await scene.push(try scene.request()) }
+      #expect(await scene.simulator.counters().faults == ["connectResetShare": 1])
+      // The control API is never hostile.
+      #expect(try await scene.control("PUT", "/knobs", #"{"connectResetShare":0}"#).status == 200)
+      #expect(try await scene.push(try scene.request()).status == 200)
+    }
+  }
+
+  @Test func certificateNobodyTrustsEndsTheHandshake() async throws {
+    try await run {
+      $0.showsUntrustedCertificate = true
+    } _: { (scene) async throws in
+      try await scene.withClient { (client) async throws in
+        await #expect(throws: PushClient.Lost.self) { try await client.connect() }
+        #expect(await client.failure?.reason.contains("certificate verify failed") == true)
+      }
+    }
+  }
+
+  @Test func offerOfALPNMayGoUnanswered() async throws {
+    try await run {
+      $0.answersALPN = false
+      $0.handshakeDelayMilliseconds = 20
+    } _: { (scene) async throws in
+      #expect(try await scene.push(try scene.request()).status == 200)
+      #expect(await scene.simulator.counters().faults == ["handshakeDelayMilliseconds": 1])
+    }
+  }
+
+  @Test func answersOvertakeEachOtherAndStall() async throws {
+    try await run {
+      $0.latencyMilliseconds = 40
+      $0.latencySpreadMilliseconds = 15
+      $0.stallShare = 0.1
+      $0.stallMilliseconds = 100
+    } _: { (scene) async throws in
+      try await scene.withClient { (client) async throws in
+        try await client.connect()
+        let responses = try await client.send(try (0..<100).map { _ in try scene.request() })
+        #expect(responses.allSatisfy { $0.status == 200 })
+        let order = await client.order
+        #expect(order != order.sorted())
+      }
+      #expect(await scene.simulator.counters().faults == ["stallShare": 10])
+    }
+  }
+
+  @Test func connectionGivesNoMoreAnswersThanItMay() async throws {
+    try await run {
+      $0.answersPerSecond = 100
+    } _: { (scene) async throws in
+      try await scene.withClient { (client) async throws in
+        try await client.connect()
+        let clock = ContinuousClock()
+        let begin = clock.now
+        let responses = try await client.send(try (0..<50).map { _ in try scene.request() })
+        #expect(responses.allSatisfy { $0.status == 200 })
+        #expect(begin.duration(to: clock.now) >= .milliseconds(480))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    #"{"streamWindow":4294967295}"#, #"{"maxFrameSize":1}"#, #"{"stallShare":2}"#, #"{"goAwayForm":"poem"}"#,
+    #"{"idleSeconds":-1}"#,
+  ])
+  func valueOutOfItsRangeIsTold(patch: String) async throws {
+    try await run { _ in
+    } _: { (scene) async throws in
+      let before = scene.simulator.knobs
+      #expect(try await scene.control("PUT", "/knobs", patch).status == 400)
+      #expect(scene.simulator.knobs == before)
+    }
+  }
+
+  @Test func assignmentTakesJSONAndPlainText() throws {
+    var knobs = SimulatorKnobs()
+    try knobs.apply(assignment: "refusedShare=0.5")
+    try knobs.apply(assignment: "unknownTokens=bad")
+    try knobs.apply(assignment: #"revokedKeys=["A","B"]"#)
+    #expect((knobs.refusedShare, knobs.unknownTokens, knobs.revokedKeys) == (0.5, .bad, ["A", "B"]))
+    #expect(throws: SimulatorKnobs.PatchError.self) { try knobs.apply(assignment: "refusedShare") }
+    #expect(throws: SimulatorKnobs.PatchError.self) { try knobs.apply(assignment: "refused=1") }
+  }
+}

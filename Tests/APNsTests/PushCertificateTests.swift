@@ -1,0 +1,102 @@
+import APNsSimulator
+import PushCore
+import TLS
+import Testing
+
+@testable import APNs
+
+@Suite("What push certificates allow")
+struct PushCertificateTests {
+  private func certificate(_ identity: TLSIdentity) throws -> PushCertificate {
+    PushCertificate(try CertificateFacts(pem: identity.certificateChainPEM))
+  }
+
+  @Test("topics are the subject's and those of the list, environments those of the extensions")
+  func lists() throws {
+    let authority = try PushCertificateAuthority()
+    let topics = ["com.example.news", "com.example.news.voip", "com.example.news.complication"]
+    let both = try certificate(authority.issue(topic: topics[0], topics: topics))
+    #expect(both.topics == topics)
+    #expect(both.environments == [.sandbox, .production])
+    #expect(both.name == "Apple Push Services: com.example.news")
+    let one = try certificate(authority.issue(topic: topics[0], environments: [.sandbox]))
+    #expect(one.topics == [topics[0]])
+    #expect(one.environments == [.sandbox])
+    #expect(one.covers(.sandbox))
+    #expect(!one.covers(.production))
+    let silent = try certificate(authority.issue(topic: "com.apple.mgmt.External.1234", environments: []))
+    #expect(silent.covers(.production))
+  }
+
+  @Test("old certificates say their environment in their name")
+  func names() throws {
+    let authority = try ClientCertificateAuthority()
+    for (name, environments) in [
+      ("Apple Development IOS Push Services: a.b", [PushCertificate.Environment.sandbox]),
+      ("Apple Production IOS Push Services: a.b", [.production]), ("Apple Push Services: a.b", []),
+      ("Pass Type ID: pass.a.b", []),
+    ] {
+      #expect(try certificate(authority.issue(commonName: name, userID: "a.b")).environments == Set(environments))
+    }
+  }
+
+  @Test("a bundle is covered by its own topic, or by one with a suffix, and by no other bundle's")
+  func coverage() throws {
+    let authority = try ClientCertificateAuthority()
+    let news = try certificate(authority.issue(commonName: "x", userID: "com.example.news"))
+    #expect(news.covers(bundle: "com.example.news"))
+    #expect(!news.covers(bundle: "com.example.new"))
+    #expect(!news.covers(bundle: "com.example.news.beta"))
+    let calls = try certificate(authority.issue(commonName: "VoIP Services: x", userID: "com.example.news.voip"))
+    #expect(calls.covers(bundle: "com.example.news"))
+  }
+
+  @Test("a topic list is read as DER, however long, and broken ones are no list")
+  func encoding() {
+    // SEQUENCE { UTF8String "a", SEQUENCE { UTF8String "app" } }
+    let short: [UInt8] = [0x30, 10, 0x0c, 1, 0x61, 0x30, 5, 0x0c, 3, 0x61, 0x70, 0x70]
+    #expect(PushCertificate.topics(der: short) == ["a"])
+    let name = [UInt8](repeating: 0x62, count: 200)
+    let long: [UInt8] = [0x30, 0x81, 203, 0x0c, 0x81, 200] + name
+    #expect(PushCertificate.topics(der: long) == [String(decoding: name, as: UTF8.self)])
+    for end in 0..<short.count { #expect(PushCertificate.topics(der: Array(short[..<end])) == nil) }
+    #expect(PushCertificate.topics(der: short + [0]) == nil)
+    #expect(PushCertificate.topics(der: [0x30, 0x84, 0xff, 0xff, 0xff, 0xff]) == nil)
+    #expect(PushCertificate.topics(der: [0x05, 0x00]) == nil)
+  }
+
+  @Test("alerts are found in what libcurl says, whichever version of OpenSSL words it")
+  func alerts() {
+    let texts: [(String, TLSAlert?)] = [
+      ("OpenSSL SSL_read: error:0A000415:SSL routines::sslv3 alert certificate expired, errno 0", .certificateExpired),
+      ("TLS connect error: error:0A000414:SSL routines::ssl/tls alert certificate revoked", .certificateRevoked),
+      ("OpenSSL/3.0: error:0A000418:SSL routines::tlsv1 alert unknown ca", .unknownAuthority),
+      ("error:0A00045C:SSL routines::tlsv13 alert certificate required", .certificateRequired),
+      ("SSL certificate verification failed", .certificateExpired),
+      // Our own refusal of the server, an alert that is not about certificates, and the end of the text.
+      ("SSL certificate problem: unable to get local issuer certificate", nil),
+      ("error:0A000086:SSL routines::certificate verify failed", nil),
+      ("error:0A000438:SSL routines::tlsv1 alert internal error", nil), ("error:0A0004", nil),
+      ("SSL_ERROR_SYSCALL, errno 104", nil),
+    ]
+    for (text, alert) in texts { #expect(TLSAlert(libcurl: text) == alert, "\(text)") }
+  }
+
+  @Test("with a certificate there is no authorization header")
+  func headers() throws {
+    let headers = PushHeaders(topic: "a.b", pushType: .alert, priority: 10)
+    let identity = try PushCertificateAuthority().issue(topic: "a.b")
+    let lines = HeaderList.lines(headers, .certificate(identity, generation: 1))
+    #expect(lines.first == "apns-topic: a.b")
+    #expect(!lines.contains { $0.hasPrefix("authorization") })
+  }
+
+  @Test("GOAWAY is read from libcurl's remarks")
+  func goAway() {
+    #expect(CurlGoAway(verbose: "recveived GOAWAY, error=0, last_stream=0\n") == .init(error: 0, lastStream: 0))
+    #expect(
+      CurlGoAway(verbose: "[HTTP/2] received GOAWAY, error=11, last_stream=1355") == .init(error: 11, lastStream: 1355))
+    #expect(CurlGoAway(verbose: "Connected to 127.0.0.1") == nil)
+    #expect(CurlGoAway(verbose: "GOAWAY") == nil)
+  }
+}

@@ -1,0 +1,61 @@
+import CampaignStore
+import PushCore
+import Testing
+
+/// Sends of a campaign whose guard has not decided.
+@Suite struct ProbeTests {
+  private func ask(
+    _ world: TestStore, wanted: Int, news: GuardCounts = GuardCounts(), returned: Int = 0, lease: Int = 3_600_000
+  ) async throws -> ProbeAnswer {
+    try await world.store.probe(
+      "a", minimum: 100, lease: lease, wanted: wanted, news: news, returned: returned)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func fleetIsLentTwiceTheMinimum(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    #expect(try await ask(world, wanted: 150).lent == 150)
+    #expect(try await ask(world, wanted: 150).lent == 50)
+    #expect(try await ask(world, wanted: 150) == ProbeAnswer(counts: GuardCounts(), lent: 0, underWay: 200))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func answersOfAllWorkersAddUpAndWhatComesBackIsLentAgain(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await ask(world, wanted: 200)
+    _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 30, suspects: 20, gone: 5))
+    let answer = try await ask(world, wanted: 500, news: GuardCounts(answers: 10, gone: 10), returned: 7)
+    #expect(answer.counts == GuardCounts(answers: 40, suspects: 20, gone: 15))
+    // Answered ones are not lent again: twice the minimum is what may be sent.
+    #expect(answer.lent == 7)
+    #expect(answer.underWay == 160)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func nothingIsLentOnceThereAreAnswersEnough(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await ask(world, wanted: 120)
+    #expect(try await ask(world, wanted: 50, news: GuardCounts(answers: 100)).lent == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatADeadWorkerWasLentIsLentAgainAfterALease(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await ask(world, wanted: 200, news: GuardCounts(answers: 10))
+    #expect(try await ask(world, wanted: 50).lent == 0)
+    // A lease in the past.
+    #expect(try await ask(world, wanted: 50, lease: -1).lent == 50)
+    #expect(try await ask(world, wanted: 500).lent == 140)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func resumedCampaignIsProbedAnew(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    _ = try await ask(world, wanted: 200, news: GuardCounts(answers: 90))
+    try await world.store.steer("a", .pause)
+    #expect(try await ask(world, wanted: 1).lent == 0)
+    try await world.store.steer("a", .resume)
+    #expect(try await ask(world, wanted: 200) == ProbeAnswer(counts: GuardCounts(), lent: 200, underWay: 200))
+  }
+}

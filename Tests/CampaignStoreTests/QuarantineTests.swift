@@ -1,0 +1,88 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Devices that are kept, and not sent to.
+@Suite struct QuarantineTests {
+  /// Users `x` and `y` with a device each, of which a campaign to users (or, raw, to tokens) has found the first bad.
+  private func made(on backend: Backend, isRaw: Bool = false) async throws -> (TestStore, [QuarantinedDevice]) {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.store.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000)),
+      DeviceRegistration(user: "y", device: TestStore.device(2, registeredAt: 1000)),
+    ])
+    let ledger = try await world.sealed("a", count: 3)
+    try await ledger.commit(credit: 3)
+    var batch = OutcomeBatch()
+    var record = LedgerRecord(state: .terminal(.badToken), attempt: 0)
+    record.status = 400
+    record.reason = .badDeviceToken
+    batch.append(
+      record, at: 0, action: .quarantine, token: try TestStore.deviceToken(1).bytes[...],
+      user: Array((isRaw ? "" : "x").utf8)[...], timestamp: 5000, keepsResult: false, reason: "BadDeviceToken")
+    _ = try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(.init(sequence: 1))))
+    if isRaw { try await world.store.deliverFeedback(from: 0) }
+    return (world, try await listed(world))
+  }
+
+  private func listed(_ world: TestStore) async throws -> [QuarantinedDevice] {
+    var all: [QuarantinedDevice] = []
+    try await world.store.forEachQuarantined { all += $0 }
+    return all
+  }
+
+  @Test(arguments: Backend.allCases, [false, true])
+  func badTokenIsListedWithWhyAndSinceWhen(on backend: Backend, isRaw: Bool) async throws {
+    let (world, devices) = try await made(on: backend, isRaw: isRaw)
+    let device = try #require(devices.first)
+    #expect(devices.count == 1)
+    #expect(device.user == "x")
+    #expect(device.token == (try TestStore.deviceToken(1)))
+    #expect(device.reason == "BadDeviceToken")
+    #expect(device.campaign == "a")
+    let now = try await world.store.time() / 1000
+    #expect((now - 60_000...now).contains(device.at))
+    #expect(try await world.store.user("x")?.devices.first?.isQuarantined == true)
+    #expect(
+      try await world.store.quarantined([TestStore.deviceToken(1), TestStore.deviceToken(2), TestStore.deviceToken(9)])
+        == [device, nil, nil])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func releasedDeviceIsSentToAgain(on backend: Backend) async throws {
+    let (world, devices) = try await made(on: backend)
+    #expect(try await world.store.release(devices) == [true])
+    #expect(try await world.store.user("x")?.devices.first?.isQuarantined == false)
+    #expect(try await listed(world) == [])
+    #expect(try await world.store.release(devices) == [false])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func purgedDeviceIsGoneAndTold(on backend: Backend) async throws {
+    let (world, devices) = try await made(on: backend)
+    #expect(try await world.store.purge(devices) == [true])
+    #expect(try await world.store.user("x")?.devices.isEmpty != false)
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [nil])
+    #expect(try await listed(world) == [])
+    #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
+    #expect(try await world.store.user("y")?.devices.count == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func deviceThatRegistersAgainIsFree(on backend: Backend) async throws {
+    let (world, devices) = try await made(on: backend)
+    // The same registration once more says nothing new.
+    try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))])
+    #expect(try await listed(world) == devices)
+    let later = Int(devices[0].at) + 1
+    try await world.store.register([
+      DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: UInt64(later)))
+    ])
+    #expect(try await listed(world) == [])
+    #expect(try await world.store.user("x")?.devices.first?.isQuarantined == false)
+    // Purging what was listed before does not reach it.
+    #expect(try await world.store.purge(devices) == [false])
+    #expect(try await world.store.user("x")?.devices.count == 1)
+  }
+}

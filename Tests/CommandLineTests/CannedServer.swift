@@ -1,0 +1,80 @@
+import Dispatch
+import EventLoop
+import Glibc
+import TLS
+import TestSupport
+
+/// A server that says over TLS what the test tells it to, one answer a connection, and keeps what it was asked.
+///
+/// It speaks HTTP/1.1, which libcurl takes where HTTP/2 is not offered (RFC 9113, 3.2 leaves that to ALPN).
+struct CannedServer {
+  let port: UInt16
+  /// Whom to trust for it.
+  let authorityPEM: String
+  private let requests: AsyncThrowingStream<String, any Error>
+
+  /// Twenty seconds: long enough for a loaded machine, short enough that a connection that never comes fails the test.
+  private static let patience: Int32 = 20_000
+
+  /// - Parameter answers: status lines and header lines, without line ends.
+  static func start(_ answers: [[String]]) async throws -> CannedServer {
+    let (places, place) = AsyncThrowingStream.makeStream(of: (port: UInt16, authority: String).self)
+    let (requests, request) = AsyncThrowingStream.makeStream(of: String.self)
+    DispatchQueue(label: "canned server").async {
+      do {
+        let identity = try SelfSignedIdentity()
+        let context = try TLSContext.server(identity: identity.identity)
+        let listener = try Socket.listen(at: try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
+        place.yield((try listener.localAddress().port, identity.authorityPEM))
+        for answer in answers {
+          try wait(listener.descriptor)
+          guard let socket = try listener.accept() else { throw TestSupportError("nobody came") }
+          request.yield(try serve(TLSStream(socket, context: context), answer))
+        }
+        request.finish()
+      } catch {
+        place.finish(throwing: error)
+        request.finish(throwing: error)
+      }
+    }
+    guard let (port, authority) = try await places.first(where: { _ in true }) else {
+      throw TestSupportError("the server ended before it began")
+    }
+    return CannedServer(port: port, authorityPEM: authority, requests: requests)
+  }
+
+  /// The requests as they came, once all answers were given. For one caller.
+  func asked() async throws -> [String] { try await requests.reduce(into: []) { $0.append($1) } }
+
+  private static func serve(_ stream: TLSStream, _ answer: [String]) throws -> String {
+    while try stream.handshake() != nil { try wait(stream.descriptor) }
+    var received = ""
+    while !isWhole(received) {
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      switch try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) {
+      case .bytes(let count): received += String(decoding: buffer[..<count], as: UTF8.self)
+      case .wantsRead: try wait(stream.descriptor)
+      default: throw TestSupportError("the client went away: \(received)")
+      }
+    }
+    let body = answer.last.flatMap { $0.hasPrefix("{") ? $0 : nil } ?? ""
+    let lines = (body.isEmpty ? answer : answer.dropLast()) + ["content-length: \(body.utf8.count)", "", body]
+    // A few hundred bytes always fit the socket's buffer.
+    _ = try Array(lines.joined(separator: "\r\n").utf8).withUnsafeBytes { try stream.write($0) }
+    stream.finishWriting()
+    return received
+  }
+
+  /// Whether a request has its headers, and as much body as they announce.
+  private static func isWhole(_ request: String) -> Bool {
+    guard let end = request.firstRange(of: "\r\n\r\n") else { return false }
+    let length = request.lowercased().split(separator: "\r\n").first { $0.hasPrefix("content-length: ") }
+    let body = length.flatMap { Int($0.dropFirst("content-length: ".count)) } ?? 0
+    return request[end.upperBound...].utf8.count >= body
+  }
+
+  private static func wait(_ descriptor: Int32) throws {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&entry, 1, patience) > 0 else { throw TestSupportError("waited in vain") }
+  }
+}

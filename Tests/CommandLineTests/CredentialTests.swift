@@ -1,0 +1,289 @@
+import APNs
+import APNsSimulator
+import Foundation
+import PushCore
+import PushWorker
+import Synchronization
+import TLS
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// Credentials from the configuration: checked at the start, read again when their files change.
+@Suite struct CredentialTests {
+  private let folder: ScratchFolder
+  private let authority: PushCertificateAuthority
+
+  init() throws {
+    folder = try ScratchFolder("credentials")
+    authority = try PushCertificateAuthority()
+  }
+
+  private func app(
+    _ credential: CarillonConfiguration.Credential, topic: String = "com.example.news"
+  ) -> CarillonConfiguration.App {
+    .init(topic: topic, environment: .production, credential: credential)
+  }
+
+  /// Writes a certificate with its key, as PEM, and gives the app that uses it.
+  private func certificateApp(_ identity: TLSIdentity, file: String = "push.pem") throws -> CarillonConfiguration.App {
+    let path = try folder.writeSecret(file, identity.certificateChainPEM + identity.privateKeyPEM)
+    return app(.certificate(.init(file: path)))
+  }
+
+  private func certificate(_ channel: AppChannel?) throws -> ClientCertificate {
+    try #require(channel?.credential as? ClientCertificate)
+  }
+
+  /// A watcher, and what it has told.
+  private func watch(_ apps: [String: CarillonConfiguration.App]) throws -> (
+    CredentialWatcher, [String: AppChannel], Told
+  ) {
+    let (channels, told) = (try AppChannels.make(apps), Told())
+    return (CredentialWatcher(apps, channels: channels) { told.add($0) }, channels, told)
+  }
+
+  private final class Told: Sendable {
+    private let notices = Mutex<[CredentialWatcher.Notice]>([])
+    func add(_ notice: CredentialWatcher.Notice) { notices.withLock { $0.append(notice) } }
+    /// Those since the last call.
+    func take() -> [CredentialWatcher.Notice] {
+      notices.withLock { notices in
+        defer { notices = [] }
+        return notices
+      }
+    }
+  }
+
+  private var now: Int64 { Int64(Date.now.timeIntervalSince1970) }
+
+  @Test func appsOfTheSameCertificateOrKeyShareIt() throws {
+    let identity = try authority.issue(topic: "com.example.news")
+    let key = try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
+    let token = CarillonConfiguration.Token(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+    var otherTeam = token
+    otherTeam.teamID = "OTHERTEAM1"
+    let channels = try AppChannels.make([
+      "a": try certificateApp(identity), "b": try certificateApp(identity), "c": app(.token(token)),
+      "d": app(.token(token), topic: "com.example.sport"), "e": app(.token(otherTeam)),
+    ])
+    #expect(channels["a"]?.credential === channels["b"]?.credential)
+    #expect(channels["c"]?.credential === channels["d"]?.credential)
+    // One connection speaks for one team, so another team has a credential, and by that a pool, of its own.
+    #expect(channels["c"]?.credential !== channels["e"]?.credential)
+  }
+
+  @Test func certificateMustBeForTheAppAndItsEnvironment() throws {
+    let other = try certificateApp(authority.issue(topic: "com.example.other"))
+    let error = #expect(throws: CommandError.self) { try AppChannels.make(["news": other]) }
+    #expect(error?.code == .configuration)
+    #expect(error?.message.contains("apps.news.certificate: ") == true)
+    #expect(error?.message.contains("is for com.example.other, not for com.example.news") == true)
+    let sandbox = try certificateApp(authority.issue(topic: "com.example.news", environments: [.sandbox]))
+    let wrong = #expect(throws: CommandError.self) { try AppChannels.make(["news": sandbox]) }
+    #expect(wrong?.message.contains("is not for production") == true)
+    #expect(wrong?.hint?.contains("set apps.news.environment to sandbox") == true)
+  }
+
+  @Test func aFileThatIsNoCertificateKeepsFromStarting() throws {
+    let path = try folder.writeSecret("push.p12", "hello")
+    let error = #expect(throws: CommandError.self) {
+      try AppChannels.make(["news": app(.certificate(.init(file: path)))])
+    }
+    #expect(error?.message == "apps.news.certificate.file: \(path): neither PKCS#12 nor PEM")
+    let missing = #expect(throws: CommandError.self) {
+      try AppChannels.make(["news": app(.certificate(.init(file: path, passphraseFile: "/nowhere")))])
+    }
+    #expect(missing?.message == "apps.news.certificate.passphraseFile: /nowhere: No such file or directory")
+  }
+
+  @Test func changedCertificateIsTakenAndABadOneIsNot() async throws {
+    let news = try certificateApp(authority.issue(topic: "com.example.news"))
+    let (watcher, channels, told) = try watch(["news": news])
+    let credential = try certificate(channels["news"])
+    let first = credential.authorization()
+    await watcher.look(now: now)
+    await watcher.look(now: now)
+    #expect(told.take() == [])
+    #expect(credential.authorization() == first)
+
+    credential.stop(.badCertificate)
+    let second = try authority.issue(topic: "com.example.news")
+    _ = try certificateApp(second)
+    await watcher.look(now: now)
+    #expect(told.take() == [.reloaded(app: "news")])
+    #expect(credential.authorization()?.identity == second)
+
+    try folder.writeSecret("push.pem", "half a file")
+    await watcher.look(now: now)
+    await watcher.look(now: now)
+    let notices = told.take()
+    #expect(notices.count == 1)
+    guard case .unusable("news", let message, _)? = notices.first else {
+      Issue.record("\(notices)")
+      return
+    }
+    #expect(message.contains("neither PKCS#12 nor PEM"))
+    #expect(credential.authorization()?.identity == second)
+
+    // One of another app is none either.
+    _ = try certificateApp(authority.issue(topic: "com.example.other"))
+    await watcher.look(now: now)
+    guard case .unusable("news", _, _)? = told.take().first else {
+      Issue.record("taken")
+      return
+    }
+    #expect(credential.authorization()?.identity == second)
+  }
+
+  @Test func permissionsThatAreMendedAreNoticed() async throws {
+    let news = try certificateApp(authority.issue(topic: "com.example.news"))
+    let (watcher, _, told) = try watch(["news": news])
+    await watcher.look(now: now)
+    for (mode, count) in [(0o644, 1), (0o600, 1)] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path("push.pem"))
+      await watcher.look(now: now)
+      let notices = told.take()
+      #expect(notices.count == count)
+      if mode == 0o600 { #expect(notices == [.reloaded(app: "news")]) }
+    }
+  }
+
+  @Test func changedPassphraseOpensTheFileThatFollows() async throws {
+    let identity = try authority.issue(topic: "com.example.news")
+    try folder.writeSecret("one.pem", identity.certificateChainPEM + identity.privateKeyPEM)
+    try folder.writeSecret("pass", "first\n")
+    func export() async throws {
+      let output = try await ChildProcess.run(
+        "openssl", ["pkcs12", "-export", "-in", "one.pem", "-out", "push.p12", "-passout", "file:pass"],
+        folder: folder.url)
+      #expect(output.exit == .status(0), "\(output.standardError)")
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("push.p12"))
+    }
+    try await export()
+    let files = CarillonConfiguration.Certificate(
+      file: folder.path("push.p12"), passphraseFile: folder.path("pass"))
+    let (watcher, _, told) = try watch(["news": app(.certificate(files))])
+    await watcher.look(now: now)
+    #expect(told.take() == [])
+    try folder.writeSecret("pass", "second\n")
+    await watcher.look(now: now)
+    guard case .unusable("news", let message, _)? = told.take().first else {
+      Issue.record("opened with the wrong passphrase")
+      return
+    }
+    #expect(message.contains("the passphrase is wrong"))
+    try await export()
+    await watcher.look(now: now)
+    #expect(told.take() == [.reloaded(app: "news")])
+  }
+
+  @Test func changedSigningKeySignsTheNextToken() async throws {
+    let path = try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
+    let token = CarillonConfiguration.Token(keyFile: path, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+    let (watcher, channels, told) = try watch(["news": app(.token(token))])
+    let source = try #require(channels["news"]?.credential as? ProviderTokenSource)
+    await watcher.look(now: now)
+    let first = try #require(source.current())
+    source.stop(.invalidProviderToken)
+    try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
+    await watcher.look(now: now)
+    #expect(told.take() == [.reloaded(app: "news")])
+    let second = try #require(source.current())
+    #expect(second.jwt.split(separator: ".").last != first.jwt.split(separator: ".").last)
+    // Kubernetes exchanges what a link points at.
+    try FileManager.default.removeItem(atPath: path)
+    let other = try folder.writeSecret("other.p8", ECPrivateKey.generate().pem)
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
+    await watcher.look(now: now)
+    #expect(told.take() == [.reloaded(app: "news")])
+  }
+
+  @Test func expiryIsToldOfDailyFromThirtyDaysBefore() async throws {
+    let identity = try authority.issue(topic: "com.example.news", validity: -3600..<100 * 86_400)
+    let (watcher, channels, told) = try watch(["news": try certificateApp(identity)])
+    let end = try certificate(channels["news"]).certificate.validity.upperBound
+    let day: Int64 = 86_400
+    let name = "Apple Push Services: com.example.news"
+    await watcher.look(now: end - 30 * day)
+    #expect(told.take() == [])
+    await watcher.look(now: end - 30 * day + 1)
+    #expect(told.take() == [.expiring(app: "news", certificate: name, days: 29)])
+    await watcher.look(now: end - 29 * day)
+    #expect(told.take() == [])
+    await watcher.look(now: end - 29 * day + 1)
+    #expect(told.take() == [.expiring(app: "news", certificate: name, days: 28)])
+    await watcher.look(now: end - 60)
+    #expect(told.take() == [.expiring(app: "news", certificate: name, days: 0)])
+    // The end itself is told of at once, then daily.
+    await watcher.look(now: end + 1)
+    #expect(told.take() == [.expired(app: "news", certificate: name)])
+    await watcher.look(now: end + day)
+    #expect(told.take() == [])
+    await watcher.look(now: end + day + 1)
+    #expect(told.take() == [.expired(app: "news", certificate: name)])
+  }
+
+  @Test func aRunningWorkerWarnsAndTakesTheExchangedFile() async throws {
+    var world = try await CarillonWorld()
+    let ending = try authority.issue(topic: "com.example.news", validity: -3600..<10 * 86_400 + 7200)
+    func write(_ identity: TLSIdentity) throws {
+      // Renamed into its place, as those do it who want no half a file to be read.
+      try folder.writeSecret("new", identity.certificateChainPEM + identity.privateKeyPEM)
+      #expect(rename(folder.path("new"), folder.path("push.pem")) == 0)
+    }
+    try write(ending)
+    world.environment["CARILLON_CONFIG"] = try folder.write(
+      "carillon.yaml",
+      """
+      apps:
+        news:
+          topic: com.example.news
+          certificate: { file: push.pem }
+      """)
+    let worker = try await world.start("worker", "--json")
+    let warning = try #require(await worker.errorLine(containing: #""event":"certificateExpiring""#))
+    #expect(warning.contains(#""days":10"#))
+    #expect(warning.contains("Apple Push Services: com.example.news"))
+    try write(authority.issue(topic: "com.example.news"))
+    _ = try #require(await worker.errorLine(containing: #""event":"credentialReloaded""#))
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  @Test func missingLegacyProviderIsNamedWithWhatToInstall() async throws {
+    let identity = try authority.issue(topic: "com.example.news")
+    try folder.writeSecret("one.pem", identity.certificateChainPEM + identity.privateKeyPEM)
+    try folder.writeSecret("pass", "keychain\n")
+    let made = try await ChildProcess.run(
+      "openssl", ["pkcs12", "-export", "-legacy", "-in", "one.pem", "-out", "push.p12", "-passout", "file:pass"],
+      folder: folder.url)
+    #expect(made.exit == .status(0), "\(made.standardError)")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("push.p12"))
+    let configuration = try folder.write(
+      "carillon.yaml",
+      """
+      apps:
+        news:
+          topic: com.example.news
+          certificate: { file: push.p12, passphraseFile: pass }
+          endpoint: https://127.0.0.1:9
+      """)
+    func send(_ environment: [String: String]) async throws -> ChildProcess.Output {
+      try await CarillonCommand.run(
+        ["--config", configuration, "send", "--app", "news", "--token", "00ff", #"{"aps":{"alert":"hi"}}"#],
+        environment: environment)
+    }
+    // OPENSSL_MODULES is where OpenSSL looks for providers (OSSL_PROVIDER(3)).
+    let without = try await send(["OPENSSL_MODULES": folder.path("nowhere")])
+    #expect(without.exit == .status(65))
+    #expect(without.standardError.contains("apps.news.certificate.file: "))
+    #expect(without.standardError.contains("OpenSSL's legacy provider is not installed"))
+    #expect(without.standardError.contains("openssl-provider-legacy"))
+    // With it the file is read, and the way goes on to a port where nobody listens.
+    let with = try await send([:])
+    #expect(with.exit == .status(69), "\(with.standardError)")
+    #expect(!with.standardOutput.contains("authorization"))
+  }
+}

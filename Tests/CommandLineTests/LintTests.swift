@@ -1,0 +1,85 @@
+import TestSupport
+import Testing
+
+struct LintTests {
+  private func lint(_ arguments: String..., input: String = "") async throws -> ChildProcess.Output {
+    let folder = try ScratchFolder()
+    return try await CarillonCommand.run(["lint"] + arguments, folder: folder.url, input: input)
+  }
+
+  @Test func findingsArePrintedAsCompilersDo() async throws {
+    let output = try await lint("-", input: "{\"aps\":{\"alert\":\"a\",\n\"badge\":\"1\",\"bagde\":1}}")
+    #expect(output.exit == .status(1))
+    #expect(
+      output.standardOutput == """
+        standard input:2:1: error: aps.badge: must be a number, not a string (remove the quotes)
+            aps-type: Apple, “Generating a remote notification”
+        standard input:2:13: warning: aps.bagde: is no key of aps (did you mean 'badge'?)
+            aps-unknown: Apple, “Generating a remote notification”
+        standard input: payload as alert (by its keys; --type says otherwise), 43 of 4096 bytes \
+        (5120 as voip and broadcast), 1 error, 1 warning
+
+        """)
+  }
+
+  @Test func warningsAloneExit0() async throws {
+    let output = try await lint("-", "--type", "alert", "--json", input: #"{"aps":{"alert":"a","x-mine":1}}"#)
+    #expect(output.exit == .status(0))
+    let json = try JSONObject(output.standardOutput)
+    #expect(json.number("errors") == 0 && json.number("warnings") == 1)
+    #expect(json.text("kind") == "payload" && json.text("pushType") == "alert" && json.bool("inferred") == false)
+    let finding = try #require(json.objects("findings")?.first)
+    #expect(finding.text("rule") == "aps-custom" && finding.text("path") == "aps.x-mine")
+    #expect(finding.number("line") == 1 && finding.number("column") == 21)
+    #expect(finding.text("source")?.hasPrefix("Apple, ") == true)
+    let size = try #require(json.objects("sizes")?.first)
+    #expect(size.text("for") == "alert" && size.number("bytes") == 32 && size.number("limit") == 4096)
+    #expect(size.bool("fits") == true)
+  }
+
+  @Test func jobIsCheckedWithItsAppWhereThereIsAConfiguration() async throws {
+    let world = try await CarillonWorld()
+    let job = CarillonWorld.job("a").replacing(#""app":"news""#, with: #""app":"nwes""#)
+    let file = try world.folder.write("job.json", job)
+    let known = try await world.run("lint", file)
+    #expect(known.exit == .status(1))
+    #expect(known.standardOutput.contains("\(file):1:11: error: app: no app 'nwes' in the configuration"))
+    let unknown = try await lint(file)
+    #expect(unknown.exit == .status(0))
+    #expect(unknown.standardOutput.hasSuffix("job as alert, 22 of 4096 bytes, nothing to complain of\n"))
+  }
+
+  @Test func appOfAPayloadMustBeKnown() async throws {
+    let world = try await CarillonWorld()
+    let output = try await world.run("lint", "--app", "nwes", "-", input: "{}")
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("no app 'nwes'"))
+  }
+
+  @Test func configurationForTheBinaryInterfaceIsToldWhatReplacedIt() async throws {
+    let output = try await lint("-", input: "host: gateway.push.apple.com\nport: 2195\n")
+    #expect(output.exit == .status(1))
+    for part in [
+      "standard input:1:7: error: the binary interface's gateway, gone since 31 March 2021",
+      "standard input:2:7: error: the port of the binary interface", "443 or 2197", "2 errors, 0 warnings",
+    ] { #expect(output.standardOutput.contains(part), "\(output.standardOutput)") }
+  }
+
+  @Test func whatIsNoJSONExits65() async throws {
+    let output = try await lint("-", input: "{\"aps\": }")
+    #expect(output.exit == .status(65) && output.standardOutput == "")
+    #expect(output.standardError.contains("-: not valid JSON: line 1, column 9"))
+    #expect(try await lint("/nowhere.json").exit == .status(65))
+    #expect(try await lint().exit == .status(64))
+    #expect(try await lint("-", "--type", "alrt", input: "{}").exit == .status(64))
+  }
+
+  @Test func rulesAreListedWithTheirSources() async throws {
+    let text = try await lint("--rules")
+    #expect(text.exit == .status(0))
+    #expect(
+      text.standardOutput.contains("background-priority (error): A background push has not priority 10.\n    Apple"))
+    let rules = try JSONObject.all(in: try await lint("--rules", "--json").standardOutput)
+    #expect(Set(rules.compactMap { $0.text("severity") }) == ["error", "warning"])
+  }
+}

@@ -1,0 +1,72 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TLS
+import Testing
+
+/// Campaigns of an app with a push certificate.
+@Suite(.serialized) struct CertificateRunTests {
+  private let authority: PushCertificateAuthority
+
+  init() throws { authority = try PushCertificateAuthority() }
+
+  /// A rig whose app has a certificate.
+  private func makeRig(_ identity: TLSIdentity) async throws -> (WorkerRig, ClientCertificate) {
+    let pem = authority.authorityPEM
+    var rig = try await WorkerRig { $0.clientAuthorityPEM = pem }
+    let credential = try ClientCertificate(identity)
+    rig.channel.credential = credential
+    return (rig, credential)
+  }
+
+  @Test func campaignGoesOutWithACertificate() async throws {
+    let (rig, _) = try await makeRig(authority.issue(topic: WorkerRig.topic))
+    try await rig.register(300)
+    try await rig.submit("with-certificate")
+    try await rig.worker("w").run()
+    let record = try #require(try await rig.store.show("with-certificate"))
+    #expect(record.state == .completed)
+    #expect(record.counters.outcomes[.accepted] == 300)
+    #expect(await rig.simulator.counters().accepted == 300)
+  }
+
+  @Test(arguments: [
+    (
+      environments: Set([SimulatorEnvironment.production]), validity: -7200 ..< -3600,
+      says: "the certificate has expired"
+    ),
+    (Set([SimulatorEnvironment.sandbox]), -3600..<86_400, "it is not for this environment"),
+  ])
+  func refusedCertificatePausesEveryCampaignThatNeedsItAndItsTargetsAreKept(
+    environments: Set<SimulatorEnvironment>, validity: Range<Int>, says: String
+  ) async throws {
+    let (rig, credential) = try await makeRig(
+      authority.issue(topic: WorkerRig.topic, environments: environments, validity: validity))
+    try await rig.register(300)
+    let ids = ["first", "second"]
+    for id in ids { try await rig.submit(id) }
+    // A target whose push was refused waits as after a server error, resumed or not.
+    let worker = rig.worker("w", retry: RetryPolicy(serverError: 100), drains: false)
+    async let running: Void = worker.run()
+    for id in ids { try await rig.until { try await rig.store.show(id)?.state == .paused } }
+    for id in ids {
+      let record = try #require(try await rig.store.show(id))
+      #expect(record.reason?.contains("APNs refuses the credential of app news") == true)
+      #expect(record.reason?.contains(says) == true, "\(record.reason ?? "")")
+      #expect(record.counters.outcomes.isEmpty)
+    }
+    #expect(await rig.simulator.counters().received == 0)
+    #expect(credential.stopped != nil)
+
+    // Renewed, and set going again: everybody gets it, once.
+    try credential.replace(authority.issue(topic: WorkerRig.topic))
+    for id in ids { try await rig.store.steer(id, .resume) }
+    for id in ids { try await rig.until { try await rig.store.show(id)?.state == .completed } }
+    await worker.stop()
+    try await running
+    for id in ids { #expect(try await rig.store.show(id)?.counters.outcomes[.accepted] == 300) }
+    #expect(await rig.simulator.counters().received == 600)
+  }
+}
