@@ -179,7 +179,9 @@ actor CurlEngine: PushEngine {
       if let generation = transfer.headers?.generation {
         supply.note(.credential(.tooManyTokens(generation: generation)), of: number)
       }
-    case .idleTimeout, .unrelatedKeyIdInToken, .shutdown: faults += 1
+    // The one is about to be closed, the other is bound to another key: nothing more will come of them.
+    case .idleTimeout, .unrelatedKeyIdInToken: faults = Self.faultsToReplace
+    case .shutdown: faults += 1
     default: break
     }
   }
