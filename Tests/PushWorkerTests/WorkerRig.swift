@@ -65,7 +65,8 @@ struct WorkerRig {
   }
 
   func worker(
-    _ name: String, window: Int = 100, connections: Int = 2, retry: RetryPolicy = RetryPolicy(), guard: GuardPolicy = GuardPolicy(),
+    _ name: String, window: Int = 100, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
+    guard: GuardPolicy = GuardPolicy(),
     lease: Int = 6000, drains: Bool = true,
     log: EventLog = EventLog()
   ) -> PushWorker {
