@@ -166,12 +166,12 @@ extension PushWorker {
       if case .terminal(let outcome) = record.state { count(outcome, of: run.context) }
       if decision.token != .keep, run.context.guard.isProbing {
         hold(answer, of: run)
-        return follow(decision.effect, of: run.context)
+        return follow(decision.effect, of: run.context, completion)
       }
       append(answer, to: run, fate: run.context.guard.tripReason == nil ? answer.fate : .keep)
     }
     run.end(index)
-    follow(decision.effect, of: run.context)
+    follow(decision.effect, of: run.context, completion)
   }
 
   private func count(_ outcome: Outcome, of context: CampaignContext) {
@@ -203,23 +203,40 @@ extension PushWorker {
   }
 
   /// What an answer says about more than its target.
-  private func follow(_ effect: Disposition.Effect, of context: CampaignContext) {
+  private func follow(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
     let id = context.campaign.id
     switch effect {
     case .none: return
     case .pauseCampaign(let reason):
-      pauseCampaign(id, "APNs refuses every push of it: \(reason.name); mend the job's app or headers, then resume")
+      pauseCampaign(
+        id,
+        "APNs refuses every push of it: \(Self.words(reason, completion)); mend the job, its app or the way to APNs, "
+          + "then resume")
     case .stopCredential(let reason):
-      let credential = context.app.credential
-      credential.stop(reason)
-      // Others that wait for the same credential would never hear of it: nothing is sent with it any more.
-      for case let run? in slots where run.context.app.credential === credential {
-        let campaign = run.context.campaign
-        pauseCampaign(
-          campaign.id,
-          "APNs refuses the credential of app \(campaign.app): \(credential.explain(reason)), then resume")
-      }
+      context.app.credential.stop(reason)
+      followCredentials(Self.words(reason, completion))
     }
+  }
+
+  /// Pauses every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would ever
+  /// be answered. What stopped it may have been said of another campaign's push, or of none.
+  ///
+  /// - Parameter words: what APNs said, where its reason has no name.
+  func followCredentials(_ words: String = "an answer without a reason that is known") {
+    for case let run? in slots where run.intent == .send && !run.context.isPaused {
+      let (credential, campaign) = (run.context.app.credential, run.context.campaign)
+      guard let reason = credential.stopped else { continue }
+      pauseCampaign(
+        campaign.id,
+        "APNs refuses the credential of app \(campaign.app): " + (reason.name.isEmpty ? words : "")
+          + "\(credential.explain(reason)), then resume")
+    }
+  }
+
+  /// The reason, or the status with whatever word came in the reason's place.
+  private static func words(_ reason: Reason, _ completion: PushCompletion) -> String {
+    guard reason.name.isEmpty else { return reason.name }
+    return "status \(completion.status)" + (completion.unknownReason.map { " “\($0)”" } ?? "")
   }
 
   func pauseCampaign(_ id: String, _ reason: String) {

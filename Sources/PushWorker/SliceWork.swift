@@ -133,7 +133,7 @@ extension PushWorker {
         policy: configuration.guard.within(window: configuration.window))
       contexts[reference.campaign] = context
       // Whoever set the campaign going again wants its credential tried again.
-      app.credential.resume()
+      if record.state == .active { app.credential.resume() }
       return (context, record.state)
     } catch let error {
       // It was valid where it was taken in: this worker is configured otherwise.

@@ -5,8 +5,10 @@ import PushCore
 
 /// Following what people, other workers and time do to the slices in hand.
 extension PushWorker {
-  /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due.
+  /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due, credentials that were
+  /// stopped.
   func tick() {
+    followCredentials()
     wakeSlices(takingMore: false)
   }
 

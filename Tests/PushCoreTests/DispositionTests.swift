@@ -28,7 +28,7 @@ struct DispositionTests {
     .init(status: 400, reason: .badDeviceToken, target: .finish(.badToken), token: .quarantine),
     .init(
       status: 400, reason: .badExpirationDate, target: .finish(.rejected), effect: .pauseCampaign(.badExpirationDate)),
-    .init(status: 400, reason: .badMessageId, target: .finish(.rejected)),
+    .init(status: 400, reason: .badMessageId, target: .finish(.rejected), effect: .pauseCampaign(.badMessageId)),
     .init(status: 400, reason: .badPriority, target: .finish(.rejected), effect: .pauseCampaign(.badPriority)),
     .init(status: 400, reason: .badTopic, target: .finish(.rejected), effect: .pauseCampaign(.badTopic)),
     .init(status: 400, reason: .deviceTokenNotForTopic, target: .finish(.wrongTopic), token: .quarantine),
@@ -37,7 +37,8 @@ struct DispositionTests {
     .init(status: 400, reason: .idleTimeout, target: .resendNow),
     .init(
       status: 400, reason: .invalidPushType, target: .finish(.rejected), effect: .pauseCampaign(.invalidPushType)),
-    .init(status: 400, reason: .missingDeviceToken, target: .finish(.rejected)),
+    .init(
+      status: 400, reason: .missingDeviceToken, target: .finish(.rejected), effect: .pauseCampaign(.missingDeviceToken)),
     .init(status: 400, reason: .missingTopic, target: .finish(.rejected), effect: .pauseCampaign(.missingTopic)),
     .init(status: 400, reason: .payloadEmpty, target: .finish(.rejected), effect: .pauseCampaign(.payloadEmpty)),
     .init(
@@ -65,7 +66,7 @@ struct DispositionTests {
       status: 405, reason: .methodNotAllowed, target: .finish(.rejected), effect: .pauseCampaign(.methodNotAllowed)),
     .init(status: 410, reason: .expiredToken, target: .finish(.expiredToken), token: .prune),
     .init(status: 410, reason: .unregistered, target: .finish(.unregistered), token: .prune),
-    .init(status: 413, reason: .payloadTooLarge, target: .finish(.rejected)),
+    .init(status: 413, reason: .payloadTooLarge, target: .finish(.rejected), effect: .pauseCampaign(.payloadTooLarge)),
     .init(status: 429, reason: .tooManyProviderTokenUpdates, target: .retry(afterMilliseconds: 900_000)),
     .init(status: 429, reason: .tooManyRequests, target: .retry(afterMilliseconds: 2_000)),
     .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 900_000)),
@@ -93,14 +94,14 @@ struct DispositionTests {
 
     // A body that is empty, no JSON, or has no reason: the status class decides.
     .init(status: 201, reason: .none, target: .finish(.accepted)),
-    .init(status: 302, reason: .none, target: .finish(.rejected)),
+    .init(status: 302, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(
       status: 403, reason: .none, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.none),
       countsAttempt: false),
-    .init(status: 404, reason: .none, target: .finish(.rejected)),
-    .init(status: 405, reason: .none, target: .finish(.rejected)),
+    .init(status: 404, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(status: 405, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(status: 410, reason: .none, target: .finish(.unregistered), token: .prune),
-    .init(status: 413, reason: .none, target: .finish(.rejected)),
+    .init(status: 413, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(status: 418, reason: .none, target: .finish(.rejected)),
     .init(status: 429, reason: .none, target: .retry(afterMilliseconds: 2_000)),
     .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 900_000)),
@@ -108,7 +109,7 @@ struct DispositionTests {
     .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 900_000)),
 
     // A reason that Apple has added since.
-    .init(status: 302, reason: .other, target: .finish(.rejected)),
+    .init(status: 302, reason: .other, target: .finish(.rejected), effect: .pauseCampaign(.other)),
     .init(
       status: 403, reason: .other, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.other),
       countsAttempt: false),

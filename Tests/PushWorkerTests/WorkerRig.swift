@@ -65,12 +65,14 @@ struct WorkerRig {
   }
 
   func worker(
-    _ name: String, window: Int = 100, retry: RetryPolicy = RetryPolicy(), guard: GuardPolicy = GuardPolicy(),
+    _ name: String, window: Int = 100, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
+    guard: GuardPolicy = GuardPolicy(),
     lease: Int = 6000, drains: Bool = true,
     log: EventLog = EventLog()
   ) -> PushWorker {
     let configuration = WorkerConfiguration(
-      name: name, window: window, retry: retry, guard: `guard`, drains: drains, lease: lease, apps: ["news": channel])
+      name: name, window: window, connections: connections, retry: retry, guard: `guard`, drains: drains, lease: lease,
+      apps: ["news": channel])
     return PushWorker(
       configuration: configuration, store: client(), control: client(), blocking: client(), observer: log.append)
   }

@@ -30,6 +30,8 @@ actor CurlEngine: PushEngine {
   private var isSilent = false
   /// Answers in a row that put the blame on the connection.
   private var faults = 0
+  /// An answer has said that the connection is no good any more, whatever else comes on it.
+  private var isSpent = false
   private var openTimer: LoopTimer?
   private var isDraining = false
   private var drained: [CheckedContinuation<Void, Never>] = []
@@ -170,7 +172,7 @@ actor CurlEngine: PushEngine {
     window.note(signal, startedAt: transfer.startedAt, now: now)
     switch answer.reason {
     case .expiredProviderToken:
-      faults = Self.faultsToReplace
+      isSpent = true
       if let generation = transfer.headers?.generation {
         supply.note(.credential(.tokenExpired(generation: generation)), of: number)
       }
@@ -179,7 +181,9 @@ actor CurlEngine: PushEngine {
       if let generation = transfer.headers?.generation {
         supply.note(.credential(.tooManyTokens(generation: generation)), of: number)
       }
-    case .idleTimeout, .unrelatedKeyIdInToken, .shutdown: faults += 1
+    // The one is about to be closed, the other is bound to another key.
+    case .idleTimeout, .unrelatedKeyIdInToken: isSpent = true
+    case .shutdown: faults += 1
     default: break
     }
   }
@@ -222,7 +226,7 @@ actor CurlEngine: PushEngine {
       let isLost = connection.phase == .opening || connection.openSockets == 0 || window.limit == 1 || isSilent
       if isLost { return replace(connection, .failed(trouble.description)) }
       supply.note(.trouble(trouble.description), of: number)
-    } else if faults >= Self.faultsToReplace {
+    } else if isSpent || faults >= Self.faultsToReplace {
       replace(connection, .closed)
     } else if connection.phase == .established, connection.openSockets == 0 {
       // What libcurl still holds would all rush to the next connection, which allows one push at first: with this one
@@ -237,6 +241,7 @@ actor CurlEngine: PushEngine {
   private func replace(_ connection: CurlConnection, _ event: ConnectionEvent) {
     connection.phase = .closed
     faults = 0
+    isSpent = false
     ending[serial] = connection
     current = nil
     supply.note(event, of: number)
@@ -299,6 +304,7 @@ actor CurlEngine: PushEngine {
     current = connection
     connection.phase = .opening
     faults = 0
+    isSpent = false
     window.reset()
     supply.note(.opening, of: number)
     return connection

@@ -36,12 +36,6 @@ struct CarillonConfiguration: Equatable {
     var trustRoots: String?
     /// An HTTP proxy on the way to APNs.
     var proxy: Proxy?
-
-    /// What the rules for pushes have to know of it; a certificate's topics are not read for that.
-    var traits: AppTraits {
-      if case .certificate = credential { return AppTraits(topic: topic, authentication: .certificate(topics: [])) }
-      return AppTraits(topic: topic)
-    }
   }
 
   /// What APNs lets an app's pushes in for.
