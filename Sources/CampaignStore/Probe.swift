@@ -32,11 +32,13 @@ extension CampaignStore {
   ///   - wanted: sends.
   ///   - news: answers since the last call.
   ///   - returned: sends lent earlier that were answered otherwise, or are not needed.
+  ///   - round: how often the worker knows the campaign to have been resumed.
+  /// - Returns: `nil` when it was resumed since: the answers are not counted, and nothing is lent.
   public func probe(
-    _ id: String, minimum: Int, lease: Int, wanted: Int, news: GuardCounts, returned: Int
-  ) async throws -> ProbeAnswer {
+    _ id: String, minimum: Int, lease: Int, wanted: Int, news: GuardCounts, returned: Int, round: Int
+  ) async throws -> ProbeAnswer? {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.probe, keys: [keys.probe(id)]) {
+    pipeline.script(StoreScripts.probe, keys: [keys.probe(id), keys.campaign(id)]) {
       $0.append(minimum)
       $0.append(lease)
       $0.append(wanted)
@@ -44,8 +46,10 @@ extension CampaignStore {
       $0.append(news.suspects)
       $0.append(news.gone)
       $0.append(returned)
+      $0.append(round)
     }
     let reply = try await run(pipeline)[0]
+    guard reply.count == 5 else { return nil }
     return ProbeAnswer(
       counts: GuardCounts(
         answers: reply[0].integer ?? 0, suspects: reply[1].integer ?? 0, gone: reply[2].integer ?? 0),

@@ -4,7 +4,8 @@
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
 ///
 /// While probing, prunes and quarantines are to be held back; once open they are carried out; once tripped they are
-/// dropped, and the campaign is to be paused. It never leaves `tripped`: who resumes the campaign starts a new guard.
+/// dropped, and the campaign is to be paused. It never leaves `tripped`: who resumes the campaign starts a new guard, or
+/// one that is open and stays so.
 ///
 /// What all workers were answered decides while probing; once open, each worker goes by its own answers. Their window
 /// slides by halving: when twice ``GuardPolicy/minimum`` are counted, all counts are halved. So a share is always of the
@@ -26,13 +27,17 @@ public struct CampaignGuard: Sendable, Equatable {
   /// The bounds.
   public let policy: GuardPolicy
   private let app: String
+  private let isOff: Bool
 
   /// - Parameters:
   ///   - policy: the bounds.
   ///   - app: the app's name, for the reason.
-  public init(_ policy: GuardPolicy, app: String) {
+  ///   - isOff: whether everything is carried out, whatever its share.
+  public init(_ policy: GuardPolicy, app: String, isOff: Bool = false) {
     self.policy = policy
     self.app = app
+    self.isOff = isOff
+    if isOff { state = .open }
   }
 
   /// Whether prunes and quarantines are to be held back.
@@ -78,20 +83,20 @@ public struct CampaignGuard: Sendable, Equatable {
     return true
   }
 
-  /// What is wrong with the shares.
-  private func objection(to counts: GuardCounts) -> String? {
-    guard counts.answers > 0 else { return nil }
+  /// What is wrong with the shares, however few answers they are of; `nil` for nothing.
+  public func objection(to counts: GuardCounts) -> String? {
+    guard counts.answers > 0, !isOff else { return nil }
     let (suspects, gone) = (
       Double(counts.suspects) / Double(counts.answers), Double(counts.gone) / Double(counts.answers)
     )
     if suspects > policy.threshold {
       return "\(percent(suspects)) of \(counts.answers) answers called the token bad or of another topic: looks like "
-        + "the wrong environment or topic for app \(app); mend it, or raise guard.threshold if the tokens are bad, then "
-        + "resume"
+        + "the wrong environment for app \(app), or the wrong topic; mend it and resume, or resume --unguarded if the "
+        + "tokens are bad"
     }
     if gone > policy.pruneShare {
       return "\(percent(gone)) of \(counts.answers) answers were 410, device gone: looks like the wrong devices or "
-        + "environment for app \(app); mend it, or raise guard.pruneShare if they have gone, then resume"
+        + "environment for app \(app); mend it and resume, or resume --unguarded if they have gone"
     }
     return nil
   }

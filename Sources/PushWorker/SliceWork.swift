@@ -121,7 +121,8 @@ extension PushWorker {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
-    if let known = contexts[reference.campaign], record.state != .active || !wasResumed(known) {
+    if let known = contexts[reference.campaign], known.round >= record.round {
+      if record.state == .active { insist(known) }
       return (known, record.state)
     }
     do {

@@ -5,10 +5,12 @@ import Testing
 /// Sends of a campaign whose guard has not decided.
 @Suite struct ProbeTests {
   private func ask(
-    _ world: TestStore, wanted: Int, news: GuardCounts = GuardCounts(), returned: Int = 0, lease: Int = 3_600_000
+    _ world: TestStore, wanted: Int, news: GuardCounts = GuardCounts(), returned: Int = 0, lease: Int = 3_600_000,
+    round: Int = 0
   ) async throws -> ProbeAnswer {
-    try await world.store.probe(
-      "a", minimum: 100, lease: lease, wanted: wanted, news: news, returned: returned)
+    try #require(
+      try await world.store.probe(
+        "a", minimum: 100, lease: lease, wanted: wanted, news: news, returned: returned, round: round))
   }
 
   @Test(arguments: Backend.allCases)
@@ -56,6 +58,20 @@ import Testing
     try await world.store.steer("a", .pause)
     #expect(try await ask(world, wanted: 1).lent == 0)
     try await world.store.steer("a", .resume)
-    #expect(try await ask(world, wanted: 200) == ProbeAnswer(counts: GuardCounts(), lent: 200, underWay: 200))
+    #expect(
+      try await ask(world, wanted: 200, round: 1) == ProbeAnswer(counts: GuardCounts(), lent: 200, underWay: 200))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func answersFromBeforeTheResumeAreNotCounted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    _ = try await ask(world, wanted: 200)
+    try await world.store.steer("a", .pause)
+    try await world.store.steer("a", .resume)
+    let late = try await world.store.probe(
+      "a", minimum: 100, lease: 6000, wanted: 1, news: GuardCounts(answers: 99, suspects: 99), returned: 0, round: 0)
+    #expect(late == nil)
+    #expect(try await ask(world, wanted: 0, round: 1).counts == GuardCounts())
   }
 }

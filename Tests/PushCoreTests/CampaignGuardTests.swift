@@ -47,8 +47,8 @@ import Testing
     count(&breaker, (outcome, 60), (.accepted, 140))
     #expect(
       breaker.tripReason?.hasPrefix(
-        "30 % of 200 answers called the token bad or of another topic: looks like the wrong environment or topic for "
-          + "app news") == true)
+        "30 % of 200 answers called the token bad or of another topic: looks like the wrong environment for app "
+          + "news") == true)
   }
 
   @Test(arguments: [Outcome.unregistered, .expiredToken]) func goneDevicesTripAboveThePruneShare(outcome: Outcome) {
@@ -146,6 +146,22 @@ import Testing
     changed = breaker.decide(on: breaker.counts)
     #expect(changed)
     #expect(breaker.tripReason?.hasPrefix("75 % of 20 answers") == true)
+  }
+
+  @Test func guardThatIsOffIsOpenAndStaysSo() {
+    var breaker = CampaignGuard(GuardPolicy(minimum: 10), app: "news", isOff: true)
+    #expect(breaker.state == .open)
+    count(&breaker, (.badToken, 1000), (.unregistered, 1000))
+    #expect(breaker.state == .open)
+    #expect(breaker.objection(to: GuardCounts(answers: 10, gone: 10)) == nil)
+  }
+
+  @Test func objectsToSharesOfFewAnswersToo() {
+    let breaker = made()
+    #expect(breaker.objection(to: GuardCounts()) == nil)
+    #expect(breaker.objection(to: GuardCounts(answers: 2, suspects: 1)) != nil)
+    #expect(breaker.objection(to: GuardCounts(answers: 2, gone: 1)) == nil)
+    #expect(breaker.isProbing)
   }
 
   @Test func shareOfOneIsNeverPassed() {
