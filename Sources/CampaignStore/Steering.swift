@@ -60,13 +60,14 @@ extension CampaignStore {
   private func raise(
     _ id: String, _ verb: Steering, _ reason: String, unguarded: Bool = false
   ) async throws -> (CampaignState, epoch: Int) {
-    guard let lane = try await campaign(id)?.lane else { throw noSuchCampaign(id) }
+    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let lane = record.lane
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.steer,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.probe(id),
+        keys.probe(id), keys.answers(app: record.app),
       ]
     ) {
       $0.append(id)

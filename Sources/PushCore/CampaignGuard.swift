@@ -68,6 +68,21 @@ public struct CampaignGuard: Sendable, Equatable {
     return decide(on: fleet)
   }
 
+  /// Trips, while probing, when its own shares and those of its app's latest campaigns are out of bounds: what is too
+  /// small to be decided on alone may be one of many.
+  ///
+  /// - Parameters:
+  ///   - own: what the campaign was answered, however little.
+  ///   - app: what the latest campaigns of its app were.
+  /// - Returns: whether ``state`` is another now.
+  public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
+    guard isProbing, objection(to: own) != nil, app.answers >= policy.minimum, let reason = objection(to: app) else {
+      return false
+    }
+    state = .tripped(reason: "with the campaigns before it: " + reason)
+    return true
+  }
+
   /// Decides on the answers there are, be they fewer than the minimum: where no more can be held back.
   ///
   /// - Returns: whether ``state`` is another now.

@@ -48,7 +48,7 @@ extension PushWorker {
   private func ask(_ question: ProbeLease.Question, _ context: CampaignContext) async {
     do {
       let answer = try await control.probe(
-        context.campaign.id, minimum: context.guard.policy.minimum, lease: configuration.lease, wanted: question.wanted,
+        context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum, lease: configuration.lease, wanted: question.wanted,
         news: question.news, returned: question.returned, round: context.round)
       context.probe.take(answer, to: question, lease: lease, now: EventLoop.now)
       if let answer {
@@ -62,8 +62,31 @@ extension PushWorker {
     } catch {
       context.probe.take(nil, to: question, lease: lease, now: EventLoop.now)
       report("could not ask what campaign \(context.campaign.id) may send", error)
+      return wakeSlices()
     }
+    tellRest(of: context)
     wakeSlices()
+  }
+
+  /// Tells control of the last answers to a campaign too small to be decided on, when none of its slices is in hand any
+  /// more: the guards of others go by them.
+  func tellRest(of context: CampaignContext) {
+    guard context.guard.isProbing, !context.isOutdated, !slots.contains(where: { $0?.context === context }),
+      let question = context.probe.rest(counts: context.guard.counts, now: EventLoop.now)
+    else { return }
+    Task { await ask(question, context) }
+  }
+
+  /// Ends the waiting of a slice whose campaign's answers are too few to decide on: no more will come.
+  func flush(_ run: SliceRun) {
+    let context = run.context
+    let app = context.probe.answer?.app ?? GuardCounts()
+    if context.guard.judge(known(of: context), amongThoseOfItsApp: app) {
+      decided.append(context)
+      followGuards()
+    } else {
+      release(run)
+    }
   }
 
   /// Follows the guards that have decided while one lot of answers was handled.

@@ -71,6 +71,17 @@ struct ProbeLease {
       wanted: max(0, min(wanted, 2 * minimum) - allowance), news: news, returned: max(0, ended - returned))
   }
 
+  /// What control has yet to be told when no slice is in hand any more; `nil` for nothing.
+  ///
+  /// - Parameter counts: what was answered here so far.
+  mutating func rest(counts: GuardCounts, now: UInt64) -> Question? {
+    let news = counts - told
+    guard !isAsking, news.answers > 0 else { return nil }
+    isAsking = true
+    askedAt = now
+    return Question(wanted: 0, news: news, returned: 0)
+  }
+
   /// Takes note of control's answer, or that there was none.
   ///
   /// - Parameter lease: ns.

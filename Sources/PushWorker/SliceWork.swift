@@ -106,6 +106,7 @@ extension PushWorker {
   /// keeps its credit until it is answered: another slice must not have it meanwhile.
   private func discard(_ run: SliceRun) {
     slots[run.slot] = nil
+    tellRest(of: run.context)
     keep(run)
     let base = run.tagBase
     let unsent = run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }.count
@@ -175,7 +176,7 @@ extension PushWorker {
     case .commit(let credit): try await commit(run, credit: credit)
     case .resend(let count): try await resend(run, count)
     case .hunt: try await hunt(run)
-    case .flush: release(run)
+    case .flush: flush(run)
     case .finish:
       run.ending = .finish
       if try await end(run.ledger, run.context, .finish) { return true }

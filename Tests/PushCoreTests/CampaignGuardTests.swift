@@ -164,6 +164,21 @@ import Testing
     #expect(breaker.isProbing)
   }
 
+  @Test func smallCampaignIsJudgedAmongThoseOfItsApp() {
+    let bad = GuardCounts(answers: 2, suspects: 1)
+    for (own, app, trips) in [
+      (bad, GuardCounts(answers: 200, suspects: 30), true), (bad, GuardCounts(answers: 199, suspects: 199), false),
+      (bad, GuardCounts(answers: 300, suspects: 30), false),
+      (GuardCounts(answers: 2), GuardCounts(answers: 200, suspects: 200), false),
+    ] {
+      var breaker = made()
+      let changed = breaker.judge(own, amongThoseOfItsApp: app)
+      #expect(changed == trips)
+      #expect(breaker.isProbing == !trips)
+      #expect(breaker.tripReason?.hasPrefix("with the campaigns before it: 15 % of 200 answers") ?? false == trips)
+    }
+  }
+
   @Test func shareOfOneIsNeverPassed() {
     var breaker = made(1, 1, minimum: 2)
     count(&breaker, (.badToken, 100), (.unregistered, 100))

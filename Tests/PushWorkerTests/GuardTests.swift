@@ -186,6 +186,45 @@ import Testing
     #expect(try await touched(rig, users: 10) == (5, 0))
   }
 
+  /// One wrong setting, and one small campaign after the other: each has too few answers to be judged by.
+  @Test func smallCampaignsAreJudgedByThoseBefore() async throws {
+    let rig = try await WorkerRig(partitions: 4)
+    try await rig.register(60) { $0 < 20 ? .registered : .bad }
+    let worker = rig.worker("w", window: 100, drains: false)
+    async let running: Void = worker.run()
+    func users(_ range: Range<Int>) -> String {
+      #"{"users":[\#(range.map { "\"u\($0)\"" }.joined(separator: ","))]}"#
+    }
+    func play(_ id: String, _ range: Range<Int>) async throws -> CampaignRecord {
+      try await rig.submit(id, audience: users(range))
+      try await rig.until {
+        guard let record = try await rig.store.show(id) else { return false }
+        return record.finishedAt != nil || record.state == .paused && record.counters.inDoubt == 0
+      }
+      return try #require(try await rig.store.show(id))
+    }
+    for number in 0..<3 { #expect(try await play("good-\(number)", 0..<20).state == .completed) }
+    // Of 64 answers four are bad: within bounds.
+    #expect(try await play("few", 20..<24).counters.quarantined == 4)
+    // Of 84 it would be 24.
+    let wrong = try await play("wrong", 24..<44)
+    #expect(wrong.state == .paused)
+    #expect(wrong.reason?.hasPrefix("with the campaigns before it: ") == true, "\(wrong.reason ?? "none")")
+    #expect(try await play("more", 44..<60).state == .paused)
+    #expect(try await touched(rig, users: 60) == (0, 4))
+
+    rig.simulator.load(
+      (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
+    for (id, count) in [("wrong", 20), ("more", 16)] {
+      try await rig.store.steer(id, .resume)
+      try await rig.until { try await rig.store.show(id)?.state == .completed }
+      #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: count])
+    }
+    #expect(try await touched(rig, users: 60) == (0, 4))
+    await worker.stop()
+    try await running
+  }
+
   @Test(.timeLimit(.minutes(1))) func manyProbingCampaignsGetThroughASmallWindow() async throws {
     let rig = try await WorkerRig(partitions: 1)
     try await rig.register(60)
