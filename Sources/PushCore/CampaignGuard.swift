@@ -9,7 +9,8 @@
 ///
 /// What all workers were answered decides while probing; once open, each worker goes by its own answers. Their window
 /// slides by halving: when twice ``GuardPolicy/minimum`` are counted, all counts are halved. So a share is always of the
-/// latest `minimum` to `2 × minimum` answers, older ones weighing less, in three integers.
+/// latest `minimum` to `2 × minimum` answers, older ones weighing less, in three integers. A worker that has fewer, as it
+/// came late, counts the missing ones as good: more than they could make up for trips it at once.
 public struct CampaignGuard: Sendable, Equatable {
   /// What is to be done with prunes and quarantines.
   public enum State: Sendable, Equatable {
@@ -54,9 +55,12 @@ public struct CampaignGuard: Sendable, Equatable {
   ///
   /// - Returns: whether ``state`` is another now.
   public mutating func count(_ outcome: Outcome) -> Bool {
-    guard counts.count(outcome), state == .open, counts.answers >= policy.minimum else { return false }
-    defer { if counts.answers >= 2 * policy.minimum { counts.halve() } }
-    return decide(on: counts)
+    guard counts.count(outcome), state == .open else { return false }
+    var least = counts
+    least.answers = max(counts.answers, policy.minimum)
+    guard objection(to: least) == nil else { return decide(on: counts) }
+    if counts.answers >= 2 * policy.minimum { counts.halve() }
+    return false
   }
 
   /// Decides, while probing, once the fleet has answers enough.

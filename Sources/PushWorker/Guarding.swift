@@ -48,8 +48,9 @@ extension PushWorker {
   private func ask(_ question: ProbeLease.Question, _ context: CampaignContext) async {
     do {
       let answer = try await control.probe(
-        context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum, lease: configuration.lease, wanted: question.wanted,
-        news: question.news, returned: question.returned, round: context.round)
+        context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
+        lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
+        round: context.round)
       context.probe.take(answer, to: question, lease: lease, now: EventLoop.now)
       if let answer {
         if context.guard.judge(answer.counts) {

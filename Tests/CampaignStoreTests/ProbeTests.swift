@@ -96,7 +96,8 @@ import Testing
     try await world.store.steer("a", .pause)
     try await world.store.steer("a", .resume)
     let late = try await world.store.probe(
-      "a", app: "news", minimum: 100, lease: 6000, wanted: 1, news: GuardCounts(answers: 99, suspects: 99), returned: 0, round: 0)
+      "a", app: "news", minimum: 100, lease: 6000, wanted: 1, news: GuardCounts(answers: 99, suspects: 99), returned: 0,
+      round: 0)
     #expect(late == nil)
     #expect(try await ask(world, wanted: 0, round: 1).counts == GuardCounts())
   }

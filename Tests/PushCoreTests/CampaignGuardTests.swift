@@ -99,6 +99,26 @@ import Testing
     #expect((20...45).contains(bad), "\(bad)")
   }
 
+  /// Restarted with a wrong setting while its fleet does well.
+  @Test func workerThatComesLateNeedNotHaveTheMinimumToTrip() {
+    var breaker = made()
+    var changed = breaker.judge(GuardCounts(answers: 300))
+    #expect(changed)
+    for _ in 0..<20 {
+      changed = breaker.count(.badToken)
+      #expect(!changed)
+    }
+    changed = breaker.count(.badToken)
+    #expect(changed)
+    #expect(breaker.tripReason?.hasPrefix("100 % of 21 answers") == true)
+    // What good answers may yet make up for is waited for.
+    breaker = made()
+    _ = breaker.judge(GuardCounts(answers: 300))
+    for _ in 0..<20 { _ = breaker.count(.badToken) }
+    for _ in 0..<180 { _ = breaker.count(.accepted) }
+    #expect(breaker.state == .open)
+  }
+
   @Test func steadyShareBelowTheBoundNeverTrips() {
     var breaker = made()
     for number in 0..<100_000 {

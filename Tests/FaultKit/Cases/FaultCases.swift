@@ -11,7 +11,7 @@ public enum FaultCases {
     let names: Set = [
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
-      "apns-refused-stream", "apns-one-stream", "guard-wrong-environment", "guard-gone", "guard-stopped",
+      "apns-refused-stream", "apns-one-stream", "guard-wrong-environment", "guard-stopped",
     ]
     return all.filter { names.contains($0.name) || $0.name.hasPrefix("mutant-") }
   }()

@@ -43,7 +43,7 @@ enum GuardCases {
     "guard-wrong-environment", faults: ["every token of the other environment"],
     invariant: "pauses within 400 sends of the fleet, no device is touched, everybody gets it when mended", bound: "0"
   ) { stage in
-    let world = try await world(stage, stage.times(short: 6000, full: 100_000))
+    let world = try await world(stage, stage.times(short: 4000, full: 100_000))
     let fleet = try await Fleet(stage, world, size: workers)
     let campaigns = try await pause(stage, fleet, .otherEnvironment, "every token of the other environment")
     for campaign in campaigns.dropLast() { try await cancel(world, campaign) }
@@ -55,7 +55,7 @@ enum GuardCases {
     "guard-gone", faults: ["410 for every device"],
     invariant: "pauses within 400 sends of the fleet, no device is touched until somebody insists", bound: "0"
   ) { stage in
-    let world = try await world(stage, stage.times(short: 4000, full: 100_000))
+    let world = try await world(stage, stage.times(short: 3000, full: 100_000))
     let fleet = try await Fleet(stage, world, size: workers)
     let campaigns = try await pause(stage, fleet, .gone, "410 for every device")
     for campaign in campaigns.dropLast() { try await cancel(world, campaign) }
