@@ -168,7 +168,7 @@ extension PushWorker {
         hold(answer, of: run)
         return follow(decision.effect, of: run.context)
       }
-      if decision.token != .keep, run.context.guard.tripReason != nil {
+      if decision.token != .keep, run.context.guard.tripReason != nil || run.context.isOutdated {
         spare(answer, of: run)
       } else {
         append(answer, to: run, fate: answer.fate)

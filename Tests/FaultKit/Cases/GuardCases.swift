@@ -87,7 +87,7 @@ enum GuardCases {
     invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
     bound: "window × stops"
   ) { stage in
-    try await probing(stage, "SIGSTOP while the guard probes", duplicates: true) { scene in
+    try await probing(stage, "SIGSTOP while the guard probes", duplicates: true, missing: 1) { scene in
       guard let asleep = stage.random(of: scene.fleet.workers) else { return 0 }
       asleep.process.send(signal: SIGSTOP)
       try await rest(scene.world, scene.campaign, missing: 1)
@@ -178,7 +178,7 @@ enum GuardCases {
   /// Plays a campaign to the wrong devices, breaks something while it is being probed, mends it and lets it end.
   ///
   /// - Parameters:
-  ///   - missing: workers that don't come back.
+  ///   - missing: workers that don't come back, or whose slices others may have taken over meanwhile.
   ///   - act: breaks it, and says how often.
   private static func probing(
     _ stage: Stage, _ fault: String, duplicates: Bool, missing: Int = 0,
@@ -203,7 +203,8 @@ enum GuardCases {
       stage.fired(fault, times: acts, duplicates: duplicates ? acts * world.options.window : 0)
       if try await world.store.campaign(campaign.id)?.round == 0 {
         try await rest(world, campaign, missing: missing)
-        try await expectPaused(stage, scene, within: (1 + acts) * allowance)
+        let sent = try await expectPaused(stage, scene, within: (1 + acts) * allowance)
+        stage.note("\(sent) sent until pause")
       }
       try await mendAndEnd(stage, world, campaign)
       try await stage.check(world)
