@@ -119,9 +119,14 @@ extension PushWorker {
     run.held = []
   }
 
-  /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't or that is another's to say.
+  /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't.
   func spare(_ answer: HeldAnswer, of run: SliceRun) {
-    guard run.intent != .cancel, run.intent != .lost else { return append(answer, to: run, fate: .keep) }
+    switch run.intent {
+    case .cancel: return append(answer, to: run, fate: .keep)
+    // To its new owner it is in doubt, and stays so: an outcome would keep it from being sent to again.
+    case .lost: return giveBack(1, of: run)
+    case .send, .leave: break
+    }
     var record = answer.record
     record.state = .waiting
     record.free = Self.counted(record.free)
