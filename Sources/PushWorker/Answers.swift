@@ -168,7 +168,11 @@ extension PushWorker {
         hold(answer, of: run)
         return follow(decision.effect, of: run.context, completion)
       }
-      append(answer, to: run, fate: run.context.guard.tripReason == nil ? answer.fate : .keep)
+      if decision.token != .keep, run.context.guard.tripReason != nil || run.context.isOutdated {
+        spare(answer, of: run)
+      } else {
+        append(answer, to: run, fate: answer.fate)
+      }
     }
     run.end(index)
     follow(decision.effect, of: run.context, completion)
@@ -245,7 +249,6 @@ extension PushWorker {
     Task {
       do {
         try await control.steer(id, .pause, reason: reason)
-        contexts[id]?.isPaused = true
         observer(.paused(campaign: id, reason: reason))
       } catch {
         observer(.trouble("could not pause campaign \(id): \(error)"))
@@ -272,7 +275,7 @@ extension PushWorker {
   }
 
   /// One more, up to what a byte holds: the ledger's attempts stop there too.
-  private static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
+  static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
 
   /// Settles pushes that no connection has taken: they were certainly not sent.
   func takeBack(_ run: SliceRun, _ tags: [UInt64]) {

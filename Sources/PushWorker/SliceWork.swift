@@ -106,6 +106,7 @@ extension PushWorker {
   /// keeps its credit until it is answered: another slice must not have it meanwhile.
   private func discard(_ run: SliceRun) {
     slots[run.slot] = nil
+    tellRest(of: run.context)
     keep(run)
     let base = run.tagBase
     let unsent = run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }.count
@@ -121,7 +122,8 @@ extension PushWorker {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
-    if let known = contexts[reference.campaign], record.state != .active || !wasResumed(known) {
+    if let known = contexts[reference.campaign], known.round >= record.round {
+      if record.state == .active { insist(known) }
       return (known, record.state)
     }
     do {
@@ -174,7 +176,7 @@ extension PushWorker {
     case .commit(let credit): try await commit(run, credit: credit)
     case .resend(let count): try await resend(run, count)
     case .hunt: try await hunt(run)
-    case .flush: release(run)
+    case .flush: flush(run)
     case .finish:
       run.ending = .finish
       if try await end(run.ledger, run.context, .finish) { return true }

@@ -35,8 +35,11 @@ extension PushWorker {
     while true {
       let ids = Array(campaignsInHand.union(contexts.keys))
       let view = try await control.follow(ids, worker: configuration.name, followed: followedEpoch)
-      for (id, state) in zip(ids, view.states) {
+      for ((id, state), round) in zip(zip(ids, view.states), view.rounds) {
         note(state, of: id)
+        // Paused and resumed between two looks.
+        let held = slots.compactMap { $0?.context }.filter { $0.campaign.id == id } + [contexts[id]].compactMap { $0 }
+        for context in held where context.round < round && !context.isOutdated { leaveRound(of: context) }
         for run in slots.compactMap({ $0 }) where run.ledger.slice.campaign == id && run.intent != .lost {
           switch state {
           case .cancelled: withdraw(run, .cancel)

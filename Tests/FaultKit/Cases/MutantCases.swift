@@ -19,5 +19,6 @@ enum MutantCases {
     ReferenceCases.doubled.mutant(
       "counts-twice",
       ["CARILLON_FAULT_SCRIPT": "finish|'SETBIT', KEYS[2], ARGV[1], 1) == 1|'SETBIT', KEYS[2], ARGV[1], 1) == 2"]),
+    GuardCases.gone.mutant("guard-deaf", ["CARILLON_FAULT_MUTANT": "guardDeaf"]),
   ]
 }
