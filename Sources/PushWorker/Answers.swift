@@ -279,11 +279,22 @@ extension PushWorker {
   /// One more, up to what a byte holds: the ledger's attempts stop there too.
   private static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
 
-  /// Settles pushes that no connection has taken: they were certainly not sent.
-  func takeBack(_ run: SliceRun, _ tags: [UInt64]) {
+  /// Settles pushes that no connection has taken, with an outcome or to be granted again: they were certainly not sent.
+  func takeBack(_ run: SliceRun, _ tags: [UInt64], as outcome: Outcome? = nil) {
     for tag in tags {
       run.unanswered -= 1
-      settle(run, Int(tag & 0xffff_ffff), nil)
+      settle(run, Int(tag & 0xffff_ffff), outcome)
+    }
+  }
+
+  /// Takes back what waits for a connection, in a storm say, while its campaign's time has passed.
+  func expireBacklogs() {
+    let now = Int(now)
+    for case let run? in slots where run.unanswered > 0 {
+      guard let deadline = run.context.deadline, deadline * 1000 <= now else { continue }
+      let base = run.tagBase
+      takeBack(run, run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }, as: .expired)
+      run.wake()
     }
   }
 }

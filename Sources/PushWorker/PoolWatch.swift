@@ -25,8 +25,10 @@ struct PoolWatch {
 
   /// Compares a pool with how it was at the last look.
   ///
-  /// - Parameter now: `EventLoop.now`.
-  mutating func look(at state: PoolState, now: UInt64) -> [Notice] {
+  /// - Parameters:
+  ///   - now: `EventLoop.now`.
+  ///   - isLast: whether nobody will look again: then the connections are told of, if there ever were any.
+  mutating func look(at state: PoolState, now: UInt64, isLast: Bool = false) -> [Notice] {
     var notices: [Notice] = []
     if state.failures > failures, let error = state.lastError { notices.append(.failed(error)) }
     failures = state.failures
@@ -40,8 +42,10 @@ struct PoolWatch {
       notices.append(.calm)
     }
     // A pool that rests is told of once more when its last connection has closed, and then no more.
-    let isOfInterest = state.open > 0 || state.inFlight > 0 || state.openings != told?.openings ?? 0
-    if isOfInterest || told.map({ $0.open > 0 }) ?? false, told == nil || now - toldAt >= Self.interval {
+    let isOfInterest =
+      state.open > 0 || state.inFlight > 0 || state.openings != told?.openings ?? 0 || told?.open ?? 0 > 0
+    let isTime = told == nil || now - toldAt >= Self.interval
+    if isOfInterest && isTime || isLast && state.openings > 0 {
       told = state
       toldAt = now
       notices.append(.connections(state))

@@ -36,11 +36,13 @@ extension PushWorker {
   }
 
   /// Tells of connections to APNs: of trouble at once, of how they are now and then.
-  func reportConnections() {
+  ///
+  /// - Parameter isLast: whether the worker is about to close them.
+  func reportConnections(isLast: Bool = false) {
     let now = EventLoop.now
     for index in pools.indices {
       let url = pools[index].endpoint.url
-      for notice in pools[index].watch.look(at: pools[index].pool.published, now: now) {
+      for notice in pools[index].watch.look(at: pools[index].pool.published, now: now, isLast: isLast) {
         switch notice {
         case .failed(let error): report("connection to \(url)", "connection to \(url): \(error)")
         case .storm: observer(.storm(endpoint: url))

@@ -131,7 +131,7 @@ public actor PushWorker {
       wakePulse()
     }
     timer.disarm()
-    reportConnections()
+    reportConnections(isLast: true)
     await withDiscardingTaskGroup { group in
       for entry in pools { group.addTask { _ = await entry.pool.drain(deadline: 1_000_000_000) } }
     }
@@ -318,6 +318,7 @@ public actor PushWorker {
           nextUpkeep = heard + UInt64(Self.pulseInterval) * 1_000_000
           try await rescue(pulse)
           reportConnections()
+          expireBacklogs()
           try await measureClock()
           try await sweep()
         }

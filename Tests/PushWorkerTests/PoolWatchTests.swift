@@ -30,6 +30,8 @@ import Testing
     closed.connections[0].phase = .closed
     #expect(watch.look(at: closed, now: 3 * minute) == [.connections(closed)])
     #expect(watch.look(at: closed, now: 4 * minute) == [])
+    // Whatever was told, and when: the last word is how it ended.
+    #expect(watch.look(at: closed, now: 4 * minute, isLast: true) == [.connections(closed)])
   }
 
   @Test func stormIsToldOfWhenItBeginsAndWhenItEndsHoweverShort() {

@@ -10,12 +10,12 @@ import Testing
   private static let storm = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
 
   /// A campaign to 300 devices, on a worker that has noticed the storm it began in.
-  private func stormyCampaign(_ log: EventLog) async throws -> (
+  private func stormyCampaign(_ log: EventLog, _ fields: String = "") async throws -> (
     rig: WorkerRig, worker: PushWorker, run: Task<Void, any Error>
   ) {
     let rig = try await WorkerRig(partitions: 4) { $0.knobs.failures = [Self.storm] }
     try await rig.register(300)
-    try await rig.submit("stormy")
+    try await rig.submit("stormy", fields)
     // Whoever is tried in vain comes back at once, as often as it takes.
     let worker = rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50), log: log)
     let run = Task { try await worker.run() }
@@ -58,6 +58,13 @@ import Testing
     try await rig.worker("w2").run()
     #expect(try await rig.store.show("stormy")?.counters.outcomes == [.accepted: 300])
     #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
+  @Test func whatWaitsInAStormExpiresInTime() async throws {
+    let (rig, _, run) = try await stormyCampaign(EventLog(), #","expiration":"6s""#)
+    try await run.value
+    let record = try #require(try await rig.store.show("stormy"))
+    #expect(record.counters.outcomes == [.expired: 300])
   }
 
   @Test func workerStopsInAStorm() async throws {
