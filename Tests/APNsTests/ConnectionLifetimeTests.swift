@@ -80,6 +80,22 @@ struct ConnectionLifetimeTests {
     await harness.stop()
   }
 
+  @Test("an address that another connection has is declined where there are others, and taken where that leads nowhere")
+  func addresses() async throws {
+    let harness = try await PoolHarness()
+    // What a look-up brought once; now it brings the simulator's only.
+    #expect(harness.pool.mayConnect(0, to: "192.0.2.1"))
+    try await sendAll(harness, 10)
+    #expect(harness.pool.published.connections[0].address == "127.0.0.1")
+    harness.pool.submit(PoolHarness.batch([100], isSuspect: true), lane: 0)
+    #expect(try await harness.completions.one().kind == .notSent)
+    #expect(await harness.simulator.counters().connections == 1)
+    harness.pool.submit(PoolHarness.batch([100], isSuspect: true), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    #expect(harness.pool.published.connections.map(\.address) == ["127.0.0.1", "127.0.0.1"])
+    await harness.stop()
+  }
+
   @Test("a connection that was idle for too long is replaced before it is used")
   func idleLimit() async throws {
     let harness = try await PoolHarness(idleLimit: 0)
