@@ -232,7 +232,9 @@ extension ConnectionPool: PushSupply {
         state.isIdle[engine] = true
         return nil
       }
-      return wait > 0 ? .wait(wait) : state.budget.request(now: now, jitter: .random(in: 0..<1))
+      if wait > 0 { return .wait(wait) }
+      return state.budget.request(
+        now: now, jitter: .random(in: 0..<1), isMinor: state.connections[engine].isForSuspects)
     }
   }
 
