@@ -69,8 +69,8 @@ struct DispositionTests {
     .init(status: 413, reason: .payloadTooLarge, target: .finish(.rejected), effect: .pauseCampaign(.payloadTooLarge)),
     .init(status: 429, reason: .tooManyProviderTokenUpdates, target: .retry(afterMilliseconds: 900_000)),
     .init(status: 429, reason: .tooManyRequests, target: .retry(afterMilliseconds: 2_000)),
-    .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 503, reason: .serviceUnavailable, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .serviceUnavailable, target: .retry(afterMilliseconds: 5_000)),
     .init(status: 503, reason: .shutdown, target: .resendNow),
 
     // Broadcasts and channels.
@@ -104,9 +104,9 @@ struct DispositionTests {
     .init(status: 413, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(status: 418, reason: .none, target: .finish(.rejected)),
     .init(status: 429, reason: .none, target: .retry(afterMilliseconds: 2_000)),
-    .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 503, reason: .none, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .none, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 5_000)),
 
     // A reason that Apple has added since.
     .init(status: 302, reason: .other, target: .finish(.rejected), effect: .pauseCampaign(.other)),
@@ -116,16 +116,17 @@ struct DispositionTests {
     .init(status: 410, reason: .other, target: .finish(.unregistered), token: .prune),
     .init(status: 418, reason: .other, target: .finish(.rejected)),
     .init(status: 429, reason: .other, target: .retry(afterMilliseconds: 2_000)),
-    .init(status: 500, reason: .other, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 503, reason: .other, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 500, reason: .other, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .other, target: .retry(afterMilliseconds: 5_000)),
   ]
 
   private func decide(
-    _ status: UInt16, _ reason: Reason = .none, attempt: Int = 1, retryAfter: UInt16 = 0, jitter: Double = 0
+    _ status: UInt16, _ reason: Reason = .none, attempt: Int = 1, retryAfter: UInt16 = 0, jitter: Double = 0,
+    isStorm: Bool = false
   ) -> Disposition {
     Disposition.decide(
       PushAnswer(kind: .answered, status: status, reason: reason, retryAfter: retryAfter), attempt: attempt,
-      policy: Self.policy, ambiguity: .resend, jitter: jitter)
+      policy: Self.policy, ambiguity: .resend, jitter: jitter, isStorm: isStorm)
   }
 
   private func decide(_ kind: PushAnswer.Kind, attempt: Int, ambiguity: Ambiguity = .resend) -> Disposition {
@@ -151,8 +152,22 @@ struct DispositionTests {
   func serverErrorsDecideByStatus() {
     for reason in Reason.allCases where reason != .shutdown {
       let disposition = decide(500, reason)
-      #expect(disposition == Disposition(.retry(afterMilliseconds: 900_000)))
+      #expect(disposition == Disposition(.retry(afterMilliseconds: 5_000)))
     }
+  }
+
+  @Test("the first 5xx is followed by a quick second try, the others wait as Apple asks for, in a storm the first too")
+  func quickRetry() {
+    let waits = (1...5).map { decide(503, .serviceUnavailable, attempt: $0).target }
+    #expect(
+      waits == [
+        .retry(afterMilliseconds: 5_000), .retry(afterMilliseconds: 900_000), .retry(afterMilliseconds: 900_000),
+        .retry(afterMilliseconds: 900_000), .finish(.failed),
+      ])
+    #expect(decide(503, .serviceUnavailable, isStorm: true).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .shutdown, isStorm: true).target == .resendNow)
+    // One who tries everything quickly does not wait longer the first time.
+    #expect(RetryPolicy(serverError: 100, jitter: 0).afterFirstServerError(chance: 0) == 100)
   }
 
   @Test("only a 410 prunes")
@@ -174,13 +189,15 @@ struct DispositionTests {
   @Test("Retry-After is honoured when it is longer, within an hour")
   func retryAfter() {
     #expect(decide(429, .tooManyRequests, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
-    #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
+    #expect(decide(503, .serviceUnavailable, attempt: 2, retryAfter: 30).target == .retry(afterMilliseconds: 900_000))
     #expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target == .retry(afterMilliseconds: 3_600_000))
   }
 
   @Test("chance spreads retries by the share that is configured, and nothing waits for longer than the longest")
   func jitter() {
-    #expect(decide(503, .serviceUnavailable, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
+    #expect(decide(503, .serviceUnavailable, jitter: 1).target == .retry(afterMilliseconds: 5_500))
+    #expect(decide(503, .serviceUnavailable, attempt: 2, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
     #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 2_200))
     var policy = RetryPolicy(serverError: 60_000, tooManyRequests: 2_000, longest: 60_000, jitter: 0.25)
     // At the cap too they come back one by one.

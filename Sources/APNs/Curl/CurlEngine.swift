@@ -23,6 +23,7 @@ actor CurlEngine: PushEngine {
   /// Names the current connection to handlers that may fire late.
   private var serial = 0
   private var headers: HeaderList?
+  private var lastSentAt: UInt64 = 0
   private var completions: [PushCompletion] = []
   /// What went wrong on the current connection since the last look.
   private var trouble: CurlError?
@@ -32,7 +33,8 @@ actor CurlEngine: PushEngine {
   private var faults = 0
   /// An answer has said that the connection is no good any more, whatever else comes on it.
   private var isSpent = false
-  private var openTimer: LoopTimer?
+  /// For what the supply has asked to wait for.
+  private var supplyTimer: LoopTimer?
   private var isDraining = false
   private var drained: [CheckedContinuation<Void, Never>] = []
   private var drainTimer: LoopTimer?
@@ -57,9 +59,13 @@ actor CurlEngine: PushEngine {
     loop.execute { [weak self] in self?.assumeIsolated { $0.turn() } }
   }
 
+  nonisolated func startSmall() {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.window.reset() } }
+  }
+
   func drain(deadline: UInt64) async {
     isDraining = true
-    openTimer = nil
+    supplyTimer = nil
     finishDraining()
     guard current != nil || !ending.isEmpty else { return }
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.giveUp() } }
@@ -130,7 +136,7 @@ actor CurlEngine: PushEngine {
       // A new array of the same size: the receiver keeps the old one.
       completions = []
       completions.reserveCapacity(batch.count)
-      supply.complete(batch, by: number)
+      supply.complete(batch, by: number, window: window.limit)
     }
     if isDraining { finishDraining() }
   }
@@ -257,16 +263,28 @@ actor CurlEngine: PushEngine {
     }
     room = window.limit - connection.inFlight
     let now = EventLoop.now
-    while room > 0, let part = supply.take(upTo: room, for: number) {
-      start(part, on: connection, authorization, now)
-      room -= part.range.count
+    while room > 0 {
+      switch supply.take(upTo: room, for: number) {
+      case .nothing: return
+      case .wait(let delay): return lookAgain(after: delay)
+      case .pushes(let part):
+        start(part, on: connection, authorization, now)
+        room -= part.range.count
+      }
     }
+  }
+
+  /// Whether nothing was sent for so long that what is between us and APNs may have forgotten the connection.
+  private func isStale(_ connection: CurlConnection) -> Bool {
+    connection.phase == .established && connection.inFlight == 0
+      && EventLoop.now - lastSentAt >= configuration.idleLimit
   }
 
   private func start(
     _ part: PushBatch.Part, on connection: CurlConnection, _ authorization: PushAuthorization, _ now: UInt64
   ) {
     let headers = headerList(part.batch.headers, authorization)
+    lastSentAt = now
     part.batch.bytes.withUnsafeBytes { bytes in
       for push in part.batch.pushes[part.range] {
         if let headers, connection.start(push, of: bytes, headers: headers, now: now) { continue }
@@ -287,13 +305,12 @@ actor CurlEngine: PushEngine {
       // Of an older key or certificate: it only ends what is on its way.
       replace(current, .closed)
     }
+    if let current, isStale(current) { replace(current, .closed) }
     if let current, current.phase != .closed { return current }
     switch supply.mayOpen(number) {
     case nil: return nil
     case .wait(let delay):
-      let timer = openTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
-      openTimer = timer
-      timer.schedule(after: .nanoseconds(Int(delay)))
+      lookAgain(after: delay)
       return nil
     case .open: break
     }
@@ -310,13 +327,20 @@ actor CurlEngine: PushEngine {
     return connection
   }
 
+  private func lookAgain(after delay: UInt64) {
+    let timer = supplyTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
+    supplyTimer = timer
+    timer.schedule(after: .nanoseconds(Int(delay)))
+  }
+
   private func makeConnection(_ authorization: PushAuthorization) -> CurlConnection? {
     serial += 1
     let serial = serial
     return CurlConnection(
       configuration, authorization, loop: loop,
       onReady: { [weak self] descriptor, events in self?.assumeIsolated { $0.ready(serial, descriptor, events) } },
-      onTimer: { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } })
+      onTimer: { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } },
+      mayConnect: { [supply, number] in supply.mayConnect(number, to: $0) })
   }
 
   // MARK: The end

@@ -86,7 +86,9 @@ struct CarillonConfiguration: Equatable {
   }
 
   struct Retry: Equatable {
-    /// How long a token waits after a 5xx.
+    /// How long a token waits after its first 5xx, if that is not longer than ``serverError``.
+    var firstServerError: Duration
+    /// How long a token waits after any other 5xx.
     var serverError: Duration
     /// How long a token waits after its first 429; doubles.
     var tooManyRequests: Duration
