@@ -156,11 +156,12 @@ public struct Disposition: Sendable, Equatable {
     Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
   }
 
-  /// The credential is refused: its targets are held, not failed, until somebody has mended it.
+  /// The credential is refused: its targets are held, not failed, until somebody has mended it. They wait no longer than
+  /// the pause of the campaign takes to get round: once it is resumed nothing speaks against sending.
   private static func held(_ policy: RetryPolicy, _ reason: Reason, _ jitter: Double) -> Disposition {
     Disposition(
-      .retry(afterMilliseconds: policy.afterServerError(chance: jitter)), effect: .stopCredential(reason),
-      countsAttempt: false)
+      .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: 1, chance: jitter)),
+      effect: .stopCredential(reason), countsAttempt: false)
   }
 
   /// This disposition, unless it wants another attempt and none is left.

@@ -44,22 +44,22 @@ struct DispositionTests {
     .init(
       status: 400, reason: .topicDisallowed, target: .finish(.rejected), effect: .pauseCampaign(.topicDisallowed)),
     .init(
-      status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.badCertificate), countsAttempt: false),
     .init(
-      status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.badCertificateEnvironment), countsAttempt: false),
     .init(status: 403, reason: .expiredProviderToken, target: .resendNow),
     .init(status: 403, reason: .forbidden, target: .finish(.rejected), effect: .stopCredential(.forbidden)),
     .init(
-      status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.invalidProviderToken), countsAttempt: false),
     .init(
-      status: 403, reason: .missingProviderToken, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .missingProviderToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.missingProviderToken), countsAttempt: false),
     .init(status: 403, reason: .unrelatedKeyIdInToken, target: .resendNow),
     .init(
-      status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.badEnvironmentKeyIdInToken), countsAttempt: false),
     .init(status: 404, reason: .badPath, target: .finish(.rejected), effect: .pauseCampaign(.badPath)),
     .init(
@@ -96,7 +96,7 @@ struct DispositionTests {
     .init(status: 201, reason: .none, target: .finish(.accepted)),
     .init(status: 302, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(
-      status: 403, reason: .none, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.none),
+      status: 403, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.none),
       countsAttempt: false),
     .init(status: 404, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(status: 405, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
@@ -111,7 +111,7 @@ struct DispositionTests {
     // A reason that Apple has added since.
     .init(status: 302, reason: .other, target: .finish(.rejected), effect: .pauseCampaign(.other)),
     .init(
-      status: 403, reason: .other, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.other),
+      status: 403, reason: .other, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.other),
       countsAttempt: false),
     .init(status: 410, reason: .other, target: .finish(.unregistered), token: .prune),
     .init(status: 418, reason: .other, target: .finish(.rejected)),
@@ -224,7 +224,7 @@ struct DispositionTests {
   @Test("targets of a refused credential are held however many attempts they had")
   func heldTargets() {
     let held = decide(403, .invalidProviderToken, attempt: 99)
-    #expect(held.target == .retry(afterMilliseconds: 900_000))
+    #expect(held.target == .retry(afterMilliseconds: 2_000))
     #expect(!held.countsAttempt)
   }
 
@@ -238,7 +238,7 @@ struct DispositionTests {
     #expect(
       refused
         == Disposition(
-          .retry(afterMilliseconds: 900_000), effect: .stopCredential(.badCertificate), countsAttempt: false))
+          .retry(afterMilliseconds: 2_000), effect: .stopCredential(.badCertificate), countsAttempt: false))
   }
 
   @Test("doubt is resolved as the campaign wishes, ever more slowly, and in the end stays")

@@ -82,7 +82,7 @@ struct WorkerRig {
   }
 
   /// No test here is about a Redis that is out of reach: a loaded machine must not fail one.
-  private static let unhurried = RedisOptions(
+  static let unhurried = RedisOptions(
     connectTimeout: .seconds(60), answerTimeout: .seconds(60), patience: .seconds(60))
 
   /// Submits a job; fields replace those of a job to everybody.

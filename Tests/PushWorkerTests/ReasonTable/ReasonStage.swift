@@ -21,6 +21,7 @@ struct ReasonStage {
   let rig: WorkerRig
   let users: Int
   private let credential: any PushCredential
+  private let redis: RedisClient
 
   init(_ run: ReasonRun) async throws {
     self.run = run
@@ -43,6 +44,7 @@ struct ReasonStage {
           validity: scene.certificateValidity))
     }
     self.rig = rig
+    redis = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     credential = rig.channel.credential
     // What hits everybody must leave somebody whom a paused campaign has not reached.
     users = if case .one = scene.hit { 8 } else { 80 }
@@ -175,9 +177,7 @@ struct ReasonStage {
 
   /// ms until the first target that waits is due, by Redis' clock; `nil` where none waits.
   private func nextAttempt() async throws -> Int? {
-    let client = RedisClient(url: rig.url)
-    let due = try await client.command("ZRANGE", "{\(rig.keys.namespace):0}:retry:row", "0", "0", "WITHSCORES")
-    await client.close()
+    let due = try await redis.command("ZRANGE", "{\(rig.keys.namespace):0}:retry:row", "0", "0", "WITHSCORES")
     guard due.count == 2, let score = due[1].string.flatMap(Double.init) else { return nil }
     return Int(score) - (try await rig.store.time()) / 1000
   }
