@@ -60,6 +60,7 @@ enum GuardCases {
     let campaigns = try await pause(stage, fleet, .gone, "410 for every device")
     for campaign in campaigns.dropLast() { try await cancel(world, campaign) }
     let last = campaigns[campaigns.count - 1]
+    try await turn(world, latency: 5, streams: 1000)
     try await world.succeed("campaign", "resume", "--unguarded", last.id)
     try await world.ended(last, within: .seconds(600))
     let counters = try await world.store.show(last.id)?.counters
@@ -146,12 +147,15 @@ enum GuardCases {
     _ stage: Stage, _ fleet: Fleet, _ flood: Flood, _ fault: String
   ) async throws -> [FaultCampaign] {
     let world = fleet.world
-    try await world.setDevices(flood.members)
     var sends: [Int] = []
     var campaigns: [FaultCampaign] = []
     let rounds = stage.times(short: 1, full: 12)
     for number in 1...rounds {
-      try await world.simulator.setLatency(milliseconds: stage.random(5...150))
+      // From then on the workers trust the connections with many streams, as after a day of good campaigns.
+      if number == stage.times(short: 1, full: 7) { try await warmUp(world) }
+      try await world.setDevices(flood.members)
+      // One stream a connection until the first acceptance, as APNs has it with tokens, would bound it too.
+      try await turn(world, latency: stage.random(5...150), streams: number.isMultiple(of: 2) ? 0 : 1000)
       let before = try world.simulatorLog().requests.count
       let isLast = number == rounds
       let campaign = FaultCampaign("flood-\(number)") {
@@ -168,6 +172,20 @@ enum GuardCases {
     let sorted = sends.sorted()
     stage.note("sends until pause: min \(sorted[0]), median \(sorted[sorted.count / 2]), max \(sorted.last ?? 0)")
     return campaigns
+  }
+
+  /// A campaign that everybody gets.
+  private static func warmUp(_ world: FaultWorld) async throws {
+    try await world.setDevices(Flood.mended)
+    try await turn(world, latency: 20, streams: 1000)
+    let campaign = FaultCampaign("warm")
+    try await world.submit(campaign)
+    try await world.ended(campaign, within: .seconds(600))
+  }
+
+  /// - Parameter streams: that a connection may have; 0 leaves it to what was accepted over it.
+  private static func turn(_ world: FaultWorld, latency: Int, streams: Int) async throws {
+    try await world.simulator.set(#"{"latencyMilliseconds":\#(latency),"streamLimit":\#(streams)}"#)
   }
 
   private static func cancel(_ world: FaultWorld, _ campaign: FaultCampaign) async throws {
@@ -190,7 +208,7 @@ enum GuardCases {
       let flood = stage.random(of: Flood.allCases) ?? .gone
       try await world.setDevices(flood.members)
       // Long enough to be caught at it.
-      try await world.simulator.setLatency(milliseconds: 400)
+      try await turn(world, latency: 400, streams: stage.random(0...1) * 1000)
       let before = try world.simulatorLog().requests.count
       let campaign = FaultCampaign("flood-\(number)") { $0.audience = #"{"segment":"everyone"}"# }
       try await world.submit(campaign)
