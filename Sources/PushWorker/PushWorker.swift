@@ -212,12 +212,15 @@ public actor PushWorker {
   /// The lanes from which another slice would be welcome now.
   private var openLanes: ArraySlice<Lane> {
     if isRestoring { return [] }
-    let ready = slots.compactMap { $0 }.filter(\.isReady)
+    let all = slots.compactMap { $0 }.filter(\.isReady)
+    // What waits for the end of a storm leaves room to others; no more is begun of it.
+    let ready = all.filter { !$0.context.pool.isInStorm }
+    let inHand = working.count - (all.count - ready.count)
     let remaining = ready.reduce(0) { $0 + $1.count - $1.granted }
     // What only waits for its campaign's guard to decide keeps nobody busy; the window bounds how many there are.
-    let busy = working.count - ready.count { !$0.held.isEmpty && $0.unanswered == 0 && $0.granted == $0.count }
+    let busy = inHand - ready.count { !$0.held.isEmpty && $0.unanswered == 0 && $0.granted == $0.count }
     // Twice the window ahead keeps the connections busy while further slices are expanded.
-    if busy < Self.maximumSlices, working.count - ready.count < 4, remaining < 2 * configuration.window {
+    if busy < Self.maximumSlices, inHand - ready.count < 4, remaining < 2 * configuration.window {
       return Lane.allCases[...]
     }
     // A higher lane is let in whatever is in hand, up to as much again.
@@ -319,6 +322,7 @@ public actor PushWorker {
           try await rescue(pulse)
           reportConnections()
           expireBacklogs()
+          relieveStorms()
           try await measureClock()
           try await sweep()
         }

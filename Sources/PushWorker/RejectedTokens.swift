@@ -7,23 +7,29 @@ import PushCore
 struct RejectedTokens: Sendable {
   /// Half a megabyte of fingerprints: more rejections than any campaign has before its guard pauses it, and than most
   /// lists of tokens have dead ones between two campaigns.
-  static let capacity = 1 << 16
+  static let standardCapacity = 1 << 16
 
+  private let capacity: Int
   /// Empty until the first rejection; 0 is no fingerprint.
   private var fingerprints: [UInt64] = []
 
+  /// - Parameter capacity: a power of two.
+  init(capacity: Int = RejectedTokens.standardCapacity) {
+    self.capacity = capacity
+  }
+
   /// Takes note of a rejection.
   mutating func insert(_ token: ArraySlice<UInt8>) {
-    if fingerprints.isEmpty { fingerprints = Array(repeating: 0, count: Self.capacity) }
+    if fingerprints.isEmpty { fingerprints = Array(repeating: 0, count: capacity) }
     let fingerprint = Self.fingerprint(token)
-    fingerprints[Int(truncatingIfNeeded: fingerprint) & (Self.capacity - 1)] = fingerprint
+    fingerprints[Int(truncatingIfNeeded: fingerprint) & (capacity - 1)] = fingerprint
   }
 
   /// Whether a token was rejected lately.
   func contains(_ token: ArraySlice<UInt8>) -> Bool {
     if fingerprints.isEmpty { return false }
     let fingerprint = Self.fingerprint(token)
-    return fingerprints[Int(truncatingIfNeeded: fingerprint) & (Self.capacity - 1)] == fingerprint
+    return fingerprints[Int(truncatingIfNeeded: fingerprint) & (capacity - 1)] == fingerprint
   }
 
   /// FNV-1a (Fowler, Noll, Vo), its upper half folded in: tokens come from jobs too, and need not be random.

@@ -29,6 +29,11 @@ extension PushWorker {
   /// Claims a slice, and ends it at once where nothing is left to send.
   private func claim(_ reference: SliceReference) async throws -> SliceRun? {
     guard let (context, state) = try await context(of: reference) else { return nil }
+    if state == .active, isHeldBack(by: context.pool),
+      try await control.park(reference, for: Self.stormPause, worker: configuration.name)
+    {
+      return nil
+    }
     let ledger = SliceLedger(store: store, slice: reference, lease: configuration.lease)
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
@@ -229,10 +234,13 @@ extension PushWorker {
     let isOutranked = slots.contains { other in
       guard let other, other.intent == .send else { return false }
       return other.context.lane < run.context.lane && other.count - other.granted + other.doubt.count > 0
+        && !other.context.pool.isInStorm
     }
     // Two searches at once would take each other's deaths for their own.
     let isSecondHunt = run.hunt != nil && slots.contains { ($0?.slot ?? .max) < run.slot && $0?.hunt != nil }
     if isOutranked || isSecondHunt { return 0 }
+    // One after the other is enough to find out when it is over.
+    if run.context.pool.isInStorm { return run.unanswered == 0 ? 1 : 0 }
     return run.context.guard.isProbing ? min(free, run.context.probe.allowance) : free
   }
 

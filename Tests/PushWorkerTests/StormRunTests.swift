@@ -38,6 +38,35 @@ import Testing
     #expect(counters.duplicates == 0)
   }
 
+  @Test func stormInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere() async throws {
+    let rig = try await WorkerRig(partitions: 64) { $0.knobs.failures = [Self.storm] }
+    let calm = try await WorkerRig(partitions: 1)
+    try await rig.register(3000)
+    let log = EventLog()
+    let configuration = WorkerConfiguration(
+      name: "w", window: 50, retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50), drains: true,
+      apps: ["news": rig.channel, "sport": calm.channel])
+    let worker = PushWorker(
+      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      observer: log.append)
+    try await rig.submit("stormy", #","lane":"urgent""#)
+    let run = Task { try await worker.run() }
+    try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
+    // More than the window, of a lower lane.
+    let tokens = (0..<200).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex }
+    let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+    try await rig.push(
+      raw:
+        #"{"id":"calm","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"payload":{"aps":{"alert":"hi"}}}"#)
+    try await rig.until { try await rig.store.show("calm")?.state == .completed }
+    #expect(try await rig.store.show("calm")?.counters.outcomes == [.accepted: 200])
+    #expect(try await rig.store.show("stormy")?.state == .active)
+    await rig.simulator.set(SimulatorKnobs())
+    try await run.value
+    #expect(try await rig.store.show("stormy")?.counters.outcomes == [.accepted: 3000])
+    #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
   @Test func campaignIsCancelledInAStorm() async throws {
     let (rig, _, run) = try await stormyCampaign(EventLog())
     try await rig.store.steer("stormy", .cancel)
