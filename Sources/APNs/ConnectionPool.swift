@@ -17,6 +17,8 @@ public final class ConnectionPool: Sendable {
     public var connections: Int
     /// Streams at most on one connection: what APNs allows once it trusts a connection.
     public var maximumStreams: Int
+    /// Streams always used instead of as many as answers allow: what ``EngineBenchmark`` compares with.
+    var fixedStreams: Int?
     /// Nanoseconds for one push from start to answer; beyond that it is ambiguous.
     public var requestTimeout: UInt64
     /// Nanoseconds to look up, connect and shake hands.
