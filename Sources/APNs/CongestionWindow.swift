@@ -42,7 +42,7 @@ public struct CongestionWindow: Sendable, Equatable {
   /// The width never exceeds this.
   public let maximum: Int
   /// Pushes that may be on their way now.
-  public var limit: Int { Int(width) }
+  public var limit: Int { Int(width.rounded()) }
 
   /// What it never goes below, once a push was accepted.
   private let minimum: Double
