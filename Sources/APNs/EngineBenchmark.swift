@@ -97,7 +97,7 @@ public enum EngineBenchmark {
   }
 
   /// CPU time of this process so far, in microseconds (getrusage(2)).
-  static func cpuTime() -> Double {
+  private static func cpuTime() -> Double {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e6 + Double(time.tv_usec) }

@@ -11,8 +11,6 @@ public enum RateBenchmark {
     public var perSecond = 0.0
     /// Pushes in the hands of the connection, on average.
     public var inFlight = 0.0
-    /// CPU time of this process for each of them, in microseconds; with the simulator's share, where that is in it.
-    public var cpuPerPush = 0.0
     /// What went wrong last; pushes without an answer are no error of the benchmark.
     public var lastError: String?
   }
@@ -55,7 +53,7 @@ public enum RateBenchmark {
     var submitted = 0
     var inFlight = (sum: 0, count: 0)
     let begin = EventLoop.now + UInt64(warmUp * 1e9)
-    var before: (at: UInt64, accepted: Int, cpu: Double)?
+    var before: (at: UInt64, accepted: Int)?
     var result = Result()
     func submit() {
       while submitted - ended.load(ordering: .relaxed) < configuration.maximumStreams + ahead {
@@ -69,15 +67,13 @@ public enum RateBenchmark {
       let now = EventLoop.now
       guard now >= begin else { continue }
       guard let before else {
-        before = (now, accepted.load(ordering: .relaxed), EngineBenchmark.cpuTime())
+        before = (now, accepted.load(ordering: .relaxed))
         continue
       }
       inFlight.sum += pool.published.inFlight
       inFlight.count += 1
       if Double(now - before.at) < seconds * 1e9 { continue }
-      let pushes = Double(accepted.load(ordering: .relaxed) - before.accepted)
-      result.perSecond = pushes * 1e9 / Double(now - before.at)
-      result.cpuPerPush = (EngineBenchmark.cpuTime() - before.cpu) / max(pushes, 1)
+      result.perSecond = Double(accepted.load(ordering: .relaxed) - before.accepted) * 1e9 / Double(now - before.at)
       break
     }
     timer.cancel()

@@ -6,28 +6,30 @@ struct LimitComparison {
   typealias Pair = (adaptive: RateBenchmark.Result, fixed: RateBenchmark.Result)
 
   let setting: String
-  /// Fixed limits, each measured once.
-  var trials: [Int: RateBenchmark.Result] = [:]
-  /// The best of them, measured in turns with the adaptive limit.
+  /// By fixed limit: it and the adaptive one at the same time, once or more.
   var pairs: [Int: [Pair]] = [:]
 
-  /// The best rate of a fixed limit in its trial; 0 before anything was measured.
-  var bestRate: Double { trials.values.map(\.perSecond).max() ?? 0 }
+  /// The best rate of a fixed limit; 0 before anything was measured.
+  var bestRate: Double { pairs.values.joined().map(\.fixed.perSecond).max() ?? 0 }
 
-  /// The limits that were best in their trials.
-  func best(_ count: Int) -> [Int] {
-    trials.sorted { $0.value.perSecond > $1.value.perSecond }.prefix(count).map(\.key)
+  /// What went wrong last on any connection.
+  var lastError: String? { pairs.values.joined().lazy.compactMap { $0.fixed.lastError ?? $0.adaptive.lastError }.first }
+
+  /// The fixed limits beside which the adaptive one looks worst.
+  func toughest(_ count: Int) -> [Int] {
+    pairs.sorted { Self.median(Self.ratios($0.value)) < Self.median(Self.ratios($1.value)) }.prefix(count).map(\.key)
   }
 
-  /// The fixed limit beside which the adaptive one looks worst.
-  private var toughest: (limit: Int, pairs: [Pair]) {
-    pairs.min { Self.median(Self.ratios($0.value)) < Self.median(Self.ratios($1.value)) }.map { ($0.key, $0.value) }
-      ?? (0, [])
+  /// Of those with most pairs, the first of these.
+  private var shown: (limit: Int, pairs: [Pair]) {
+    let most = pairs.values.map(\.count).max()
+    let limit = toughest(pairs.count).first { pairs[$0]?.count == most } ?? 0
+    return (limit, pairs[limit] ?? [])
   }
 
   /// For people.
   var row: [String] {
-    let (limit, pairs) = toughest
+    let (limit, pairs) = shown
     let ratios = Self.ratios(pairs)
     return [
       setting, Self.text(pairs.map(\.adaptive)), Self.text(pairs.map(\.fixed)), String(limit),
@@ -35,9 +37,9 @@ struct LimitComparison {
     ]
   }
 
-  /// For programs: one object, with what every limit came to in its trial.
+  /// For programs: one object, with the median ratio of every limit.
   var json: String {
-    let (limit, pairs) = toughest
+    let (limit, pairs) = shown
     var json = JSONWriter()
     json.beginObject()
     json.member("setting", setting)
@@ -50,10 +52,11 @@ struct LimitComparison {
     json.beginArray()
     for ratio in Self.ratios(pairs) { json.raw(Array(Self.text(ratio).utf8)) }
     json.endArray()
-    json.name("trials")
+    json.name("ratioByLimit")
     json.beginObject()
-    for (limit, result) in trials.sorted(by: { $0.key < $1.key }) {
-      json.member(String(limit), Int(result.perSecond))
+    for (limit, pairs) in self.pairs.sorted(by: { $0.key < $1.key }) {
+      json.name(String(limit))
+      json.raw(Array(Self.text(Self.median(Self.ratios(pairs))).utf8))
     }
     json.endObject()
     json.endObject()
@@ -65,7 +68,6 @@ struct LimitComparison {
     json.beginObject()
     json.member("perSecond", Int(median(results.map(\.perSecond))))
     json.member("inFlight", Int(median(results.map(\.inFlight))))
-    json.member("cpuMicroseconds", Int(median(results.map(\.cpuPerPush))))
     json.endObject()
   }
 
@@ -75,7 +77,7 @@ struct LimitComparison {
 
   private static func text(_ results: [RateBenchmark.Result]) -> String {
     let (rate, inFlight) = (median(results.map(\.perSecond)), median(results.map(\.inFlight)))
-    return "\(Int(rate)) (\(Int(inFlight)); \(Int(median(results.map(\.cpuPerPush)))))"
+    return "\(Int(rate)) (\(Int(inFlight)))"
   }
 
   private static func text(_ ratio: Double) -> String {
