@@ -22,6 +22,8 @@ final class CurlConnection {
   var phase = Phase.closed
   /// Pushes on their way.
   private(set) var inFlight = 0
+  /// Of them, those that libcurl has not begun to send.
+  var waiting: Int { queue.waiting }
   /// Sockets to APNs that libcurl has open; more than one only while it tries several addresses.
   private(set) var openSockets = 0
   /// With what it was opened; it is never used with another.
@@ -39,6 +41,7 @@ final class CurlConnection {
   private let mayConnect: (_ address: String) -> Bool
   private let timer: LoopTimer
   private var watchers: [Int32: SocketWatcher] = [:]
+  private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   private var path: [UInt8]
@@ -209,7 +212,7 @@ final class CurlConnection {
   }
 
   private func makeTransfer() -> CurlTransfer {
-    let transfer = CurlTransfer()
+    let transfer = CurlTransfer(queue)
     transfers.append(transfer)
     return transfer
   }

@@ -52,7 +52,9 @@ actor CurlEngine: PushEngine {
     self.number = number
     self.configuration = configuration
     self.supply = supply
-    window = CongestionWindow(maximum: configuration.maximumStreams)
+    window =
+      configuration.fixedStreams.map { CongestionWindow(fixed: $0) }
+      ?? CongestionWindow(maximum: configuration.maximumStreams)
   }
 
   nonisolated func wake() {
@@ -175,7 +177,7 @@ actor CurlEngine: PushEngine {
     case 500..<600: signal = .busy
     default: signal = .rejected
     }
-    window.note(signal, startedAt: transfer.startedAt, now: now)
+    record(signal, transfer, now)
     switch answer.reason {
     case .expiredProviderToken:
       isSpent = true
@@ -215,7 +217,13 @@ actor CurlEngine: PushEngine {
     // The first is the cause, what follows on the same connection are its consequences.
     if trouble == nil { trouble = error }
     if error.isTimeout { isSilent = true }
-    window.note(.failed, startedAt: transfer.startedAt, now: now)
+    record(.failed, transfer, now)
+  }
+
+  private func record(_ signal: CongestionWindow.Signal, _ transfer: CurlTransfer, _ now: UInt64) {
+    guard let current else { return }
+    window.note(
+      signal, sentAt: transfer.sentAt, now: now, inFlight: current.inFlight, waiting: current.waiting)
   }
 
   /// Draws the conclusions for the connection from what has ended on it.
@@ -257,11 +265,10 @@ actor CurlEngine: PushEngine {
 
   private func refill() {
     guard !isDraining else { return }
-    var room = window.limit - (current?.inFlight ?? 0)
-    guard room > 0, let authorization = supply.authorization(), let connection = openConnection(authorization) else {
-      return
-    }
-    room = window.limit - connection.inFlight
+    guard room(on: current) > 0, let authorization = supply.authorization(),
+      let connection = openConnection(authorization)
+    else { return }
+    var room = room(on: connection)
     let now = EventLoop.now
     while room > 0 {
       switch supply.take(upTo: room, for: number) {
@@ -278,6 +285,10 @@ actor CurlEngine: PushEngine {
   private func isStale(_ connection: CurlConnection) -> Bool {
     connection.phase == .established && connection.inFlight == 0
       && EventLoop.now - lastSentAt >= configuration.idleLimit
+  }
+
+  private func room(on connection: CurlConnection?) -> Int {
+    window.room(inFlight: connection?.inFlight ?? 0, waiting: connection?.waiting ?? 0)
   }
 
   private func start(
