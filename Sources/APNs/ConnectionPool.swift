@@ -62,7 +62,7 @@ public final class ConnectionPool: Sendable {
     var backlog = Backlog()
     var budget: ReconnectBudget
     var breaker: StormBreaker
-    var addresses = AddressBook()
+    var addresses = AddressSpread()
     var engines: [any PushEngine] = []
     /// Engines that found no work and are to be woken when there is.
     var isIdle: [Bool] = []

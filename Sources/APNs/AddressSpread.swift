@@ -3,7 +3,7 @@
 /// Apple's engineers advise a fresh look-up for each connection, and not to use one address twice. libcurl looks up,
 /// shuffles, and offers one address after the other; one that another connection has is declined, unless no other is
 /// known, or declining has just led to nothing.
-struct AddressBook: Sendable {
+struct AddressSpread: Sendable {
   /// Addresses seen lately; more than a look-up returns, few enough to forget them all when there are more.
   static let capacity = 64
 
