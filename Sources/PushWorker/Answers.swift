@@ -267,10 +267,12 @@ extension PushWorker {
 
   func pauseCampaign(_ id: String, _ reason: String) {
     guard pausing.insert(id).inserted else { return }
+    let held = slots.compactMap { $0?.context }.filter { $0.campaign.id == id }
     // One task a campaign that is paused, not one a push.
     Task {
       do {
         try await control.steer(id, .pause, reason: reason)
+        for context in held { context.isPaused = true }
         observer(.paused(campaign: id, reason: reason))
       } catch {
         observer(.trouble("could not pause campaign \(id): \(error)"))

@@ -13,7 +13,8 @@ extension CarillonConfiguration {
 }
 
 extension CarillonConfiguration.App {
-  fileprivate func traits(named name: String) -> AppTraits {
+  /// The same of one app.
+  func traits(named name: String) -> AppTraits {
     guard case .certificate(let certificate) = credential else { return AppTraits(topic: topic) }
     let identity = try? CredentialFiles(app: name).identity(certificate)
     let facts = identity.flatMap { try? CertificateFacts(pem: $0.certificateChainPEM) }

@@ -124,7 +124,7 @@ extension QuarantineCommand {
       }
       let payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
       let headers = PushHeaders(
-        topic: app.traits.topic(for: .background), pushType: .background, priority: 1, expiration: 0)
+        topic: app.traits(named: name).topic(for: .background), pushType: .background, priority: 1, expiration: 0)
       for suspect in suspects { try check(suspect.token, payload, of: app, named: name) }
       return suspects.map {
         SinglePush(channel: channel, headers: headers, token: $0.token, payload: payload, id: UUID())
@@ -148,7 +148,7 @@ extension QuarantineCommand {
       job.member("expiration", "0")
       job.endObject()
       let now = Int(Date.now.timeIntervalSince1970)
-      let (_, findings) = try CampaignJob.examine(job.bytes, knownApps: [name: app.traits], now: now)
+      let (_, findings) = try CampaignJob.examine(job.bytes, knownApps: [name: app.traits(named: name)], now: now)
       guard let first = findings.first(where: { $0.rule.severity == .error }) else { return }
       throw CommandError(
         .configuration, "app \(name) takes no push that shows nothing: \(first.message)",
