@@ -1,4 +1,5 @@
 import APNsSimulator
+import PushCore
 import Testing
 
 @testable import APNs
@@ -58,8 +59,11 @@ struct AwkwardServerTests {
     let harness = try await PoolHarness(knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     let completions = await harness.completions.next(200)
-    #expect(completions.count { $0.status == 200 } + completions.count { $0.kind == .notSent } == 200)
-    #expect(await harness.simulator.counters().duplicates == 0)
+    // What a GOAWAY disowned comes back as ambiguous (Sources/README.md, "Connections").
+    #expect(completions.allSatisfy { $0.status == 200 || $0.kind != .answered })
+    let counters = await harness.simulator.counters()
+    #expect(counters.accepted == completions.count { $0.status == 200 })
+    #expect(counters.duplicates == 0 && counters.connections > 1)
     await harness.stop()
   }
 

@@ -80,7 +80,8 @@ enum KnobPatch {
       "silentAfterRequests": result.silentAfterRequests, "answersPerSecond": result.answersPerSecond,
       "idleSeconds": result.idleSeconds, "connectionSeconds": result.connectionSeconds,
       "connectsPerMinute": result.connectsPerMinute, "retryAfterSeconds": result.retryAfterSeconds,
-      "bodyPieceBytes": result.bodyPieceBytes, "errorBudget": result.errorBudget, "badTokenPoints": result.badTokenPoints,
+      "bodyPieceBytes": result.bodyPieceBytes, "errorBudget": result.errorBudget,
+      "badTokenPoints": result.badTokenPoints,
       "providerTokenSeconds": Int(result.providerTokenSeconds), "tokenUpdateSeconds": Int(result.tokenUpdateSeconds),
     ]
     for (name, count) in counts where !(0...1_000_000_000).contains(count) {

@@ -19,10 +19,13 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
     case waits(Wait)
     /// It waits for its credential, at no cost of an attempt.
     case held
+    /// It waits until the campaign is resumed, at no cost of an attempt: its device is left alone.
+    case spared
   }
 
   /// For how long: the names of the configuration.
   enum Wait: String, Sendable {
+    case firstServerError = "retry.firstServerError"
     case serverError = "retry.serverError"
     case tooManyRequests = "retry.tooManyRequests"
     case retryAfter = "Retry-After"
@@ -50,6 +53,8 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
   /// What became of the connection.
   enum Connection: Sendable {
     case kept, replaced
+    /// It is kept, and what is sent again goes over that for suspects.
+    case another
     /// There never was one.
     case refused
   }
@@ -122,7 +127,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
       }
     case .resent: "resent at once"
     case .waits(let wait): "waits `\(wait.rawValue)`"
-    case .held: "held"
+    case .held, .spared: "held"
     }
   }
 
@@ -135,6 +140,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
     case .stopped, .stoppedBySomethingUnknown: deeds.append("stops the credential")
     }
     if connection == .replaced { deeds.append("replaces the connection") }
+    if connection == .another { deeds.append("sends over another connection") }
     switch campaign {
     case .goesOn: deeds.append("goes on")
     case .broadcast: deeds.append(outcome == nil ? "goes on" : "ends: it had one target")

@@ -63,15 +63,15 @@ enum ReasonTable {
         $0.deviceEnvironment = .sandbox
       }),
     ReasonRow(
-      "BadDeviceToken (for everybody)", 400, .badToken, .final,
-      campaign: .guarded("looks like the wrong environment or topic"),
+      "BadDeviceToken (for everybody)", 400, nil, .spared,
+      campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
       by: .natural(.all) { $0.deviceEnvironment = .sandbox }),
     ReasonRow(
       "DeviceTokenNotForTopic", 400, .wrongTopic, .final, device: .quarantined,
       by: .natural { $0.deviceTopic = "com.example.other" }),
     ReasonRow(
-      "DeviceTokenNotForTopic (for everybody)", 400, .wrongTopic, .final,
-      campaign: .guarded("looks like the wrong environment or topic"),
+      "DeviceTokenNotForTopic (for everybody)", 400, nil, .spared,
+      campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
       by: .natural(.all) { $0.deviceTopic = "com.example.other" }),
     ReasonRow(
       "Unregistered (timestamp after the registration, or the same)", 410, .unregistered, .final, device: .pruned,
@@ -95,7 +95,7 @@ enum ReasonTable {
         $0.knobs.tellsTimestamp = false
       }),
     ReasonRow(
-      "Unregistered (for everybody)", 410, .unregistered, .final, campaign: .guarded("answers were 410, device gone"),
+      "Unregistered (for everybody)", 410, nil, .spared, campaign: .guarded("answers were 410, device gone"),
       by: .natural(.all) { $0.state = .unregistered }),
     ReasonRow("ExpiredToken", 410, .expiredToken, .final, device: .pruned, by: .natural { $0.state = .expired }),
     ReasonRow(
@@ -181,8 +181,8 @@ enum ReasonTable {
 
   // MARK: Servers in trouble
 
-  /// What becomes of a target whose push met a server in trouble, each time that it was sent.
-  private static let afterServerErrors = ReasonRow.Disposition.waits(.serverError)
+  /// What becomes of a target whose push met a server in trouble for the first time.
+  private static let afterServerErrors = ReasonRow.Disposition.waits(.firstServerError)
 
   private static let serverErrors: [ReasonRow] = [
     ReasonRow(
@@ -196,8 +196,10 @@ enum ReasonTable {
     ReasonRow(
       "ServiceUnavailable (with `Retry-After`)", 503, nil, .waits(.retryAfter),
       by: .told("ServiceUnavailable", 503, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
-    ReasonRow("Shutdown", 503, .accepted, .resent, by: .told("Shutdown", 503)),
-    ReasonRow("Shutdown (again and again)", 503, nil, afterServerErrors, by: .told("Shutdown", 503, .one(times: 99))),
+    ReasonRow("Shutdown", 503, .accepted, .resent, connection: .another, by: .told("Shutdown", 503)),
+    ReasonRow(
+      "Shutdown (again and again)", 503, nil, .waits(.serverError), connection: .another,
+      by: .told("Shutdown", 503, .one(times: 99))),
   ]
 
   // MARK: Answers without a reason that is known
