@@ -125,10 +125,12 @@ extension World {
   ///
   /// - Parameter claimed: when the claim of the former was made, which is the owner's again.
   private mutating func excuse(_ target: Int, from place: Int, claimed: Int) {
-    if apns.lastSentByDead[target] >= claimed { apns.excused[target] += 1 }
+    var times: UInt8 = apns.lastSentByDead[target] >= claimed ? 1 : 0
     for other in 0..<4 where other != place && workers[other].isAlive && workers[other].pausedUntil > now {
-      if apns.lastSent[other][target] >= 0 { apns.excused[target] += 1 }
+      if apns.lastSent[other][target] >= 0 { times += 1 }
     }
+    apns.excused[target] += times
+    reversals += Int(times)
   }
 
   private mutating func commitFailed(_ place: Int, _ position: Int) {
