@@ -151,11 +151,13 @@ enum GuardCases {
     var campaigns: [FaultCampaign] = []
     let rounds = stage.times(short: 1, full: 12)
     for number in 1...rounds {
+      // The longer answers take, the more is sent before the guard has enough of them: that is where the bound matters.
+      let latency = stage.random(stage.scale == .short ? 300...400 : 5...150)
       // From then on the workers trust the connections with many streams, as after a day of good campaigns.
-      if number == stage.times(short: 1, full: 7) { try await warmUp(world) }
+      if number == stage.times(short: 1, full: 7) { try await warmUp(world, latency: latency) }
       try await world.setDevices(flood.members)
       // One stream a connection until the first acceptance, as APNs has it with tokens, would bound it too.
-      try await turn(world, latency: stage.random(5...150), streams: number.isMultiple(of: 2) ? 0 : 1000)
+      try await turn(world, latency: latency, streams: number.isMultiple(of: 2) ? 0 : 1000)
       let before = try world.simulatorLog().requests.count
       let isLast = number == rounds
       let campaign = FaultCampaign("flood-\(number)") {
@@ -175,9 +177,9 @@ enum GuardCases {
   }
 
   /// A campaign that everybody gets.
-  private static func warmUp(_ world: FaultWorld) async throws {
+  private static func warmUp(_ world: FaultWorld, latency: Int) async throws {
     try await world.setDevices(Flood.mended)
-    try await turn(world, latency: 20, streams: 1000)
+    try await turn(world, latency: latency, streams: 1000)
     let campaign = FaultCampaign("warm")
     try await world.submit(campaign)
     try await world.ended(campaign, within: .seconds(600))
