@@ -10,7 +10,7 @@ struct AnswerMeaning: Equatable {
     case none
     /// It may be at fault: some in a row replace it.
     case counts
-    /// It is of no more use.
+    /// It is of no more use, whatever else comes on it.
     case replaces
   }
 
@@ -48,7 +48,9 @@ struct AnswerMeaning: Equatable {
     case .tooManyProviderTokenUpdates:
       blame = .counts
       event = .tooManyTokens(generation: generation)
-    case .idleTimeout, .unrelatedKeyIdInToken, .shutdown: blame = .counts
+    // The one is about to be closed, the other is bound to another key.
+    case .idleTimeout, .unrelatedKeyIdInToken: blame = .replaces
+    case .shutdown: blame = .counts
     default: break
     }
   }

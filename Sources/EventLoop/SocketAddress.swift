@@ -43,7 +43,8 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     }
   }
 
-  public var description: String {
+  /// The address without the port, in numbers.
+  public var host: String {
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     var copy = storage
     let status = withUnsafePointer(to: &copy) { pointer in
@@ -51,7 +52,8 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
         getnameinfo($0, length, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST)
       }
     }
-    let name = status == 0 ? String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
-    return family == AF_INET6 ? "[\(name)]:\(port)" : "\(name):\(port)"
+    return status == 0 ? String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
   }
+
+  public var description: String { family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

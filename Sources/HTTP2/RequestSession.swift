@@ -115,6 +115,9 @@ public final class RequestSession {
   /// Requests that are open.
   public var openCount: Int { table.openCount }
 
+  /// Requests that are open, or have ended and are still to be told by ``nextEnded()``.
+  public var unfinishedCount: Int { table.openCount + table.endedCount }
+
   /// Whether stream identifiers are used up.
   public var isExhausted: Bool { nghttp2_session_get_next_stream_id(handle) > Self.lastStreamID }
 

@@ -35,7 +35,7 @@ final class RequestTable {
   private let ended: UnsafeMutablePointer<Int32>
   private var nextTold = 0
   private var nextPut = 0
-  private var endedCount = 0
+  private(set) var endedCount = 0
 
   init(capacity: Int) {
     self.capacity = capacity

@@ -35,7 +35,8 @@ struct NativePartsTests {
     #expect(meaning(410, .unregistered) == AnswerMeaning(signal: .rejected))
     #expect(meaning(429, .tooManyRequests) == AnswerMeaning(signal: .throttled))
     #expect(meaning(503, .shutdown) == AnswerMeaning(signal: .busy, blame: .counts))
-    #expect(meaning(400, .idleTimeout) == AnswerMeaning(signal: .rejected, blame: .counts))
+    #expect(meaning(400, .idleTimeout) == AnswerMeaning(signal: .rejected, blame: .replaces))
+    #expect(meaning(403, .unrelatedKeyIdInToken) == AnswerMeaning(signal: .rejected, blame: .replaces))
     #expect(
       meaning(403, .expiredProviderToken)
         == AnswerMeaning(signal: .rejected, blame: .replaces, event: .tokenExpired(generation: 3)))

@@ -28,7 +28,8 @@ final class PoolHarness: Sendable {
   /// - Parameter makeEngine: instead of the usual one of its kind.
   init(
     engine: PushEngineKind = .curl, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
-    knobs: SimulatorKnobs = .init(),
+    connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
+    reconnect: ReconnectBudget.Limits = hasty, storm: StormBreaker.Limits = .init(), knobs: SimulatorKnobs = .init(),
     measureOffset: ProviderTokenSource.MeasureOffset? = nil,
     makeEngine: ((Int, ConnectionPool.Configuration, any PushSupply) -> any PushEngine)? = nil
   ) async throws {
@@ -45,7 +46,8 @@ final class PoolHarness: Sendable {
     let roots = try folder.write("ca.pem", simulator.authorityPEM ?? "")
     let configuration = ConnectionPool.Configuration(
       endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), connections: connections,
-      maximumStreams: streams, requestTimeout: requestTimeout, reconnect: Self.hasty, engine: engine)
+      maximumStreams: streams, requestTimeout: requestTimeout, connectTimeout: connectTimeout, idleLimit: idleLimit,
+      reconnect: reconnect, storm: storm, engine: engine)
     if let makeEngine {
       pool = ConnectionPool(
         configuration: configuration, credential: credential, onCompletions: { completions.add($0) },
@@ -68,8 +70,10 @@ final class PoolHarness: Sendable {
   }
 
   /// A batch of pushes with these tags, all of one campaign.
-  static func batch(_ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic) -> PushBatch {
-    var batch = PushBatch(headers: PushHeaders(topic: topic, pushType: .alert, priority: 10))
+  static func batch(
+    _ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic, isSuspect: Bool = false
+  ) -> PushBatch {
+    var batch = PushBatch(headers: PushHeaders(topic: topic, pushType: .alert, priority: 10), isSuspect: isSuspect)
     batch.bytes = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
     let payload = 0..<Int32(batch.bytes.count)
     let ids = PushID(campaign: "test")

@@ -16,7 +16,7 @@ enum NativeAnswer {
       return PushCompletion(tag: ended.tag, answer: PushAnswer(kind: kind, reason: stopped() ?? .none))
     }
     let body = ResponseBody(ended.body)
-    let waits = ended.status == 429 || ended.status == 503
+    let waits = ended.status == 429 || ended.status >= 500
     return PushCompletion(
       tag: ended.tag,
       answer: PushAnswer(

@@ -52,8 +52,8 @@ final class NativeConnection {
   private let setup: Setup
   private let loop: EventLoop
   private let tls: TLSContext
-  private let addresses: AddressBook
   private let onReady: @Sendable () -> Void
+  private let mayConnect: (_ address: String) -> Bool
   private let input: UnsafeMutableRawBufferPointer
   private var phase = Phase.lookingUp
   private var session: RequestSession?
@@ -80,19 +80,20 @@ final class NativeConnection {
   ///   - input: where bytes are read to; shared with other connections of the loop.
   ///   - onLookedUp: called on the loop with what to pass to ``lookedUp(_:now:)``.
   ///   - onReady: called on the loop when the socket is ready.
+  ///   - mayConnect: whether to connect to an address, in numbers; the next one is tried if not.
   init(
-    _ setup: Setup, _ authorization: PushAuthorization, tls: TLSContext, addresses: AddressBook, loop: EventLoop,
+    _ setup: Setup, _ authorization: PushAuthorization, tls: TLSContext, loop: EventLoop,
     input: UnsafeMutableRawBufferPointer, now: UInt64,
     onLookedUp: @escaping @Sendable (Result<[SocketAddress], any Error>) -> Void,
-    onReady: @escaping @Sendable () -> Void
+    onReady: @escaping @Sendable () -> Void, mayConnect: @escaping (_ address: String) -> Bool
   ) {
     self.setup = setup
     self.authorization = authorization
     self.tls = tls
-    self.addresses = addresses
     self.loop = loop
     self.input = input
     self.onReady = onReady
+    self.mayConnect = mayConnect
     deadline = now + setup.configuration.connectTimeout
     let next = setup.proxy ?? setup.target
     // getaddrinfo(3) blocks: off the loop, and anew for every connection.
@@ -104,8 +105,11 @@ final class NativeConnection {
 
   // MARK: Pushes
 
-  /// Pushes on their way, those that wait included.
-  var inFlight: Int { (session?.openCount ?? 0) + (waiting?.range.count ?? 0) }
+  /// Pushes on their way, those that wait and those whose end is to be told included.
+  var inFlight: Int { (session?.unfinishedCount ?? 0) + waitingCount }
+
+  /// Pushes that wait for the connection to take them.
+  var waitingCount: Int { waiting?.range.count ?? 0 }
 
   /// Streams that APNs allows, once it has said so.
   var streamLimit: Int { phase == .open ? session?.peerMaxConcurrentStreams ?? 0 : 0 }
@@ -156,8 +160,8 @@ final class NativeConnection {
   func lookedUp(_ result: Result<[SocketAddress], any Error>, now: UInt64) {
     guard phase == .lookingUp else { return }
     do {
-      candidates = addresses.order(try result.get())[...]
-      connectNext(now, NativeFailure("no address"))
+      candidates = try result.get().shuffled()[...]
+      connectNext(now, NativeFailure("other connections have every address of \(setup.target.withPort)"))
     } catch { fail(error) }
   }
 
@@ -243,7 +247,7 @@ final class NativeConnection {
 
   private func connectNext(_ now: UInt64, _ failure: NativeFailure) {
     leaveAddress()
-    guard let next = candidates.popFirst() else { return fail(failure) }
+    guard let next = nextCandidate() else { return fail(failure) }
     do {
       let socket = try Socket.connect(to: next)
       let onReady = onReady
@@ -253,7 +257,6 @@ final class NativeConnection {
       self.socket = socket
       self.watcher = watcher
       address = next
-      addresses.opened(next)
       if let proxy = setup.configuration.endpoint.proxy, setup.proxy != nil {
         tunnel = ProxyTunnel(to: setup.target.withPort, login: proxy.login)
       }
@@ -267,8 +270,15 @@ final class NativeConnection {
     watcher?.close()
     watcher = nil
     socket = nil
-    if let address { addresses.closed(address) }
     address = nil
+  }
+
+  private func nextCandidate() -> SocketAddress? {
+    while let next = candidates.popFirst() {
+      // Of a proxy there is one.
+      if setup.proxy != nil || mayConnect(next.host) { return next }
+    }
+    return nil
   }
 
   private func digTunnel(_ now: UInt64) throws {

@@ -15,7 +15,6 @@ actor NativeEngine: PushEngine {
   private let number: Int
   private let configuration: ConnectionPool.Configuration
   private let supply: any PushSupply
-  private let addresses: AddressBook
   private let liveness: NativeConnection.Liveness
   private let firstStreamID: Int32
   private let input: ReadBuffer
@@ -39,9 +38,12 @@ actor NativeEngine: PushEngine {
   private var isHarmed = false
   /// Answers, and losses, in a row that put the blame on the connection.
   private var faults = 0
+  /// An answer has said that the connection is no good any more, whatever else comes on it.
+  private var isSpent = false
   /// When the last loss was seen: those that were under way by then tell nothing new.
   private var lostAt: UInt64 = 0
-  private var openTimer: LoopTimer?
+  /// For what the supply has asked to wait for.
+  private var supplyTimer: LoopTimer?
   private var ticker: LoopTimer?
   private var isDraining = false
   private var drained: [CheckedContinuation<Void, Never>] = []
@@ -54,31 +56,35 @@ actor NativeEngine: PushEngine {
   private static let tickRange: ClosedRange<UInt64> = 5_000_000...500_000_000
 
   /// - Parameters:
-  ///   - addresses: shared by the engines of a pool.
   ///   - liveness: when a silent peer is asked for a sign of life.
   ///   - firstStreamID: of every connection; for tests.
   init(
     number: Int, configuration: ConnectionPool.Configuration, supply: any PushSupply,
-    addresses: AddressBook = AddressBook(), liveness: NativeConnection.Liveness = .init(), firstStreamID: Int32 = 1
+    liveness: NativeConnection.Liveness = .init(), firstStreamID: Int32 = 1
   ) {
     loop = EventLoop(label: "carillon.apns.\(number)")
     self.number = number
     self.configuration = configuration
     self.supply = supply
-    self.addresses = addresses
     self.liveness = liveness
     self.firstStreamID = firstStreamID
     input = ReadBuffer()
-    window = CongestionWindow(maximum: configuration.maximumStreams)
+    window =
+      configuration.fixedStreams.map { CongestionWindow(fixed: $0) }
+      ?? CongestionWindow(maximum: configuration.maximumStreams)
   }
 
   nonisolated func wake() {
     loop.execute { [weak self] in self?.assumeIsolated { $0.turn() } }
   }
 
+  nonisolated func startSmall() {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.window.reset() } }
+  }
+
   func drain(deadline: UInt64) async {
     isDraining = true
-    openTimer = nil
+    supplyTimer = nil
     if let current { giveBack(current) }
     finishTurn()
     guard current != nil || !ending.isEmpty else { return }
@@ -137,7 +143,10 @@ actor NativeEngine: PushEngine {
     // Writing may have been what found the connection dead.
     if connection.failure != nil {
       collect(connection, now)
-      if connection === current { settle(connection) }
+      if connection === current {
+        settle(connection)
+        refill(now)
+      }
     }
   }
 
@@ -151,7 +160,7 @@ actor NativeEngine: PushEngine {
       // A new array of the same size: the receiver keeps the old one.
       completions = []
       completions.reserveCapacity(batch.count)
-      supply.complete(batch, by: number)
+      supply.complete(batch, by: number, window: window.limit)
     }
     if current == nil, ending.isEmpty { ticker = nil }
     if isDraining { finishDraining() }
@@ -182,12 +191,12 @@ actor NativeEngine: PushEngine {
       current.isEstablished = true
       supply.note(.established, of: number)
     }
-    window.note(meaning.signal, startedAt: ended.startedAt, now: now)
+    record(meaning.signal, ended, now)
     switch meaning.blame {
     case .clears: faults = 0
     case .none: break
     case .counts: faults += 1
-    case .replaces: faults = AnswerMeaning.faultsToReplace
+    case .replaces: isSpent = true
     }
     if let event = meaning.event { supply.note(.credential(event), of: number) }
   }
@@ -197,7 +206,7 @@ actor NativeEngine: PushEngine {
     guard let current, !current.isGoingAway else { return }
     // On a connection that worked, a push that was not sent in whole found it closed: no harm done.
     if current.failure != nil, current.isEstablished, isKnown { return }
-    window.note(.failed, startedAt: ended.startedAt, now: now)
+    record(.failed, ended, now)
     isHarmed = true
     if current.failure == nil {
       if ended.error == .cancel, current.answeredAt <= ended.startedAt { isSilent = true }
@@ -212,6 +221,13 @@ actor NativeEngine: PushEngine {
       faults += 1
       lostAt = now
     }
+  }
+
+  private func record(_ signal: CongestionWindow.Signal, _ ended: RequestSession.Ended, _ now: UInt64) {
+    guard let current else { return }
+    // The one that has ended was told, so it isn't counted any more.
+    window.note(
+      signal, sentAt: ended.startedAt, now: now, inFlight: current.inFlight + 1, waiting: current.waitingCount)
   }
 
   /// Why a push that got no answer will not be sent again so soon; tokens are refused by answers.
@@ -260,6 +276,8 @@ actor NativeEngine: PushEngine {
       replace(connection, .closed)
     } else if isSilent {
       replace(connection, .failed(trouble ?? "no answer in time"))
+    } else if isSpent {
+      replace(connection, .closed)
     } else if faults >= AnswerMeaning.faultsToReplace {
       replace(connection, connection.isEstablished ? .closed : .failed(trouble ?? "APNs accepts nothing"))
     } else if let trouble {
@@ -270,6 +288,7 @@ actor NativeEngine: PushEngine {
   /// Takes no more pushes on this connection.
   private func replace(_ connection: NativeConnection, _ event: ConnectionEvent) {
     faults = 0
+    isSpent = false
     giveBack(connection)
     ending[serial] = connection
     current = nil
@@ -293,10 +312,26 @@ actor NativeEngine: PushEngine {
     sendWaiting(on: connection, authorization, now)
     while connection.waiting == nil, connection.canSend(payloadCount: 0) {
       let room = min(window.limit, connection.streamLimit) - connection.inFlight
-      guard room > 0, let part = supply.take(upTo: min(room, Self.largestShare), for: number) else { return }
+      guard room > 0, let part = take(upTo: min(room, Self.largestShare)) else { return }
       connection.waiting = part
       sendWaiting(on: connection, authorization, now)
     }
+  }
+
+  private func take(upTo count: Int) -> PushBatch.Part? {
+    switch supply.take(upTo: count, for: number) {
+    case .pushes(let part): return part
+    case .nothing: return nil
+    case .wait(let delay):
+      lookAgain(after: delay)
+      return nil
+    }
+  }
+
+  private func lookAgain(after delay: UInt64) {
+    let timer = supplyTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
+    supplyTimer = timer
+    timer.schedule(after: .nanoseconds(Int(delay)))
   }
 
   /// Sends what waits, as far as the connection takes it now.
@@ -337,9 +372,7 @@ actor NativeEngine: PushEngine {
     switch supply.mayOpen(number) {
     case nil: return nil
     case .wait(let delay):
-      let timer = openTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
-      openTimer = timer
-      timer.schedule(after: .nanoseconds(Int(delay)))
+      lookAgain(after: delay)
       return nil
     case .open: break
     }
@@ -347,9 +380,10 @@ actor NativeEngine: PushEngine {
     do {
       let connection = try makeConnection(authorization, now)
       // As with every connection, one push is the first; what comes of the connection, comes of it.
-      connection.waiting = supply.take(upTo: 1, for: number)
+      connection.waiting = take(upTo: 1)
       current = connection
       faults = 0
+      isSpent = false
       lostAt = 0
       window.reset()
       startTicking()
@@ -366,9 +400,10 @@ actor NativeEngine: PushEngine {
     serial += 1
     let serial = serial
     return NativeConnection(
-      setup, authorization, tls: context, addresses: addresses, loop: loop, input: input.bytes, now: now,
+      setup, authorization, tls: context, loop: loop, input: input.bytes, now: now,
       onLookedUp: { [weak self] result in self?.assumeIsolated { $0.lookedUp(serial, result) } },
-      onReady: { [weak self] in self?.assumeIsolated { $0.ready(serial) } })
+      onReady: { [weak self] in self?.assumeIsolated { $0.ready(serial) } },
+      mayConnect: { [supply, number] in supply.mayConnect(number, to: $0) })
   }
 
   private func tlsContext(_ authorization: PushAuthorization) throws -> TLSContext {

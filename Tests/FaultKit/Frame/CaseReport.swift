@@ -29,6 +29,8 @@ public struct CaseReport: Codable, Sendable {
   public var disturbedTakeovers: [Int] = []
   /// What was wrong; of a skipped case, why.
   public var violations: [String] = []
+  /// Whether nothing was wrong but that a fault never fired.
+  public var isMissed = false
   /// Of a mutant: what the checker had to say.
   public var mutant: String?
   /// What the case has to say besides.

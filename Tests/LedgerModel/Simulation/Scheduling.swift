@@ -183,7 +183,7 @@ extension World {
     checkTotals()
     var sum = SIMD8<Int16>()
     var duplicates = 0
-    var allowed = takeovers * rules.window
+    var allowed = takeovers * rules.window + reversals
     for number in 0..<slices {
       let slice = store.slices[number]
       if !slice.hasEnded { fail("slice \(number) is counted and has not ended: \(slice.phase)") }

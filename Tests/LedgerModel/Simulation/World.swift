@@ -29,6 +29,8 @@ struct World: Sendable {
   var injected = FaultCounts()
   var history = History()
   var takeovers = 0
+  /// Targets that an owner found in doubt because Redis forgot the claim after its own.
+  var reversals = 0
   var resumeAt = -1
   var wasCancelled = false
   /// The first thing that was wrong.

@@ -106,7 +106,7 @@ extension World {
       } else {
         run.doubt.insert(index)
         run.doubtAttempt[index] = attempt
-        excuse(target(of: run, index), from: place)
+        excuse(target(of: run, index), from: place, claimed: run.claimedAt)
       }
     }
     let limbo = run.limbo
@@ -120,12 +120,17 @@ extension World {
     journalFound(place, position, reply)
   }
 
-  /// A claim that Redis forgot is a change of owner too, back to the one before: where the later one stands still, what it
-  /// sent is as much in doubt as at a takeover.
-  private mutating func excuse(_ target: Int, from place: Int) {
+  /// A claim that Redis forgot is a change of owner too, back to the one before: where the later one stands still or has
+  /// died, what it sent is as much in doubt as at a takeover.
+  ///
+  /// - Parameter claimed: when the claim of the former was made, which is the owner's again.
+  private mutating func excuse(_ target: Int, from place: Int, claimed: Int) {
+    var times: UInt8 = apns.lastSentByDead[target] >= claimed ? 1 : 0
     for other in 0..<4 where other != place && workers[other].isAlive && workers[other].pausedUntil > now {
-      if apns.lastSent[other][target] >= 0 { apns.excused[target] += 1 }
+      if apns.lastSent[other][target] >= 0 { times += 1 }
     }
+    apns.excused[target] += times
+    reversals += Int(times)
   }
 
   private mutating func commitFailed(_ place: Int, _ position: Int) {

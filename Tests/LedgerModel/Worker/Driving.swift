@@ -25,6 +25,7 @@ extension World {
       nextClaim += 1
       holders.append((place, workers[place].generation))
       workers[place].runs[position].claim = call.claim
+      workers[place].runs[position].claimedAt = now
     case .append:
       call.kind = .append
       call.order = shuffled()

@@ -20,6 +20,8 @@ struct Run: Sendable {
   var intent = Intent.send
   var slice = 0
   var claim = 0
+  /// When it was asked for.
+  var claimedAt = 0
   var seal = 0
   /// As Redis last acknowledged.
   var seq = 0
