@@ -1,7 +1,7 @@
 /// To which addresses of APNs the connections of a pool go: to different ones, where there are several. Pure.
 ///
-/// Apple's engineers advise a fresh look-up for each connection, and not to use one address twice. libcurl looks up,
-/// shuffles, and offers one address after the other; one that another connection has is declined, unless no other is
+/// Apple's engineers advise a fresh look-up for each connection, and not to use one address twice. Engines look up,
+/// shuffle, and offer one address after the other; one that another connection has is declined, unless no other is
 /// known, or declining has just led to nothing.
 struct AddressSpread: Sendable {
   /// Addresses seen lately; more than a look-up returns, few enough to forget them all when there are more.

@@ -4,7 +4,7 @@ public struct PoolState: Sendable, Equatable {
   public var connections: [ConnectionState] = []
   /// Pushes not taken by any connection yet.
   public var backlog = 0
-  /// What went wrong last, in libcurl's words.
+  /// What went wrong last, in the engine's words.
   public var lastError: String?
   /// Whether pushes are held back because APNs answers 503.
   public var breaker = StormBreaker.State.closed

@@ -194,6 +194,25 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
+  @Test("what keeps a connection from being made is told, and tried again when the budget allows")
+  func setupIsTriedAgain() async throws {
+    let harness = try await PoolHarness()
+    let folder = try ScratchFolder()
+    let completions = Completions()
+    let pool = ConnectionPool(
+      configuration: .init(
+        endpoint: APNsEndpoint(
+          url: "https://127.0.0.1:\(harness.simulator.port)", trustRoots: folder.path("late.pem")),
+        connections: 1, reconnect: PoolHarness.hasty, engine: .native),
+      credential: harness.credential, onCompletions: { completions.add($0) })
+    pool.submit(PoolHarness.batch([1]), lane: 0)
+    while pool.published.failures < 3 { await Task.yield() }
+    _ = try folder.write("late.pem", harness.simulator.authorityPEM ?? "")
+    #expect(try await completions.one().status == 200)
+    _ = await pool.drain(deadline: 0)
+    await harness.stop()
+  }
+
   @Test("connections broken off, closed or idle too long: what is sent again until accepted all arrives")
   func broken() async throws {
     for change in [

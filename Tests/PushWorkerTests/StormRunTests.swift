@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -10,22 +11,26 @@ import Testing
   private static let storm = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
 
   /// A campaign to 300 devices, on a worker that has noticed the storm it began in.
-  private func stormyCampaign(_ log: EventLog, _ fields: String = "") async throws -> (
+  private func stormyCampaign(
+    _ log: EventLog, _ fields: String = "", engine: PushEngineKind = .curl
+  ) async throws -> (
     rig: WorkerRig, worker: PushWorker, run: Task<Void, any Error>
   ) {
     let rig = try await WorkerRig(partitions: 4) { $0.knobs.failures = [Self.storm] }
     try await rig.register(300)
     try await rig.submit("stormy", fields)
     // Whoever is tried in vain comes back at once, as often as it takes.
-    let worker = rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50), log: log)
+    let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
+    let worker = rig.worker("w", retry: retry, engine: engine, log: log)
     let run = Task { try await worker.run() }
     try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
     return (rig, worker, run)
   }
 
-  @Test func stormIsWaitedOutAndTheCampaignGoesOnByItself() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func stormIsWaitedOutAndTheCampaignGoesOnByItself(engine: PushEngineKind) async throws {
     let log = EventLog()
-    let (rig, _, run) = try await stormyCampaign(log)
+    let (rig, _, run) = try await stormyCampaign(log, engine: engine)
     let burnt = await rig.simulator.counters().received
     #expect(burnt < 150, "a window, and what made the breaker open")
     await rig.simulator.set(SimulatorKnobs())
@@ -96,8 +101,8 @@ import Testing
     #expect(record.counters.outcomes == [.expired: 300])
   }
 
-  @Test func workerStopsInAStorm() async throws {
-    let (rig, worker, run) = try await stormyCampaign(EventLog())
+  @Test(arguments: PushEngineKind.allCases) func workerStopsInAStorm(engine: PushEngineKind) async throws {
+    let (rig, worker, run) = try await stormyCampaign(EventLog(), engine: engine)
     await worker.stop()
     try await run.value
     let record = try #require(try await rig.store.show("stormy"))
@@ -105,7 +110,8 @@ import Testing
     #expect(record.counters.outcomes.isEmpty)
   }
 
-  @Test func whatIsNotAcceptedAtFirstIsSoonTriedOverAnotherConnection() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func whatIsNotAcceptedAtFirstIsSoonTriedOverAnotherConnection(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
     let rig = try await WorkerRig(partitions: 2) {
@@ -118,7 +124,7 @@ import Testing
     try await rig.register(40)
     try await rig.submit("hiccup")
     // The second wait after a 5xx would take a quarter of an hour.
-    try await rig.worker("w", retry: RetryPolicy(firstServerError: 1, tooManyRequests: 1)).run()
+    try await rig.worker("w", retry: RetryPolicy(firstServerError: 1, tooManyRequests: 1), engine: engine).run()
     #expect(try await rig.store.show("hiccup")?.counters.outcomes == [.accepted: 40])
     let requests = try RequestLine.read(log)
     #expect(requests.count == 50)

@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -7,7 +8,8 @@ import Testing
 
 /// Which pushes go over the connection for suspects.
 @Suite(.timeLimit(.minutes(2))) struct SuspectRunTests {
-  @Test func listedTokensHaveAConnectionOfTheirOwn() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func listedTokensHaveAConnectionOfTheirOwn(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
     let rig = try await WorkerRig(partitions: 2) { $0.log = log }
@@ -15,7 +17,7 @@ import Testing
     let listed = (100..<130).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex }
     try await rig.submit("listed", audience: #"{"tokens":[\#(listed.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
     try await rig.submit("registered")
-    try await rig.worker("w").run()
+    try await rig.worker("w", engine: engine).run()
     #expect(try await rig.store.show("listed")?.counters.outcomes == [.accepted: 30])
     #expect(try await rig.store.show("registered")?.counters.outcomes == [.accepted: 60])
     let requests = try RequestLine.read(log)

@@ -390,6 +390,8 @@ actor NativeEngine: PushEngine {
       return connection
     } catch {
       supply.note(.failed("\(error)"), of: number)
+      // The supply says when to try again.
+      wake()
       return nil
     }
   }
