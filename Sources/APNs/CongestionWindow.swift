@@ -1,9 +1,19 @@
 /// How many pushes may be on their way on one connection at once. Pure: time is an argument.
 ///
 /// Starts at one, as APNs asks of a connection with a provider token (Apple, "Establishing a token-based connection to
-/// APNs"), and doubles per round trip until something speaks against it; from there on it grows by a sixteenth.
-/// What speaks against it makes it smaller at most once per round trip: pushes that were under way before the last cut
-/// tell nothing new. A round is as many answers as the window is wide.
+/// APNs"), and has ``first`` from the first acceptance on. After that it is looked at once a round: a round ends when
+/// what was sent after its beginning comes back, so it is a round trip, however wide the window.
+///
+/// The idea is the gradient of Netflix' concurrency-limits and of TCP Vegas: answers that take longer than on an empty
+/// connection stand in a queue, and a wider window only makes that longer. A round widens the window by a share that
+/// doubles from round to round while there is nothing against it, less the nearer answers come to what
+/// ``LatencyGauge`` puts up with; beyond that the window stays. Answers that remain late may mean a queue or a longer
+/// way, and looking at them doesn't tell which. So, as in BBR, the window is narrowed for two round trips: what answers
+/// take then is the way, and the window goes back to what fits it. Errors narrow it by half their share, as in DCTCP:
+/// a storm halves it each round trip, and a few are noise (``ErrorShares``).
+///
+/// Only the time from the moment the connection began to send counts: what waits in this process, for the peer's stream
+/// limit or for a turn, says nothing of the server.
 public struct CongestionWindow: Sendable, Equatable {
   /// What an answer, or its absence, says about the connection.
   public enum Signal: Sendable, Equatable {
@@ -19,120 +29,150 @@ public struct CongestionWindow: Sendable, Equatable {
     case failed
   }
 
+  /// The width while answers that remain late are looked into.
+  private struct Probe: Equatable {
+    /// Before.
+    var width: Double
+    /// What answers took before, in nanoseconds.
+    var latency: UInt64
+    /// The first round only ends what was under way.
+    var isSettled = false
+  }
+
   /// The width never exceeds this.
   public let maximum: Int
   /// Pushes that may be on their way now.
-  public private(set) var limit = 1
-  /// Up to here the window doubles per round.
-  private var threshold: Int
-  private var lastCut: UInt64?
-  private var acceptedInRound = 0
-  /// Share of 429 among recent answers.
-  private var throttledShare = 0.0
-  private var latency = LatencyGauge()
+  public var limit: Int { Int(width.rounded()) }
 
-  /// Of recent answers, how many 429 are a storm; a few in a hundred are devices that got too much.
-  private static let stormShare = 0.25
-  /// One answer's weight in the share: a storm shows after some twenty answers.
-  private static let shareWeight = 1.0 / 64
+  /// What it never goes below, once a push was accepted.
+  private let minimum: Double
+  private var width = 1.0
+  private var isTrusted = false
+  /// The width on the last connection that accepted a push.
+  private var before = 0.0
+  /// The share by which the next round widens it.
+  private var pace = 1.0
+  private var round = AnswerRound()
+  private var gauge = LatencyGauge()
+  private var errors = ErrorShares()
+  private var probe: Probe?
 
-  /// A new connection doubles at least up to here, however the last one ended.
-  private static let leastThreshold = 16
+  /// The width from the first acceptance on: what any path carries (RFC 6928 begins with ten packets as well), and four
+  /// round trips less to a thousand.
+  private static let first = 16.0
+  /// Growth after something spoke against it.
+  private static let leastPace = 1.0 / 16
+  /// A quarter empties what ``LatencyGauge`` lets stand in a queue, and is told from all of it beyond doubt.
+  private static let probeShare = 0.25
+  /// Between a quarter, which is a queue, and one, which is the way; nearer the quarter, because it may have emptied.
+  private static let queueShare = 0.4
+  /// Pushes handed over but not begun, at least: with one stream the next is ready when an answer comes.
+  private static let leastWaiting = 4
+  /// And at most: so many begin at once when the limit rises, and the next follow in the same turn.
+  private static let mostWaiting = 32
 
   /// - Parameter maximum: at least 1.
   public init(maximum: Int) {
     self.maximum = max(1, maximum)
-    threshold = self.maximum
+    minimum = 1
+  }
+
+  /// A window that is always as wide, from the first acceptance on: what the adaptive one is measured against.
+  init(fixed width: Int) {
+    maximum = max(1, width)
+    minimum = Double(maximum)
+  }
+
+  /// How many more pushes to hand over.
+  ///
+  /// What the peer's stream limit holds back waits in libcurl, where nothing can overtake it and no other connection can
+  /// take it; so it gets no more than is sent at once as soon as there is room.
+  ///
+  /// - Parameters:
+  ///   - inFlight: pushes handed over and not answered.
+  ///   - waiting: of them, those that the connection has not begun to send.
+  public func room(inFlight: Int, waiting: Int) -> Int {
+    min(limit - inFlight, min(max(Self.leastWaiting, (inFlight - waiting) / 2), Self.mostWaiting) - waiting)
   }
 
   /// Takes note of what became of one push.
   ///
   /// - Parameters:
-  ///   - startedAt: when it was handed to the connection, in monotonic nanoseconds.
+  ///   - sentAt: when the connection began to send it, in monotonic nanoseconds.
   ///   - now: when its end was seen.
-  public mutating func note(_ signal: Signal, startedAt: UInt64, now: UInt64) {
-    if signal != .failed { throttledShare += ((signal == .throttled ? 1 : 0) - throttledShare) * Self.shareWeight }
-    switch signal {
-    case .accepted:
-      if latency.record(now &- startedAt, width: limit) == .rising { return cut(to: limit * 3 / 4, startedAt, now) }
-      grow()
-    case .rejected: break
-    case .throttled:
-      guard throttledShare > Self.stormShare else { return }
-      throttledShare = 0
-      cut(to: limit / 2, startedAt, now)
-    case .busy, .failed: cut(to: limit / 2, startedAt, now)
-    }
-  }
-
-  /// A new connection: one push again until it is accepted, then quickly back to what the last one carried.
-  public mutating func reset() {
-    threshold = limit > 1 ? limit : max(threshold, Self.leastThreshold)
-    limit = 1
-    lastCut = nil
-    acceptedInRound = 0
-    throttledShare = 0
-    latency = LatencyGauge()
-  }
-
-  private mutating func grow() {
-    guard limit < maximum, latency.trend == .flat else { return }
-    if limit < threshold {
-      limit += 1
+  ///   - inFlight: pushes handed over and not answered at that time, this one included.
+  ///   - waiting: of them, those that the connection had not begun to send.
+  public mutating func note(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
+    let latency = now &- sentAt
+    guard isTrusted else {
+      if signal == .accepted { trust(latency, now) }
       return
     }
-    acceptedInRound += 1
-    guard acceptedInRound >= limit else { return }
-    acceptedInRound = 0
-    limit = min(limit + max(1, limit / 16), maximum)
+    round.note(signal, latency: latency, inFlight: inFlight, waiting: waiting, width: width)
+    if sentAt >= round.began { finishRound(now) }
   }
 
-  private mutating func cut(to smaller: Int, _ startedAt: UInt64, _ now: UInt64) {
-    if let lastCut, startedAt <= lastCut { return }
-    lastCut = now
-    limit = max(1, smaller)
-    threshold = limit
-    acceptedInRound = 0
-  }
-}
-
-/// Whether answers take longer than they did when the connection was least loaded. Pure.
-///
-/// Coarse on purpose: it keeps a connection from drowning, and leaves the finer gradient to be put in its place.
-struct LatencyGauge: Sendable, Equatable {
-  enum Trend: Sendable, Equatable {
-    case flat
-    /// Noticeably longer: no reason to grow.
-    case raised
-    /// So much longer that pushes only wait for each other.
-    case rising
+  /// A new connection: one push again until it is accepted, then half of what the last one had. The way may be another.
+  public mutating func reset() {
+    if isTrusted { before = probe?.width ?? width }
+    width = 1
+    isTrusted = false
+    pace = 1
+    gauge = LatencyGauge()
+    errors = ErrorShares()
+    probe = nil
   }
 
-  /// What the mean of a round may exceed the best round by, in nanoseconds: scheduling and batching alone do that much.
-  private static let tolerance: UInt64 = 50_000_000
-  private static let alarm: UInt64 = 250_000_000
+  private mutating func trust(_ latency: UInt64, _ now: UInt64) {
+    isTrusted = true
+    resize(max(Self.first, before / 2))
+    round.restart(now)
+    gauge = LatencyGauge(way: latency, now: now)
+  }
 
-  private(set) var trend = Trend.flat
-  private var best: UInt64?
-  private var sum: UInt64 = 0
-  private var count = 0
-  private var size = 0
+  private mutating func finishRound(_ now: UInt64) {
+    defer { round.restart(now) }
+    let trouble = errors.add(round)
+    if trouble > 0 {
+      pace = Self.leastPace
+      probe?.width *= 1 - trouble / 2
+      resize(width * (1 - trouble / 2))
+    }
+    guard let latency = round.median() else { return }
+    if probe != nil { return settleProbe(latency, now) }
+    switch gauge.record(latency, roundBegan: round.began, now: now) {
+    case .flat(let headroom): if trouble == 0 { grow(headroom) }
+    case .late: pace = Self.leastPace
+    case .doubtful:
+      pace = Self.leastPace
+      guard width > 1 else { return gauge.measured(latency, now: now) }
+      probe = Probe(width: width, latency: latency)
+      resize(width * Self.probeShare)
+    }
+  }
 
-  /// Adds one latency in nanoseconds; at the end of a round, gives the new trend.
-  ///
-  /// - Parameter width: of the window now; its value at the beginning of a round is the size of that round.
-  mutating func record(_ latency: UInt64, width: Int) -> Trend? {
-    if count == 0 { size = width }
-    sum += latency
-    count += 1
-    guard count >= size else { return nil }
-    let mean = sum / UInt64(count)
-    sum = 0
-    count = 0
-    // The best ages by a hundredth a round, so that a longer way to APNs is taken for granted after a while.
-    let best = min(mean, best.map { $0 + $0 / 100 } ?? mean)
-    self.best = best
-    trend = mean > 4 * best + Self.alarm ? .rising : mean > 2 * best + Self.tolerance ? .raised : .flat
-    return trend
+  private mutating func grow(_ headroom: Double) {
+    // What wasn't filled wasn't tried.
+    guard round.accepted > 0, round.peak * 4 >= limit * 3 else { return }
+    resize(width + max(1, width * pace) * headroom)
+    pace = headroom >= 0.5 ? min(1, pace * 2) : max(Self.leastPace, pace / 2)
+  }
+
+  private mutating func settleProbe(_ latency: UInt64, _ now: UInt64) {
+    guard let ended = probe else { return }
+    guard ended.isSettled else {
+      probe?.isSettled = true
+      return
+    }
+    probe = nil
+    // In a queue, a quarter of the pushes take a quarter of the time.
+    let isQueue = Double(latency) < Double(ended.latency) * Self.queueShare
+    gauge.measured(isQueue ? nil : latency, now: now)
+    // Little's law: the same rate, with no more under way than that needs.
+    resize(ended.width * min(1, gauge.bearable / Double(max(1, ended.latency))))
+  }
+
+  private mutating func resize(_ width: Double) {
+    self.width = min(max(width, minimum), Double(maximum))
   }
 }

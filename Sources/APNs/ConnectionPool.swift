@@ -5,7 +5,8 @@ internal import Synchronization
 /// The connections to APNs of one credential in one environment, and the pushes that wait for them.
 ///
 /// Batches wait here, by lane, and connections take from them as they have room: what was not taken can still be taken
-/// back. Every push submitted either completes exactly once or is returned by ``cancelBacklog(where:)`` or
+/// back. Suspect batches have a connection of their own besides the others, see ``PushBatch/isSuspect``. While APNs
+/// answers nearly everything with 503 nothing is taken but one push now and then, see ``StormBreaker``. Every push submitted either completes exactly once or is returned by ``cancelBacklog(where:)`` or
 /// ``drain(deadline:)``. Safe to use from any thread. Drain a pool before letting it go: until then it keeps itself
 /// alive.
 public final class ConnectionPool: Sendable {
@@ -13,41 +14,61 @@ public final class ConnectionPool: Sendable {
   public struct Configuration: Sendable {
     /// Where to send.
     public var endpoint: APNsEndpoint
-    /// Connections at most; at least 1.
+    /// Connections at most, besides the one for suspects; at least 1.
     public var connections: Int
-    /// Streams at most on one connection: what APNs allows once it trusts a connection.
+    /// Streams at most on one connection; what APNs allows once it trusts a connection is 1000.
     public var maximumStreams: Int
+    /// Streams at most on the connection for suspects, which has to carry all of them.
+    public var suspectStreams: Int
+    /// Streams always used instead of as many as answers allow: what ``EngineBenchmark`` compares with.
+    var fixedStreams: Int?
     /// Nanoseconds for one push from start to answer; beyond that it is ambiguous.
     public var requestTimeout: UInt64
     /// Nanoseconds to look up, connect and shake hands.
     public var connectTimeout: UInt64
+    /// Nanoseconds without a push after which a connection is not used any more, but replaced. After an hour Apple
+    /// suggests to find out by PING whether it still works, which libcurl can't.
+    public var idleLimit: UInt64
     /// How fast connections may be opened.
     public var reconnect: ReconnectBudget.Limits
+    /// When sending is resumed after a storm of 503.
+    public var storm: StormBreaker.Limits
 
     /// Memberwise, with defaults fit for Apple's servers.
     public init(
-      endpoint: APNsEndpoint, connections: Int = 2, maximumStreams: Int = 1000,
+      endpoint: APNsEndpoint, connections: Int = 2, maximumStreams: Int = 1000, suspectStreams: Int = 1000,
       requestTimeout: UInt64 = 30_000_000_000, connectTimeout: UInt64 = 10_000_000_000,
-      reconnect: ReconnectBudget.Limits = .init()
+      idleLimit: UInt64 = 3_600_000_000_000, reconnect: ReconnectBudget.Limits = .init(),
+      storm: StormBreaker.Limits = .init()
     ) {
       self.endpoint = endpoint
       self.connections = max(1, connections)
       self.maximumStreams = max(1, maximumStreams)
+      self.suspectStreams = max(1, suspectStreams)
       self.requestTimeout = requestTimeout
       self.connectTimeout = connectTimeout
+      self.idleLimit = idleLimit
       self.reconnect = reconnect
+      self.storm = storm
     }
+
+    /// The number of the connection for suspects; the others come before it.
+    var suspectNumber: Int { connections }
   }
 
   fileprivate struct State {
+    /// What waits for the connection for suspects, and what waits for the others.
+    var suspects = Backlog()
     var backlog = Backlog()
     var budget: ReconnectBudget
+    var breaker: StormBreaker
+    var addresses = AddressSpread()
     var engines: [any PushEngine] = []
     /// Engines that found no work and are to be woken when there is.
     var isIdle: [Bool] = []
-    var isEstablished: [Bool] = []
+    var connections: [ConnectionState] = []
     var isDraining = false
-    var published = PoolState()
+    var lastError: String?
   }
 
   private let credential: any PushCredential
@@ -66,7 +87,9 @@ public final class ConnectionPool: Sendable {
     onCompletions: @escaping @Sendable ([PushCompletion]) -> Void
   ) {
     self.init(configuration: configuration, credential: credential, onCompletions: onCompletions) { number, pool in
-      CurlEngine(number: number, configuration: configuration, supply: pool)
+      var own = configuration
+      if number == configuration.suspectNumber { own.maximumStreams = configuration.suspectStreams }
+      return CurlEngine(number: number, configuration: own, supply: pool)
     }
   }
 
@@ -77,12 +100,14 @@ public final class ConnectionPool: Sendable {
   ) {
     self.credential = credential
     self.onCompletions = onCompletions
-    state = Mutex(State(budget: ReconnectBudget(limits: configuration.reconnect, now: EventLoop.now)))
-    let engines = (0..<configuration.connections).map { makeEngine($0, self) }
+    let budget = ReconnectBudget(limits: configuration.reconnect, now: EventLoop.now)
+    state = Mutex(State(budget: budget, breaker: StormBreaker(limits: configuration.storm)))
+    let engines = (0...configuration.suspectNumber).map { makeEngine($0, self) }
     state.withLock { state in
       state.engines = engines
       state.isIdle = engines.map { _ in true }
-      state.isEstablished = engines.map { _ in false }
+      state.connections = engines.map { _ in ConnectionState() }
+      state.connections[configuration.suspectNumber].isForSuspects = true
     }
     credential.observe { [weak self] in self?.wakeAll() }
   }
@@ -95,8 +120,12 @@ public final class ConnectionPool: Sendable {
   public func submit(_ batch: PushBatch, lane: Int) -> Bool {
     let idle = state.withLock { state -> [any PushEngine]? in
       guard !state.isDraining else { return nil }
-      state.backlog.append(batch, lane: lane)
-      return state.takeIdle()
+      if batch.isSuspect {
+        state.suspects.append(batch, lane: lane)
+      } else {
+        state.backlog.append(batch, lane: lane)
+      }
+      return state.takeIdle(forSuspects: batch.isSuspect)
     }
     guard let idle else { return false }
     for engine in idle { engine.wake() }
@@ -108,17 +137,15 @@ public final class ConnectionPool: Sendable {
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
   /// - Returns: the tags taken back; they never complete.
   public func cancelBacklog(where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
-    state.withLock { $0.backlog.remove(where: isUnwanted) }
+    state.withLock { $0.backlog.remove(where: isUnwanted) + $0.suspects.remove(where: isUnwanted) }
   }
+
+  /// Whether APNs answers nearly everything with 503, so that nothing is sent but a push now and then.
+  public var isInStorm: Bool { state.withLock { $0.breaker.state != .closed } }
 
   /// What the pool is doing.
   public var published: PoolState {
-    state.withLock { state in
-      var published = state.published
-      published.backlog = state.backlog.count
-      published.open = state.isEstablished.count { $0 }
-      return published
-    }
+    state.withLock { $0.published(now: EventLoop.now) }
   }
 
   /// Lets what is in flight be answered, and closes the connections.
@@ -128,7 +155,7 @@ public final class ConnectionPool: Sendable {
   public func drain(deadline: UInt64) async -> [UInt64] {
     let (engines, left) = state.withLock { state in
       state.isDraining = true
-      return (state.engines, state.backlog.remove { _ in true })
+      return (state.engines, state.backlog.remove { _ in true } + state.suspects.remove { _ in true })
     }
     await withTaskGroup(of: Void.self) { group in
       for engine in engines { group.addTask { await engine.drain(deadline: deadline) } }
@@ -143,22 +170,56 @@ public final class ConnectionPool: Sendable {
 }
 
 extension ConnectionPool.State {
-  fileprivate mutating func takeIdle() -> [any PushEngine] {
-    guard isIdle.contains(true) else { return [] }
-    defer { for index in isIdle.indices { isIdle[index] = false } }
-    return zip(engines, isIdle).filter(\.1).map(\.0)
+  fileprivate func hasWork(for engine: Int) -> Bool {
+    (connections[engine].isForSuspects ? suspects : backlog).count > 0
+  }
+
+  fileprivate mutating func takeIdle(forSuspects: Bool) -> [any PushEngine] {
+    var woken: [any PushEngine] = []
+    for index in isIdle.indices where isIdle[index] && connections[index].isForSuspects == forSuspects {
+      isIdle[index] = false
+      woken.append(engines[index])
+    }
+    return woken
+  }
+
+  fileprivate mutating func take(upTo count: Int, for engine: Int) -> PushBatch.Part? {
+    connections[engine].isForSuspects ? suspects.take(upTo: count) : backlog.take(upTo: count)
+  }
+
+  fileprivate func published(now: UInt64) -> PoolState {
+    var published = PoolState()
+    published.connections = connections
+    for index in connections.indices {
+      published.connections[index].age = connections[index].openedAt.map { now - $0 }
+    }
+    published.backlog = backlog.count + suspects.count
+    published.lastError = lastError
+    published.storms = breaker.storms
+    published.breaker = breaker.state
+    return published
   }
 }
 
 extension ConnectionPool: PushSupply {
-  func take(upTo count: Int, for engine: Int) -> PushBatch.Part? {
+  func take(upTo count: Int, for engine: Int) -> PushSupplied {
     state.withLock { state in
-      guard let part = state.backlog.take(upTo: count) else {
+      guard state.hasWork(for: engine) else {
         state.isIdle[engine] = true
-        return nil
+        return .nothing
       }
-      state.published.inFlight += part.range.count
-      return part
+      let isCalm = state.breaker.state == .closed
+      if !isCalm {
+        guard let wait = state.breaker.untilProbe(now: EventLoop.now) else {
+          state.isIdle[engine] = true
+          return .nothing
+        }
+        if wait > 0 { return .wait(wait) }
+      }
+      guard let part = state.take(upTo: isCalm ? count : 1, for: engine) else { return .nothing }
+      if !isCalm { state.breaker.probe(tag: part.batch.pushes[part.range.lowerBound].tag) }
+      state.connections[engine].inFlight += part.range.count
+      return .pushes(part)
     }
   }
 
@@ -168,40 +229,77 @@ extension ConnectionPool: PushSupply {
 
   func mayOpen(_ engine: Int) -> ReconnectBudget.Decision? {
     state.withLock { state in
-      guard state.backlog.count > 0 else {
+      let now = EventLoop.now
+      guard state.hasWork(for: engine), let wait = state.breaker.untilProbe(now: now) else {
         state.isIdle[engine] = true
         return nil
       }
-      return state.budget.request(now: EventLoop.now, jitter: .random(in: 0..<1))
+      if wait > 0 { return .wait(wait) }
+      return state.budget.request(
+        now: now, jitter: .random(in: 0..<1), isMinor: state.connections[engine].isForSuspects)
+    }
+  }
+
+  func mayConnect(_ engine: Int, to address: String) -> Bool {
+    state.withLock { state in
+      guard state.addresses.admits(address, for: engine) else { return false }
+      state.connections[engine].address = address
+      return true
     }
   }
 
   func note(_ event: ConnectionEvent, of engine: Int) {
-    switch event {
-    case .opening: state.withLock { $0.published.openings += 1 }
-    case .established:
-      state.withLock { state in
-        state.isEstablished[engine] = true
-        state.budget.established(now: EventLoop.now)
+    if case .credential(let event) = event { return credential.note(event) }
+    let now = EventLoop.now
+    state.withLock { state in
+      state.connections[engine].note(event, now: now)
+      switch event {
+      case .established:
+        state.budget.established(now: now)
+        state.addresses.established(engine)
+      case .trouble(let error): state.lastError = error
+      case .failed(let error):
+        state.lastError = error
+        state.budget.failed(now: now, jitter: .random(in: 0..<1))
+        state.addresses.failed(engine)
+      case .closed: state.addresses.closed(engine)
+      case .opening, .credential: break
       }
-      credential.note(.accepted)
-      // The others may open their connections now.
-      wakeAll()
-    case .trouble(let error): state.withLock { $0.published.lastError = error }
-    case .failed(let error):
-      state.withLock { state in
-        state.isEstablished[engine] = false
-        state.published.failures += 1
-        state.published.lastError = error
-        state.budget.failed(now: EventLoop.now, jitter: .random(in: 0..<1))
-      }
-    case .closed: state.withLock { $0.isEstablished[engine] = false }
-    case .credential(let event): credential.note(event)
     }
+    guard event == .established else { return }
+    credential.note(.accepted)
+    // The others may open their connections now.
+    wakeAll()
   }
 
-  func complete(_ completions: [PushCompletion], by engine: Int) {
-    state.withLock { $0.published.inFlight -= completions.count }
+  func complete(_ completions: [PushCompletion], by engine: Int, window: Int) {
+    let (isNews, calmed) = state.withLock { state -> (Bool, [any PushEngine]) in
+      state.connections[engine].inFlight -= completions.count
+      state.connections[engine].window = window
+      let storms = state.breaker.storms
+      let isNews = state.breaker.note(completions)
+      return (isNews, state.breaker.storms > storms ? state.engines : [])
+    }
+    for engine in calmed { engine.startSmall() }
     onCompletions(completions)
+    // Whether sending goes on or waits, and until when, is asked by whoever has something to send.
+    if isNews { wakeAll() }
+  }
+}
+
+extension StormBreaker {
+  /// Takes note of many ends at once.
+  ///
+  /// - Returns: whether the state has changed.
+  fileprivate mutating func note(_ completions: [PushCompletion]) -> Bool {
+    var isNews = false
+    var clock: (now: UInt64, jitter: Double)?
+    for completion in completions {
+      let signal = Signal(completion.answer)
+      // Time and chance cost a system call, and matter only when it opens.
+      if signal != .answered, clock == nil { clock = (EventLoop.now, .random(in: 0..<1)) }
+      if note(signal, tag: completion.tag, now: clock?.now ?? 0, jitter: clock?.jitter ?? 0) { isNews = true }
+    }
+    return isNews
   }
 }

@@ -1,15 +1,81 @@
 /// What a pool is doing just now; for logs, metrics and tests.
 public struct PoolState: Sendable, Equatable {
-  /// Connections on which APNs has accepted a push.
-  public var open = 0
-  /// Pushes sent without an answer yet.
-  public var inFlight = 0
+  /// Its connections, open or not; the last is the one for suspects.
+  public var connections: [ConnectionState] = []
   /// Pushes not taken by any connection yet.
   public var backlog = 0
-  /// Connections opened since the start.
-  public var openings = 0
-  /// Connections that could not be opened, or broke, since the start.
-  public var failures = 0
   /// What went wrong last, in libcurl's words.
   public var lastError: String?
+  /// Whether pushes are held back because APNs answers 503.
+  public var breaker = StormBreaker.State.closed
+  /// How often that began, since the start.
+  public var storms = 0
+
+  /// Of a pool that has done nothing yet.
+  public init() {}
+
+  /// Connections on which APNs has accepted a push.
+  public var open: Int { connections.count { $0.phase == .established } }
+  /// Pushes sent without an answer yet.
+  public var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
+  /// Connections opened since the start.
+  public var openings: Int { connections.reduce(0) { $0 + $1.openings } }
+  /// Connections that could not be opened, or broke, since the start.
+  public var failures: Int { connections.reduce(0) { $0 + $1.failures } }
+}
+
+/// One of a pool's connections, and those that it took the place of.
+public struct ConnectionState: Sendable, Equatable {
+  /// How far it has come.
+  public enum Phase: Sendable, Equatable {
+    case closed
+    /// Being opened, or open without an accepted push yet.
+    case opening
+    /// APNs has accepted a push on it.
+    case established
+  }
+
+  /// Whether it is for suspects alone, see ``PushBatch/isSuspect``.
+  public var isForSuspects = false
+  /// How far it has come.
+  public var phase = Phase.closed
+  /// Where it goes to, in numbers; `nil` when closed, or behind a proxy.
+  public var address: String?
+  /// Nanoseconds since it was opened, when the state was read; `nil` when closed.
+  public var age: UInt64?
+  /// Pushes sent without an answer yet, those on its predecessors included.
+  public var inFlight = 0
+  /// Pushes that may be on their way at once, as of the last answers.
+  public var window = 1
+  /// Connections opened in this place since the start.
+  public var openings = 0
+  /// Of them, those that could not be opened, or broke.
+  public var failures = 0
+  /// When it was opened, in monotonic nanoseconds.
+  var openedAt: UInt64?
+
+  /// Closed, and never opened.
+  public init() {}
+
+  mutating func note(_ event: ConnectionEvent, now: UInt64) {
+    switch event {
+    case .opening:
+      phase = .opening
+      openedAt = now
+      openings += 1
+      window = 1
+    case .established: phase = .established
+    case .failed:
+      failures += 1
+      close()
+    case .closed: close()
+    case .trouble, .credential: break
+    }
+  }
+
+  private mutating func close() {
+    phase = .closed
+    openedAt = nil
+    address = nil
+  }
 }

@@ -4,16 +4,41 @@ public import PushCore
 public struct PushBatch: Sendable {
   /// Headers that all pushes of the batch share.
   public var headers: PushHeaders
+  /// Whether APNs may well reject them: they go over a connection of their own, because APNs lets a connection have one
+  /// stream at a time after a rejection (reference 1.4), and the others are not to suffer.
+  public var isSuspect: Bool
   /// Raw tokens and payloads; ``Push`` points into it.
   public var bytes: [UInt8]
   /// The pushes.
   public var pushes: [Push]
+  /// Where the payload stands that pushes share when they are added one by one.
+  private var payload: Range<Int32> = 0..<0
 
   /// An empty batch.
-  public init(headers: PushHeaders) {
+  public init(headers: PushHeaders, isSuspect: Bool = false) {
     self.headers = headers
+    self.isSuspect = isSuspect
     bytes = []
     pushes = []
+  }
+
+  /// A batch of pushes with one payload, to be added by ``append(tag:apnsID:token:)``.
+  ///
+  /// - Parameter capacity: how many are expected.
+  public init(headers: PushHeaders, isSuspect: Bool = false, payload: [UInt8], capacity: Int) {
+    self.init(headers: headers, isSuspect: isSuspect)
+    // Most tokens have 32 bytes.
+    bytes.reserveCapacity(payload.count + capacity * 32)
+    bytes.append(contentsOf: payload)
+    self.payload = 0..<Int32(payload.count)
+    pushes.reserveCapacity(capacity)
+  }
+
+  /// Adds a push with the batch's one payload.
+  public mutating func append(tag: UInt64, apnsID: (high: UInt64, low: UInt64), token: ArraySlice<UInt8>) {
+    let start = Int32(bytes.count)
+    bytes.append(contentsOf: token)
+    pushes.append(Push(tag: tag, apnsID: apnsID, token: start..<Int32(bytes.count), payload: payload))
   }
 }
 

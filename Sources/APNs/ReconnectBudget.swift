@@ -56,11 +56,13 @@ public struct ReconnectBudget: Sendable, Equatable {
 
   /// Asks for one opening; `.open` spends it.
   ///
-  /// - Parameter jitter: random, 0 to 1.
-  public mutating func request(now: UInt64, jitter: Double) -> Decision {
+  /// - Parameters:
+  ///   - jitter: random, 0 to 1.
+  ///   - isMinor: whether it must leave half of a burst to others: of a connection that rejections may end often.
+  public mutating func request(now: UInt64, jitter: Double, isMinor: Bool = false) -> Decision {
     refill(now)
     if now < nextOpening { return .wait(nextOpening - now) }
-    if tokens == 0 { return .wait(refilledAt + limits.refill - now) }
+    if tokens <= (isMinor ? limits.burst / 2 : 0) { return .wait(refilledAt + limits.refill - now) }
     if tokens == limits.burst { refilledAt = now }
     tokens -= 1
     nextOpening = now + Self.scaled(limits.spacing, 0.5 + jitter)

@@ -95,6 +95,16 @@ public final class Simulator: Sendable {
     for token in tokens where !token.isEmpty && token.count <= 255 { service.set(token, isAway: !isOnline) }
   }
 
+  /// Makes a broadcast channel, as the channel API does.
+  ///
+  /// - Parameters:
+  ///   - app: the bundle id.
+  ///   - keepsLatest: whether it keeps its latest message, and so takes an expiration.
+  /// - Returns: its id; `nil` when the app has as many as it may.
+  public func openChannel(of app: String, keepsLatest: Bool) -> String? {
+    service.shared.channels.create(for: Array(app.utf8), keepsLatest ? .mostRecent : .none)
+  }
+
   /// What can be changed at run time, as it is now.
   public var knobs: SimulatorKnobs { service.knobs }
 

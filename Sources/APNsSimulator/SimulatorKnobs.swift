@@ -163,6 +163,21 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var streamWindow: UInt32 = 65_535
   /// SETTINGS_MAX_FRAME_SIZE of new connections, 16,384 to 16,777,215.
   public var maxFrameSize: UInt32 = 16_384
+  /// Whether new connections get credit for bodies that were received (WINDOW_UPDATE). If not, one takes 65,535 bytes of
+  /// them and then waits for ever.
+  public var grantsWindow = true
+  /// How long after the handshake nothing is written to a new connection, not even SETTINGS, in milliseconds.
+  public var settingsDelayMilliseconds = 0
+  /// Whether PINGs are acknowledged. Goes for new connections.
+  public var answersPings = true
+  /// Whether a connection that said GOAWAY, and has no stream left, stays open until its client closes it.
+  public var lingersAfterGoAway = false
+  /// The status of an interim answer before every answer: 100, or 102 to 199; 0 sends none.
+  public var interimStatus = 0
+  /// Whether a trailer section follows every answer. Goes for new connections.
+  public var sendsTrailers = false
+  /// Bytes of body in one DATA frame at most; 0 doesn't limit them. Goes for new connections.
+  public var bodyPieceBytes = 0
   /// The share of requests, 0 to 1, that is refused before anything is done for it: RST_STREAM with REFUSED_STREAM.
   public var refusedShare = 0.0
   /// The share of requests, 0 to 1, that is taken and then, instead of an answer, gets RST_STREAM with INTERNAL_ERROR.

@@ -23,6 +23,10 @@ public struct CampaignRecord: Sendable {
   public var expiration: Int?
   /// The job without white space.
   public var job: [UInt8]
+  /// How often it was resumed.
+  public var round: Int
+  /// Whether whoever resumed it wants its prunes and quarantines carried out, whatever their share.
+  public var isUnguarded: Bool
   /// Totals of the finished slices; with `show`, of the open ones too.
   public var counters: SliceCounters
   /// Slices that are finished, and all.
@@ -53,6 +57,8 @@ public struct CampaignRecord: Sendable {
     timeToLive = text["ttl"]?.integer ?? Campaign.defaultTimeToLive
     expiration = text["expiration"]?.integer
     job = text["job"]?.bytes.map(Array.init) ?? []
+    round = text["round"]?.integer ?? 0
+    isUnguarded = text["unguarded"]?.integer == 1
     counters = SliceCounters(totals: text.compactMapValues(\.integer))
     slices = (text["finished"]?.integer ?? 0, text["slices"]?.integer ?? 0)
     sealedSlices = slices.finished

@@ -40,6 +40,8 @@ public struct Keyspace: Sendable {
   func campaign(_ id: String) -> String { control + "campaign:" + id }
   /// Hash: what all workers were lent and answered while a campaign's guard had not decided, see `probe.lua`.
   func probe(_ id: String) -> String { control + "probe:" + id }
+  /// Hash: the latest answers to campaigns of an app whose guards had not decided, see `probe.lua`.
+  func answers(app: String) -> String { control + "answers:" + app }
   /// Bitmap: the partitions whose slices are finished, and those that have none.
   func finished(_ id: String) -> String { control + "finished:" + id }
   /// List: the partitions whose slices wait for a worker.

@@ -54,7 +54,9 @@ public struct QuarantinedDevice: Sendable, Equatable {
 /// What is done about devices in quarantine. A newer registration frees a device by itself.
 extension CampaignStore {
   /// Walks over all devices in quarantine, a page at a time, in no order. One may come twice when others come and go.
-  public func forEachQuarantined(_ body: ([QuarantinedDevice]) async throws -> Void) async throws {
+  ///
+  /// - Parameter body: returns false to stop.
+  public func forEachQuarantined(_ body: ([QuarantinedDevice]) async throws -> Bool) async throws {
     for partition in 0..<keys.partitions {
       var cursor = "0"
       repeat {
@@ -66,7 +68,7 @@ extension CampaignStore {
         let page = stride(from: 1, to: pairs.count, by: 2).compactMap { index in
           pairs[index].bytes.flatMap { QuarantinedDevice(note: Array($0)) }
         }
-        if !page.isEmpty { try await body(page) }
+        if !page.isEmpty, try await !body(page) { return }
       } while cursor != "0"
     }
   }

@@ -12,6 +12,8 @@ public struct SteeringView: Sendable {
   public var epoch: Int
   /// The states of the campaigns, in the order asked for; `nil` for those that are gone.
   public var states: [CampaignState?]
+  /// How often each was resumed.
+  public var rounds: [Int]
 }
 
 /// Steering campaigns, and knowing that it has reached everybody.
@@ -21,11 +23,14 @@ public struct SteeringView: Sendable {
 extension CampaignStore {
   /// Pauses, resumes or cancels. Workers follow within moments.
   ///
+  /// - Parameter unguarded: resumed, its prunes and quarantines are carried out whatever their share.
   /// - Returns: the state that follows: unchanged when the verb does not apply to it.
   /// - Throws: ``StoreError`` `notFound`.
   @discardableResult
-  public func steer(_ id: String, _ verb: Steering, reason: String = "") async throws -> CampaignState {
-    try await raise(id, verb, reason).0
+  public func steer(
+    _ id: String, _ verb: Steering, reason: String = "", unguarded: Bool = false
+  ) async throws -> CampaignState {
+    try await raise(id, verb, reason, unguarded: unguarded).0
   }
 
   /// Pauses, resumes or cancels, and waits until every live worker has followed: what it sends of a campaign that was
@@ -52,19 +57,23 @@ extension CampaignStore {
   /// Steers.
   ///
   /// - Returns: the state that follows, and the epoch: who has followed up to it knows of this.
-  private func raise(_ id: String, _ verb: Steering, _ reason: String) async throws -> (CampaignState, epoch: Int) {
-    guard let lane = try await campaign(id)?.lane else { throw noSuchCampaign(id) }
+  private func raise(
+    _ id: String, _ verb: Steering, _ reason: String, unguarded: Bool = false
+  ) async throws -> (CampaignState, epoch: Int) {
+    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let lane = record.lane
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.steer,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.probe(id),
+        keys.probe(id), keys.answers(app: record.app),
       ]
     ) {
       $0.append(id)
       $0.append(verb.rawValue)
       $0.append(reason)
+      $0.append(unguarded ? "unguarded" : "")
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 3, let state = reply[0].string.flatMap(CampaignState.init(rawValue:)),
@@ -91,9 +100,11 @@ extension CampaignStore {
       $0.append(followed.map(String.init) ?? "")
     }
     let reply = try await run(pipeline)[0]
+    let campaigns = stride(from: 1, to: reply.count - 1, by: 2)
     return SteeringView(
       epoch: reply.first?.integer ?? 0,
-      states: reply.dropFirst().map { $0.string.flatMap(CampaignState.init(rawValue:)) })
+      states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
+      rounds: campaigns.map { reply[$0 + 1].integer ?? 0 })
   }
 
   /// The live workers that have yet to follow a steering.

@@ -68,6 +68,8 @@ enum HTTP2Callbacks {
       guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return }
       session.hasReceivedSettings = true
       session.handler?.receivedSettings()
+    case UInt8(NGHTTP2_PING.rawValue):
+      if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { session.handler?.receivedPing() }
     case UInt8(NGHTTP2_GOAWAY.rawValue):
       let goAway = frame.pointee.goaway
       session.handler?.receivedGoAway(
@@ -91,7 +93,7 @@ enum HTTP2Callbacks {
     let session = Unmanaged<HTTP2Session>.fromOpaque(context).takeUnretainedValue()
     let taken = session.takeBody(
       slot: Int(source.pointee.fd), into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
-    if taken.isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    flags?.pointee |= taken.flags.rawValue
     return taken.count
   }
 }

@@ -24,6 +24,7 @@ public final class HTTP2Session {
   var incoming = HeaderFields()
   private var outgoing: [nghttp2_nv] = []
   private var slots = StreamSlots()
+  private let options: HTTP2Options
 
   /// Whether the peer's first SETTINGS have come.
   public internal(set) var hasReceivedSettings = false
@@ -33,8 +34,11 @@ public final class HTTP2Session {
   ///   - settings: go out first, behind the preface.
   ///   - connectionWindow: bytes of body that may be under way on all streams together; never below the 65,535 that
   ///     every connection starts with (RFC 9113 section 6.9.2).
+  ///   - options: what it does otherwise than most.
   /// - Throws: ``HTTP2Error`` when a setting is out of range.
-  public init(role: Role, settings: HTTP2Settings, connectionWindow: Int32 = 65_535) throws {
+  public init(
+    role: Role, settings: HTTP2Settings, connectionWindow: Int32 = 65_535, options: HTTP2Options = HTTP2Options()
+  ) throws {
     var callbacks: OpaquePointer?
     var option: OpaquePointer?
     var session: OpaquePointer?
@@ -49,6 +53,8 @@ public final class HTTP2Session {
     // Closed streams are kept for the priority tree of RFC 7540 otherwise; nobody here uses it.
     nghttp2_option_set_no_closed_streams(option, 1)
     carillon_nghttp2_set_stream_reset_rate_limit(option, Self.streamResets, Self.streamResets)
+    if !options.answersPings { nghttp2_option_set_no_auto_ping_ack(option, 1) }
+    if !options.grantsWindow { nghttp2_option_set_no_auto_window_update(option, 1) }
     switch role {
     case .server: try Self.check("make a session", nghttp2_session_server_new2(&session, callbacks, nil, option))
     case .client: try Self.check("make a session", nghttp2_session_client_new2(&session, callbacks, nil, option))
@@ -56,6 +62,7 @@ public final class HTTP2Session {
     guard let session else { throw HTTP2Error("make a session", code: Int(NGHTTP2_ERR_NOMEM.rawValue)) }
     handle = session
     self.role = role
+    self.options = options
     // nghttp2 hands this pointer to every callback; callbacks come only during receive and nextOutput, so the object is
     // alive without a reference being counted.
     nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(self).toOpaque())
@@ -137,12 +144,26 @@ public final class HTTP2Session {
     to stream: HTTP2Stream, _ fields: borrowing HeaderFields, body: [UInt8]? = nil
   ) throws -> Bool {
     guard slots.holds(stream) else { return false }
+    // What comes behind a body needs one to come behind.
+    let body = options.sendsTrailers ? body ?? [] : body
     slots.setBody(body, of: stream.slot)
     let status = withProvider(slot: stream.slot, body: body) { provider in
       submitting(fields) { nv, count in nghttp2_submit_response(handle, stream.id, nv, count, provider) }
     }
     try Self.check("answer a stream", status)
     return true
+  }
+
+  /// Sends an interim answer, which another will follow (RFC 9110 section 15.2). Server only. Nothing happens when the
+  /// stream is gone.
+  ///
+  /// - Parameter fields: `:status` of 100 to 199 first, but 101 (RFC 9113 section 8.6).
+  public func inform(_ stream: HTTP2Stream, _ fields: borrowing HeaderFields) throws {
+    guard slots.holds(stream) else { return }
+    let status = submitting(fields) { nv, count in
+      nghttp2_submit_headers(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, nil, nv, count, nil)
+    }
+    try Self.check("send an interim answer", status < 0 ? status : 0)
   }
 
   /// Ends a stream at once with RST_STREAM. Nothing happens when it is gone already.
@@ -212,8 +233,20 @@ public final class HTTP2Session {
   /// A stream that nghttp2 doesn't know (yet): its request is still in the queue.
   func queuedStream(_ id: Int32) -> HTTP2Stream? { slots.find(id) }
 
-  func takeBody(slot: Int, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
-    slots.takeBody(slot, into: buffer)
+  /// The next piece of a body, and what nghttp2 is to know of it.
+  func takeBody(slot: Int, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, flags: nghttp2_data_flag) {
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(options.largestData))
+    let taken = slots.takeBody(slot, into: room)
+    guard taken.isLast else { return (taken.count, NGHTTP2_DATA_FLAG_NONE) }
+    guard options.sendsTrailers, role == .server else { return (taken.count, NGHTTP2_DATA_FLAG_EOF) }
+    var trailers = HeaderFields()
+    trailers.add("server-timing", "total")
+    let stream = slots.id(of: slot)
+    // nghttp2_submit_trailer(3): may be called from here, and the stream ends with the trailer section instead.
+    let status = submitting(trailers) { nv, count in nghttp2_submit_trailer(handle, stream, nv, count) }
+    guard status == 0 else { return (taken.count, NGHTTP2_DATA_FLAG_EOF) }
+    let flags = NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+    return (taken.count, nghttp2_data_flag(rawValue: flags))
   }
 
   private func submitting(

@@ -24,6 +24,8 @@ public protocol HTTP2SessionHandler: AnyObject {
   func refused(streamID: Int32)
   /// The peer changed its settings; ask the session for them.
   func receivedSettings()
+  /// The peer wants a sign of life; the session gives it unless its options say otherwise.
+  func receivedPing()
   /// The peer takes no streams above `lastStreamID`, and has not processed any.
   func receivedGoAway(lastStreamID: Int32, error: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer)
 }
@@ -31,5 +33,6 @@ public protocol HTTP2SessionHandler: AnyObject {
 extension HTTP2SessionHandler {
   public func refused(streamID: Int32) {}
   public func receivedSettings() {}
+  public func receivedPing() {}
   public func receivedGoAway(lastStreamID: Int32, error: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer) {}
 }

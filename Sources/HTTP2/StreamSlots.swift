@@ -21,6 +21,8 @@ struct StreamSlots {
 
   mutating func setID(_ id: Int32, of index: Int) { slots[index].id = id }
 
+  func id(of index: Int) -> Int32 { slots[index].id }
+
   mutating func setBody(_ body: [UInt8]?, of index: Int) {
     slots[index].body = body
     slots[index].sent = 0

@@ -4,11 +4,13 @@
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
 ///
 /// While probing, prunes and quarantines are to be held back; once open they are carried out; once tripped they are
-/// dropped, and the campaign is to be paused. It never leaves `tripped`: who resumes the campaign starts a new guard.
+/// dropped, and the campaign is to be paused. It never leaves `tripped`: who resumes the campaign starts a new guard, or
+/// one that is open and stays so.
 ///
 /// What all workers were answered decides while probing; once open, each worker goes by its own answers. Their window
 /// slides by halving: when twice ``GuardPolicy/minimum`` are counted, all counts are halved. So a share is always of the
-/// latest `minimum` to `2 × minimum` answers, older ones weighing less, in three integers.
+/// latest `minimum` to `2 × minimum` answers, older ones weighing less, in three integers. A worker that has fewer, as it
+/// came late, counts the missing ones as good: more than they could make up for trips it at once.
 public struct CampaignGuard: Sendable, Equatable {
   /// What is to be done with prunes and quarantines.
   public enum State: Sendable, Equatable {
@@ -26,13 +28,17 @@ public struct CampaignGuard: Sendable, Equatable {
   /// The bounds.
   public let policy: GuardPolicy
   private let app: String
+  private let isOff: Bool
 
   /// - Parameters:
   ///   - policy: the bounds.
   ///   - app: the app's name, for the reason.
-  public init(_ policy: GuardPolicy, app: String) {
+  ///   - isOff: whether everything is carried out, whatever its share.
+  public init(_ policy: GuardPolicy, app: String, isOff: Bool = false) {
     self.policy = policy
     self.app = app
+    self.isOff = isOff
+    if isOff { state = .open }
   }
 
   /// Whether prunes and quarantines are to be held back.
@@ -49,9 +55,12 @@ public struct CampaignGuard: Sendable, Equatable {
   ///
   /// - Returns: whether ``state`` is another now.
   public mutating func count(_ outcome: Outcome) -> Bool {
-    guard counts.count(outcome), state == .open, counts.answers >= policy.minimum else { return false }
-    defer { if counts.answers >= 2 * policy.minimum { counts.halve() } }
-    return decide(on: counts)
+    guard counts.count(outcome), state == .open else { return false }
+    var least = counts
+    least.answers = max(counts.answers, policy.minimum)
+    guard objection(to: least) == nil else { return decide(on: counts) }
+    if counts.answers >= 2 * policy.minimum { counts.halve() }
+    return false
   }
 
   /// Decides, while probing, once the fleet has answers enough.
@@ -61,6 +70,21 @@ public struct CampaignGuard: Sendable, Equatable {
   public mutating func judge(_ fleet: GuardCounts) -> Bool {
     guard isProbing, fleet.answers >= policy.minimum else { return false }
     return decide(on: fleet)
+  }
+
+  /// Trips, while probing, when its own shares and those of its app's latest campaigns are out of bounds: what is too
+  /// small to be decided on alone may be one of many.
+  ///
+  /// - Parameters:
+  ///   - own: what the campaign was answered, however little.
+  ///   - app: what the latest campaigns of its app were.
+  /// - Returns: whether ``state`` is another now.
+  public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
+    guard isProbing, objection(to: own) != nil, app.answers >= policy.minimum, let reason = objection(to: app) else {
+      return false
+    }
+    state = .tripped(reason: "with the campaigns before it: " + reason)
+    return true
   }
 
   /// Decides on the answers there are, be they fewer than the minimum: where no more can be held back.
@@ -78,20 +102,20 @@ public struct CampaignGuard: Sendable, Equatable {
     return true
   }
 
-  /// What is wrong with the shares.
-  private func objection(to counts: GuardCounts) -> String? {
-    guard counts.answers > 0 else { return nil }
+  /// What is wrong with the shares, however few answers they are of; `nil` for nothing.
+  public func objection(to counts: GuardCounts) -> String? {
+    guard counts.answers > 0, !isOff else { return nil }
     let (suspects, gone) = (
       Double(counts.suspects) / Double(counts.answers), Double(counts.gone) / Double(counts.answers)
     )
     if suspects > policy.threshold {
       return "\(percent(suspects)) of \(counts.answers) answers called the token bad or of another topic: looks like "
-        + "the wrong environment or topic for app \(app); mend it, or raise guard.threshold if the tokens are bad, then "
-        + "resume"
+        + "the wrong environment for app \(app), or the wrong topic; mend it and resume, or resume --unguarded if the "
+        + "tokens are bad"
     }
     if gone > policy.pruneShare {
       return "\(percent(gone)) of \(counts.answers) answers were 410, device gone: looks like the wrong devices or "
-        + "environment for app \(app); mend it, or raise guard.pruneShare if they have gone, then resume"
+        + "environment for app \(app); mend it and resume, or resume --unguarded if they have gone"
     }
     return nil
   }

@@ -44,8 +44,9 @@ public struct Disposition: Sendable, Equatable {
 
   /// Decides. Pure.
   ///
-  /// A known reason decides, whatever 4xx it came with; an unknown or missing one, and any reason with another
-  /// status, decides by its status class. Source: Apple, "Handling notification responses from APNs".
+  /// A known reason decides, whatever 4xx it came with; with an unknown or missing one, and with any other status, the
+  /// status class decides. What is neither 2xx, 4xx nor 5xx is not APNs' but somebody's on the way, who does it to every
+  /// push. Source: Apple, "Handling notification responses from APNs".
   ///
   /// - Parameters:
   ///   - answer: what is known of the attempt.
@@ -53,13 +54,15 @@ public struct Disposition: Sendable, Equatable {
   ///   - policy: delays and the number of attempts.
   ///   - ambiguity: what the campaign wants when it is unknown whether APNs took the push.
   ///   - jitter: random, 0 to 1; spreads retries.
+  ///   - isStorm: whether APNs answers nearly everything with 503: then nothing is gained by a quick retry.
   public static func decide(
-    _ answer: PushAnswer, attempt: Int, policy: RetryPolicy, ambiguity: Ambiguity, jitter: Double
+    _ answer: PushAnswer, attempt: Int, policy: RetryPolicy, ambiguity: Ambiguity, jitter: Double, isStorm: Bool = false
   ) -> Disposition {
     switch answer.kind {
     case .answered:
       if answer.status / 100 == 2 { return Disposition(.finish(.accepted)) }
-      let decided = Self.decide(rejection: answer, attempt: attempt, policy: policy, jitter: jitter)
+      let decided = Self.decide(
+        rejection: answer, attempt: attempt, policy: policy, jitter: jitter, isStorm: isStorm)
       return decided.limited(attempt: attempt, policy: policy, exhausted: .failed)
     case .notSent:
       // The connection was refused for its certificate: another would be too.
@@ -77,7 +80,7 @@ public struct Disposition: Sendable, Equatable {
   }
 
   private static func decide(
-    rejection answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double
+    rejection answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isStorm: Bool
   ) -> Disposition {
     switch answer.status {
     case 400..<500:
@@ -85,10 +88,9 @@ public struct Disposition: Sendable, Equatable {
     case 500..<600:
       // The one server that stops is no reason to wait for the others; a second time, Apple's word holds.
       if answer.reason == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
+      if attempt <= 1, !isStorm { return .later(policy.afterFirstServerError(asked: answer.asked, chance: jitter)) }
       return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
-    default:
-      // Nothing documented, nothing a retry would change.
-      return Disposition(.finish(.rejected))
+    default: return .refusedForAll(answer.reason)
     }
   }
 
@@ -102,16 +104,13 @@ public struct Disposition: Sendable, Equatable {
     case .unregistered: return Disposition(.finish(.unregistered), token: answer.status == 410 ? .prune : .quarantine)
     case .expiredToken: return Disposition(.finish(.expiredToken), token: answer.status == 410 ? .prune : .quarantine)
 
+    // What is wrong there is the same for every push of the campaign: the job's headers and payload, what we make of
+    // them, or something on the way.
     case .badCollapseId, .badExpirationDate, .badPriority, .badTopic, .invalidPushType, .missingTopic, .payloadEmpty,
-      .topicDisallowed, .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId, .badChannelId,
-      .channelNotRegistered, .cannotCreateChannelConfig, .featureNotEnabled, .topicMismatch:
-      return Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
-    // The payload may differ from target to target.
-    case .payloadTooLarge: return Disposition(.finish(.rejected))
-    case .badMessageId, .missingDeviceToken: return Disposition(.finish(.rejected))
-    // Not of our making: something on the way, or a wrong endpoint, does it to every push.
-    case .duplicateHeaders, .badPath, .methodNotAllowed:
-      return Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
+      .payloadTooLarge, .topicDisallowed, .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId,
+      .badChannelId, .channelNotRegistered, .cannotCreateChannelConfig, .featureNotEnabled, .topicMismatch,
+      .badMessageId, .missingDeviceToken, .duplicateHeaders, .badPath, .methodNotAllowed:
+      return .refusedForAll(reason)
 
     case .forbidden: return Disposition(.finish(.rejected), effect: .stopCredential(reason))
     case .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,
@@ -140,6 +139,8 @@ public struct Disposition: Sendable, Equatable {
   ) -> Disposition {
     switch answer.status {
     case 403: .held(policy, answer.reason, jitter)
+    // BadPath, MethodNotAllowed and PayloadTooLarge are the only reasons of their statuses.
+    case 404, 405, 413: .refusedForAll(answer.reason)
     case 410: Disposition(.finish(.unregistered), token: .prune)
     case 429: .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
     default: Disposition(.finish(.rejected))
@@ -150,11 +151,17 @@ public struct Disposition: Sendable, Equatable {
     Disposition(.retry(afterMilliseconds: milliseconds))
   }
 
-  /// The credential is refused: its targets are held, not failed, until somebody has mended it.
+  /// Every push of the campaign would be refused: somebody has to mend it before more are sent.
+  private static func refusedForAll(_ reason: Reason) -> Disposition {
+    Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
+  }
+
+  /// The credential is refused: its targets are held, not failed, until somebody has mended it. They wait no longer than
+  /// the pause of the campaign takes to get round: once it is resumed nothing speaks against sending.
   private static func held(_ policy: RetryPolicy, _ reason: Reason, _ jitter: Double) -> Disposition {
     Disposition(
-      .retry(afterMilliseconds: policy.afterServerError(chance: jitter)), effect: .stopCredential(reason),
-      countsAttempt: false)
+      .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: 1, chance: jitter)),
+      effect: .stopCredential(reason), countsAttempt: false)
   }
 
   /// This disposition, unless it wants another attempt and none is left.

@@ -1,6 +1,9 @@
 /// How long a push waits before it is sent again, and how often.
 public struct RetryPolicy: Sendable, Equatable {
-  /// Milliseconds after a 5xx. Apple's word is 15 minutes ("Handling notification responses from APNs").
+  /// Milliseconds after the first 5xx of a push: it is tried once more, over another connection, before Apple's word
+  /// holds. Many a 5xx is one server's; other senders retry within seconds. Never longer than ``serverError``.
+  public var firstServerError: Int
+  /// Milliseconds after any further 5xx. Apple's word is 15 minutes ("Handling notification responses from APNs").
   public var serverError: Int
   /// Milliseconds after the first 429 of a device token; doubles with every further attempt.
   public var tooManyRequests: Int
@@ -14,14 +17,24 @@ public struct RetryPolicy: Sendable, Equatable {
   /// Memberwise, with the defaults of the configuration. An hour is longer than Apple's own 15 minutes, and shorter than
   /// what most expirations allow.
   public init(
-    serverError: Int = 900_000, tooManyRequests: Int = 2_000, attempts: Int = 5, longest: Int = 3_600_000,
-    jitter: Double = 0.1
+    firstServerError: Int = 5_000, serverError: Int = 900_000, tooManyRequests: Int = 2_000, attempts: Int = 5,
+    longest: Int = 3_600_000, jitter: Double = 0.1
   ) {
+    self.firstServerError = firstServerError
     self.serverError = serverError
     self.tooManyRequests = tooManyRequests
     self.attempts = attempts
     self.longest = longest
     self.jitter = jitter
+  }
+
+  /// Milliseconds to wait after the first server error that a push meets.
+  ///
+  /// - Parameters:
+  ///   - asked: what the peer's `Retry-After` asks for; it is waited no shorter than that.
+  ///   - chance: random, 0 to 1.
+  public func afterFirstServerError(asked: Int = 0, chance: Double) -> Int {
+    wait(min(firstServerError, serverError), asked, chance)
   }
 
   /// Milliseconds to wait after a server error.

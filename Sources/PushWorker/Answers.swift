@@ -42,11 +42,8 @@ extension PushWorker {
   /// Hands targets that are under way to the connections.
   private func submit(_ run: SliceRun, _ indexes: [Int]) throws {
     let context = run.context
-    var batch = PushBatch(headers: context.headers)
-    batch.bytes.reserveCapacity(context.campaign.payload.count + indexes.count * 32)
-    batch.pushes.reserveCapacity(indexes.count)
-    batch.bytes.append(contentsOf: context.campaign.payload)
-    let payload = 0..<Int32(batch.bytes.count)
+    var batch = PushBatch(headers: context.headers, payload: context.campaign.payload, capacity: indexes.count)
+    var suspects: PushBatch?
     for index in indexes {
       guard let (chunk, position) = run.place(of: index), position < chunk.count else {
         throw StoreError(
@@ -55,18 +52,40 @@ extension PushWorker {
       }
       let token = chunk.token(position)
       taste(token)
-      let start = Int32(batch.bytes.count)
-      batch.bytes.append(contentsOf: token)
       let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
-      batch.pushes.append(
-        Push(tag: run.tagBase | UInt64(index), apnsID: id, token: start..<Int32(batch.bytes.count), payload: payload))
+      let tag = run.tagBase | UInt64(index)
+      if isSuspect(index, of: run, token, user: chunk.user(position)) {
+        if suspects == nil {
+          suspects = PushBatch(
+            headers: context.headers, isSuspect: true, payload: context.campaign.payload, capacity: indexes.count)
+        }
+        suspects?.append(tag: tag, apnsID: id, token: token)
+      } else {
+        batch.append(tag: tag, apnsID: id, token: token)
+      }
     }
+    submit(run, batch)
+    if let suspects { submit(run, suspects) }
+    if !indexes.isEmpty { pass(.sent) }
+    if breaks(.acknowledgeFirst) { acknowledgeFirst(run, indexes) }
+  }
+
+  private func submit(_ run: SliceRun, _ batch: PushBatch) {
     guard !batch.pushes.isEmpty else { return }
     run.unanswered += batch.pushes.count
     totals.submitted += batch.pushes.count
-    if !context.pool.submit(batch, lane: context.lane) { takeBack(run, batch.pushes.map(\.tag)) }
-    pass(.sent)
-    if breaks(.acknowledgeFirst) { acknowledgeFirst(run, indexes) }
+    if !run.context.pool.submit(batch, lane: run.context.lane) { takeBack(run, batch.pushes.map(\.tag)) }
+  }
+
+  /// Whether a push goes over the connection for suspects: nobody registered the token (a job lists it), or this worker
+  /// has seen it rejected lately, or an earlier attempt was not accepted. The last makes it another connection, too, for
+  /// what is tried again after a 5xx or in doubt. That a registered device was never sent to is not known.
+  private func isSuspect(
+    _ index: Int, of run: SliceRun, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
+  ) -> Bool {
+    if user.isEmpty { return run.context.campaign.channel == nil }
+    let (attempt, free) = run.attempt(of: index)
+    return attempt > free || rejected.contains(token)
   }
 
   /// Takes the answers that have come.
@@ -135,7 +154,10 @@ extension PushWorker {
     let decision = Disposition.decide(
       completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, policy: configuration.retry,
       ambiguity: campaign.ambiguity,
-      jitter: .random(in: 0..<1))
+      jitter: .random(in: 0..<1), isStorm: completion.status >= 500 && run.context.pool.isInStorm)
+    if completion.answer.blamesToken, let (chunk, position) = run.place(of: index) {
+      rejected.insert(chunk.token(position))
+    }
     var record = LedgerRecord(
       state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : Self.counted(free),
       status: completion.status,
@@ -166,12 +188,16 @@ extension PushWorker {
       if case .terminal(let outcome) = record.state { count(outcome, of: run.context) }
       if decision.token != .keep, run.context.guard.isProbing {
         hold(answer, of: run)
-        return follow(decision.effect, of: run.context)
+        return follow(decision.effect, of: run.context, completion)
       }
-      append(answer, to: run, fate: run.context.guard.tripReason == nil ? answer.fate : .keep)
+      if decision.token != .keep, run.context.guard.tripReason != nil || run.context.isOutdated {
+        spare(answer, of: run)
+      } else {
+        append(answer, to: run, fate: answer.fate)
+      }
     }
     run.end(index)
-    follow(decision.effect, of: run.context)
+    follow(decision.effect, of: run.context, completion)
   }
 
   private func count(_ outcome: Outcome, of context: CampaignContext) {
@@ -203,32 +229,50 @@ extension PushWorker {
   }
 
   /// What an answer says about more than its target.
-  private func follow(_ effect: Disposition.Effect, of context: CampaignContext) {
+  private func follow(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
     let id = context.campaign.id
     switch effect {
     case .none: return
     case .pauseCampaign(let reason):
-      pauseCampaign(id, "APNs refuses every push of it: \(reason.name); mend the job's app or headers, then resume")
+      pauseCampaign(
+        id,
+        "APNs refuses every push of it: \(Self.words(reason, completion)); mend the job, its app or the way to APNs, "
+          + "then resume")
     case .stopCredential(let reason):
-      let credential = context.app.credential
-      credential.stop(reason)
-      // Others that wait for the same credential would never hear of it: nothing is sent with it any more.
-      for case let run? in slots where run.context.app.credential === credential {
-        let campaign = run.context.campaign
-        pauseCampaign(
-          campaign.id,
-          "APNs refuses the credential of app \(campaign.app): \(credential.explain(reason)), then resume")
-      }
+      context.app.credential.stop(reason)
+      followCredentials(Self.words(reason, completion))
     }
+  }
+
+  /// Pauses every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would ever
+  /// be answered. What stopped it may have been said of another campaign's push, or of none.
+  ///
+  /// - Parameter words: what APNs said, where its reason has no name.
+  func followCredentials(_ words: String = "an answer without a reason that is known") {
+    for case let run? in slots where run.intent == .send && !run.context.isPaused {
+      let (credential, campaign) = (run.context.app.credential, run.context.campaign)
+      guard let reason = credential.stopped else { continue }
+      pauseCampaign(
+        campaign.id,
+        "APNs refuses the credential of app \(campaign.app): " + (reason.name.isEmpty ? words : "")
+          + "\(credential.explain(reason)), then resume")
+    }
+  }
+
+  /// The reason, or the status with whatever word came in the reason's place.
+  private static func words(_ reason: Reason, _ completion: PushCompletion) -> String {
+    guard reason.name.isEmpty else { return reason.name }
+    return "status \(completion.status)" + (completion.unknownReason.map { " “\($0)”" } ?? "")
   }
 
   func pauseCampaign(_ id: String, _ reason: String) {
     guard pausing.insert(id).inserted else { return }
+    let held = slots.compactMap { $0?.context }.filter { $0.campaign.id == id }
     // One task a campaign that is paused, not one a push.
     Task {
       do {
         try await control.steer(id, .pause, reason: reason)
-        contexts[id]?.isPaused = true
+        for context in held { context.isPaused = true }
         observer(.paused(campaign: id, reason: reason))
       } catch {
         observer(.trouble("could not pause campaign \(id): \(error)"))
@@ -255,13 +299,24 @@ extension PushWorker {
   }
 
   /// One more, up to what a byte holds: the ledger's attempts stop there too.
-  private static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
+  static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
 
-  /// Settles pushes that no connection has taken: they were certainly not sent.
-  func takeBack(_ run: SliceRun, _ tags: [UInt64]) {
+  /// Settles pushes that no connection has taken, with an outcome or to be granted again: they were certainly not sent.
+  func takeBack(_ run: SliceRun, _ tags: [UInt64], as outcome: Outcome? = nil) {
     for tag in tags {
       run.unanswered -= 1
-      settle(run, Int(tag & 0xffff_ffff), nil)
+      settle(run, Int(tag & 0xffff_ffff), outcome)
+    }
+  }
+
+  /// Takes back what waits for a connection, in a storm say, while its campaign's time has passed.
+  func expireBacklogs() {
+    let now = Int(now)
+    for case let run? in slots where run.unanswered > 0 {
+      guard let deadline = run.context.deadline, deadline * 1000 <= now else { continue }
+      let base = run.tagBase
+      takeBack(run, run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }, as: .expired)
+      run.wake()
     }
   }
 }

@@ -22,13 +22,18 @@ final class CampaignContext {
   var `guard`: CampaignGuard
   /// What may be sent while the guard has not decided.
   var probe = ProbeLease()
+  /// How often it had been resumed when this was made: what is known of an earlier round says nothing of this one.
+  let round: Int
   /// Whether this worker has paused it.
   var isPaused = false
+  /// Whether it has been resumed since.
+  var isOutdated = false
 
   init(campaign: Campaign, record: CampaignRecord, app: AppChannel, pool: ConnectionPool, policy: GuardPolicy) {
     self.campaign = campaign
     job = record.job
     createdAt = record.createdAt
+    round = record.round
     self.app = app
     self.pool = pool
     let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)
@@ -38,7 +43,7 @@ final class CampaignContext {
     ids = PushID(campaign: campaign.id)
     filter = DeviceFilter(app: campaign.app, environment: app.environment)
     lane = Lane.allCases.firstIndex(of: campaign.lane) ?? 0
-    `guard` = CampaignGuard(policy, app: campaign.app)
+    `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant.
     deadline = record.expiration == 0 ? nil : record.expiration
   }

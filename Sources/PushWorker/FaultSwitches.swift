@@ -36,6 +36,8 @@ public struct FaultSwitches: Sendable {
     case fenceIgnored
     /// Answers that Redis could not be told yet are taken for targets in doubt.
     case resendsUnrecorded
+    /// What is held back is carried out, whatever the guard says.
+    case guardDeaf
   }
 
   /// Where to die; `nil` for nowhere.

@@ -9,8 +9,10 @@ struct ProbeLease {
   private(set) var reserved = 0
   /// What control last said.
   private(set) var answer: ProbeAnswer?
-  /// `EventLoop.now` when that was news.
-  private(set) var changedAt: UInt64 = 0
+  /// `EventLoop.now` when it said that.
+  private var heardAt: UInt64 = 0
+  /// Since when it has said just that, in `EventLoop.now`.
+  private var quietSince: UInt64 = 0
   private(set) var isAsking = false
   private(set) var askedAt: UInt64 = 0
   /// All that was lent here so far.
@@ -69,12 +71,28 @@ struct ProbeLease {
       wanted: max(0, min(wanted, 2 * minimum) - allowance), news: news, returned: max(0, ended - returned))
   }
 
+  /// What control has yet to be told when no slice is in hand any more; `nil` for nothing.
+  ///
+  /// - Parameter counts: what was answered here so far.
+  mutating func rest(counts: GuardCounts, now: UInt64) -> Question? {
+    let news = counts - told
+    guard !isAsking, news.answers > 0 else { return nil }
+    isAsking = true
+    askedAt = now
+    return Question(wanted: 0, news: news, returned: 0)
+  }
+
   /// Takes note of control's answer, or that there was none.
-  mutating func take(_ answer: ProbeAnswer?, to question: Question, now: UInt64) {
+  ///
+  /// - Parameter lease: ns.
+  mutating func take(_ answer: ProbeAnswer?, to question: Question, lease: UInt64, now: UInt64) {
     isAsking = false
     guard let answer else { return }
-    if answer.counts != self.answer?.counts || answer.underWay != self.answer?.underWay { changedAt = now }
+    // Where Redis, or this worker, was away meanwhile, nobody knows whether it was quiet.
+    let isNews = answer.counts != self.answer?.counts || answer.underWay != self.answer?.underWay
+    if isNews || now - heardAt > Self.memory(lease) { quietSince = now }
     self.answer = answer
+    heardAt = now
     told = told + question.news
     returned += question.returned
     lent += answer.lent
@@ -85,7 +103,10 @@ struct ProbeLease {
   ///
   /// - Parameter lease: ns without news after which what is under way elsewhere is taken for lost.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
-    guard let answer else { return false }
-    return now - changedAt > (answer.underWay > 0 ? lease : Self.silence)
+    guard let answer, now - heardAt <= Self.memory(lease) else { return false }
+    return now - quietSince > (answer.underWay > 0 ? lease : Self.silence)
   }
+
+  /// ns after which what control said is too old to go by.
+  private static func memory(_ lease: UInt64) -> UInt64 { lease / 2 }
 }

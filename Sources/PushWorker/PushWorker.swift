@@ -31,8 +31,9 @@ public actor PushWorker {
   /// Tells a slot's slices apart, for completions that come after their slice has gone.
   var generation: UInt16 = 0
   var contexts: [String: CampaignContext] = [:]
-  private var pools: [(credential: any PushCredential, endpoint: APNsEndpoint, pool: ConnectionPool, failures: Int)] =
-    []
+  var pools: [KnownPool] = []
+  /// Tokens that APNs has rejected lately.
+  var rejected = RejectedTokens()
   /// When each kind of trouble was last told of.
   private var reports: [String: Repetition] = [:]
   let inbox: CompletionInbox
@@ -85,9 +86,6 @@ public actor PushWorker {
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  /// Streams that APNs allows on a connection it trusts (seen on the wire, 2021 and later).
-  private static let maximumStreams = 1000
-
   /// Slices in hand at most: enough that the tail of one never idles the window, few enough to keep memory flat.
   static let maximumSlices = 16
 
@@ -133,6 +131,7 @@ public actor PushWorker {
       wakePulse()
     }
     timer.disarm()
+    reportConnections(isLast: true)
     await withDiscardingTaskGroup { group in
       for entry in pools { group.addTask { _ = await entry.pool.drain(deadline: 1_000_000_000) } }
     }
@@ -174,40 +173,9 @@ public actor PushWorker {
     report(kind, "\(kind)\(slice.map { " \($0)" } ?? ""): \(error)")
   }
 
-  private func report(_ kind: String, _ message: String) {
+  func report(_ kind: String, _ message: String) {
     guard let unsaid = reports[kind, default: Repetition()].note(EventLoop.now) else { return }
     observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) more like it unsaid)" : "")))
-  }
-
-  /// Tells of connections to APNs that could not be opened, or broke.
-  private func reportConnections() {
-    for index in pools.indices {
-      let state = pools[index].pool.published
-      defer { pools[index].failures = state.failures }
-      guard state.failures > pools[index].failures, let error = state.lastError else { continue }
-      let kind = "connection to \(pools[index].endpoint.url)"
-      report(kind, "\(kind): \(error)")
-    }
-  }
-
-  /// The pool for an app; apps that share credential and endpoint share one.
-  func pool(for app: AppChannel) -> ConnectionPool {
-    if let known = pools.first(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
-      return known.pool
-    }
-    let inbox = inbox
-    // More streams than the window can fill would only let one connection take what another could send: libcurl looks at
-    // every transfer of a connection whenever its socket is readable, and keeps some 20 kB for each.
-    let share = (configuration.window + configuration.connections - 1) / configuration.connections
-    let pool = ConnectionPool(
-      configuration: .init(
-        endpoint: app.endpoint, connections: configuration.connections,
-        maximumStreams: min(share, Self.maximumStreams),
-        requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000),
-      credential: app.credential
-    ) { inbox.put($0) }
-    pools.append((app.credential, app.endpoint, pool, 0))
-    return pool
   }
 
   /// ms since the epoch by Redis' clock.
@@ -244,12 +212,15 @@ public actor PushWorker {
   /// The lanes from which another slice would be welcome now.
   private var openLanes: ArraySlice<Lane> {
     if isRestoring { return [] }
-    let ready = slots.compactMap { $0 }.filter(\.isReady)
+    let all = slots.compactMap { $0 }.filter(\.isReady)
+    // What waits for the end of a storm leaves room to others; no more is begun of it.
+    let ready = all.filter { !$0.context.pool.isInStorm }
+    let inHand = working.count - (all.count - ready.count)
     let remaining = ready.reduce(0) { $0 + $1.count - $1.granted }
     // What only waits for its campaign's guard to decide keeps nobody busy; the window bounds how many there are.
-    let busy = working.count - ready.count { !$0.held.isEmpty && $0.unanswered == 0 && $0.granted == $0.count }
+    let busy = inHand - ready.count { !$0.held.isEmpty && $0.unanswered == 0 && $0.granted == $0.count }
     // Twice the window ahead keeps the connections busy while further slices are expanded.
-    if busy < Self.maximumSlices, working.count - ready.count < 4, remaining < 2 * configuration.window {
+    if busy < Self.maximumSlices, inHand - ready.count < 4, remaining < 2 * configuration.window {
       return Lane.allCases[...]
     }
     // A higher lane is let in whatever is in hand, up to as much again.
@@ -350,6 +321,8 @@ public actor PushWorker {
           nextUpkeep = heard + UInt64(Self.pulseInterval) * 1_000_000
           try await rescue(pulse)
           reportConnections()
+          expireBacklogs()
+          relieveStorms()
           try await measureClock()
           try await sweep()
         }

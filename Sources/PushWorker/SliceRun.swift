@@ -108,8 +108,8 @@ final class SliceRun {
     situation.pendingAge = pending > 0 ? Int((now - pendingSince) / 1_000_000) : 0
     situation.unanswered = unanswered
     situation.held = held.count
-    situation.isProbing = context.guard.isProbing
-    situation.mayMoreCome = situation.isProbing && !context.probe.isQuiet(now: now, lease: lease)
+    situation.isProbing = context.guard.isProbing || context.pool.isInStorm
+    situation.mayMoreCome = context.guard.isProbing && !context.probe.isQuiet(now: now, lease: lease)
     situation.doubt = doubt.count
     situation.ungranted = count - granted
     situation.waiting = waiting

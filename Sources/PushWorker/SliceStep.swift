@@ -48,7 +48,7 @@ struct SliceSituation: Equatable {
   var unanswered = 0
   /// Answers that the guard holds back.
   var held = 0
-  /// Whether the campaign's guard has not decided: then credit is scarce.
+  /// Whether the campaign's guard has not decided, or APNs is in a storm: then credit is scarce.
   var isProbing = false
   /// Whether other slices' answers may yet let it decide.
   var mayMoreCome = false

@@ -29,6 +29,11 @@ extension PushWorker {
   /// Claims a slice, and ends it at once where nothing is left to send.
   private func claim(_ reference: SliceReference) async throws -> SliceRun? {
     guard let (context, state) = try await context(of: reference) else { return nil }
+    if state == .active, isHeldBack(by: context.pool),
+      try await control.park(reference, for: Self.stormPause, worker: configuration.name)
+    {
+      return nil
+    }
     let ledger = SliceLedger(store: store, slice: reference, lease: configuration.lease)
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
@@ -106,6 +111,7 @@ extension PushWorker {
   /// keeps its credit until it is answered: another slice must not have it meanwhile.
   private func discard(_ run: SliceRun) {
     slots[run.slot] = nil
+    tellRest(of: run.context)
     keep(run)
     let base = run.tagBase
     let unsent = run.context.pool.cancelBacklog { $0 & ~0xffff_ffff == base }.count
@@ -121,7 +127,8 @@ extension PushWorker {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
-    if let known = contexts[reference.campaign], record.state != .active || !wasResumed(known) {
+    if let known = contexts[reference.campaign], known.round >= record.round {
+      if record.state == .active { insist(known) }
       return (known, record.state)
     }
     do {
@@ -133,7 +140,7 @@ extension PushWorker {
         policy: configuration.guard.within(window: configuration.window))
       contexts[reference.campaign] = context
       // Whoever set the campaign going again wants its credential tried again.
-      app.credential.resume()
+      if record.state == .active { app.credential.resume() }
       return (context, record.state)
     } catch let error {
       // It was valid where it was taken in: this worker is configured otherwise.
@@ -174,7 +181,7 @@ extension PushWorker {
     case .commit(let credit): try await commit(run, credit: credit)
     case .resend(let count): try await resend(run, count)
     case .hunt: try await hunt(run)
-    case .flush: release(run)
+    case .flush: flush(run)
     case .finish:
       run.ending = .finish
       if try await end(run.ledger, run.context, .finish) { return true }
@@ -227,10 +234,13 @@ extension PushWorker {
     let isOutranked = slots.contains { other in
       guard let other, other.intent == .send else { return false }
       return other.context.lane < run.context.lane && other.count - other.granted + other.doubt.count > 0
+        && !other.context.pool.isInStorm
     }
     // Two searches at once would take each other's deaths for their own.
     let isSecondHunt = run.hunt != nil && slots.contains { ($0?.slot ?? .max) < run.slot && $0?.hunt != nil }
     if isOutranked || isSecondHunt { return 0 }
+    // One after the other is enough to find out when it is over.
+    if run.context.pool.isInStorm { return run.unanswered == 0 ? 1 : 0 }
     return run.context.guard.isProbing ? min(free, run.context.probe.allowance) : free
   }
 

@@ -5,8 +5,10 @@ import PushCore
 
 /// Following what people, other workers and time do to the slices in hand.
 extension PushWorker {
-  /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due.
+  /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due, credentials that were
+  /// stopped.
   func tick() {
+    followCredentials()
     wakeSlices(takingMore: false)
   }
 
@@ -33,8 +35,11 @@ extension PushWorker {
     while true {
       let ids = Array(campaignsInHand.union(contexts.keys))
       let view = try await control.follow(ids, worker: configuration.name, followed: followedEpoch)
-      for (id, state) in zip(ids, view.states) {
+      for ((id, state), round) in zip(zip(ids, view.states), view.rounds) {
         note(state, of: id)
+        // Paused and resumed between two looks.
+        let held = slots.compactMap { $0?.context }.filter { $0.campaign.id == id } + [contexts[id]].compactMap { $0 }
+        for context in held where context.round < round && !context.isOutdated { leaveRound(of: context) }
         for run in slots.compactMap({ $0 }) where run.ledger.slice.campaign == id && run.intent != .lost {
           switch state {
           case .cancelled: withdraw(run, .cancel)

@@ -1,3 +1,4 @@
+public import APNs
 public import CampaignStore
 
 /// Something worth a line in the log. Never a token, a payload or a secret.
@@ -23,6 +24,12 @@ public enum WorkerEvent: Sendable {
   case poison(slice: SliceReference, index: Int)
   /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.
   case serverChanged
+  /// APNs answers nearly everything with 503: nothing is sent there but a push now and then, until one is taken.
+  case storm(endpoint: String)
+  /// It does not any more: sending goes on.
+  case calm(endpoint: String)
+  /// How the connections to APNs are, now and then.
+  case connections(endpoint: String, PoolState)
   /// Something failed and is tried again.
   case trouble(String)
   case draining

@@ -47,11 +47,15 @@ actor PushClient {
     var responses: [HTTP2Stream: Response] = [:]
     var closed: [HTTP2Stream: Response] = [:]
     var limits: [Int] = []
+    /// The statuses of interim answers, in their order.
+    var interim: [Int] = []
+    var pieces = 0
     var order: [Int32] = []
     var goAway: GoAway?
     weak var session: HTTP2Session?
 
     func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) {
+      if let status = Int(fields[":status"] ?? ""), (100..<200).contains(status) { return interim.append(status) }
       var response = responses[stream] ?? Response()
       for index in 0..<fields.count {
         let value = String(decoding: fields.value(index), as: UTF8.self)
@@ -63,6 +67,7 @@ actor PushClient {
 
     func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
       responses[stream]?.body += String(decoding: bytes, as: UTF8.self)
+      pieces += 1
     }
 
     func ended(_ stream: HTTP2Stream) {}
@@ -131,6 +136,18 @@ actor PushClient {
 
   /// The streams in the order in which they ended.
   var order: [Int32] { events.order }
+
+  /// The statuses of interim answers so far.
+  var interim: [Int] { events.interim }
+
+  /// Pieces of body that have come so far.
+  var pieces: Int { events.pieces }
+
+  /// Asks the server for a sign of life.
+  func ping() throws {
+    try session?.ping()
+    try flush()
+  }
 
   /// The GOAWAY that has come so far.
   var seenGoAway: GoAway? { events.goAway }

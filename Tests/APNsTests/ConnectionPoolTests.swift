@@ -9,18 +9,22 @@ import Testing
 struct ConnectionPoolTests {
   /// An engine that only counts; the test plays its part towards the pool.
   private final class FakeEngine: PushEngine {
-    private let count = Mutex(0)
-    var wakes: Int { count.withLock { $0 } }
-    func wake() { count.withLock { $0 += 1 } }
+    private let count = Mutex((wakes: 0, smallStarts: 0))
+    var wakes: Int { count.withLock { $0.wakes } }
+    var smallStarts: Int { count.withLock { $0.smallStarts } }
+    func wake() { count.withLock { $0.wakes += 1 } }
+    func startSmall() { count.withLock { $0.smallStarts += 1 } }
     func drain(deadline: UInt64) async {}
   }
 
+  /// The last of the engines is the one for suspects.
   private func makePool(
-    connections: Int, onCompletions: @escaping @Sendable ([PushCompletion]) -> Void = { _ in }
+    connections: Int, storm: StormBreaker.Limits = .init(),
+    onCompletions: @escaping @Sendable ([PushCompletion]) -> Void = { _ in }
   ) throws -> (ConnectionPool, [FakeEngine]) {
-    let engines = (0..<connections).map { _ in FakeEngine() }
+    let engines = (0...connections).map { _ in FakeEngine() }
     let pool = ConnectionPool(
-      configuration: .init(endpoint: .sandbox, connections: connections),
+      configuration: .init(endpoint: .sandbox, connections: connections, storm: storm),
       credential: try ProviderTokenSource(
         keyID: PoolHarness.keyID, teamID: PoolHarness.teamID, key: .generate()),
       onCompletions: onCompletions, makeEngine: { number, _ in engines[number] })
@@ -32,7 +36,7 @@ struct ConnectionPoolTests {
     let (pool, engines) = try makePool(connections: 2)
     #expect(pool.mayOpen(0) == nil)
     pool.submit(PoolHarness.batch(0..<10), lane: 0)
-    #expect(engines.map(\.wakes) == [1, 1])
+    #expect(engines.map(\.wakes) == [1, 1, 0])
     #expect(pool.mayOpen(0) == .open)
     guard case .wait = pool.mayOpen(1) else {
       Issue.record("two connections at once")
@@ -48,10 +52,10 @@ struct ConnectionPoolTests {
   func wakes() throws {
     let (pool, engines) = try makePool(connections: 2)
     pool.submit(PoolHarness.batch(0..<2), lane: 0)
-    #expect(pool.take(upTo: 5, for: 0)?.range == 0..<2)
-    #expect(pool.take(upTo: 5, for: 0)?.range == nil)
+    #expect(pool.take(upTo: 5, for: 0).tags == [0, 1])
+    #expect(pool.take(upTo: 5, for: 0).tags == [])
     pool.submit(PoolHarness.batch(2..<4), lane: 0)
-    #expect(engines.map(\.wakes) == [2, 1])
+    #expect(engines.map(\.wakes) == [2, 1, 0])
   }
 
   @Test("what is on its way, waits and completes is published")
@@ -64,11 +68,15 @@ struct ConnectionPoolTests {
     _ = pool.take(upTo: 4, for: 0)
     #expect(pool.published.inFlight == 4)
     #expect(pool.published.backlog == 6)
-    pool.complete([PushCompletion(tag: 3, answer: PushAnswer(kind: .answered, status: 200))], by: 0)
+    pool.complete([PushCompletion(tag: 3, answer: PushAnswer(kind: .answered, status: 200))], by: 0, window: 8)
     #expect(pool.published.inFlight == 3)
+    #expect(pool.published.connections.map(\.window) == [8, 1])
     #expect(delivered.withLock { $0 } == [3])
     pool.note(.opening, of: 0)
+    #expect(pool.published.connections[0].phase == .opening)
+    #expect(pool.published.connections.map { $0.age == nil } == [false, true])
     pool.note(.failed("no route"), of: 0)
+    #expect(pool.published.connections[0].age == nil)
     #expect(pool.published.openings == 1)
     #expect(pool.published.failures == 1)
     #expect(pool.published.lastError == "no route")
@@ -81,12 +89,12 @@ struct ConnectionPoolTests {
     pool.submit(PoolHarness.batch(3..<5), lane: 0)
     #expect(await pool.drain(deadline: 0) == [3, 4, 0, 1, 2])
     #expect(pool.submit(PoolHarness.batch([9]), lane: 0) == false)
-    #expect(pool.take(upTo: 1, for: 0)?.range == nil)
+    #expect(pool.take(upTo: 1, for: 0).tags == [])
   }
 
   @Test("a stopped credential leaves nothing to send with, and mending it wakes everybody")
   func stoppedCredential() throws {
-    let engines = [FakeEngine()]
+    let engines = [FakeEngine(), FakeEngine()]
     let credential = try ProviderTokenSource(
       keyID: PoolHarness.keyID, teamID: PoolHarness.teamID, key: .generate())
     let pool = ConnectionPool(
@@ -99,5 +107,101 @@ struct ConnectionPoolTests {
     credential.resume()
     #expect(engines[0].wakes == before + 1)
     #expect(pool.authorization() != nil)
+  }
+
+  // MARK: Suspects
+
+  @Test("suspects wait for their own connection, and nobody else does")
+  func suspects() async throws {
+    let (pool, engines) = try makePool(connections: 2)
+    pool.submit(PoolHarness.batch(0..<2), lane: 0)
+    pool.submit(PoolHarness.batch(10..<14, isSuspect: true), lane: 1)
+    #expect(engines.map(\.wakes) == [1, 1, 1])
+    #expect(pool.take(upTo: 5, for: 2).tags == [10, 11, 12, 13])
+    #expect(pool.take(upTo: 5, for: 2).tags == [])
+    #expect(pool.take(upTo: 5, for: 1).tags == [0, 1])
+    #expect(pool.published.connections.map(\.inFlight) == [0, 2, 4])
+    #expect(pool.published.connections.map(\.isForSuspects) == [false, false, true])
+    pool.submit(PoolHarness.batch(20..<22, isSuspect: true), lane: 1)
+    #expect(pool.mayOpen(0) == nil)
+    #expect(pool.mayOpen(2) == .open)
+    #expect(pool.published.backlog == 2)
+    #expect(pool.cancelBacklog { $0 == 20 } == [20])
+    #expect(await pool.drain(deadline: 0) == [21])
+  }
+
+  // MARK: Storms
+
+  private let hour: UInt64 = 3_600_000_000_000
+
+  /// Answers pushes of the first engine with 503 until the pool holds the rest back.
+  private func storm(_ pool: ConnectionPool, _ tags: Range<UInt64>) {
+    pool.submit(PoolHarness.batch(tags), lane: 0)
+    let taken = pool.take(upTo: StormBreaker.leastAnswers, for: 0).tags
+    answer(pool, taken, 503, .serviceUnavailable)
+  }
+
+  private func answer(_ pool: ConnectionPool, _ tags: [UInt64], _ status: UInt16, _ reason: Reason = .none) {
+    pool.complete(
+      tags.map { PushCompletion(tag: $0, answer: PushAnswer(kind: .answered, status: status, reason: reason)) }, by: 0,
+      window: 1)
+  }
+
+  @Test("in a storm nothing is taken, no connection is opened, and every engine starts small, once")
+  func storm() throws {
+    let (pool, engines) = try makePool(connections: 2, storm: .init(firstWait: hour, longestWait: hour))
+    storm(pool, 0..<100)
+    #expect(pool.isInStorm)
+    #expect(engines.map(\.smallStarts) == [1, 1, 1])
+    for engine in 0...1 {
+      #expect(pool.take(upTo: 5, for: engine).waits)
+      guard case .wait = pool.mayOpen(engine) else {
+        Issue.record("a connection opened in a storm")
+        return
+      }
+    }
+    #expect(pool.published.backlog == 80)
+    #expect(pool.published.storms == 1)
+  }
+
+  @Test("what waits in a storm can be taken back")
+  func steeredStorm() async throws {
+    let (pool, _) = try makePool(connections: 1, storm: .init(firstWait: hour, longestWait: hour))
+    storm(pool, 0..<100)
+    #expect(pool.cancelBacklog { $0 < 90 } == Array(20..<90))
+    #expect(await pool.drain(deadline: 0) == Array(90..<100))
+  }
+
+  @Test("after the wait one push goes, the rest when it is answered")
+  func probe() throws {
+    let (pool, engines) = try makePool(connections: 2, storm: .init(firstWait: 0, longestWait: 0))
+    storm(pool, 0..<100)
+    // A probe that fails, and one that does not.
+    for (probe, status) in [(UInt64(20), UInt16(503)), (21, 410)] {
+      #expect(pool.mayOpen(1) != nil)
+      #expect(pool.take(upTo: 50, for: 0).tags == [probe])
+      #expect(pool.take(upTo: 50, for: 1).tags == [])
+      #expect(pool.mayOpen(1) == nil)
+      // Of before the storm.
+      answer(pool, [1000], 200)
+      #expect(pool.isInStorm)
+      let wakes = engines[1].wakes
+      answer(pool, [probe], status)
+      #expect(engines[1].wakes == wakes + 1)
+    }
+    #expect(!pool.isInStorm)
+    #expect(pool.take(upTo: 50, for: 1).tags == Array(22..<72))
+    #expect(pool.published.storms == 1)
+    #expect(engines.map(\.smallStarts) == [1, 1, 1])
+  }
+}
+
+extension PushSupplied {
+  fileprivate var tags: [UInt64] {
+    if case .pushes(let part) = self { part.batch.pushes[part.range].map(\.tag) } else { [] }
+  }
+
+  fileprivate var waits: Bool {
+    if case .wait = self { true } else { false }
   }
 }

@@ -26,7 +26,9 @@ final class PoolHarness: Sendable {
     spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
 
   init(
-    connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000, knobs: SimulatorKnobs = .init(),
+    connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
+    connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
+    reconnect: ReconnectBudget.Limits = hasty, storm: StormBreaker.Limits = .init(), knobs: SimulatorKnobs = .init(),
     measureOffset: ProviderTokenSource.MeasureOffset? = nil
   ) async throws {
     key = try ECPrivateKey.generate()
@@ -43,7 +45,8 @@ final class PoolHarness: Sendable {
     pool = ConnectionPool(
       configuration: .init(
         endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), connections: connections,
-        maximumStreams: streams, requestTimeout: requestTimeout, reconnect: Self.hasty),
+        maximumStreams: streams, requestTimeout: requestTimeout, connectTimeout: connectTimeout, idleLimit: idleLimit,
+        reconnect: reconnect, storm: storm),
       credential: credential, onCompletions: { completions.add($0) })
   }
 
@@ -59,8 +62,10 @@ final class PoolHarness: Sendable {
   }
 
   /// A batch of pushes with these tags, all of one campaign.
-  static func batch(_ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic) -> PushBatch {
-    var batch = PushBatch(headers: PushHeaders(topic: topic, pushType: .alert, priority: 10))
+  static func batch(
+    _ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic, isSuspect: Bool = false
+  ) -> PushBatch {
+    var batch = PushBatch(headers: PushHeaders(topic: topic, pushType: .alert, priority: 10), isSuspect: isSuspect)
     batch.bytes = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
     let payload = 0..<Int32(batch.bytes.count)
     let ids = PushID(campaign: "test")

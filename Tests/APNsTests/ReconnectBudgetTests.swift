@@ -61,6 +61,22 @@ struct ReconnectBudgetTests {
     #expect(times.prefix(8).allSatisfy { $0 == start })
   }
 
+  @Test("who must leave something to others gets half of a burst, and they the rest")
+  func minor() {
+    var budget = ReconnectBudget(now: start)
+    func open(isMinor: Bool) -> Int {
+      var opened = 0
+      while budget.request(now: start, jitter: 0, isMinor: isMinor) == .open {
+        budget.established(now: start)
+        opened += 1
+      }
+      return opened
+    }
+    #expect(open(isMinor: true) == 4)
+    #expect(budget.request(now: start, jitter: 0, isMinor: true) == .wait(5 * second))
+    #expect(open(isMinor: false) == 4)
+  }
+
   @Test("after a quiet time the whole burst is there again")
   func refill() {
     var budget = ReconnectBudget(now: start)

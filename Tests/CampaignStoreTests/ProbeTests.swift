@@ -1,14 +1,17 @@
-import CampaignStore
+@testable import CampaignStore
 import PushCore
+import Redis
 import Testing
 
 /// Sends of a campaign whose guard has not decided.
 @Suite struct ProbeTests {
   private func ask(
-    _ world: TestStore, wanted: Int, news: GuardCounts = GuardCounts(), returned: Int = 0, lease: Int = 3_600_000
+    _ world: TestStore, wanted: Int, news: GuardCounts = GuardCounts(), returned: Int = 0, lease: Int = 3_600_000,
+    round: Int = 0
   ) async throws -> ProbeAnswer {
-    try await world.store.probe(
-      "a", minimum: 100, lease: lease, wanted: wanted, news: news, returned: returned)
+    try #require(
+      try await world.store.probe(
+        "a", app: "news", minimum: 100, lease: lease, wanted: wanted, news: news, returned: returned, round: round))
   }
 
   @Test(arguments: Backend.allCases)
@@ -56,6 +59,46 @@ import Testing
     try await world.store.steer("a", .pause)
     #expect(try await ask(world, wanted: 1).lent == 0)
     try await world.store.steer("a", .resume)
-    #expect(try await ask(world, wanted: 200) == ProbeAnswer(counts: GuardCounts(), lent: 200, underWay: 200))
+    #expect(
+      try await ask(world, wanted: 200, round: 1) == ProbeAnswer(counts: GuardCounts(), lent: 200, underWay: 200))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func answersOfTheCampaignsOfAnAppAddUpUntilOneIsResumed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    try await world.activate("b")
+    func tell(_ id: String, _ news: GuardCounts, app: String = "news") async throws -> GuardCounts? {
+      try await world.store.probe(
+        id, app: app, minimum: 100, lease: 6000, wanted: 0, news: news, returned: 0, round: 0)?.app
+    }
+    #expect(try await tell("a", GuardCounts(answers: 60, suspects: 6)) == GuardCounts(answers: 60, suspects: 6))
+    #expect(
+      try await tell("b", GuardCounts(answers: 40, gone: 4)) == GuardCounts(answers: 100, suspects: 6, gone: 4))
+    #expect(try await tell("b", GuardCounts(), app: "other") == GuardCounts())
+    #expect(
+      try await tell("b", GuardCounts(answers: 101, suspects: 9)) == GuardCounts(answers: 100, suspects: 7, gone: 2))
+    try await world.store.steer("b", .cancel)
+    // What has ended leaves no probe behind.
+    _ = try await world.command("DEL", world.keys.probe("b"))
+    #expect(try await tell("b", GuardCounts(answers: 1)) == GuardCounts(answers: 101, suspects: 7, gone: 2))
+    #expect(try await world.command("EXISTS", world.keys.probe("b")).integer == 0)
+    try await world.store.steer("a", .pause)
+    try await world.store.steer("a", .resume)
+    #expect(try await tell("b", GuardCounts()) == GuardCounts())
+  }
+
+  @Test(arguments: Backend.allCases)
+  func answersFromBeforeTheResumeAreNotCounted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    _ = try await ask(world, wanted: 200)
+    try await world.store.steer("a", .pause)
+    try await world.store.steer("a", .resume)
+    let late = try await world.store.probe(
+      "a", app: "news", minimum: 100, lease: 6000, wanted: 1, news: GuardCounts(answers: 99, suspects: 99), returned: 0,
+      round: 0)
+    #expect(late == nil)
+    #expect(try await ask(world, wanted: 0, round: 1).counts == GuardCounts())
   }
 }

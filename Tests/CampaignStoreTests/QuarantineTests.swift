@@ -28,7 +28,10 @@ import Testing
 
   private func listed(_ world: TestStore) async throws -> [QuarantinedDevice] {
     var all: [QuarantinedDevice] = []
-    try await world.store.forEachQuarantined { all += $0 }
+    try await world.store.forEachQuarantined {
+      all += $0
+      return true
+    }
     return all
   }
 

@@ -111,6 +111,7 @@ struct SteeringTests {
     try await world.store.steer("c", .cancel)
     let view = try await world.store.follow(["c", "x", "a", "b"], worker: "w", followed: nil)
     #expect(view.states == [.cancelled, nil, .active, .paused])
+    #expect(view.rounds == [0, 0, 0, 0])
     #expect(view.epoch == 2)
     #expect(try await world.store.follow([], worker: "w", followed: nil).states == [])
   }

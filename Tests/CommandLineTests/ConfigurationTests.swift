@@ -48,7 +48,8 @@ struct ConfigurationTests {
     #expect(
       configuration.retry
         == .init(
-          serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5, longest: .seconds(3600), jitter: 0.1))
+          firstServerError: .seconds(5), serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5,
+          longest: .seconds(3600), jitter: 0.1))
     #expect(configuration.guard == .init(threshold: 0.1, pruneShare: 0.5, minimum: 200))
   }
 
@@ -57,7 +58,7 @@ struct ConfigurationTests {
       yaml(
         """
         worker: { engine: curl, connections: 8, window: 500, answerTimeout: 5s, deadline: 1m }
-        retry: { serverError: 2s, tooManyRequests: 100ms, attempts: 3, longest: 10m, jitter: 0 }
+        retry: { firstServerError: 300ms, serverError: 2s, tooManyRequests: 100ms, attempts: 3, longest: 10m, jitter: 0 }
         guard: { threshold: 0.2, pruneShare: 1, minimum: 10 }
         """,
         app: """
@@ -75,8 +76,8 @@ struct ConfigurationTests {
     #expect(
       configuration.retry
         == .init(
-          serverError: .seconds(2), tooManyRequests: .milliseconds(100), attempts: 3, longest: .seconds(600), jitter: 0)
-    )
+          firstServerError: .milliseconds(300), serverError: .seconds(2), tooManyRequests: .milliseconds(100),
+          attempts: 3, longest: .seconds(600), jitter: 0))
     #expect(configuration.guard == .init(threshold: 0.2, pruneShare: 1, minimum: 10))
   }
 

@@ -32,3 +32,136 @@ import Testing
     #expect(try await world.succeed("segment", "count", "*", "--json").contains(#""devices":18"#))
   }
 }
+
+/// Whether bad tokens are of the other environment: two simulators, as production and as sandbox.
+@Suite struct QuarantineProbeTests {
+  /// A world whose workers push to `production`, with as many users; `sandbox` is beside it.
+  private func made(_ devices: Int) async throws -> (
+    world: CarillonWorld, production: SimulatorProcess, sandbox: SimulatorProcess, tokens: [String]
+  ) {
+    var world = try await CarillonWorld()
+    let sandbox = try await world.startSimulator("--environment", "sandbox")
+    let production = try await world.startSimulator()
+    return (world, production, sandbox, try await world.importDevices(devices))
+  }
+
+  private func address(_ simulator: SimulatorProcess) -> String { "https://127.0.0.1:\(simulator.port)" }
+
+  /// The way of an operator: look, probe, mend, resume.
+  @Test func pausedCampaignIsProbedMendedAndResumed() async throws {
+    let (world, production, sandbox, tokens) = try await made(900)
+    let lines = tokens.map { #"{"token":"\#($0)","environment":"sandbox"}"# }
+    try await production.load(lines)
+    try await sandbox.load(lines)
+    let wrong = try await world.start("worker", "--name", "wrong")
+    try await world.submit("sale")
+    try await world.until("sale") { $0.text("state") == "paused" && $0.number("inDoubt") == 0 }
+    let shown = try await world.succeed("campaign", "show", "sale")
+    #expect(shown.contains("looks like the wrong environment for app news"), "\(shown)")
+    #expect(try await world.succeed("quarantine", "list").isEmpty)
+
+    let before = try await sandbox.counters().number("received") ?? -1
+    let unasked = try await world.run(
+      "quarantine", "probe", "--campaign", "sale", "--endpoint", address(sandbox))
+    #expect(unasked.exit == .status(64) && unasked.standardError.contains("--yes"), "\(unasked.standardError)")
+    let elsewhere = try await world.run("quarantine", "probe", "--campaign", "sale", "--yes")
+    #expect(elsewhere.exit == .status(64) && elsewhere.standardError.contains("--endpoint"))
+    #expect(try await sandbox.counters().number("received") == before)
+
+    let probe = try await world.run(
+      "quarantine", "probe", "--campaign", "sale", "--yes", "--endpoint", address(sandbox))
+    #expect(probe.exit == .status(0), "\(probe.standardError)")
+    #expect(
+      probe.standardOutput.contains(
+        "3 of 3 tokens are accepted by the sandbox: apps.news.environment (production) is wrong for them"))
+    #expect(probe.standardOutput.contains("carillon campaign resume sale"))
+    #expect(try await sandbox.counters().number("received") == before + 3)
+    let first = try #require(probe.standardOutput.split(separator: " ").first?.prefix(4))
+    #expect(tokens.contains { $0.hasPrefix(first) })
+
+    // Mended: the worker is restarted with the right address, and everybody gets it.
+    wrong.send(signal: SIGTERM)
+    #expect(await wrong.waitForExit() == .status(0))
+    let right = try await world.start(
+      ["worker", "--name", "right"], environment: ["CARILLON_APPS_NEWS_ENDPOINT": address(sandbox)])
+    try await world.succeed("campaign", "resume", "sale")
+    try await world.until("sale") { $0.text("state") == "completed" }
+    #expect(try await world.show("sale").object("outcomes")?.numbers == ["accepted": 900])
+    #expect(try await world.succeed("segment", "count", "*", "--json").contains(#""devices":900"#))
+    right.send(signal: SIGTERM)
+    await right.waitForExit()
+  }
+
+  @Test(arguments: [
+    ("sandbox", "registered", "otherEnvironment", 0), ("sandbox", "bad", "bad", 0),
+    ("sandbox", "wrongTopic", "otherTopic", 0), ("production", "registered", "bad", 0),
+  ])
+  func quarantinedTokenIsToldByItsAnswer(
+    environment: String, state: String, verdict: String, exit: Int32
+  ) async throws {
+    let (world, production, sandbox, tokens) = try await made(12)
+    try await production.load([#"{"token":"\#(tokens[0])","state":"bad"}"#])
+    try await sandbox.load([#"{"token":"\#(tokens[0])","state":"\#(state)","environment":"\#(environment)"}"#])
+    try await world.submit("one")
+    try await world.drain()
+    let probe = try await world.run(
+      "quarantine", "probe", tokens[0], "--yes", "--json", "--endpoint", address(sandbox))
+    #expect(probe.exit == .status(exit), "\(probe.standardError)")
+    let answer = try JSONObject(probe.standardOutput)
+    #expect(answer.text("verdict") == verdict, "\(probe.standardOutput)")
+    #expect(answer.text("environment") == "sandbox")
+    #expect(answer.number("asked") == 1)
+    // It is still where it was.
+    #expect(try await world.succeed("quarantine", "list").contains(tokens[0]))
+  }
+
+  @Test func whatCanNotBeToldIsSaid() async throws {
+    let (world, production, sandbox, tokens) = try await made(12)
+    let nothing = try await world.run("quarantine", "probe", "--all", "--yes", "--endpoint", address(sandbox))
+    #expect(nothing.exit == .status(1) && nothing.standardError.contains("nothing to probe"))
+    let unknown = try await world.run("quarantine", "probe", "--campaign", "nope", "--yes")
+    #expect(unknown.exit == .status(1) && unknown.standardError.contains("nope"))
+    #expect(try await world.run("quarantine", "probe", "--all", "--count", "11").exit == .status(64))
+    #expect(try await world.run("quarantine", "probe", "--all", "--endpoint", "http://x").exit == .status(64))
+
+    try await production.load([
+      #"{"token":"\#(tokens[0])","state":"bad"}"#, #"{"token":"\#(tokens[1])","state":"wrongTopic"}"#,
+    ])
+    try await world.submit("two")
+    try await world.drain()
+    // That a token is of another topic is known without asking anybody.
+    let topic = try await world.run("quarantine", "probe", tokens[1], "--yes", "--endpoint", address(sandbox))
+    #expect(topic.exit == .status(1) && topic.standardError.contains("nothing to probe"))
+    let refusal =
+      #"{"tokenFailures":[{"token":"\#(tokens[0])","status":403,"reason":"BadEnvironmentKeyIdInToken","times":1}]}"#
+    try await sandbox.set(refusal)
+    let refused = try await world.run("quarantine", "probe", tokens[0], "--yes", "--endpoint", address(sandbox))
+    #expect(refused.exit == .status(1))
+    #expect(
+      refused.standardOutput.contains("the sandbox did not say: 403 BadEnvironmentKeyIdInToken"),
+      "\(refused.standardOutput)")
+  }
+
+  @Test func certificateOfOneEnvironmentCanNotAskTheOther() async throws {
+    var (world, production, sandbox, tokens) = try await made(12)
+    try await production.load([#"{"token":"\#(tokens[0])","state":"bad"}"#])
+    try await world.submit("one")
+    try await world.drain()
+    let standard = try #require(world.environment["CARILLON_CONFIG"])
+    let files = URL(fileURLWithPath: standard).deletingLastPathComponent().path
+    let yaml = """
+      apps:
+        news:
+          topic: com.example.news
+          environment: sandbox
+          endpoint: \(address(sandbox))
+          trustRoots: \(files)/ca.pem
+          certificate: { file: \(files)/push-sandbox.pem }
+      """
+    world.environment["CARILLON_CONFIG"] = try world.folder.write("certificate.yaml", yaml)
+    let refused = try await world.run("quarantine", "probe", tokens[0], "--yes", "--endpoint", address(production))
+    #expect(refused.exit == .status(65))
+    #expect(refused.standardError.contains("is for sandbox only"), "\(refused.standardError)")
+    #expect(refused.standardError.contains("signing key"))
+  }
+}

@@ -12,7 +12,14 @@ struct WorkerTests {
     #expect(output.exit == .status(0))
     #expect(output.standardOutput == "")
     let events = try JSONObject.all(in: output.standardError)
-    #expect(events.map { $0.text("event") } == ["started", "activated", "ended", "draining", "stopped"])
+    // How the connections are is told now and then, at the end in any case.
+    #expect(
+      events.map { $0.text("event") }.filter { $0 != "connections" }
+        == ["started", "activated", "ended", "draining", "stopped"])
+    let connections = try #require(events.last { $0.text("event") == "connections" })
+    #expect(
+      connections.numbers.filter { ["storms", "failures", "inFlight"].contains($0.key) }.values.allSatisfy { $0 == 0 })
+    #expect(connections.numbers["open"] ?? 0 >= 1 && connections.text("breaker") == "closed")
     #expect(events.allSatisfy { $0.text("at")?.hasSuffix("Z") == true && $0.text("level") == "info" })
     #expect(events[0].text("name") == "w" && events[1].text("campaign") == "a")
     let totals = try #require(events.last)

@@ -47,8 +47,8 @@ import Testing
     count(&breaker, (outcome, 60), (.accepted, 140))
     #expect(
       breaker.tripReason?.hasPrefix(
-        "30 % of 200 answers called the token bad or of another topic: looks like the wrong environment or topic for "
-          + "app news") == true)
+        "30 % of 200 answers called the token bad or of another topic: looks like the wrong environment for app "
+          + "news") == true)
   }
 
   @Test(arguments: [Outcome.unregistered, .expiredToken]) func goneDevicesTripAboveThePruneShare(outcome: Outcome) {
@@ -99,6 +99,26 @@ import Testing
     #expect((20...45).contains(bad), "\(bad)")
   }
 
+  /// Restarted with a wrong setting while its fleet does well.
+  @Test func workerThatComesLateNeedNotHaveTheMinimumToTrip() {
+    var breaker = made()
+    var changed = breaker.judge(GuardCounts(answers: 300))
+    #expect(changed)
+    for _ in 0..<20 {
+      changed = breaker.count(.badToken)
+      #expect(!changed)
+    }
+    changed = breaker.count(.badToken)
+    #expect(changed)
+    #expect(breaker.tripReason?.hasPrefix("100 % of 21 answers") == true)
+    // What good answers may yet make up for is waited for.
+    breaker = made()
+    _ = breaker.judge(GuardCounts(answers: 300))
+    for _ in 0..<20 { _ = breaker.count(.badToken) }
+    for _ in 0..<180 { _ = breaker.count(.accepted) }
+    #expect(breaker.state == .open)
+  }
+
   @Test func steadyShareBelowTheBoundNeverTrips() {
     var breaker = made()
     for number in 0..<100_000 {
@@ -146,6 +166,37 @@ import Testing
     changed = breaker.decide(on: breaker.counts)
     #expect(changed)
     #expect(breaker.tripReason?.hasPrefix("75 % of 20 answers") == true)
+  }
+
+  @Test func guardThatIsOffIsOpenAndStaysSo() {
+    var breaker = CampaignGuard(GuardPolicy(minimum: 10), app: "news", isOff: true)
+    #expect(breaker.state == .open)
+    count(&breaker, (.badToken, 1000), (.unregistered, 1000))
+    #expect(breaker.state == .open)
+    #expect(breaker.objection(to: GuardCounts(answers: 10, gone: 10)) == nil)
+  }
+
+  @Test func objectsToSharesOfFewAnswersToo() {
+    let breaker = made()
+    #expect(breaker.objection(to: GuardCounts()) == nil)
+    #expect(breaker.objection(to: GuardCounts(answers: 2, suspects: 1)) != nil)
+    #expect(breaker.objection(to: GuardCounts(answers: 2, gone: 1)) == nil)
+    #expect(breaker.isProbing)
+  }
+
+  @Test func smallCampaignIsJudgedAmongThoseOfItsApp() {
+    let bad = GuardCounts(answers: 2, suspects: 1)
+    for (own, app, trips) in [
+      (bad, GuardCounts(answers: 200, suspects: 30), true), (bad, GuardCounts(answers: 199, suspects: 199), false),
+      (bad, GuardCounts(answers: 300, suspects: 30), false),
+      (GuardCounts(answers: 2), GuardCounts(answers: 200, suspects: 200), false),
+    ] {
+      var breaker = made()
+      let changed = breaker.judge(own, amongThoseOfItsApp: app)
+      #expect(changed == trips)
+      #expect(breaker.isProbing == !trips)
+      #expect(breaker.tripReason?.hasPrefix("with the campaigns before it: 15 % of 200 answers") ?? false == trips)
+    }
   }
 
   @Test func shareOfOneIsNeverPassed() {

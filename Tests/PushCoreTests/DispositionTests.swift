@@ -28,7 +28,7 @@ struct DispositionTests {
     .init(status: 400, reason: .badDeviceToken, target: .finish(.badToken), token: .quarantine),
     .init(
       status: 400, reason: .badExpirationDate, target: .finish(.rejected), effect: .pauseCampaign(.badExpirationDate)),
-    .init(status: 400, reason: .badMessageId, target: .finish(.rejected)),
+    .init(status: 400, reason: .badMessageId, target: .finish(.rejected), effect: .pauseCampaign(.badMessageId)),
     .init(status: 400, reason: .badPriority, target: .finish(.rejected), effect: .pauseCampaign(.badPriority)),
     .init(status: 400, reason: .badTopic, target: .finish(.rejected), effect: .pauseCampaign(.badTopic)),
     .init(status: 400, reason: .deviceTokenNotForTopic, target: .finish(.wrongTopic), token: .quarantine),
@@ -37,39 +37,40 @@ struct DispositionTests {
     .init(status: 400, reason: .idleTimeout, target: .resendNow),
     .init(
       status: 400, reason: .invalidPushType, target: .finish(.rejected), effect: .pauseCampaign(.invalidPushType)),
-    .init(status: 400, reason: .missingDeviceToken, target: .finish(.rejected)),
+    .init(
+      status: 400, reason: .missingDeviceToken, target: .finish(.rejected), effect: .pauseCampaign(.missingDeviceToken)),
     .init(status: 400, reason: .missingTopic, target: .finish(.rejected), effect: .pauseCampaign(.missingTopic)),
     .init(status: 400, reason: .payloadEmpty, target: .finish(.rejected), effect: .pauseCampaign(.payloadEmpty)),
     .init(
       status: 400, reason: .topicDisallowed, target: .finish(.rejected), effect: .pauseCampaign(.topicDisallowed)),
     .init(
-      status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.badCertificate), countsAttempt: false),
     .init(
-      status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.badCertificateEnvironment), countsAttempt: false),
     .init(status: 403, reason: .expiredProviderToken, target: .resendNow),
     .init(status: 403, reason: .forbidden, target: .finish(.rejected), effect: .stopCredential(.forbidden)),
     .init(
-      status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.invalidProviderToken), countsAttempt: false),
     .init(
-      status: 403, reason: .missingProviderToken, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .missingProviderToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.missingProviderToken), countsAttempt: false),
     .init(status: 403, reason: .unrelatedKeyIdInToken, target: .resendNow),
     .init(
-      status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 900_000),
+      status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(.badEnvironmentKeyIdInToken), countsAttempt: false),
     .init(status: 404, reason: .badPath, target: .finish(.rejected), effect: .pauseCampaign(.badPath)),
     .init(
       status: 405, reason: .methodNotAllowed, target: .finish(.rejected), effect: .pauseCampaign(.methodNotAllowed)),
     .init(status: 410, reason: .expiredToken, target: .finish(.expiredToken), token: .prune),
     .init(status: 410, reason: .unregistered, target: .finish(.unregistered), token: .prune),
-    .init(status: 413, reason: .payloadTooLarge, target: .finish(.rejected)),
+    .init(status: 413, reason: .payloadTooLarge, target: .finish(.rejected), effect: .pauseCampaign(.payloadTooLarge)),
     .init(status: 429, reason: .tooManyProviderTokenUpdates, target: .retry(afterMilliseconds: 900_000)),
     .init(status: 429, reason: .tooManyRequests, target: .retry(afterMilliseconds: 2_000)),
-    .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 503, reason: .serviceUnavailable, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .serviceUnavailable, target: .retry(afterMilliseconds: 5_000)),
     .init(status: 503, reason: .shutdown, target: .resendNow),
 
     // Broadcasts and channels.
@@ -93,38 +94,39 @@ struct DispositionTests {
 
     // A body that is empty, no JSON, or has no reason: the status class decides.
     .init(status: 201, reason: .none, target: .finish(.accepted)),
-    .init(status: 302, reason: .none, target: .finish(.rejected)),
+    .init(status: 302, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(
-      status: 403, reason: .none, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.none),
+      status: 403, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.none),
       countsAttempt: false),
-    .init(status: 404, reason: .none, target: .finish(.rejected)),
-    .init(status: 405, reason: .none, target: .finish(.rejected)),
+    .init(status: 404, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(status: 405, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(status: 410, reason: .none, target: .finish(.unregistered), token: .prune),
-    .init(status: 413, reason: .none, target: .finish(.rejected)),
+    .init(status: 413, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
     .init(status: 418, reason: .none, target: .finish(.rejected)),
     .init(status: 429, reason: .none, target: .retry(afterMilliseconds: 2_000)),
-    .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 503, reason: .none, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .none, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 5_000)),
 
     // A reason that Apple has added since.
-    .init(status: 302, reason: .other, target: .finish(.rejected)),
+    .init(status: 302, reason: .other, target: .finish(.rejected), effect: .pauseCampaign(.other)),
     .init(
-      status: 403, reason: .other, target: .retry(afterMilliseconds: 900_000), effect: .stopCredential(.other),
+      status: 403, reason: .other, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.other),
       countsAttempt: false),
     .init(status: 410, reason: .other, target: .finish(.unregistered), token: .prune),
     .init(status: 418, reason: .other, target: .finish(.rejected)),
     .init(status: 429, reason: .other, target: .retry(afterMilliseconds: 2_000)),
-    .init(status: 500, reason: .other, target: .retry(afterMilliseconds: 900_000)),
-    .init(status: 503, reason: .other, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 500, reason: .other, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .other, target: .retry(afterMilliseconds: 5_000)),
   ]
 
   private func decide(
-    _ status: UInt16, _ reason: Reason = .none, attempt: Int = 1, retryAfter: UInt16 = 0, jitter: Double = 0
+    _ status: UInt16, _ reason: Reason = .none, attempt: Int = 1, retryAfter: UInt16 = 0, jitter: Double = 0,
+    isStorm: Bool = false
   ) -> Disposition {
     Disposition.decide(
       PushAnswer(kind: .answered, status: status, reason: reason, retryAfter: retryAfter), attempt: attempt,
-      policy: Self.policy, ambiguity: .resend, jitter: jitter)
+      policy: Self.policy, ambiguity: .resend, jitter: jitter, isStorm: isStorm)
   }
 
   private func decide(_ kind: PushAnswer.Kind, attempt: Int, ambiguity: Ambiguity = .resend) -> Disposition {
@@ -150,8 +152,22 @@ struct DispositionTests {
   func serverErrorsDecideByStatus() {
     for reason in Reason.allCases where reason != .shutdown {
       let disposition = decide(500, reason)
-      #expect(disposition == Disposition(.retry(afterMilliseconds: 900_000)))
+      #expect(disposition == Disposition(.retry(afterMilliseconds: 5_000)))
     }
+  }
+
+  @Test("the first 5xx is followed by a quick second try, the others wait as Apple asks for, in a storm the first too")
+  func quickRetry() {
+    let waits = (1...5).map { decide(503, .serviceUnavailable, attempt: $0).target }
+    #expect(
+      waits == [
+        .retry(afterMilliseconds: 5_000), .retry(afterMilliseconds: 900_000), .retry(afterMilliseconds: 900_000),
+        .retry(afterMilliseconds: 900_000), .finish(.failed),
+      ])
+    #expect(decide(503, .serviceUnavailable, isStorm: true).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .shutdown, isStorm: true).target == .resendNow)
+    // One who tries everything quickly does not wait longer the first time.
+    #expect(RetryPolicy(serverError: 100, jitter: 0).afterFirstServerError(chance: 0) == 100)
   }
 
   @Test("only a 410 prunes")
@@ -173,13 +189,15 @@ struct DispositionTests {
   @Test("Retry-After is honoured when it is longer, within an hour")
   func retryAfter() {
     #expect(decide(429, .tooManyRequests, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
-    #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
+    #expect(decide(503, .serviceUnavailable, attempt: 2, retryAfter: 30).target == .retry(afterMilliseconds: 900_000))
     #expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target == .retry(afterMilliseconds: 3_600_000))
   }
 
   @Test("chance spreads retries by the share that is configured, and nothing waits for longer than the longest")
   func jitter() {
-    #expect(decide(503, .serviceUnavailable, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
+    #expect(decide(503, .serviceUnavailable, jitter: 1).target == .retry(afterMilliseconds: 5_500))
+    #expect(decide(503, .serviceUnavailable, attempt: 2, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
     #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 2_200))
     var policy = RetryPolicy(serverError: 60_000, tooManyRequests: 2_000, longest: 60_000, jitter: 0.25)
     // At the cap too they come back one by one.
@@ -206,7 +224,7 @@ struct DispositionTests {
   @Test("targets of a refused credential are held however many attempts they had")
   func heldTargets() {
     let held = decide(403, .invalidProviderToken, attempt: 99)
-    #expect(held.target == .retry(afterMilliseconds: 900_000))
+    #expect(held.target == .retry(afterMilliseconds: 2_000))
     #expect(!held.countsAttempt)
   }
 
@@ -220,7 +238,7 @@ struct DispositionTests {
     #expect(
       refused
         == Disposition(
-          .retry(afterMilliseconds: 900_000), effect: .stopCredential(.badCertificate), countsAttempt: false))
+          .retry(afterMilliseconds: 2_000), effect: .stopCredential(.badCertificate), countsAttempt: false))
   }
 
   @Test("doubt is resolved as the campaign wishes, ever more slowly, and in the end stays")

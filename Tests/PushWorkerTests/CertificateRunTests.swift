@@ -47,8 +47,7 @@ import Testing
     try await rig.register(300)
     let ids = ["first", "second"]
     for id in ids { try await rig.submit(id) }
-    // A target whose push was refused waits as after a server error, resumed or not.
-    let worker = rig.worker("w", retry: RetryPolicy(serverError: 100), drains: false)
+    let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     for id in ids { try await rig.until { try await rig.store.show(id)?.state == .paused } }
     for id in ids {

@@ -14,7 +14,7 @@ import Testing
   @Test func eightWorkersBeginItOnceAndNotBeforeItsTime() async throws {
     let rig = try await WorkerRig(partitions: 16)
     try await rig.register(400)
-    let (instant, field) = try await sendAt(rig, in: 2000)
+    let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("later", field)
     let log = EventLog()
     let workers = (0..<8).map { rig.worker("w\($0)", window: 20, drains: false, log: log) }
@@ -45,7 +45,7 @@ import Testing
   @Test func cancelledBeforeItsTimeNothingIsSent() async throws {
     let rig = try await WorkerRig(partitions: 4)
     try await rig.register(10)
-    let (instant, field) = try await sendAt(rig, in: 1500)
+    let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("never", field)
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()

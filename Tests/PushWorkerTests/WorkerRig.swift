@@ -65,12 +65,14 @@ struct WorkerRig {
   }
 
   func worker(
-    _ name: String, window: Int = 100, retry: RetryPolicy = RetryPolicy(), guard: GuardPolicy = GuardPolicy(),
+    _ name: String, window: Int = 100, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
+    guard: GuardPolicy = GuardPolicy(),
     lease: Int = 6000, drains: Bool = true,
     log: EventLog = EventLog()
   ) -> PushWorker {
     let configuration = WorkerConfiguration(
-      name: name, window: window, retry: retry, guard: `guard`, drains: drains, lease: lease, apps: ["news": channel])
+      name: name, window: window, connections: connections, retry: retry, guard: `guard`, drains: drains, lease: lease,
+      apps: ["news": channel])
     return PushWorker(
       configuration: configuration, store: client(), control: client(), blocking: client(), observer: log.append)
   }
@@ -80,7 +82,7 @@ struct WorkerRig {
   }
 
   /// No test here is about a Redis that is out of reach: a loaded machine must not fail one.
-  private static let unhurried = RedisOptions(
+  static let unhurried = RedisOptions(
     connectTimeout: .seconds(60), answerTimeout: .seconds(60), patience: .seconds(60))
 
   /// Submits a job; fields replace those of a job to everybody.

@@ -167,6 +167,11 @@ public struct SimulatorProcess: Sendable {
     _ = try await control("/devices", ["--data-binary", lines.joined(separator: "\n")])
   }
 
+  /// Loads devices from a file of such lines: as many as there are.
+  public func load(file: String) async throws {
+    _ = try await control("/devices", ["--data-binary", "@" + file])
+  }
+
   /// What it has counted so far.
   public func counters() async throws -> JSONObject { try JSONObject(try await control("/counters", [])) }
 

@@ -18,7 +18,7 @@ struct CurlAnswer {
     }
     let body = ResponseBody(transfer.responseBody)
     var retryAfter: curl_off_t = 0
-    if status == 429 || status == 503, let easy = transfer.easy {
+    if status == 429 || status >= 500, let easy = transfer.easy {
       // CURLINFO_RETRY_AFTER: seconds, 0 without the header; a date in it is converted.
       _ = carillon_easy_get_offset(easy, CURLINFO_RETRY_AFTER, &retryAfter)
     }

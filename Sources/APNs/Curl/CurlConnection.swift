@@ -22,6 +22,8 @@ final class CurlConnection {
   var phase = Phase.closed
   /// Pushes on their way.
   private(set) var inFlight = 0
+  /// Of them, those that libcurl has not begun to send.
+  var waiting: Int { queue.waiting }
   /// Sockets to APNs that libcurl has open; more than one only while it tries several addresses.
   private(set) var openSockets = 0
   /// With what it was opened; it is never used with another.
@@ -36,8 +38,10 @@ final class CurlConnection {
   private let loop: EventLoop
   private let configuration: ConnectionPool.Configuration
   private let onReady: @Sendable (_ descriptor: Int32, _ events: Int32) -> Void
+  private let mayConnect: (_ address: String) -> Bool
   private let timer: LoopTimer
   private var watchers: [Int32: SocketWatcher] = [:]
+  private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   private var path: [UInt8]
@@ -45,6 +49,13 @@ final class CurlConnection {
   private var deadline: UInt64?
   private var armedFor: UInt64?
   private var isClosed = false
+
+  /// Seconds without traffic before the first of TCP's probes, and between them: as often as node-apn sends its PING, and
+  /// less than the five minutes after which NATs forget a connection at the earliest (RFC 5382 asks for two hours).
+  private static let keepaliveIdle = 60
+  private static let keepaliveInterval = 15
+  /// Seconds; longer than ``ConnectionPool/Configuration/idleLimit``, so that libcurl never decides.
+  private static let longestIdle = 7 * 86_400
 
   /// libcurl's own state, once per process; thread-safe since 7.84 (curl_global_init(3)), and `static let` is in any case.
   ///
@@ -59,11 +70,12 @@ final class CurlConnection {
   /// - Parameters:
   ///   - onReady: called on the loop when a socket of libcurl's is ready, for `run(descriptor:events:)`.
   ///   - onTimer: called on the loop when libcurl's timer has fired, for `timerFired()`.
+  ///   - mayConnect: whether to connect to an address, in numbers; libcurl tries the next one if not.
   /// - Returns: `nil` when libcurl can't be initialised, which means that memory is used up.
   init?(
     _ configuration: ConnectionPool.Configuration, _ authorization: PushAuthorization, loop: EventLoop,
     onReady: @escaping @Sendable (_ descriptor: Int32, _ events: Int32) -> Void,
-    onTimer: @escaping @Sendable () -> Void
+    onTimer: @escaping @Sendable () -> Void, mayConnect: @escaping (_ address: String) -> Bool
   ) {
     guard Self.global == CURLE_OK, let multi = curl_multi_init() else { return nil }
     self.multi = multi
@@ -72,6 +84,7 @@ final class CurlConnection {
     self.authorization = authorization
     identity = authorization.identity.map(CurlIdentity.init)
     self.onReady = onReady
+    self.mayConnect = mayConnect
     timer = LoopTimer(on: loop, handler: onTimer)
     path = Array((configuration.endpoint.url + "/3/device/").utf8)
     pathPrefix = path.count
@@ -199,7 +212,7 @@ final class CurlConnection {
   }
 
   private func makeTransfer() -> CurlTransfer {
-    let transfer = CurlTransfer()
+    let transfer = CurlTransfer(queue)
     transfers.append(transfer)
     return transfer
   }
@@ -230,6 +243,15 @@ final class CurlConnection {
       carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout / 1_000_000)),
       // A fresh look-up for every connection spreads them over Apple's servers; 0 turns libcurl's cache off.
       carillon_easy_set_long(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0),
+      // Without this all of them would begin with the first address that the resolver gives.
+      carillon_easy_set_long(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1),
+      // libcurl sends no PING on a multi handle's connections (curl_easy_upkeep(3) knows those of easy handles only), so
+      // TCP's own probes keep an idle connection in the memory of NATs, and notice when the peer is gone.
+      carillon_easy_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
+      carillon_easy_set_long(easy, CURLOPT_TCP_KEEPIDLE, Self.keepaliveIdle),
+      carillon_easy_set_long(easy, CURLOPT_TCP_KEEPINTVL, Self.keepaliveInterval),
+      // libcurl takes no connection that was idle for 118 s; for how long one is good is the engine's to say.
+      carillon_easy_set_long(easy, CURLOPT_MAXAGE_CONN, Self.longestIdle),
       // The smallest that libcurl takes: it allocates both for every push, and answers and payloads are small.
       carillon_easy_set_long(easy, CURLOPT_BUFFERSIZE, 1024),
       carillon_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024),
@@ -303,10 +325,23 @@ final class CurlConnection {
   /// Opens a socket, if the engine has allowed a connection: libcurl replaces a dead one without asking.
   fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
     guard phase == .opening, !isClosed else { return CURL_SOCKET_BAD }
+    // Of a proxy there is one.
+    if configuration.endpoint.proxy == nil, !mayConnect(Self.text(of: address)) { return CURL_SOCKET_BAD }
     let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
     if descriptor >= 0 { openSockets += 1 }
     return descriptor
+  }
+
+  /// An address in numbers, for people and comparisons; empty for a kind that has none.
+  private static func text(of address: UnsafeMutablePointer<curl_sockaddr>) -> String {
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    guard let place = address.pointer(to: \.addr) else { return "" }
+    // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes, which may be more than a sockaddr.
+    guard getnameinfo(place, address.pointee.addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
+      return ""
+    }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   fileprivate func hear(_ text: UnsafeRawBufferPointer) {

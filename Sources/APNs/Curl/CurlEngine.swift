@@ -23,6 +23,7 @@ actor CurlEngine: PushEngine {
   /// Names the current connection to handlers that may fire late.
   private var serial = 0
   private var headers: HeaderList?
+  private var lastSentAt: UInt64 = 0
   private var completions: [PushCompletion] = []
   /// What went wrong on the current connection since the last look.
   private var trouble: CurlError?
@@ -30,7 +31,10 @@ actor CurlEngine: PushEngine {
   private var isSilent = false
   /// Answers in a row that put the blame on the connection.
   private var faults = 0
-  private var openTimer: LoopTimer?
+  /// An answer has said that the connection is no good any more, whatever else comes on it.
+  private var isSpent = false
+  /// For what the supply has asked to wait for.
+  private var supplyTimer: LoopTimer?
   private var isDraining = false
   private var drained: [CheckedContinuation<Void, Never>] = []
   private var drainTimer: LoopTimer?
@@ -48,16 +52,22 @@ actor CurlEngine: PushEngine {
     self.number = number
     self.configuration = configuration
     self.supply = supply
-    window = CongestionWindow(maximum: configuration.maximumStreams)
+    window =
+      configuration.fixedStreams.map { CongestionWindow(fixed: $0) }
+      ?? CongestionWindow(maximum: configuration.maximumStreams)
   }
 
   nonisolated func wake() {
     loop.execute { [weak self] in self?.assumeIsolated { $0.turn() } }
   }
 
+  nonisolated func startSmall() {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.window.reset() } }
+  }
+
   func drain(deadline: UInt64) async {
     isDraining = true
-    openTimer = nil
+    supplyTimer = nil
     finishDraining()
     guard current != nil || !ending.isEmpty else { return }
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.giveUp() } }
@@ -128,7 +138,7 @@ actor CurlEngine: PushEngine {
       // A new array of the same size: the receiver keeps the old one.
       completions = []
       completions.reserveCapacity(batch.count)
-      supply.complete(batch, by: number)
+      supply.complete(batch, by: number, window: window.limit)
     }
     if isDraining { finishDraining() }
   }
@@ -167,10 +177,10 @@ actor CurlEngine: PushEngine {
     case 500..<600: signal = .busy
     default: signal = .rejected
     }
-    window.note(signal, startedAt: transfer.startedAt, now: now)
+    record(signal, transfer, now)
     switch answer.reason {
     case .expiredProviderToken:
-      faults = Self.faultsToReplace
+      isSpent = true
       if let generation = transfer.headers?.generation {
         supply.note(.credential(.tokenExpired(generation: generation)), of: number)
       }
@@ -179,7 +189,9 @@ actor CurlEngine: PushEngine {
       if let generation = transfer.headers?.generation {
         supply.note(.credential(.tooManyTokens(generation: generation)), of: number)
       }
-    case .idleTimeout, .unrelatedKeyIdInToken, .shutdown: faults += 1
+    // The one is about to be closed, the other is bound to another key.
+    case .idleTimeout, .unrelatedKeyIdInToken: isSpent = true
+    case .shutdown: faults += 1
     default: break
     }
   }
@@ -205,7 +217,13 @@ actor CurlEngine: PushEngine {
     // The first is the cause, what follows on the same connection are its consequences.
     if trouble == nil { trouble = error }
     if error.isTimeout { isSilent = true }
-    window.note(.failed, startedAt: transfer.startedAt, now: now)
+    record(.failed, transfer, now)
+  }
+
+  private func record(_ signal: CongestionWindow.Signal, _ transfer: CurlTransfer, _ now: UInt64) {
+    guard let current else { return }
+    window.note(
+      signal, sentAt: transfer.sentAt, now: now, inFlight: current.inFlight, waiting: current.waiting)
   }
 
   /// Draws the conclusions for the connection from what has ended on it.
@@ -222,7 +240,7 @@ actor CurlEngine: PushEngine {
       let isLost = connection.phase == .opening || connection.openSockets == 0 || window.limit == 1 || isSilent
       if isLost { return replace(connection, .failed(trouble.description)) }
       supply.note(.trouble(trouble.description), of: number)
-    } else if faults >= Self.faultsToReplace {
+    } else if isSpent || faults >= Self.faultsToReplace {
       replace(connection, .closed)
     } else if connection.phase == .established, connection.openSockets == 0 {
       // What libcurl still holds would all rush to the next connection, which allows one push at first: with this one
@@ -237,6 +255,7 @@ actor CurlEngine: PushEngine {
   private func replace(_ connection: CurlConnection, _ event: ConnectionEvent) {
     connection.phase = .closed
     faults = 0
+    isSpent = false
     ending[serial] = connection
     current = nil
     supply.note(event, of: number)
@@ -246,22 +265,37 @@ actor CurlEngine: PushEngine {
 
   private func refill() {
     guard !isDraining else { return }
-    var room = window.limit - (current?.inFlight ?? 0)
-    guard room > 0, let authorization = supply.authorization(), let connection = openConnection(authorization) else {
-      return
-    }
-    room = window.limit - connection.inFlight
+    guard room(on: current) > 0, let authorization = supply.authorization(),
+      let connection = openConnection(authorization)
+    else { return }
+    var room = room(on: connection)
     let now = EventLoop.now
-    while room > 0, let part = supply.take(upTo: room, for: number) {
-      start(part, on: connection, authorization, now)
-      room -= part.range.count
+    while room > 0 {
+      switch supply.take(upTo: room, for: number) {
+      case .nothing: return
+      case .wait(let delay): return lookAgain(after: delay)
+      case .pushes(let part):
+        start(part, on: connection, authorization, now)
+        room -= part.range.count
+      }
     }
+  }
+
+  /// Whether nothing was sent for so long that what is between us and APNs may have forgotten the connection.
+  private func isStale(_ connection: CurlConnection) -> Bool {
+    connection.phase == .established && connection.inFlight == 0
+      && EventLoop.now - lastSentAt >= configuration.idleLimit
+  }
+
+  private func room(on connection: CurlConnection?) -> Int {
+    window.room(inFlight: connection?.inFlight ?? 0, waiting: connection?.waiting ?? 0)
   }
 
   private func start(
     _ part: PushBatch.Part, on connection: CurlConnection, _ authorization: PushAuthorization, _ now: UInt64
   ) {
     let headers = headerList(part.batch.headers, authorization)
+    lastSentAt = now
     part.batch.bytes.withUnsafeBytes { bytes in
       for push in part.batch.pushes[part.range] {
         if let headers, connection.start(push, of: bytes, headers: headers, now: now) { continue }
@@ -282,13 +316,12 @@ actor CurlEngine: PushEngine {
       // Of an older key or certificate: it only ends what is on its way.
       replace(current, .closed)
     }
+    if let current, isStale(current) { replace(current, .closed) }
     if let current, current.phase != .closed { return current }
     switch supply.mayOpen(number) {
     case nil: return nil
     case .wait(let delay):
-      let timer = openTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
-      openTimer = timer
-      timer.schedule(after: .nanoseconds(Int(delay)))
+      lookAgain(after: delay)
       return nil
     case .open: break
     }
@@ -299,9 +332,16 @@ actor CurlEngine: PushEngine {
     current = connection
     connection.phase = .opening
     faults = 0
+    isSpent = false
     window.reset()
     supply.note(.opening, of: number)
     return connection
+  }
+
+  private func lookAgain(after delay: UInt64) {
+    let timer = supplyTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
+    supplyTimer = timer
+    timer.schedule(after: .nanoseconds(Int(delay)))
   }
 
   private func makeConnection(_ authorization: PushAuthorization) -> CurlConnection? {
@@ -310,7 +350,8 @@ actor CurlEngine: PushEngine {
     return CurlConnection(
       configuration, authorization, loop: loop,
       onReady: { [weak self] descriptor, events in self?.assumeIsolated { $0.ready(serial, descriptor, events) } },
-      onTimer: { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } })
+      onTimer: { [weak self] in self?.assumeIsolated { $0.timerFired(serial) } },
+      mayConnect: { [supply, number] in supply.mayConnect(number, to: $0) })
   }
 
   // MARK: The end

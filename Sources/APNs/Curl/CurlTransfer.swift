@@ -1,4 +1,12 @@
 internal import CCurl
+internal import EventLoop
+
+/// What libcurl was given and has not begun to send: what the peer's stream limit, or a connection being opened, holds
+/// back. Shared by the transfers of one connection, and confined to its loop as they are.
+final class CurlQueue {
+  /// Pushes in it.
+  var waiting = 0
+}
 
 /// One push on its way: an easy handle, and the memory that libcurl reads from and writes to meanwhile.
 ///
@@ -10,8 +18,8 @@ final class CurlTransfer {
   var easy: UnsafeMutableRawPointer?
   /// The caller's number of the push.
   private(set) var tag: UInt64 = 0
-  /// When it was handed to libcurl, in monotonic nanoseconds.
-  private(set) var startedAt: UInt64 = 0
+  /// When libcurl began to send it, or else when it was handed over; in monotonic nanoseconds.
+  private(set) var sentAt: UInt64 = 0
   /// The headers it goes with; a reference, because libcurl reads them until the end.
   private(set) var headers: HeaderList?
   /// Whether libcurl has asked for the body: if not, APNs can't have processed the push.
@@ -31,7 +39,10 @@ final class CurlTransfer {
 
   private static let idPrefix: StaticString = "apns-id: "
 
-  init() {
+  private let queue: CurlQueue
+
+  init(_ queue: CurlQueue) {
+    self.queue = queue
     let prefix = Self.idPrefix.utf8CodeUnitCount
     idLine = .allocate(byteCount: prefix + PushID.textLength + 1, alignment: 1)
     idLine.copyMemory(from: UnsafeRawBufferPointer(start: Self.idPrefix.utf8Start, count: prefix))
@@ -51,8 +62,9 @@ final class CurlTransfer {
   /// Takes in one push: copies what libcurl will ask for.
   func load(_ push: Push, payload bytes: UnsafeRawBufferPointer, headers: HeaderList, now: UInt64) {
     tag = push.tag
-    startedAt = now
+    sentAt = now
     wasRead = false
+    queue.waiting += 1
     payloadRead = 0
     payloadCount = bytes.count
     responseCount = 0
@@ -71,7 +83,10 @@ final class CurlTransfer {
   }
 
   /// Lets go of what only matters while the push is on its way.
-  func unload() { headers = nil }
+  func unload() {
+    if !wasRead { queue.waiting -= 1 }
+    headers = nil
+  }
 
   /// The list to give to CURLOPT_HTTPHEADER.
   var headerList: UnsafeMutablePointer<curl_slist> { idNode }
@@ -103,7 +118,11 @@ final class CurlTransfer {
   fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     // All of the body was read before, so libcurl is about to send it a second time, which is not for it to decide.
     if wasRead, payloadRead == payloadCount { return Int(CURL_READFUNC_ABORT) }
-    wasRead = true
+    if !wasRead {
+      wasRead = true
+      sentAt = EventLoop.now
+      queue.waiting -= 1
+    }
     let count = min(buffer.count, payloadCount - payloadRead)
     buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: payload[payloadRead..<payloadRead + count]))
     payloadRead += count

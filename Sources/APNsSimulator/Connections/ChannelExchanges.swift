@@ -40,25 +40,35 @@ final class ChannelExchanges {
     let answer = judge.judge(
       request, from: verdict, certificate: authentication.certificate, body: exchange.body, by: loop.rules,
       now: loop.now)
+    if answer.isBroadcast, let failure = loop.nextFailure(for: [], nil) {
+      loop.tally.injected[failure.reason, default: 0] += 1
+      try respond(to: stream, request, status: failure.status, body: loop.rules.body(failure.reason))
+      return false
+    }
     if answer.isBroadcast { loop.shared.channels.noteBroadcast() }
     if let reason = answer.reason { loop.tally.byReason[Int(reason.rawValue)] += 1 }
-    try respond(to: stream, request, answer)
+    let body = answer.reason.map { loop.rules.body($0, timestamp: 0) } ?? answer.body
+    try respond(to: stream, request, status: answer.status, body: body) { fields in
+      if answer.isBroadcast { MessageID(random: &loop.generator).withText { fields.add("apns-unique-id", $0) } }
+      if let channelID = answer.channelID { fields.add("apns-channel-id", channelID) }
+    }
     return answer.reason == nil
   }
 
   func close(_ stream: HTTP2Stream) { open[stream] = nil }
 
-  private func respond(to stream: HTTP2Stream, _ request: ChannelRequest, _ answer: ChannelJudge.Answer) throws {
+  private func respond(
+    to stream: HTTP2Stream, _ request: ChannelRequest, status: Int, body: [UInt8]?,
+    more: (inout HeaderFields) -> Void = { _ in }
+  ) throws {
     var fields = HeaderFields()
-    fields.add(":status", String(answer.status))
+    fields.add(":status", String(status))
     if let id = request.requestID {
       fields.add("apns-request-id", id)
     } else {
       MessageID(random: &loop.generator).withText { fields.add("apns-request-id", $0) }
     }
-    if answer.isBroadcast { MessageID(random: &loop.generator).withText { fields.add("apns-unique-id", $0) } }
-    if let channelID = answer.channelID { fields.add("apns-channel-id", channelID) }
-    let body = answer.reason.map { loop.rules.body($0, timestamp: 0) } ?? answer.body
+    more(&fields)
     if body != nil { fields.add("content-type", "application/json") }
     try session.respond(to: stream, fields, body: body)
   }

@@ -11,10 +11,22 @@ protocol ConnectionRole: AnyObject {
   func ended(_ stream: HTTP2Stream) throws
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   func refused(streamID: Int32) throws
+  func pinged()
+  /// How long nothing is written from now on, in milliseconds.
+  var silence: Int { get }
+  /// Whether the connection stays open when nothing is left to be said on it.
+  var lingers: Bool { get }
   /// What was submitted goes out next; a last word may be added.
   func willWrite() throws
   /// The connection is closed; its open streams get no answer.
   func abandoned()
+}
+
+extension ConnectionRole {
+  func refused(streamID: Int32) throws {}
+  func pinged() {}
+  var silence: Int { 0 }
+  var lingers: Bool { false }
 }
 
 /// A role's wish to end its connection without the words of HTTP/2.
@@ -56,6 +68,8 @@ final class Connection: HTTP2SessionHandler {
   private(set) var isLeaving = false
   /// Whether the loop has set a limit to that wait.
   var isAwaited = false
+  /// Milliseconds on the loop's clock until which nothing is written.
+  private var silentUntil: UInt64 = 0
   private var unwritten: [UInt8] = []
   private var failure: (any Error)?
   /// Whether the socket has to be writable before anything else can be sent.
@@ -74,6 +88,7 @@ final class Connection: HTTP2SessionHandler {
       case nil:
         let (session, role) = try open(tls)
         (self.session, self.role) = (session, role)
+        if role.silence > 0 { silentUntil = LoopState.milliseconds + UInt64(role.silence) }
         try role.opened()
       case .wantsWrite:
         wantsWrite = true
@@ -129,7 +144,7 @@ final class Connection: HTTP2SessionHandler {
   /// Writes what the session has to say, as far as the socket takes it; what it answers to is in the log before.
   func flush() throws {
     try loop.log?.flush()
-    guard let session, let role, !isLeaving else { return }
+    guard let session, let role, !isLeaving, LoopState.milliseconds >= silentUntil else { return }
     if !unwritten.isEmpty {
       let written = try unwritten.withUnsafeBytes { try write($0) }
       unwritten.removeFirst(written)
@@ -145,7 +160,7 @@ final class Connection: HTTP2SessionHandler {
       }
     }
     wantsWrite = false
-    if session.isFinished { leave() }
+    if session.isFinished, !role.lingers { leave() }
   }
 
   /// Collects output in the loop's buffer; `nil` when there is none.
@@ -186,6 +201,8 @@ final class Connection: HTTP2SessionHandler {
   }
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) { role?.closed(stream, error: error) }
+
+  func receivedPing() { role?.pinged() }
 
   func refused(streamID: Int32) {
     do { try role?.refused(streamID: streamID) } catch { failure = error }

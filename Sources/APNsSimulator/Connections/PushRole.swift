@@ -61,8 +61,15 @@ final class PushRole: ConnectionRole {
     let limit = StreamLimit(
       initial: certificate == nil ? configuration.initialStreams : configuration.fullStreams,
       reduced: configuration.initialStreams, full: configuration.fullStreams)
+    let knobs = loop.knobs
+    var options = HTTP2Options()
+    options.answersPings = knobs.answersPings
+    options.grantsWindow = knobs.grantsWindow
+    options.sendsTrailers = knobs.sendsTrailers
+    if knobs.bodyPieceBytes > 0 { options.largestData = knobs.bodyPieceBytes }
     let session = try HTTP2Session(
-      role: .server, settings: limit.settings(by: loop.knobs), connectionWindow: configuration.connectionWindow)
+      role: .server, settings: limit.settings(by: knobs),
+      connectionWindow: knobs.grantsWindow ? configuration.connectionWindow : 0, options: options)
     let authentication = ConnectionAuthentication(loop.shared, certificate: certificate, address: address)
     return (
       session,
@@ -171,6 +178,14 @@ final class PushRole: ConnectionRole {
     if limit.hasExpired { try session.reset(streamID: streamID, error: .streamClosed) }
   }
 
+  var silence: Int { loop.knobs.settingsDelayMilliseconds }
+
+  var lingers: Bool { loop.knobs.lingersAfterGoAway }
+
+  func pinged() {
+    if !loop.knobs.answersPings { loop.note(.answersPings) }
+  }
+
   func abandoned() {
     loop.tally.abandonedStreams += requests.count { $0.stream != 0 && !$0.isAnswered }
     requests = []
@@ -182,6 +197,7 @@ final class PushRole: ConnectionRole {
     requests[stream.slot].isAnswered = true
     lastAnswered = max(lastAnswered, stream.id)
     let request = requests[stream.slot]
+    if loop.knobs.interimStatus > 0 { try inform(stream) }
     answer.removeAll()
     var body: [UInt8]?
     switch request.outcome {
@@ -214,6 +230,12 @@ final class PushRole: ConnectionRole {
       loop.note(.errorBudget)
       try leave(because: Reason.tooManyRequests.name, error: .enhanceYourCalm)
     }
+  }
+
+  private func inform(_ stream: HTTP2Stream) throws {
+    answer.removeAll()
+    answer.add(":status", String(loop.knobs.interimStatus))
+    try session.inform(stream, answer)
   }
 
   private func rejected(_ reason: Reason) throws {
@@ -294,6 +316,7 @@ final class PushRole: ConnectionRole {
     let disowned = requests.count { $0.stream > lastStream && $0.isReceived }
     if disowned > 0 { loop.note(.goAwayDisowns, disowned) }
     loop.tally.goAways += 1
+    if lingers { loop.note(.lingersAfterGoAway) }
     let error = error ?? HTTP2ErrorCode(rawValue: loop.knobs.goAwayError)
     for _ in 0..<(loop.knobs.repeatsGoAway ? 2 : 1) {
       try session.goAway(lastStreamID: lastStream, error: error, debugData: loop.rules.goAwayData(reason))

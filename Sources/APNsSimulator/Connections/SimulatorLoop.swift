@@ -196,11 +196,18 @@ actor SimulatorLoop {
 
   // MARK: Age
 
-  /// Sets the clock to the ends that a push connection may come to without doing anything.
+  /// Sets the clock to its first words, where they are late, and to the ends that a push connection may come to without
+  /// doing anything.
   private func watchAge(_ id: Int) {
     guard let member = members[id], !member.isAgeing, member.connection.role is PushRole else { return }
     members[id]?.isAgeing = true
     let knobs = state.knobs
+    if knobs.settingsDelayMilliseconds > 0 {
+      state.note(.settingsDelayMilliseconds)
+      loop.queue.asyncAfter(deadline: .now() + .milliseconds(knobs.settingsDelayMilliseconds)) { [weak self] in
+        self?.assumeIsolated { $0.flush(id) }
+      }
+    }
     if knobs.connectionSeconds > 0 {
       after(knobs.connectionSeconds) { $0.end(id, .connectionSeconds, because: "Shutdown") }
     }

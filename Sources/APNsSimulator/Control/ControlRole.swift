@@ -68,8 +68,6 @@ final class ControlRole: ConnectionRole {
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) { requests[stream] = nil }
 
-  func refused(streamID: Int32) {}
-
   func abandoned() { requests = [:] }
 
   /// Submits an answer; does nothing when the stream is gone.

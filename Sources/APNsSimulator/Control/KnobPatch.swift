@@ -50,6 +50,7 @@ enum KnobPatch {
     let delays = [
       "latencyMilliseconds": result.latencyMilliseconds, "latencySpreadMilliseconds": result.latencySpreadMilliseconds,
       "stallMilliseconds": result.stallMilliseconds, "handshakeDelayMilliseconds": result.handshakeDelayMilliseconds,
+      "settingsDelayMilliseconds": result.settingsDelayMilliseconds,
     ]
     for (name, delay) in delays where !(0...3_600_000).contains(delay) {
       throw Problem(description: "\(name) goes from 0 to 3600000")
@@ -59,6 +60,9 @@ enum KnobPatch {
     }
     guard (16_384...16_777_215).contains(result.maxFrameSize) else {
       throw Problem(description: "maxFrameSize goes from 16384 to 16777215")
+    }
+    guard result.interimStatus == 0 || (100...199).contains(result.interimStatus) && result.interimStatus != 101 else {
+      throw Problem(description: "interimStatus is 0, 100, or 102 to 199")
     }
     let shares =
       result.failures.map(\.share) + [
@@ -76,7 +80,8 @@ enum KnobPatch {
       "silentAfterRequests": result.silentAfterRequests, "answersPerSecond": result.answersPerSecond,
       "idleSeconds": result.idleSeconds, "connectionSeconds": result.connectionSeconds,
       "connectsPerMinute": result.connectsPerMinute, "retryAfterSeconds": result.retryAfterSeconds,
-      "errorBudget": result.errorBudget, "badTokenPoints": result.badTokenPoints,
+      "bodyPieceBytes": result.bodyPieceBytes, "errorBudget": result.errorBudget,
+      "badTokenPoints": result.badTokenPoints,
       "providerTokenSeconds": Int(result.providerTokenSeconds), "tokenUpdateSeconds": Int(result.tokenUpdateSeconds),
     ]
     for (name, count) in counts where !(0...1_000_000_000).contains(count) {

@@ -3,6 +3,9 @@ enum FaultKind: String {
   case refusedShare, resetShare, withheldShare, resetAfterRequests, closeAfterRequests, goAwayDisowns, streamLimit
   case connectResetShare, connectsPerMinute, handshakeDelayMilliseconds, silentAfterRequests, stallShare
   case idleSeconds, connectionSeconds
+  case settingsDelayMilliseconds, lingersAfterGoAway
+  /// PINGs that were not acknowledged.
+  case answersPings
   case tokenFailures, tokenBurst, errorBudget
   /// Connections whose certificate is for the other environment.
   case wrongCertificate

@@ -4,10 +4,14 @@
 -- that epoch, and may say so with its next call.
 -- KEYS 1 epoch, 2 epochs that workers have followed, 3... campaigns
 -- ARGV 1 worker, 2 epoch that it has followed ('' for none yet)
--- Returns {epoch, states...}
+-- Returns {epoch, then for each campaign its state and how often it was resumed}
 if ARGV[2] ~= '' and redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] then
   redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 end
 local answer = {tonumber(redis.call('GET', KEYS[1]) or 0)}
-for i = 3, #KEYS do answer[i - 1] = redis.call('HGET', KEYS[i], 'state') end
+for i = 3, #KEYS do
+  local campaign = redis.call('HMGET', KEYS[i], 'state', 'round')
+  answer[2 * i - 4] = campaign[1]
+  answer[2 * i - 3] = tonumber(campaign[2] or 0)
+end
 return answer

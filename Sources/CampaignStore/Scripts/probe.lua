@@ -1,11 +1,17 @@
 #!lua flags=allow-oom
 -- probe: lends a worker sends of a campaign whose guard has not decided, and adds up what all workers were answered.
 -- Keeps: until `minimum` answers are counted the whole fleet is lent twice that. What was lent and is never answered, its
--- worker having died, is lent again when nothing has happened for a lease.
--- KEYS 1 probe
+-- worker having died, is lent again when nothing has happened for a lease. Answers from before the campaign was resumed
+-- say nothing of what was mended meanwhile: they are not counted. The answers of all campaigns of an app add up, too: by
+-- them campaigns are judged that are too small to be judged alone. When twice the minimum are counted, they are halved.
+-- KEYS 1 probe, 2 campaign, 3 answers of the app
 -- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then what is new since the worker's last call: 4 answers, 5 suspect ones,
---      6 devices gone, 7 sends that were answered otherwise or given back
--- Returns {answers, suspects, gone, sends lent, sends under way in the fleet}
+--      6 devices gone, 7 sends that were answered otherwise or given back; 8 how often the worker knows the campaign to
+--      have been resumed
+-- Returns {answers, suspects, gone, sends lent, sends under way in the fleet, then of the app: answers, suspects, gone},
+--         or false when it was resumed since
+local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
+if tonumber(campaign[1] or 0) > tonumber(ARGV[8]) then return false end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local probe = redis.call('HMGET', KEYS[1], 'answers', 'suspects', 'gone', 'lent', 'back', 'at')
@@ -18,11 +24,21 @@ if left <= 0 and not isNews and now - tonumber(probe[6] or now) > tonumber(ARGV[
   back = lent - answers
   left = 2 * minimum - answers
 end
+-- Of one that has ended only the app's answers are kept.
+local is_over = campaign[2] == 'completed' or campaign[2] == 'cancelled'
 local share = 0
-if answers < minimum then share = math.max(0, math.min(tonumber(ARGV[3]), left)) end
+if answers < minimum and not is_over then share = math.max(0, math.min(tonumber(ARGV[3]), left)) end
 lent = lent + share
-if isNews or share > 0 or not probe[6] then
+if not is_over and (isNews or share > 0 or not probe[6]) then
   redis.call('HSET', KEYS[1], 'answers', answers, 'suspects', suspects, 'gone', gone, 'lent', lent, 'back', back,
     'at', now)
 end
-return {answers, suspects, gone, share, lent - back - answers}
+local app = redis.call('HMGET', KEYS[3], 'answers', 'suspects', 'gone')
+for i = 1, 3 do app[i] = tonumber(app[i] or 0) + ARGV[3 + i] end
+if tonumber(ARGV[4]) > 0 then
+  if app[1] >= 2 * minimum then
+    for i = 1, 3 do app[i] = math.floor(app[i] / 2) end
+  end
+  redis.call('HSET', KEYS[3], 'answers', app[1], 'suspects', app[2], 'gone', app[3])
+end
+return {answers, suspects, gone, share, lent - back - answers, app[1], app[2], app[3]}

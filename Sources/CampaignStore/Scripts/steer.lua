@@ -3,9 +3,11 @@
 -- Keeps: a paused campaign is on no lane and not in the schedule; a cancelled one is on its lane until its slices have
 -- been closed (see `unpark`). What has not begun has nothing to close: cancelled, it has ended, and `promote` finds
 -- nothing to begin. Every call raises the epoch, by which workers tell how far they have followed (see `follow`).
--- Resumed, it is probed anew: whoever resumed it may have mended what was wrong.
--- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 epoch, 8 probe
--- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none)
+-- Resumed, it is probed anew, in a round of its own: whoever resumed it may have mended what was wrong. Or it is not
+-- guarded any more, until it is resumed the next time. What its app was answered before counts for as little.
+-- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 epoch, 8 probe,
+--      9 answers of the app
+-- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | ''
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices')
 local was = campaign[1]
@@ -24,7 +26,11 @@ elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'pa
 end
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
-if verb == 'resume' then redis.call('DEL', KEYS[8]) end
+if verb == 'resume' then
+  redis.call('DEL', KEYS[8], KEYS[9])
+  redis.call('HINCRBY', KEYS[1], 'round', 1)
+  redis.call('HSET', KEYS[1], 'unguarded', ARGV[4] == 'unguarded' and 1 or 0)
+end
 if verb == 'resume' or ARGV[3] == '' then
   redis.call('HDEL', KEYS[1], 'reason')
 else

@@ -59,7 +59,7 @@ public struct Campaign: Sendable, Equatable {
   /// A broadcast's is the bundle id itself (Apple, "Sending broadcast push notification requests to APNs").
   public func defaultTopic(bundle: String) -> String {
     guard case .channel = audience else { return pushType.topic(bundle: bundle) }
-    return bundle.hasSuffix(pushType.topicSuffix) ? String(bundle.dropLast(pushType.topicSuffix.count)) : bundle
+    return pushType.bundle(of: bundle)
   }
 
   /// The id of the broadcast channel that it goes to; `nil` when it goes to devices.

@@ -22,6 +22,11 @@ public enum PushType: String, CaseIterable, Sendable {
     bundle.hasSuffix(topicSuffix) ? bundle : bundle + topicSuffix
   }
 
+  /// The bundle id in a topic of this type, or in one that is the bundle id already.
+  func bundle(of topic: String) -> String {
+    topic.hasSuffix(topicSuffix) ? String(topic.dropLast(topicSuffix.count)) : topic
+  }
+
   /// The largest payload in bytes (Apple: 5 KB for VoIP, 4 KB for all else that goes to a device).
   public var maximumPayload: Int { self == .voip ? 5120 : 4096 }
 

@@ -92,19 +92,16 @@ struct PushInspector {
   // MARK: Topic
 
   private mutating func checkTopic() {
+    guard let app = draft.app else { return }
     let type = draft.pushType
-    guard let app = draft.app, draft.destination == .devices else { return }
+    guard draft.destination == .devices else { return checkBundle(type.bundle(of: app.topic), app) }
     let topic = app.topic(for: type)
-    if case .certificate(let topics) = app.authentication {
-      if type.needsToken {
-        report(
-          .tokenOnly, "pushType", "\(type.rawValue) needs a provider token, and the app has a certificate",
-          hint: "give the app a signing key: apps.NAME.token")
-      } else if !topics.isEmpty, !topics.contains(topic) {
-        report(
-          .certificateTopic, "pushType", "the app's certificate is not for \(Excerpt.quoted(topic))",
-          hint: "it is for " + topics.sorted().joined(separator: ", "))
-      }
+    if case .certificate = app.authentication, type.needsToken {
+      report(
+        .tokenOnly, "pushType", "\(type.rawValue) needs a provider token, and the app has a certificate",
+        hint: "give the app a signing key: apps.NAME.token")
+    } else {
+      checkCertificate(of: app, for: topic)
     }
     if app.kind == .pass || app.kind == .website, type != .alert {
       report(
@@ -123,6 +120,19 @@ struct PushInspector {
       return
     }
     checkForeignSuffix(of: app.topic)
+  }
+
+  /// What a broadcast's path names is the bundle id, whatever the push type.
+  private mutating func checkBundle(_ bundle: String, _ app: AppTraits) {
+    checkCertificate(of: app, for: bundle)
+    checkForeignSuffix(of: bundle)
+  }
+
+  private mutating func checkCertificate(of app: AppTraits, for topic: String) {
+    guard case .certificate(let topics) = app.authentication, !topics.isEmpty, !topics.contains(topic) else { return }
+    report(
+      .certificateTopic, "pushType", "the app's certificate is not for \(Excerpt.quoted(topic))",
+      hint: "it is for " + topics.sorted().joined(separator: ", "))
   }
 
   private mutating func checkForeignSuffix(of topic: String) {

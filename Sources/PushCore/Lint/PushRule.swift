@@ -1,7 +1,8 @@
 /// The rules for what is sent to APNs: one table for `submit`, the workers, `send` and `lint`.
 ///
 /// The raw value is the rule's id, in messages and in JSON: never rename one. What breaks an error is refused; a warning
-/// is something that is only doubtful, or only matters to some, and is `lint`'s to say.
+/// is something that is only doubtful, or only matters to some, and is `lint`'s to say. What Apple documents to be an error
+/// is one; what was only observed, or follows by inference, is a warning, unless it plainly can't work.
 public enum PushRule: String, CaseIterable, Sendable {
   // Headers.
   case backgroundPriority = "background-priority"
@@ -96,7 +97,8 @@ extension PushRule {
     case .tokenOnly:
       (.error, "Location, Live Activity, control and widget pushes need a provider token.", Source.types)
     case .certificateTopic: (.error, "A certificate sends to the topics that it lists.", Source.certificate)
-    case .topicSuffix: (.error, "The topic's suffix is that of the push type.", Source.sending)
+    case .topicSuffix:
+      (.error, "The topic's suffix is that of the push type; a broadcast's has none.", Source.sending)
     case .topicLooksSuffixed:
       (.warning, "The configured topic is the bundle id, without the suffix of a push type.", Source.sending)
     case .topicType: (.error, "Passes and websites get no push types of apps.", Source.other)

@@ -7,7 +7,7 @@ import PushWorker
 struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
-    abstract: "Measures an engine alone: pushes a second and CPU time a push.",
+    abstract: "Measures an engine alone: what a push costs, and what limits on streams do.",
     discussion: """
       Sends real pushes, so point the app at a simulator. `make bench` runs this beside h2load and a bare libcurl loop, \
       and whole campaigns; figures of different machines, or of different runs of a shared one, say little.
@@ -15,7 +15,7 @@ struct BenchCommand: AsyncParsableCommand {
       Examples:
         carillon bench engine --app news --tokens tokens.txt --requests 200000
       """,
-    subcommands: [EngineCommand.self])
+    subcommands: [EngineCommand.self, BenchLimitsCommand.self])
 
   /// `carillon bench engine`.
   struct EngineCommand: CarillonCommand {

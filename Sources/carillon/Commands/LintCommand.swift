@@ -62,6 +62,6 @@ struct LintCommand: CarillonCommand {
     guard app != nil || exists || named.map({ !$0.isEmpty }) == true else { return nil }
     let configuration = try global.loadConfiguration()
     if let app { try configuration.checkApp(app) }
-    return configuration.apps.mapValues(\.traits)
+    return configuration.appTraits()
   }
 }

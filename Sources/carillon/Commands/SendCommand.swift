@@ -63,7 +63,7 @@ struct SendCommand: CarillonCommand {
 
   private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
     let token = try DeviceToken(argument: token)
-    var traits = configuration.apps.mapValues(\.traits)
+    var traits = configuration.appTraits()
     if let topic {
       traits[app]?.topic = topic
       traits[app]?.isTopicExact = true

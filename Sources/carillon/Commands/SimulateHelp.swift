@@ -34,6 +34,7 @@ enum SimulateHelp {
                           every tokenRefillMilliseconds
       mismatchedTopic     topicDisallowed, badTopic or accept
       spellings           {"BadEnvironmentKeyIdInToken":"BadEnvironmentKeyInToken"}
+      interimStatus       103 before every answer, say; sendsTrailers behind it
       bodyForm            json, broken or empty; tellsTimestamp, sendsID, raisesID,
                           sendsUniqueID, retryAfterSeconds, rejectsUrgentBackground,
                           enablesBroadcast
@@ -45,15 +46,17 @@ enum SimulateHelp {
       limitDropsOnRejection   one stream again after a 4xx other than 410
       refusedShare        REFUSED_STREAM; resetShare: INTERNAL_ERROR after the
                           request; withheldShare: no answer ever
-      streamWindow, maxFrameSize
+      streamWindow, maxFrameSize, bodyPieceBytes (in one DATA frame)
+      grantsWindow        false: no WINDOW_UPDATE ever, so bodies stall
      Connections
       errorBudget         points until GOAWAY; a rejection is one, a BadDeviceToken
                           badTokenPoints, a 410 none
       goAwayAfterRequests, goAwayDisowns, goAwayForm (json, text, empty),
-      goAwayError, repeatsGoAway, idleSeconds, connectionSeconds,
+      goAwayError, repeatsGoAway, lingersAfterGoAway, idleSeconds, connectionSeconds,
       resetAfterRequests, closeAfterRequests, silentAfterRequests,
       connectResetShare, connectsPerMinute, handshakeDelayMilliseconds,
-      showsUntrustedCertificate, answersALPN
+      settingsDelayMilliseconds, showsUntrustedCertificate, answersALPN,
+      answersPings
      Authentication
       certificateAlert    none, expired, revoked or unknownAuthority
       refusesCertificateByGoAway   the wrong environment; else 403

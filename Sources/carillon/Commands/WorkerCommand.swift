@@ -78,7 +78,8 @@ struct WorkerCommand: CarillonCommand {
 extension RetryPolicy {
   init(_ retry: CarillonConfiguration.Retry) {
     self.init(
-      serverError: retry.serverError.wholeMilliseconds, tooManyRequests: retry.tooManyRequests.wholeMilliseconds,
+      firstServerError: retry.firstServerError.wholeMilliseconds, serverError: retry.serverError.wholeMilliseconds,
+      tooManyRequests: retry.tooManyRequests.wholeMilliseconds,
       attempts: retry.attempts, longest: retry.longest.wholeMilliseconds, jitter: retry.jitter)
   }
 }

@@ -36,12 +36,6 @@ struct CarillonConfiguration: Equatable {
     var trustRoots: String?
     /// An HTTP proxy on the way to APNs.
     var proxy: Proxy?
-
-    /// What the rules for pushes have to know of it; a certificate's topics are not read for that.
-    var traits: AppTraits {
-      if case .certificate = credential { return AppTraits(topic: topic, authentication: .certificate(topics: [])) }
-      return AppTraits(topic: topic)
-    }
   }
 
   /// What APNs lets an app's pushes in for.
@@ -92,7 +86,9 @@ struct CarillonConfiguration: Equatable {
   }
 
   struct Retry: Equatable {
-    /// How long a token waits after a 5xx.
+    /// How long a token waits after its first 5xx, if that is not longer than ``serverError``.
+    var firstServerError: Duration
+    /// How long a token waits after any other 5xx.
     var serverError: Duration
     /// How long a token waits after its first 429; doubles.
     var tooManyRequests: Duration

@@ -152,6 +152,7 @@ struct ConfigurationReader {
 
   private func readRetry(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Retry {
     let retry = CarillonConfiguration.Retry(
+      firstServerError: try section.duration("firstServerError", in: 100...Self.day, default: 5000),
       serverError: try section.duration("serverError", in: 1000...Self.day, default: 900_000),
       tooManyRequests: try section.duration("tooManyRequests", in: 100...3_600_000, default: 2000),
       attempts: try section.integer("attempts", in: 1...20, default: 5),

@@ -11,7 +11,7 @@ enum ConfigurationSchema {
     "apps.*.certificate": ["file", "passphraseFile"],
     "apps.*.proxy": ["url", "credentialsFile"],
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
-    "retry": ["serverError", "tooManyRequests", "attempts", "longest", "jitter"],
+    "retry": ["firstServerError", "serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],
   ]
 

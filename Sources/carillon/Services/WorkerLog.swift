@@ -1,3 +1,4 @@
+import APNs
 import CampaignStore
 import Logging
 import PushWorker
@@ -33,6 +34,13 @@ struct WorkerLog: Sendable {
     case .serverChanged:
       log(
         .warning, "serverChanged", "Redis was restarted or replaced; telling it again what it may have forgotten", [:])
+    case .storm(let endpoint):
+      log(
+        .error, "storm", "APNs answers nearly everything with 503; sending waits, and a push now and then tries",
+        ["endpoint": "\(endpoint)"])
+    case .calm(let endpoint):
+      log(.info, "calm", "APNs takes pushes again; sending goes on", ["endpoint": "\(endpoint)"])
+    case .connections(let endpoint, let state): write(state, of: endpoint)
     case .trouble(let text): log(.warning, "trouble", text, [:])
     case .draining: log(.info, "draining", "finishing what is in flight", [:])
     case .stopped(let totals):
@@ -43,6 +51,25 @@ struct WorkerLog: Sendable {
           "accepted": .number(totals.accepted), "slices": .number(totals.slices), "resent": .number(totals.resent),
         ])
     }
+  }
+
+  private func write(_ state: PoolState, of endpoint: String) {
+    let places = state.connections.enumerated().map { number, connection in
+      let name = connection.isForSuspects ? "suspects" : "\(number + 1)"
+      guard let age = connection.age else { return "\(name): closed" }
+      let phase = connection.phase == .established ? "open" : "opening"
+      let place = connection.address.map { " to \($0)" } ?? ""
+      return "\(name): \(phase)\(place) for \(age / 1_000_000_000) s, "
+        + "window \(connection.window), in flight \(connection.inFlight)"
+    }
+    log(
+      .info, "connections", "connections to APNs",
+      [
+        "endpoint": "\(endpoint)", "open": .number(state.open), "inFlight": .number(state.inFlight),
+        "backlog": .number(state.backlog), "openings": .number(state.openings), "failures": .number(state.failures),
+        "storms": .number(state.storms), "breaker": "\(state.breaker.name)",
+        "each": "\(places.joined(separator: "; "))",
+      ])
   }
 
   func write(_ notice: CredentialWatcher.Notice) {

@@ -4,14 +4,14 @@ public enum FaultCases {
   public static let all: [FaultCase] =
     KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + SteeringCases.all
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
-    + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + MutantCases.all
+    + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + MutantCases.all
 
   /// One of each way in which things break, and every mutant: what can be played in two minutes.
   public static let quick: [FaultCase] = {
     let names: Set = [
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
-      "apns-refused-stream", "apns-one-stream",
+      "apns-refused-stream", "apns-one-stream", "guard-wrong-environment", "guard-stopped",
     ]
     return all.filter { names.contains($0.name) || $0.name.hasPrefix("mutant-") }
   }()

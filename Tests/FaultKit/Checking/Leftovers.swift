@@ -7,11 +7,11 @@ import TestSupport
 struct Leftovers {
   let world: FaultWorld
 
-  /// Control keys that stay, and those that begin with a name and go on with an id.
+  /// Control keys that stay, and those that begin with a name and go on with an id, or an app's name.
   private static let control: Set<String> = [
     "store", "workers", "all", "ended", "dead", "feedback", "segments", "epoch", "seen",
   ]
-  private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished"]
+  private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished", "answers"]
   /// Slice keys that stay.
   private static let slice: Set<String> = ["users", "devices", "attributes", "owner"]
   private static let sliceOfCampaign: Set<String> = [

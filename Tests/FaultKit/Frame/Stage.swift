@@ -14,7 +14,7 @@ public final class Stage: Sendable {
     var report: CaseReport
     /// Duplicates that the injections since the last check allow.
     var allowed = 0
-    /// What the checker found, as far as it is not only in the report.
+    /// What the checker and ``Stage/require(_:_:)`` found.
     var objections = 0
   }
   private let contents: Mutex<Contents>
@@ -114,6 +114,13 @@ public final class Stage: Sendable {
 
   // MARK: Checking
 
+  /// Takes note of an objection unless something holds: like ``expect(_:_:)``, but enough to catch a mutant.
+  public func require(_ condition: Bool, _ text: @autoclosure () -> String) {
+    guard !condition else { return }
+    violated(text())
+    contents.withLock { $0.objections += 1 }
+  }
+
   /// Checks all campaigns of a world that have been submitted since its last check, and what is left of them; the
   /// duplicates are held against what the injections since then allow. Workers that still run go on.
   public func check(_ world: FaultWorld) async throws {
@@ -133,7 +140,7 @@ public final class Stage: Sendable {
     world.forgetCampaigns()
   }
 
-  /// How many violations the checker itself has found.
+  /// How many violations were found by the checker itself, or by what a case checks in its place.
   var objections: Int { contents.withLock { $0.objections } }
 
   var report: CaseReport { contents.withLock { $0.report } }

@@ -135,6 +135,23 @@ public final class FaultWorld: Sendable {
     return await worker.ended() == .signal(SIGKILL)
   }
 
+  // MARK: Devices
+
+  /// Tells the simulator what all devices are to it from now on.
+  ///
+  /// - Parameter members: of the JSON object of each device, besides its token.
+  public func setDevices(_ members: String) async throws {
+    let file = folder.appending(path: "devices.ndjson")
+    let lines = tokens.map { #"{"token":"\#($0)",\#(members)}"# }.joined(separator: "\n")
+    try Data(lines.utf8).write(to: file)
+    try await simulator.load(file: file.path)
+  }
+
+  /// How many devices Carillon has that are not in quarantine.
+  public func countDevices() async throws -> Int {
+    try JSONObject(await succeed("segment", "count", "*", "--json")).number("devices") ?? -1
+  }
+
   // MARK: Campaigns
 
   /// What has been submitted and not been checked yet.

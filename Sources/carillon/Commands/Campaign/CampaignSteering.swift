@@ -20,12 +20,22 @@ extension CampaignCommand {
   /// `carillon campaign resume`.
   struct Resume: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lets a paused campaign go on; one whose time is still ahead is scheduled again.")
+      abstract: "Lets a paused campaign go on; one whose time is still ahead is scheduled again.",
+      discussion: """
+        Whoever was refused before the campaign paused itself is sent to again. It pauses itself again when its answers \
+        are still as bad; --unguarded takes APNs at its word instead: what is gone is removed, what is bad goes into \
+        quarantine, however many there are, until the campaign ends or is resumed once more.
+
+        Examples:
+          carillon campaign show spring-sale
+          carillon campaign resume spring-sale
+        """)
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
+    @Flag(help: "Carry out every prune and quarantine, whatever their share.") var unguarded = false
 
-    func run() async throws { try await steer(id, .resume, to: [.active, .scheduled]) }
+    func run() async throws { try await steer(id, .resume, to: [.active, .scheduled], unguarded: unguarded) }
   }
 
   /// `carillon campaign cancel`.
@@ -46,7 +56,7 @@ extension CampaignCommand {
 extension CarillonCommand {
   /// Steers a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
   fileprivate func steer(
-    _ id: String, _ verb: Steering, to wanted: Set<CampaignState>, reason: String = ""
+    _ id: String, _ verb: Steering, to wanted: Set<CampaignState>, reason: String = "", unguarded: Bool = false
   ) async throws {
     let store = try await global.openStore()
     guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
@@ -54,7 +64,7 @@ extension CarillonCommand {
     let state: CampaignState
     var unconfirmed: [String] = []
     if verb == .resume {
-      state = try await store.steer(id, verb)
+      state = try await store.steer(id, verb, unguarded: unguarded)
     } else {
       (state, unconfirmed) = try await store.steerEverywhere(id, verb, reason: reason, lease: lease)
     }

@@ -7,7 +7,7 @@ struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quarantine",
     abstract: "Shows devices whose tokens APNs called bad or of another topic, and frees or removes them.",
-    subcommands: [List.self, Release.self, Purge.self])
+    subcommands: [List.self, Probe.self, Release.self, Purge.self])
 
   /// The devices that a command is about.
   struct Selection: ParsableArguments {
@@ -23,19 +23,17 @@ struct QuarantineCommand: AsyncParsableCommand {
       }
     }
 
-    /// Does something to the selected devices, a page at a time.
+    /// Walks over the selected devices, a page at a time.
     ///
-    /// - Returns: how many were changed.
+    /// - Parameter body: returns false to stop.
     func forEachPage(
-      _ store: CampaignStore, _ body: ([QuarantinedDevice]) async throws -> [Bool]
-    ) async throws -> Int {
-      var count = 0
-      if tokens.isEmpty {
-        try await store.forEachQuarantined { page in
-          let matching = page.filter { (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign }
-          count += try await body(matching).count { $0 }
+      _ store: CampaignStore, _ body: ([QuarantinedDevice]) async throws -> Bool
+    ) async throws {
+      guard !tokens.isEmpty else {
+        return try await store.forEachQuarantined { page in
+          try await body(
+            page.filter { (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign })
         }
-        return count
       }
       let tokens = try tokens.map { try DeviceToken(argument: $0) }
       let known = try await store.quarantined(tokens)
@@ -44,7 +42,21 @@ struct QuarantineCommand: AsyncParsableCommand {
           .failed, "token \(missing.hex.prefix(8))… is not in quarantine",
           hint: "see what is: carillon quarantine list; nothing was changed")
       }
-      return try await body(known.compactMap { $0 }).count { $0 }
+      _ = try await body(known.compactMap { $0 })
+    }
+
+    /// Does something to the selected devices, a page at a time.
+    ///
+    /// - Returns: how many were changed.
+    func change(
+      _ store: CampaignStore, _ body: ([QuarantinedDevice]) async throws -> [Bool]
+    ) async throws -> Int {
+      var count = 0
+      try await forEachPage(store) { page in
+        count += try await body(page).count { $0 }
+        return true
+      }
+      return count
     }
   }
 

@@ -35,6 +35,7 @@ extension QuarantineCommand {
           try output.write(Self.json(device))
           separator = ","
         }
+        return true
       }
       if global.json { try output.writeLine(separator == "[" ? "[]" : "]") }
       try output.flush()

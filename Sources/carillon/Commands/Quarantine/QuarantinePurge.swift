@@ -19,7 +19,7 @@ extension QuarantineCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      let count = try await selection.forEachPage(store) { try await store.purge($0) }
+      let count = try await selection.change(store) { try await store.purge($0) }
       try QuarantineCommand.tell(count, "purged", json: global.json)
     }
   }

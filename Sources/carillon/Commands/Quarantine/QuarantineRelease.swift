@@ -17,7 +17,7 @@ extension QuarantineCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      let count = try await selection.forEachPage(store) { try await store.release($0) }
+      let count = try await selection.change(store) { try await store.release($0) }
       try QuarantineCommand.tell(count, "released", json: global.json)
     }
   }

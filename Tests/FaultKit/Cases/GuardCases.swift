@@ -1,0 +1,279 @@
+import CampaignStore
+import Foundation
+import Glibc
+import PushCore
+import TestSupport
+
+/// A wrong setting, and a fleet that must not erase its devices for it: with the standard guard, window and partitions.
+enum GuardCases {
+  static let all = [wrongEnvironment, gone, killed, stopped, redisKilled]
+
+  private static let workers = 3
+
+  /// What the fleet may send before it decides.
+  private static let allowance = 2 * GuardPolicy().minimum
+
+  /// What is wrong with every device, and what mends it.
+  private enum Flood: CaseIterable {
+    case otherEnvironment, gone
+
+    /// What a device is to the simulator, as members of a JSON object.
+    var members: String {
+      switch self {
+      case .otherEnvironment: #""environment":"sandbox""#
+      // Later than any device registered.
+      case .gone: #""state":"unregistered","timestamp":\#(Int(Date.now.timeIntervalSince1970 * 1000))"#
+      }
+    }
+
+    static let mended = #""environment":"production""#
+
+    /// What `campaign show` must say.
+    var words: String {
+      switch self {
+      case .otherEnvironment: "looks like the wrong environment for app news"
+      case .gone: "answers were 410, device gone: looks like the wrong devices"
+      }
+    }
+  }
+
+  // MARK: Without faults
+
+  static let wrongEnvironment = FaultCase(
+    "guard-wrong-environment", faults: ["every token of the other environment"],
+    invariant: "pauses within 400 sends of the fleet, no device is touched, everybody gets it when mended", bound: "0"
+  ) { stage in
+    let world = try await world(stage, stage.times(short: 4000, full: 100_000))
+    let fleet = try await Fleet(stage, world, size: workers)
+    let campaigns = try await pause(stage, fleet, .otherEnvironment, "every token of the other environment")
+    for campaign in campaigns.dropLast() { try await cancel(world, campaign) }
+    try await mendAndEnd(stage, world, campaigns[campaigns.count - 1])
+    try await stage.check(world)
+  }
+
+  static let gone = FaultCase(
+    "guard-gone", faults: ["410 for every device"],
+    invariant: "pauses within 400 sends of the fleet, no device is touched until somebody insists", bound: "0"
+  ) { stage in
+    let world = try await world(stage, stage.times(short: 3000, full: 100_000))
+    let fleet = try await Fleet(stage, world, size: workers)
+    let campaigns = try await pause(stage, fleet, .gone, "410 for every device")
+    for campaign in campaigns.dropLast() { try await cancel(world, campaign) }
+    let last = campaigns[campaigns.count - 1]
+    try await turn(world, latency: 5, streams: 1000)
+    try await world.succeed("campaign", "resume", "--unguarded", last.id)
+    try await world.ended(last, within: .seconds(600))
+    let counters = try await world.store.show(last.id)?.counters
+    stage.require(
+      counters?.pruned == world.tokens.count, "\(counters?.pruned ?? 0) pruned, though somebody insisted on all")
+    stage.require(try await world.countDevices() == 0, "not every device that is gone was pruned")
+    try await stage.check(world)
+  }
+
+  // MARK: With faults
+
+  static let killed = FaultCase(
+    "guard-kill", faults: ["SIGKILL while the guard probes"],
+    invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
+    bound: "window × kills"
+  ) { stage in
+    try await probing(stage, "SIGKILL while the guard probes", duplicates: true, missing: 1) { scene in
+      try await scene.fleet.killOne() ? 1 : 0
+    }
+  }
+
+  /// A worker that stands still has answers from before, which it is to forget: those of a mended campaign too.
+  static let stopped = FaultCase(
+    "guard-stopped", faults: ["SIGSTOP while the guard probes"],
+    invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
+    bound: "window × stops"
+  ) { stage in
+    try await probing(stage, "SIGSTOP while the guard probes", duplicates: true, missing: 1) { scene in
+      guard let asleep = stage.random(of: scene.fleet.workers) else { return 0 }
+      asleep.process.send(signal: SIGSTOP)
+      try await rest(scene.world, scene.campaign, missing: 1)
+      if stage.random(0...1) == 0 {
+        stage.note("woken when the campaign was paused")
+      } else {
+        stage.note("woken when the campaign was mended and resumed")
+        try await expectPaused(stage, scene, within: 2 * allowance)
+        try await scene.world.setDevices(Flood.mended)
+        try await scene.world.succeed("campaign", "resume", scene.campaign.id)
+      }
+      asleep.process.send(signal: SIGCONT)
+      return 1
+    }
+  }
+
+  static let redisKilled = FaultCase(
+    "guard-redis-killed", faults: ["Redis SIGKILL while the guard probes"],
+    invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended", bound: "0"
+  ) { stage in
+    try await probing(stage, "Redis SIGKILL while the guard probes", duplicates: false) { scene in
+      try await scene.world.server.restart()
+      return 1
+    }
+  }
+
+  // MARK: Steps
+
+  /// A campaign to the wrong devices.
+  private struct Scene {
+    var world: FaultWorld
+    var fleet: Fleet
+    var campaign: FaultCampaign
+    var flood: Flood
+    /// Pushes that the simulator had received before.
+    var before: Int
+  }
+
+  private static func world(_ stage: Stage, _ devices: Int) async throws -> FaultWorld {
+    let world = try await stage.world {
+      $0.partitions = 256
+      $0.window = 1000
+      $0.devices = devices
+      $0.redis = ["--appendonly", "yes", "--appendfsync", "everysec"]
+      $0.simulator = ["--latency", "\(stage.random(5...150))ms"]
+    }
+    let users = world.folder.appending(path: "users.txt")
+    let names = world.tokens.indices.map { "u\($0)" }.joined(separator: "\n")
+    try Data(names.utf8).write(to: users)
+    try await world.succeed("segment", "import", "everyone", users.path)
+    return world
+  }
+
+  /// Submits campaigns, one after the other, that pause themselves; all but the last are to be cancelled.
+  private static func pause(
+    _ stage: Stage, _ fleet: Fleet, _ flood: Flood, _ fault: String
+  ) async throws -> [FaultCampaign] {
+    let world = fleet.world
+    var sends: [Int] = []
+    var campaigns: [FaultCampaign] = []
+    let rounds = stage.times(short: 1, full: 12)
+    for number in 1...rounds {
+      // The longer answers take, the more is sent before the guard has enough of them: that is where the bound matters.
+      let latency = stage.random(stage.scale == .short ? 300...400 : 5...150)
+      // From then on the workers trust the connections with many streams, as after a day of good campaigns.
+      if number == stage.times(short: 1, full: 7) { try await warmUp(world, latency: latency) }
+      try await world.setDevices(flood.members)
+      // One stream a connection until the first acceptance, as APNs has it with tokens, would bound it too.
+      try await turn(world, latency: latency, streams: number.isMultiple(of: 2) ? 0 : 1000)
+      let before = try world.simulatorLog().requests.count
+      let isLast = number == rounds
+      let campaign = FaultCampaign("flood-\(number)") {
+        $0.audience = #"{"segment":"everyone"}"#
+        if !isLast { $0.end = "cancelled" }
+      }
+      try await world.submit(campaign)
+      try await rest(world, campaign, missing: 0)
+      stage.fired(fault)
+      let scene = Scene(world: world, fleet: fleet, campaign: campaign, flood: flood, before: before)
+      sends.append(try await expectPaused(stage, scene, within: allowance))
+      campaigns.append(campaign)
+    }
+    let sorted = sends.sorted()
+    stage.note("sends until pause: min \(sorted[0]), median \(sorted[sorted.count / 2]), max \(sorted.last ?? 0)")
+    return campaigns
+  }
+
+  /// A campaign that everybody gets.
+  private static func warmUp(_ world: FaultWorld, latency: Int) async throws {
+    try await world.setDevices(Flood.mended)
+    try await turn(world, latency: latency, streams: 1000)
+    let campaign = FaultCampaign("warm")
+    try await world.submit(campaign)
+    try await world.ended(campaign, within: .seconds(600))
+  }
+
+  /// - Parameter streams: that a connection may have; 0 leaves it to what was accepted over it.
+  private static func turn(_ world: FaultWorld, latency: Int, streams: Int) async throws {
+    try await world.simulator.set(#"{"latencyMilliseconds":\#(latency),"streamLimit":\#(streams)}"#)
+  }
+
+  private static func cancel(_ world: FaultWorld, _ campaign: FaultCampaign) async throws {
+    try await world.succeed("campaign", "cancel", campaign.id)
+    try await world.ended(campaign)
+  }
+
+  /// Plays a campaign to the wrong devices, breaks something while it is being probed, mends it and lets it end.
+  ///
+  /// - Parameters:
+  ///   - missing: workers that don't come back, or whose slices others may have taken over meanwhile.
+  ///   - act: breaks it, and says how often.
+  private static func probing(
+    _ stage: Stage, _ fault: String, duplicates: Bool, missing: Int = 0,
+    _ act: @Sendable (Scene) async throws -> Int
+  ) async throws {
+    let world = try await world(stage, stage.times(short: 3000, full: 20_000))
+    let fleet = try await Fleet(stage, world, size: workers)
+    for number in 1...stage.times(short: 1, full: 5) {
+      let flood = stage.random(of: Flood.allCases) ?? .gone
+      try await world.setDevices(flood.members)
+      // Long enough to be caught at it.
+      try await turn(world, latency: 400, streams: stage.random(0...1) * 1000)
+      let before = try world.simulatorLog().requests.count
+      let campaign = FaultCampaign("flood-\(number)") { $0.audience = #"{"segment":"everyone"}"# }
+      try await world.submit(campaign)
+      let caught = stage.random(1...150)
+      try await until("\(caught) are sent", every: .milliseconds(5)) {
+        try world.simulatorLog().requests.count - before >= caught
+      }
+      let scene = Scene(world: world, fleet: fleet, campaign: campaign, flood: flood, before: before)
+      let acts = try await act(scene)
+      stage.fired(fault, times: acts, duplicates: duplicates ? acts * world.options.window : 0)
+      if try await world.store.campaign(campaign.id)?.round == 0 {
+        try await rest(world, campaign, missing: missing)
+        let sent = try await expectPaused(stage, scene, within: (1 + acts) * allowance)
+        stage.note("\(sent) sent until pause")
+      }
+      try await mendAndEnd(stage, world, campaign)
+      try await stage.check(world)
+    }
+  }
+
+  /// Waits until a campaign has paused itself and nothing is under way any more.
+  ///
+  /// - Parameter missing: workers that don't answer any more: what they hold stays in doubt.
+  private static func rest(_ world: FaultWorld, _ campaign: FaultCampaign, missing: Int) async throws {
+    var (last, looks) = (-1, 0)
+    try await until("campaign \(campaign.id) pauses", within: .seconds(60)) {
+      guard let record = try await world.store.show(campaign.id), record.state == .paused else { return false }
+      let received = try world.simulatorLog().requests.count
+      looks = received == last ? looks + 1 : 0
+      last = received
+      // The others have followed within some of the 100 ms in which they look.
+      return missing > 0 ? looks >= 20 : looks > 0 && record.counters.inDoubt == 0
+    }
+  }
+
+  /// - Returns: the pushes that it took.
+  @discardableResult
+  private static func expectPaused(
+    _ stage: Stage, _ scene: Scene, within bound: Int
+  ) async throws -> Int {
+    let (world, campaign) = (scene.world, scene.campaign)
+    let sent = try world.simulatorLog().requests.count - scene.before
+    stage.require(sent <= bound, "\(sent) were sent before it paused; \(bound) are allowed")
+    let shown = try await world.succeed("campaign", "show", campaign.id)
+    stage.expect(shown.contains(scene.flood.words), "does not say why it paused: \(shown)")
+    let counters = try await world.store.show(campaign.id)?.counters
+    stage.require(counters?.pruned == 0 && counters?.quarantined == 0, "devices were touched: \(counters as Any)")
+    let devices = try await world.countDevices()
+    stage.require(devices == world.tokens.count, "\(devices) of \(world.tokens.count) devices are left")
+    return sent
+  }
+
+  /// Puts right what was wrong; the campaign must then reach everybody.
+  private static func mendAndEnd(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
+    try await world.setDevices(Flood.mended)
+    if try await world.store.campaign(campaign.id)?.state == .paused {
+      try await world.succeed("campaign", "resume", campaign.id)
+    }
+    try await world.ended(campaign, within: .seconds(600))
+    let counters = try await world.store.show(campaign.id)?.counters
+    stage.require(
+      counters?.outcomes == [.accepted: world.tokens.count], "not everybody got it: \(counters?.outcomes ?? [:])")
+    let devices = try await world.countDevices()
+    stage.require(devices == world.tokens.count, "\(devices) of \(world.tokens.count) devices are left")
+  }
+}

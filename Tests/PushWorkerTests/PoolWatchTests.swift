@@ -1,0 +1,63 @@
+import APNs
+import Testing
+
+@testable import PushWorker
+
+@Suite struct PoolWatchTests {
+  private let minute = PoolWatch.interval
+
+  private func open(_ openings: Int = 1) -> PoolState {
+    var state = PoolState()
+    var connection = ConnectionState()
+    connection.phase = .established
+    connection.openings = openings
+    state.connections = [connection]
+    return state
+  }
+
+  @Test func poolThatNeverOpenedAConnectionIsNotTalkedAbout() {
+    var watch = PoolWatch()
+    #expect(watch.look(at: PoolState(), now: minute) == [])
+    #expect(watch.look(at: PoolState(), now: 10 * minute) == [])
+  }
+
+  @Test func connectionsAreToldOfAtOnceThenOnceAMinuteAndOnceMoreWhenClosed() {
+    var watch = PoolWatch()
+    #expect(watch.look(at: open(), now: minute) == [.connections(open())])
+    #expect(watch.look(at: open(2), now: 2 * minute - 1) == [])
+    #expect(watch.look(at: open(2), now: 2 * minute) == [.connections(open(2))])
+    var closed = open(2)
+    closed.connections[0].phase = .closed
+    #expect(watch.look(at: closed, now: 3 * minute) == [.connections(closed)])
+    #expect(watch.look(at: closed, now: 4 * minute) == [])
+    // Whatever was told, and when: the last word is how it ended.
+    #expect(watch.look(at: closed, now: 4 * minute, isLast: true) == [.connections(closed)])
+  }
+
+  @Test func stormIsToldOfWhenItBeginsAndWhenItEndsHoweverShort() {
+    var watch = PoolWatch()
+    var state = PoolState()
+    state.storms = 1
+    state.breaker = .open(until: 1)
+    #expect(watch.look(at: state, now: 0) == [.storm])
+    state.breaker = .probing(tag: 1)
+    #expect(watch.look(at: state, now: 1) == [])
+    state.breaker = .closed
+    #expect(watch.look(at: state, now: 2) == [.calm])
+    #expect(watch.look(at: state, now: 3) == [])
+    // Over before anybody looked.
+    state.storms = 2
+    #expect(watch.look(at: state, now: 4) == [.storm, .calm])
+  }
+
+  @Test func failuresAreToldOfWithTheLastOnesText() {
+    var watch = PoolWatch()
+    var state = PoolState()
+    var connection = ConnectionState()
+    connection.failures = 2
+    state.connections = [connection]
+    state.lastError = "no route"
+    #expect(watch.look(at: state, now: 0) == [.failed("no route")])
+    #expect(watch.look(at: state, now: 1) == [])
+  }
+}

@@ -1,0 +1,282 @@
+import APNsSimulator
+import PushCore
+
+/// The table in Tests/README.md: sections 2.6, 3.4, 5.2, 5.3, 5.5 and 7.4 of the reference.
+enum ReasonTable {
+  static let rows: [ReasonRow] =
+    accepted + requests + devices + tokens + certificates + serverErrors + unexplained + foreign + broadcasts
+
+  /// Whatever is wrong with it is wrong with every push of the campaign.
+  private static let everyPush = "APNs refuses every push of it"
+  private static let credential = "APNs refuses the credential of app news"
+
+  private static func refused(
+    _ name: String, _ status: Int, _ auth: [ReasonRow.Auth] = ReasonRow.Auth.allCases, _ scene: ReasonScene? = nil
+  ) -> ReasonRow {
+    var row = ReasonRow(
+      name, status, auth: auth, .rejected, .final, campaign: .paused("\(everyPush): \(name)"),
+      by: .told(name, status, .all))
+    if let scene { row.scenes = [scene] }
+    return row
+  }
+
+  // MARK: Answers that APNs documents
+
+  private static let accepted: [ReasonRow] = [
+    ReasonRow(
+      "– (with or without `apns-id`, in either case)", 200, exported: "", .accepted, .final, by: .natural(),
+      .natural {
+        $0.remark = "without apns-id"
+        $0.knobs.sendsID = false
+      },
+      .natural {
+        $0.remark = "apns-id in upper case"
+        $0.knobs.raisesID = true
+      })
+  ]
+
+  private static let requests: [ReasonRow] =
+    [
+      "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders", "InvalidPushType",
+      "MissingDeviceToken", "MissingTopic", "PayloadEmpty",
+    ].map { refused($0, 400) } + [
+      // An underscore is no letter of a topic.
+      refused(
+        "BadTopic", 400, ReasonRow.Auth.allCases,
+        .natural(.all) {
+          $0.topic = "com.example_news"
+          $0.certificateTopic = "com.example_news"
+        }),
+      refused("TopicDisallowed", 400, [.token], .natural(.all) { $0.keyTopics = ["com.example.other"] }),
+      // What a certificate is not for is refused before: rule certificate-topic.
+      refused("TopicDisallowed", 400, [.certificate]),
+      refused("BadPath", 404), refused("MethodNotAllowed", 405), refused("PayloadTooLarge", 413),
+      ReasonRow(
+        "IdleTimeout", 400, .accepted, .resent, connection: .replaced, by: .told("IdleTimeout", 400)),
+    ]
+
+  private static let devices: [ReasonRow] = [
+    ReasonRow(
+      "BadDeviceToken", 400, .badToken, .final, device: .quarantined, by: .natural { $0.state = .bad },
+      .natural {
+        $0.remark = "token of the other environment"
+        $0.deviceEnvironment = .sandbox
+      }),
+    ReasonRow(
+      "BadDeviceToken (for everybody)", 400, nil, .spared,
+      campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
+      by: .natural(.all) { $0.deviceEnvironment = .sandbox }),
+    ReasonRow(
+      "DeviceTokenNotForTopic", 400, .wrongTopic, .final, device: .quarantined,
+      by: .natural { $0.deviceTopic = "com.example.other" }),
+    ReasonRow(
+      "DeviceTokenNotForTopic (for everybody)", 400, nil, .spared,
+      campaign: .guarded("looks like the wrong environment for app news, or the wrong topic"),
+      by: .natural(.all) { $0.deviceTopic = "com.example.other" }),
+    ReasonRow(
+      "Unregistered (timestamp after the registration, or the same)", 410, .unregistered, .final, device: .pruned,
+      by: .natural { $0.state = .unregistered },
+      .natural {
+        $0.remark = "the same instant"
+        $0.state = .unregistered
+        $0.deadSince = ReasonScene.registeredAt
+      }),
+    ReasonRow(
+      "Unregistered (timestamp before the registration)", 410, .unregistered, .final, device: .spared,
+      by: .natural {
+        $0.state = .unregistered
+        $0.deadSince = ReasonScene.registeredAt - 1
+      }),
+    ReasonRow(
+      "Unregistered (without timestamp: time of receipt)", 410, .unregistered, .final, device: .pruned,
+      by: .natural {
+        $0.state = .unregistered
+        $0.deadSince = ReasonScene.registeredAt - 1
+        $0.knobs.tellsTimestamp = false
+      }),
+    ReasonRow(
+      "Unregistered (for everybody)", 410, nil, .spared, campaign: .guarded("answers were 410, device gone"),
+      by: .natural(.all) { $0.state = .unregistered }),
+    ReasonRow("ExpiredToken", 410, .expiredToken, .final, device: .pruned, by: .natural { $0.state = .expired }),
+    ReasonRow(
+      "TooManyRequests", 429, nil, .waits(.tooManyRequests), by: .told("TooManyRequests", 429, .one(times: 99))),
+    ReasonRow(
+      "TooManyRequests (with `Retry-After`)", 429, nil, .waits(.retryAfter),
+      by: .told("TooManyRequests", 429, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
+  ]
+
+  // MARK: Credentials
+
+  private static let tokens: [ReasonRow] = [
+    ReasonRow(
+      "ExpiredProviderToken", 403, auth: [.token], .accepted, .resent, credential: .mintedOnce, connection: .replaced,
+      // APNs' clock is so far ahead that a token off the grid is good, and none on it.
+      by: .natural(.all) { $0.knobs.clockSkewSeconds = 3400 }),
+    ReasonRow(
+      "ExpiredProviderToken (of the token minted for it, too)", 403, auth: [.token], nil, .held,
+      credential: .stopped(.expiredProviderToken), connection: .replaced,
+      campaign: .paused("\(credential): ExpiredProviderToken"), by: .natural(.all) { $0.knobs.clockSkewSeconds = 7200 }),
+    ReasonRow(
+      "InvalidProviderToken", 403, auth: [.token], nil, .held, credential: .stopped(.invalidProviderToken),
+      campaign: .paused("\(credential): InvalidProviderToken"), by: .natural(.all) { $0.isKeyKnown = false },
+      .natural(.all) {
+        $0.remark = "revoked key"
+        $0.knobs.revokedKeys = ["ABC123DEFG"]
+      }),
+    ReasonRow(
+      "MissingProviderToken", 403, auth: [.token], nil, .held, credential: .stopped(.missingProviderToken),
+      campaign: .paused("\(credential): MissingProviderToken"), by: .told("MissingProviderToken", 403, .all)),
+    ReasonRow(
+      "BadEnvironmentKeyIdInToken (also spelt BadEnvironmentKeyInToken)", 403, auth: [.token],
+      exported: "BadEnvironmentKeyIdInToken", nil, .held, credential: .stopped(.badEnvironmentKeyIdInToken),
+      campaign: .paused("\(credential): BadEnvironmentKeyIdInToken"),
+      by: .natural(.all) { $0.keyEnvironment = .sandbox },
+      .natural(.all) {
+        $0.remark = "as seen in the wild"
+        $0.keyEnvironment = .sandbox
+        $0.knobs.spellings = ["BadEnvironmentKeyIdInToken": "BadEnvironmentKeyInToken"]
+      }),
+    ReasonRow(
+      "UnrelatedKeyIdInToken", 403, auth: [.token], .accepted, .resent, connection: .replaced,
+      by: .told("UnrelatedKeyIdInToken", 403)),
+    ReasonRow(
+      "TooManyProviderTokenUpdates", 429, auth: [.token], nil, .waits(.serverError),
+      by: .told("TooManyProviderTokenUpdates", 429, .one(times: 99))),
+    ReasonRow(
+      "Forbidden", 403, .rejected, .final, credential: .stopped(.forbidden),
+      campaign: .paused("\(credential): Forbidden"),
+      by: .told("Forbidden", 403, .all)),
+  ]
+
+  private static let certificates: [ReasonRow] = [
+    ReasonRow(
+      "BadCertificate", 403, auth: [.certificate], nil, .held, credential: .stopped(.badCertificate),
+      campaign: .paused("\(credential): BadCertificate"), by: .told("BadCertificate", 403, .all)),
+    ReasonRow(
+      "BadCertificateEnvironment", 403, auth: [.certificate], nil, .held,
+      credential: .stopped(.badCertificateEnvironment),
+      campaign: .paused("it is not for this environment"),
+      by: .natural(.all) {
+        $0.certificateEnvironments = [.sandbox]
+        $0.knobs.refusesCertificateByGoAway = false
+      }),
+    ReasonRow(
+      "BadCertificateEnvironment (by GOAWAY, the third in a row)", nil, auth: [.certificate], nil, .held,
+      credential: .stopped(.badCertificateEnvironment), connection: .refused,
+      campaign: .paused("it is not for this environment"),
+      by: .natural(.all) { $0.certificateEnvironments = [.sandbox] }),
+    ReasonRow(
+      "certificate_expired (TLS alert)", nil, auth: [.certificate], nil, .held, credential: .stopped(.badCertificate),
+      connection: .refused, campaign: .paused("the certificate has expired"),
+      by: .natural(.all) { $0.certificateValidity = -7200 ..< -3600 }),
+    ReasonRow(
+      "certificate_revoked (TLS alert)", nil, auth: [.certificate], nil, .held, credential: .stopped(.badCertificate),
+      connection: .refused, campaign: .paused("TLS alert certificate_revoked"),
+      by: .natural(.all) { $0.knobs.certificateAlert = .revoked }),
+    ReasonRow(
+      "unknown_ca (TLS alert)", nil, auth: [.certificate], nil, .held, credential: .stopped(.badCertificate),
+      connection: .refused, campaign: .paused("TLS alert unknown_ca"),
+      by: .natural(.all) { $0.knobs.certificateAlert = .unknownAuthority }),
+  ]
+
+  // MARK: Servers in trouble
+
+  /// What becomes of a target whose push met a server in trouble for the first time.
+  private static let afterServerErrors = ReasonRow.Disposition.waits(.firstServerError)
+
+  private static let serverErrors: [ReasonRow] = [
+    ReasonRow(
+      "InternalServerError", 500, nil, afterServerErrors, by: .told("InternalServerError", 500, .one(times: 99))),
+    ReasonRow(
+      "ServiceUnavailable (also spelt with a space)", 503, exported: "ServiceUnavailable", nil, afterServerErrors,
+      by: .told("ServiceUnavailable", 503, .one(times: 99)), .told("Service Unavailable", 503, .one(times: 99))),
+    ReasonRow(
+      "InternalServerError (with `Retry-After`)", 500, nil, .waits(.retryAfter),
+      by: .told("InternalServerError", 500, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
+    ReasonRow(
+      "ServiceUnavailable (with `Retry-After`)", 503, nil, .waits(.retryAfter),
+      by: .told("ServiceUnavailable", 503, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
+    ReasonRow("Shutdown", 503, .accepted, .resent, connection: .another, by: .told("Shutdown", 503)),
+    ReasonRow(
+      "Shutdown (again and again)", 503, nil, .waits(.serverError), connection: .another,
+      by: .told("Shutdown", 503, .one(times: 99))),
+  ]
+
+  // MARK: Answers without a reason that is known
+
+  private static func wordless(_ status: Int, _ hit: ReasonScene.Hit) -> [ReasonScene] {
+    [
+      .told("", status, hit, .empty), .told("x", status, hit, .broken), .told("", status, hit),
+      .told("New", status, hit),
+    ]
+  }
+
+  private static func byStatus(
+    _ status: Int, _ hit: ReasonScene.Hit, _ outcome: Outcome?, _ disposition: ReasonRow.Disposition = .final,
+    _ change: (inout ReasonRow) -> Void = { _ in }
+  ) -> ReasonRow {
+    var row = ReasonRow("none that is known", status, outcome, disposition)
+    row.scenes = wordless(status, hit)
+    change(&row)
+    return row
+  }
+
+  /// No body, no JSON, no reason in it, or one that Apple has added since: the status decides.
+  private static let unexplained: [ReasonRow] = [
+    byStatus(400, .one(times: 1), .rejected),
+    byStatus(403, .all, nil, .held) {
+      $0.credential = .stoppedBySomethingUnknown
+      $0.campaign = .paused("\(credential): status 403")
+    },
+    byStatus(404, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 404") },
+    byStatus(405, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 405") },
+    byStatus(410, .one(times: 1), .unregistered) { $0.device = .pruned },
+    byStatus(413, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 413") },
+    byStatus(418, .one(times: 1), .rejected),
+    byStatus(429, .one(times: 99), nil, .waits(.tooManyRequests)),
+    byStatus(500, .one(times: 99), nil, afterServerErrors),
+    byStatus(503, .one(times: 99), nil, afterServerErrors),
+    byStatus(599, .one(times: 99), nil, afterServerErrors),
+  ]
+
+  /// What APNs never answers: somebody on the way does.
+  private static let foreign: [ReasonRow] = [
+    byStatus(302, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 302") },
+    byStatus(201, .one(times: 1), .accepted),
+  ]
+
+  // MARK: Broadcasts
+
+  private static func broadcast(
+    _ name: String, _ status: Int, auth: [ReasonRow.Auth] = ReasonRow.Auth.allCases, exported: String? = nil,
+    _ outcome: Outcome?, _ disposition: ReasonRow.Disposition, _ scene: ReasonScene
+  ) -> ReasonRow {
+    var scene = scene
+    scene.channel = scene.channel ?? .open
+    return ReasonRow(
+      "\(name) (broadcast)", status, auth: auth, exported: exported, outcome, disposition, campaign: .broadcast,
+      by: scene)
+  }
+
+  private static let broadcasts: [ReasonRow] =
+    [
+      broadcast("–", 200, exported: "", .accepted, .final, .natural()),
+      broadcast("BadChannelId", 400, .rejected, .final, .natural { $0.channel = .named("abcde") }),
+      broadcast("ChannelNotRegistered", 400, .rejected, .final, .natural { $0.channel = .named("YWJj") }),
+      broadcast("FeatureNotEnabled", 400, .rejected, .final, .natural { $0.knobs.enablesBroadcast = false }),
+      broadcast("BadExpirationDate", 400, .rejected, .final, .natural { $0.fields = #","expiration":"4h""# }),
+      broadcast(
+        "TopicMismatch", 403, auth: [.token], .rejected, .final, .natural { $0.keyTopics = ["com.example.other"] }),
+    ]
+    + [
+      "MissingChannelId", "MissingPushType", "InvalidPushType", "BadMessageId", "BadPriority", "PayloadEmpty",
+      "TopicDisallowed", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig",
+    ].map { broadcast($0, 400, .rejected, .final, .told($0, 400, .all)) } + [
+      broadcast("PayloadTooLarge", 413, .rejected, .final, .told("PayloadTooLarge", 413, .all)),
+      broadcast("TooManyRequests", 429, nil, .waits(.tooManyRequests), .told("TooManyRequests", 429, .all)),
+      broadcast("InternalServerError", 500, nil, afterServerErrors, .told("InternalServerError", 500, .all)),
+      broadcast(
+        "Service Unavailable", 503, exported: "ServiceUnavailable", nil, afterServerErrors,
+        .told("Service Unavailable", 503, .all)),
+    ]
+}

@@ -1,0 +1,31 @@
+import PushCore
+import TestSupport
+import Testing
+
+/// Every reason and status that APNs documents, and some that nobody does: what becomes of the target, its device, the
+/// credential, the connection and the campaign, by a real worker over TLS.
+@Suite struct ReasonTableTests {
+  @Test(arguments: ReasonTable.rows) func answerHasTheConsequencesOfTheTable(_ row: ReasonRow) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for run in ReasonRun.all(of: row) {
+        group.addTask {
+          let stage = try await ReasonStage(run)
+          try await stage.play()
+          try await stage.check()
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func tableHasEveryReason() {
+    let named = Set(ReasonTable.rows.flatMap { $0.name.split { !($0.isLetter) } }.map { Reason(name: $0.utf8) })
+    // These two are the rows of each status without a reason that is known.
+    #expect(Set(Reason.allCases).subtracting(named) == [.none])
+  }
+
+  @Test func pageHasTheTable() throws {
+    let table = DocumentedTable("reasons", head: ReasonRow.head, rows: ReasonTable.rows.map(\.cells))
+    #expect(try table.documented() == table.markdown, "CARILLON_WRITE_TABLES=1 writes it")
+  }
+}

@@ -1,0 +1,39 @@
+import PushCore
+import Testing
+
+@testable import PushWorker
+
+@Suite struct RejectedTokensTests {
+  private func token(_ number: Int) -> ArraySlice<UInt8> { WorkerRig.token(number)[...] }
+
+  @Test func remembersWhatWasRejectedAndNothingElse() {
+    var rejected = RejectedTokens()
+    #expect(!rejected.contains(token(1)))
+    for number in 0..<1000 { rejected.insert(token(number)) }
+    // Of a thousand in as many slots some displace each other.
+    #expect((0..<1000).count { rejected.contains(token($0)) } > 980)
+    #expect(!(1000..<5000).contains { rejected.contains(token($0)) })
+  }
+
+  @Test func latestRejectionsDisplaceOlderOnes() {
+    var rejected = RejectedTokens(capacity: 16)
+    for number in 0..<1000 { rejected.insert(token(number)) }
+    #expect(rejected.contains(token(999)))
+    #expect((0..<1000).count { rejected.contains(token($0)) } <= 16)
+  }
+
+  @Test func onlyWhatATokenIsToBlameForCounts() {
+    func blames(_ status: UInt16, _ reason: Reason) -> Bool {
+      PushAnswer(kind: .answered, status: status, reason: reason).blamesToken
+    }
+    #expect(blames(400, .badDeviceToken))
+    #expect(blames(400, .deviceTokenNotForTopic))
+    #expect(blames(429, .tooManyRequests))
+    // APNs doesn't count it as an error.
+    #expect(!blames(410, .unregistered))
+    #expect(!blames(400, .badTopic))
+    #expect(!blames(403, .invalidProviderToken))
+    #expect(!blames(503, .serviceUnavailable))
+    #expect(!PushAnswer(kind: .ambiguous).blamesToken)
+  }
+}

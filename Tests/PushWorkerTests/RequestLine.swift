@@ -1,0 +1,17 @@
+import Foundation
+import PushCore
+
+/// A line of the simulator's log of requests.
+struct RequestLine {
+  var connection: Substring
+  var token: String
+  var status: Substring
+
+  /// All lines of a log; answers come after their lines.
+  static func read(_ path: String) throws -> [RequestLine] {
+    try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
+      let fields = line.split(separator: " ")
+      return RequestLine(connection: fields[1], token: String(fields[3]), status: fields[5])
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// 5xx: the quick second try, and storms that are waited out.
+@Suite(.timeLimit(.minutes(2))) struct StormRunTests {
+  private static let storm = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
+
+  /// A campaign to 300 devices, on a worker that has noticed the storm it began in.
+  private func stormyCampaign(_ log: EventLog, _ fields: String = "") async throws -> (
+    rig: WorkerRig, worker: PushWorker, run: Task<Void, any Error>
+  ) {
+    let rig = try await WorkerRig(partitions: 4) { $0.knobs.failures = [Self.storm] }
+    try await rig.register(300)
+    try await rig.submit("stormy", fields)
+    // Whoever is tried in vain comes back at once, as often as it takes.
+    let worker = rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50), log: log)
+    let run = Task { try await worker.run() }
+    try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
+    return (rig, worker, run)
+  }
+
+  @Test func stormIsWaitedOutAndTheCampaignGoesOnByItself() async throws {
+    let log = EventLog()
+    let (rig, _, run) = try await stormyCampaign(log)
+    let burnt = await rig.simulator.counters().received
+    #expect(burnt < 150, "a window, and what made the breaker open")
+    await rig.simulator.set(SimulatorKnobs())
+    try await run.value
+    let record = try #require(try await rig.store.show("stormy"))
+    #expect(record.counters.outcomes == [.accepted: 300])
+    #expect(log.all.contains { $0.hasPrefix("calm(") }, "\(log.all)")
+    let counters = await rig.simulator.counters()
+    #expect(counters.received == 300 + (counters.reasons["ServiceUnavailable"] ?? 0))
+    #expect(counters.duplicates == 0)
+  }
+
+  @Test func stormInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere() async throws {
+    let rig = try await WorkerRig(partitions: 64) { $0.knobs.failures = [Self.storm] }
+    let calm = try await WorkerRig(partitions: 1)
+    try await rig.register(3000)
+    let log = EventLog()
+    let configuration = WorkerConfiguration(
+      name: "w", window: 50, retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50), drains: true,
+      apps: ["news": rig.channel, "sport": calm.channel])
+    let worker = PushWorker(
+      configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+      observer: log.append)
+    try await rig.submit("stormy", #","lane":"urgent""#)
+    let run = Task { try await worker.run() }
+    try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
+    // More than the window, of a lower lane.
+    let tokens = (0..<200).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex }
+    let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+    try await rig.push(
+      raw:
+        #"{"id":"calm","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"payload":{"aps":{"alert":"hi"}}}"#)
+    try await rig.until { try await rig.store.show("calm")?.state == .completed }
+    #expect(try await rig.store.show("calm")?.counters.outcomes == [.accepted: 200])
+    #expect(try await rig.store.show("stormy")?.state == .active)
+    await rig.simulator.set(SimulatorKnobs())
+    try await run.value
+    #expect(try await rig.store.show("stormy")?.counters.outcomes == [.accepted: 3000])
+    #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
+  @Test func campaignIsCancelledInAStorm() async throws {
+    let (rig, _, run) = try await stormyCampaign(EventLog())
+    try await rig.store.steer("stormy", .cancel)
+    try await run.value
+    let record = try #require(try await rig.store.show("stormy"))
+    #expect(record.state == .cancelled)
+    #expect(record.counters.outcomes == [.cancelled: 300])
+  }
+
+  @Test func campaignIsPausedInAStormWithNothingInDoubt() async throws {
+    let (rig, worker, run) = try await stormyCampaign(EventLog())
+    try await rig.store.steer("stormy", .pause)
+    try await rig.until { try await rig.store.show("stormy")?.counters.inDoubt == 0 }
+    await worker.stop()
+    try await run.value
+    await rig.simulator.set(SimulatorKnobs())
+    try await rig.store.steer("stormy", .resume)
+    try await rig.worker("w2").run()
+    #expect(try await rig.store.show("stormy")?.counters.outcomes == [.accepted: 300])
+    #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
+  @Test func whatWaitsInAStormExpiresInTime() async throws {
+    let (rig, _, run) = try await stormyCampaign(EventLog(), #","expiration":"6s""#)
+    try await run.value
+    let record = try #require(try await rig.store.show("stormy"))
+    #expect(record.counters.outcomes == [.expired: 300])
+  }
+
+  @Test func workerStopsInAStorm() async throws {
+    let (rig, worker, run) = try await stormyCampaign(EventLog())
+    await worker.stop()
+    try await run.value
+    let record = try #require(try await rig.store.show("stormy"))
+    #expect(record.counters.inDoubt == 0)
+    #expect(record.counters.outcomes.isEmpty)
+  }
+
+  @Test func whatIsNotAcceptedAtFirstIsSoonTriedOverAnotherConnection() async throws {
+    let folder = try ScratchFolder()
+    let log = try folder.write("requests.log", "")
+    let rig = try await WorkerRig(partitions: 2) {
+      $0.log = log
+      $0.knobs.tokenFailures = (0..<10).map {
+        let token = DeviceToken(bytes: WorkerRig.token($0))?.hex ?? ""
+        return .init(token: token, status: [500, 503, 429][$0 % 3], reason: "InternalServerError", times: 1)
+      }
+    }
+    try await rig.register(40)
+    try await rig.submit("hiccup")
+    // The second wait after a 5xx would take a quarter of an hour.
+    try await rig.worker("w", retry: RetryPolicy(firstServerError: 1, tooManyRequests: 1)).run()
+    #expect(try await rig.store.show("hiccup")?.counters.outcomes == [.accepted: 40])
+    let requests = try RequestLine.read(log)
+    #expect(requests.count == 50)
+    for (token, both) in Dictionary(grouping: requests, by: \.token) where both.count > 1 {
+      #expect(both.map { $0.status == "200" } == [false, true], "\(token)")
+      #expect(both[0].connection != both[1].connection)
+    }
+  }
+}

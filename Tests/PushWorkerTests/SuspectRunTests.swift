@@ -1,0 +1,58 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// Which pushes go over the connection for suspects.
+@Suite(.timeLimit(.minutes(2))) struct SuspectRunTests {
+  @Test func listedTokensHaveAConnectionOfTheirOwn() async throws {
+    let folder = try ScratchFolder()
+    let log = try folder.write("requests.log", "")
+    let rig = try await WorkerRig(partitions: 2) { $0.log = log }
+    try await rig.register(60)
+    let listed = (100..<130).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex }
+    try await rig.submit("listed", audience: #"{"tokens":[\#(listed.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
+    try await rig.submit("registered")
+    try await rig.worker("w").run()
+    #expect(try await rig.store.show("listed")?.counters.outcomes == [.accepted: 30])
+    #expect(try await rig.store.show("registered")?.counters.outcomes == [.accepted: 60])
+    let requests = try RequestLine.read(log)
+    let suspects = Set(requests.filter { listed.contains($0.token) }.map(\.connection))
+    let others = Set(requests.filter { !listed.contains($0.token) }.map(\.connection))
+    #expect(suspects.count == 1)
+    #expect(suspects.isDisjoint(with: others))
+  }
+
+  @Test func tokensRejectedLatelyGoThereNextTime() async throws {
+    let folder = try ScratchFolder()
+    let log = try folder.write("requests.log", "")
+    let rig = try await WorkerRig(partitions: 2) { $0.log = log }
+    // Bad at first, so that they are on record; the guard has too few answers to hold anything back for long.
+    try await rig.register(40) { $0 < 4 ? .bad : .registered }
+    let worker = rig.worker("w", guard: GuardPolicy(threshold: 0.5, minimum: 20), drains: false)
+    async let running: Void = worker.run()
+    try await rig.submit("first")
+    try await rig.until { try await rig.store.show("first")?.state == .completed }
+    // They are good now, and somebody knows.
+    try await rig.register(40)
+    try await rig.store.forEachQuarantined {
+      _ = try await rig.store.release($0)
+      return true
+    }
+    let before = try RequestLine.read(log)
+    try await rig.submit("second")
+    try await rig.until { try await rig.store.show("second")?.state == .completed }
+    await worker.stop()
+    try await running
+    let bad = Set((0..<4).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex })
+    let second = try RequestLine.read(log).dropFirst(before.count)
+    #expect(second.count == 40)
+    let suspects = Set(second.filter { bad.contains($0.token) }.map(\.connection))
+    let others = Set(second.filter { !bad.contains($0.token) }.map(\.connection))
+    #expect(suspects.count == 1)
+    #expect(suspects.isDisjoint(with: others))
+    #expect(Set(before.map(\.connection)).isDisjoint(with: suspects))
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+
+/// A table in `Tests/README.md` that a test renders from its own data, so that the page can't drift from what is tested.
+///
+/// It stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
+public struct DocumentedTable: Sendable {
+  private let name: String
+  private let head: [String]
+  private let rows: [[String]]
+
+  /// - Parameters:
+  ///   - name: what the marks around it say.
+  ///   - head: the titles of the columns.
+  ///   - rows: as many cells each; their bars and line ends are escaped here.
+  public init(_ name: String, head: [String], rows: [[String]]) {
+    self.name = name
+    self.head = head
+    self.rows = rows
+  }
+
+  /// The table in Markdown.
+  public var markdown: String {
+    let line = { (cells: [String]) in "| " + cells.map(Self.escaped).joined(separator: " | ") + " |\n" }
+    return line(head) + line(head.map { _ in "---" }) + rows.map(line).joined()
+  }
+
+  /// What stands on the page; with `CARILLON_WRITE_TABLES=1` in the environment the table is written there first.
+  ///
+  /// - Throws: when the page has no such marks.
+  public func documented() throws -> String {
+    let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "README.md")
+    var text = try String(contentsOf: page, encoding: .utf8)
+    guard let start = text.range(of: "<!-- \(name) -->\n"),
+      let end = text.range(of: "<!-- end of \(name) -->", range: start.upperBound..<text.endIndex)
+    else { throw TestSupportError("\(page.path) has no marks of the table \(name)") }
+    let place = start.upperBound..<end.lowerBound
+    guard ProcessInfo.processInfo.environment["CARILLON_WRITE_TABLES"] == "1" else { return String(text[place]) }
+    text.replaceSubrange(place, with: markdown)
+    try text.write(to: page, atomically: true, encoding: .utf8)
+    return markdown
+  }
+
+  private static func escaped(_ cell: String) -> String {
+    cell.replacing("|", with: "\\|").replacing("\n", with: " ")
+  }
+}
