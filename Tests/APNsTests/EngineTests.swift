@@ -131,9 +131,14 @@ struct EngineTests {
     harness.pool.submit(PoolHarness.batch(0..<50), lane: 0)
     #expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
     await harness.simulator.stop()
-    harness.pool.submit(PoolHarness.batch([1000]), lane: 0)
-    #expect(try await harness.completions.one().kind != .answered)
-    #expect(harness.pool.published.open == 0)
+    var tag: UInt64 = 1000
+    // libcurl may only hear the farewell with the first, and look at its socket with the second.
+    repeat {
+      harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
+      #expect(try await harness.completions.one().kind != .answered)
+      tag += 1
+    } while harness.pool.published.open > 0
+    #expect(tag <= 1002)
     await harness.stop()
   }
 
