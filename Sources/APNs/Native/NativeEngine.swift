@@ -137,6 +137,8 @@ actor NativeEngine: PushEngine {
     collect(connection, now)
     if connection === current {
       settle(connection)
+      // Before anything more is taken: whether it may be is for the pool to say, by what has ended.
+      deliver()
       refill(now)
     }
     connection.write(all: true)
@@ -155,15 +157,18 @@ actor NativeEngine: PushEngine {
       connection.close()
       ending[serial] = nil
     }
-    if !completions.isEmpty {
-      let batch = completions
-      // A new array of the same size: the receiver keeps the old one.
-      completions = []
-      completions.reserveCapacity(batch.count)
-      supply.complete(batch, by: number, window: window.limit)
-    }
+    deliver()
     if current == nil, ending.isEmpty { ticker = nil }
     if isDraining { finishDraining() }
+  }
+
+  private func deliver() {
+    guard !completions.isEmpty else { return }
+    let batch = completions
+    // A new array of the same size: the receiver keeps the old one.
+    completions = []
+    completions.reserveCapacity(batch.count)
+    supply.complete(batch, by: number, window: window.limit)
   }
 
   // MARK: What has ended
