@@ -151,6 +151,8 @@ extension PushWorker {
         try await slice.ledger.release()
         // Another may have the claim, and no targets.
         if !isSealed, slice.journal.targets != nil, isRestoring { mustReplayFormer = true }
+        // Others go on now, with a list of targets of their own: ours must not come back should Redis forget theirs.
+        guard isSealed || isRestoring else { continue }
       }
       slice.journal.renew(at: EventLoop.now)
       slice.at = EventLoop.now
@@ -202,6 +204,8 @@ extension PushWorker {
         try await run.ledger.release()
         throw NotRestoredYet()
       }
+      // Too late, as with slices that were let go of.
+      if !isSealed { run.journal = SliceJournal() }
       run.journal.renew(at: EventLoop.now)
       answer = try await run.ledger.claim(worker: configuration.name, app: app)
       // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.

@@ -123,7 +123,7 @@ final class SliceRun {
 
   /// Targets that could be sent at once.
   func sendable(_ now: UInt64) -> Int {
-    count - granted + doubt.count + (nextRetry.map { $0 <= now } ?? false ? waiting : 0)
+    count - granted + doubt.count + setAside.count + (nextRetry.map { $0 <= now } ?? false ? waiting : 0)
   }
 
   // MARK: Waiting

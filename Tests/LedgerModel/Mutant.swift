@@ -59,6 +59,8 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case runIDIgnored
   /// Goes on with an expansion after a fall of Redis.
   case sealsAfterFall
+  /// Keeps what it could not tell Redis again in time, for the next fall.
+  case staleSealKept
   /// Claims at once when it has replayed, not when others had time to.
   case noGraceForClaims
   /// Claims at once when it has just been started, though Redis may just have fallen.

@@ -8,7 +8,7 @@ struct MutantTests {
     .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .replaysWaiting, .closesWithDoubt,
     .failedReadDiscards, .doubtsOfOthers, .sealsAfterFall, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
     .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .replayNotJournaled,
-    .noReopen,
+    .noReopen, .staleSealKept,
   ]
 
   @Test(arguments: Mutant.allCases.filter { !rare.contains($0) })

@@ -104,9 +104,19 @@ extension World {
       return
     }
     workers[place].isReplaying = false
-    if isLeft { forgive(place, "could not replay all") }
+    if isLeft { giveUpReplaying(place) }
     settleDebts(place)
     if isTraced { note("worker \(place) has replayed") }
+  }
+
+  /// Others go on now, with a list of targets of their own: ours must not come back at the next fall.
+  private mutating func giveUpReplaying(_ place: Int) {
+    forgive(place, "could not replay all")
+    guard !rules.breaks(.staleSealKept) else { return }
+    for number in workers[place].journal.indices where workers[place].journal[number].progress != .done {
+      let entry = workers[place].journal[number]
+      workers[place].journal[number] = JournalEntry(slice: entry.slice, claim: entry.claim)
+    }
   }
 
   /// What was told again Redis may forget again: for the bound it counts as sent now.
