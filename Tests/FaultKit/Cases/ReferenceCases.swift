@@ -16,18 +16,22 @@ enum ReferenceCases {
     invariant: "a slice is worked on once at a time, and counted once", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
-    _ = try await Fleet(stage, world, size: 3)
+    let fleet = try await Fleet(stage, world, size: 3)
     let control = "{\(world.namespace)}:"
     for number in 1...stage.times(short: 1, full: 5) {
       let campaign = FaultCampaign("doubled-\(number)")
       try await world.submit(campaign)
       try await world.reached(20, of: campaign)
-      var left = stage.times(short: 12, full: 12)
+      var left = 16
       while left > 0, try await !world.hasEnded(campaign) {
-        // Of a finished slice, of one that somebody holds, or of one that waits.
-        let finished = try await world.finishedSlices(of: campaign)
-        let anywhere = stage.random(0...(world.options.partitions - 1))
-        let partition = stage.random(0...1) == 0 ? stage.random(of: finished) ?? anywhere : anywhere
+        // Of a finished slice, of one that somebody holds, or of any.
+        let some =
+          switch stage.random(0...4) {
+          case 0...1: try await world.finishedSlices(of: campaign)
+          case 2...3: try await world.heldSlices(of: campaign, by: fleet.workers)
+          default: [Int]()
+          }
+        let partition = stage.random(of: some) ?? stage.random(0...(world.options.partitions - 1))
         var pipeline = RedisPipeline()
         if stage.random(0...1) == 0 {
           pipeline.append("RPUSH", control + "open:" + campaign.id, partition)
@@ -37,7 +41,7 @@ enum ReferenceCases {
         _ = try await world.redis.execute(pipeline)[0].get()
         stage.fired("a slice's reference in two lists")
         left -= 1
-        await stage.elapse(milliseconds: 50...250)
+        await stage.elapse(milliseconds: 50...200)
       }
       try await world.ended(campaign)
       try await stage.check(world)
@@ -82,5 +86,16 @@ extension FaultWorld {
     let bits =
       try await redis.command("GET", "{\(namespace)}:finished:\(campaign.id)").get().bytes.map(Array.init) ?? []
     return (0..<options.partitions).filter { $0 / 8 < bits.count && bits[$0 / 8] >> UInt8(7 - $0 % 8) & 1 == 1 }
+  }
+
+  /// The partitions whose slices stand in the workers' lists.
+  fileprivate func heldSlices(of campaign: FaultCampaign, by workers: [WorkerProcess]) async throws -> [Int] {
+    var pipeline = RedisPipeline()
+    for worker in workers { pipeline.append("LRANGE", "{\(namespace)}:processing:" + worker.name, 0, -1) }
+    let references = try await redis.execute(pipeline).flatMap { try $0.get().map { $0.string ?? "" } }
+    return references.compactMap { reference in
+      let parts = reference.split(separator: ":", maxSplits: 1)
+      return parts.last.map(String.init) == campaign.id ? parts.first.flatMap { Int($0) } : nil
+    }
   }
 }
