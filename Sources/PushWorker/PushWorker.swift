@@ -1,6 +1,6 @@
 import APNs
 public import CampaignStore
-import EventLoop
+public import EventLoop
 import Dispatch
 import PushCore
 
@@ -94,17 +94,18 @@ public actor PushWorker {
   ///   - store: for commits and expansion; opened before.
   ///   - control: the same store over another client.
   ///   - blocking: the same store over a third one, which will be blocked most of the time.
+  ///   - loop: where it lives; that of the clients of `store` and `control`, so that no thread is woken for a call.
   ///   - observer: told what is worth a line in the log; called on the worker's queue, must not block.
   public init(
     configuration: WorkerConfiguration, store: CampaignStore, control: CampaignStore, blocking: CampaignStore,
-    observer: @escaping @Sendable (WorkerEvent) -> Void
+    loop: EventLoop = EventLoop(label: "worker"), observer: @escaping @Sendable (WorkerEvent) -> Void
   ) {
     self.configuration = configuration
     self.store = store.fenced()
     self.control = control.fenced()
     self.blocking = blocking
     self.observer = observer
-    loop = EventLoop(label: "worker")
+    self.loop = loop
     budget = CreditBudget(window: configuration.window)
     inbox = CompletionInbox(loop: loop)
   }

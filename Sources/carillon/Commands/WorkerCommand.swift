@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 import Foundation
 import PushCore
 import PushWorker
@@ -38,7 +39,9 @@ struct WorkerCommand: CarillonCommand {
     let channels = try AppChannels.make(configuration.apps)
     let connection = try StoreConnection(configuration.redis)
     // Three connections: commits must not wait behind large replies, nor either behind the blocking wait for a job.
-    let store = try await connection.open(for: "carillon worker \(name)")
+    // The first two live where the worker does: no thread is woken for a call.
+    let loop = EventLoop(label: "worker")
+    let store = try await connection.open(for: "carillon worker \(name)", on: loop)
     var setup = WorkerConfiguration(
       name: name, window: configuration.worker.window, connections: configuration.worker.connections,
       retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)
@@ -46,8 +49,8 @@ struct WorkerCommand: CarillonCommand {
     setup.answerTimeout = Int(configuration.worker.answerTimeout / .milliseconds(1))
     setup.faults = try FaultEnvironment.switches()
     let worker = PushWorker(
-      configuration: setup, store: store, control: connection.store(for: "carillon worker \(name) control"),
-      blocking: connection.store(for: "carillon worker \(name) intake"), observer: WorkerLog().write)
+      configuration: setup, store: store, control: connection.store(for: "carillon worker \(name) control", on: loop),
+      blocking: connection.store(for: "carillon worker \(name) intake"), loop: loop, observer: WorkerLog().write)
     let stopper = Task {
       var deadline = configuration.worker.deadline
       for await _ in signals.numbers {

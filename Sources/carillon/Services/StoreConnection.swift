@@ -1,4 +1,5 @@
 import CampaignStore
+import EventLoop
 import PushCore
 import Redis
 
@@ -27,17 +28,20 @@ struct StoreConnection {
 
   /// The store over a connection of its own, which is made when it is first used.
   ///
-  /// - Parameter name: what `CLIENT LIST` shows.
-  func store(for name: String) -> CampaignStore {
+  /// - Parameters:
+  ///   - name: what `CLIENT LIST` shows.
+  ///   - loop: where the connection lives; one of its own without it.
+  func store(for name: String, on loop: EventLoop? = nil) -> CampaignStore {
     // A Redis that comes back waits for what its workers have to tell it: none may be long in noticing.
     let options = RedisOptions(
       clientName: name, connectTimeout: Self.patience, patience: Self.patience, backoff: Backoff(cap: .seconds(1)))
-    return CampaignStore(redis: RedisClient(url: url, options: options), keys: keys, feedbackLength: feedbackLength)
+    return CampaignStore(
+      redis: RedisClient(url: url, options: options, on: loop), keys: keys, feedbackLength: feedbackLength)
   }
 
   /// The store over a connection of its own, checked and initialised.
-  func open(for name: String = "carillon") async throws -> CampaignStore {
-    let store = store(for: name)
+  func open(for name: String = "carillon", on loop: EventLoop? = nil) async throws -> CampaignStore {
+    let store = store(for: name, on: loop)
     try await store.open()
     return store
   }
