@@ -8,6 +8,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   // An asynchronous function runs where its caller does: what is called once a commit must not hop between threads.
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  // Every test runs with these checks; what is shipped spends no time on them.
+  .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
 func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -31,11 +33,12 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CEpoll"),
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
 
-    module("EventLoop", []),
+    module("EventLoop", ["CEpoll"]),
     module("TLS", ["EventLoop", "COpenSSL"]),
     module("HTTP2", ["CNghttp2"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),

@@ -32,7 +32,7 @@ struct ResponseBody: Equatable {
   }
 
   private mutating func setReason(_ name: Slice<UnsafeRawBufferPointer>) {
-    reason = Reason(name: name)
+    reason = Reason(name: UnsafeRawBufferPointer(rebasing: name))
     guard reason == .other else { return }
     // It ends in logs, CSV and terminals: nothing but printable ASCII passes.
     let printable = name.prefix(Self.longestUnknown).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }

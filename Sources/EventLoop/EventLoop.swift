@@ -7,8 +7,11 @@ import Glibc
 /// declares `unownedExecutor` as ``asUnownedSerialExecutor()`` of its loop; a C callback or a Dispatch source that fires
 /// on ``queue`` may then enter the actor with `assumeIsolated`, without a hop.
 ///
+/// It can be the preference of a task, too (SE-0417). Without one, whatever resumes a continuation first wakes a thread of
+/// the global pool, only for the task to go from there to its actor; with it, the task resumes where its actor lives.
+///
 /// Swift on Linux has no `DispatchSerialQueue`, so this is the executor that Apple's platforms ship.
-public final class EventLoop: SerialExecutor {
+public final class EventLoop: SerialExecutor, TaskExecutor {
   /// The queue itself: private to this loop, serial, on Dispatch's global pool.
   public let queue: DispatchQueue
 
@@ -17,10 +20,12 @@ public final class EventLoop: SerialExecutor {
     queue = DispatchQueue(label: label)
   }
 
-  /// Runs an actor's job on the queue.
+  /// Runs a job of an actor, or of a task that prefers this loop, on the queue.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    queue.async {
+      job.runSynchronously(isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor())
+    }
   }
 
   /// Traps unless called on ``queue``; what makes `assumeIsolated` sound.

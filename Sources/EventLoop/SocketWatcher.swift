@@ -1,76 +1,84 @@
-import Dispatch
 import Glibc
 
 /// Tells an ``EventLoop`` when a socket can be read or written, and closes it safely.
 ///
-/// Confined to the loop. Dispatch's sources are level-triggered on Linux: they fire as long as the condition holds, so
-/// interest in writing is to be switched on only while bytes wait.
+/// Confined to the loop. Level-triggered: a handler is called again for as long as its condition holds, so interest in
+/// writing is to be switched on only while bytes wait.
 public final class SocketWatcher {
-  private let readSource: any DispatchSourceRead
-  private let writeSource: any DispatchSourceWrite
+  private let socket: Socket
+  private let poller = SocketPoller.shared
+  private var id: UInt64 = 0
+  /// What the poller was asked for and has not told of yet; `nil` while it looks for nothing.
+  private var armed: SocketPoller.Interest?
+  private var isHandling = false
   private var isClosed = false
+  private let onReadable: @Sendable () -> Void
+  private let onWritable: @Sendable () -> Void
 
   /// Interest in readability; on from the start.
   public var wantsRead = true {
-    didSet { if !isClosed, wantsRead != oldValue { wantsRead ? readSource.resume() : readSource.suspend() } }
+    didSet { arm() }
   }
 
   /// Interest in writability; off from the start.
   public var wantsWrite = false {
-    didSet { if !isClosed, wantsWrite != oldValue { wantsWrite ? writeSource.resume() : writeSource.suspend() } }
+    didSet { arm() }
   }
 
   /// - Parameters:
-  ///   - socket: kept alive, and closed when both sources have been cancelled: Dispatch may still hold the descriptor
-  ///     in its epoll set until then, and a number closed too early can be another socket's already.
-  ///   - onReadable: called on the loop.
-  ///   - onWritable: called on the loop.
+  ///   - socket: kept alive, and closed by ``close()``.
+  ///   - onReadable: called on the loop when a read would bring something: bytes, the end, an error.
+  ///   - onWritable: called on the loop when a write would take some bytes, or fail.
   public init(
     _ socket: Socket, on loop: EventLoop, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void
   ) {
-    readSource = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: loop.queue)
-    // A descriptor of its own: on Linux, Dispatch joins both sources of one descriptor in one one-shot epoll entry, and
-    // now and then loses the write event of a socket that is refused or reset at once (seen: 1 refused connect in 100;
-    // none in 4,000 this way). Without a spare descriptor it has to do with one.
-    let duplicate = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
-    let writeDescriptor = duplicate >= 0 ? duplicate : socket.descriptor
-    writeSource = DispatchSource.makeWriteSource(fileDescriptor: writeDescriptor, queue: loop.queue)
-    readSource.setEventHandler(handler: onReadable)
-    writeSource.setEventHandler(handler: onWritable)
-    let closing = DispatchGroup()
-    closing.enter()
-    closing.enter()
-    readSource.setCancelHandler { closing.leave() }
-    writeSource.setCancelHandler {
-      if duplicate >= 0 { Glibc.close(duplicate) }
-      closing.leave()
-    }
-    let owned = SocketRetainer(socket)
-    closing.notify(queue: loop.queue) { owned.close() }
-    readSource.resume()
+    self.socket = socket
+    self.onReadable = onReadable
+    self.onWritable = onWritable
+    let reference = WatcherReference(self)
+    id = poller.add(socket.descriptor) { ready in loop.execute { reference.watcher?.fired(ready) } }
+    arm()
   }
 
   /// Stops watching and closes the socket. Idempotent; no handler is called afterwards.
   public func close() {
     guard !isClosed else { return }
-    // A suspended source never delivers its cancellation (dispatch_source_cancel(3)): resume both first.
-    if !wantsRead { readSource.resume() }
-    if !wantsWrite { writeSource.resume() }
     isClosed = true
-    readSource.cancel()
-    writeSource.cancel()
+    poller.remove(id, socket.descriptor)
+    socket.close()
   }
 
   deinit { close() }
+
+  private func fired(_ ready: SocketPoller.Interest) {
+    armed = nil
+    isHandling = true
+    // What was of interest when it happened may be of none by now; and either handler may close.
+    if ready.contains(.reading), wantsRead, !isClosed { onReadable() }
+    if ready.contains(.writing), wantsWrite, !isClosed { onWritable() }
+    isHandling = false
+    arm()
+  }
+
+  /// Tells the poller what is of interest, unless it knows.
+  private func arm() {
+    guard !isClosed, !isHandling else { return }
+    var interest: SocketPoller.Interest = []
+    if wantsRead { interest.insert(.reading) }
+    if wantsWrite { interest.insert(.writing) }
+    // For what nobody wants it is left disarmed; what fires all the same is ignored.
+    guard !interest.isEmpty, armed != interest else { return }
+    poller.arm(id, socket.descriptor, for: interest)
+    armed = interest
+  }
 }
 
-/// Carries a socket into the closing block.
+/// Carries a watcher through the poller's thread.
 ///
-/// `@unchecked Sendable` is sound because the block runs on the loop that the socket is confined to, and nothing else
-/// reads this box.
-private final class SocketRetainer: @unchecked Sendable {
-  private let socket: Socket
-  init(_ socket: Socket) { self.socket = socket }
-  func close() { socket.close() }
+/// `@unchecked Sendable` is sound because the reference itself never changes, loading a weak reference is safe from any
+/// thread, and what it refers to is used on the watcher's loop only.
+private final class WatcherReference: @unchecked Sendable {
+  private(set) weak var watcher: SocketWatcher?
+  init(_ watcher: SocketWatcher) { self.watcher = watcher }
 }

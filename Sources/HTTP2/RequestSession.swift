@@ -61,6 +61,7 @@ public final class RequestSession {
   /// The slot whose header block is being read.
   var current = -1
 
+  private let blocks = SessionMemory()
   private let memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
@@ -81,7 +82,7 @@ public final class RequestSession {
     var option: OpaquePointer?
     var session: OpaquePointer?
     defer {
-      // Both are copied into the session (nghttp2_session_client_new2(3)).
+      // Both are copied into the session (nghttp2_session_client_new3(3)).
       nghttp2_session_callbacks_del(callbacks)
       nghttp2_option_del(option)
     }
@@ -89,7 +90,8 @@ public final class RequestSession {
     try Self.check("make a session", nghttp2_option_new(&option))
     RequestCallbacks.install(callbacks)
     nghttp2_option_set_no_closed_streams(option, 1)
-    try Self.check("make a session", nghttp2_session_client_new2(&session, callbacks, nil, option))
+    var functions = blocks.functions()
+    try Self.check("make a session", nghttp2_session_client_new3(&session, callbacks, nil, option, &functions))
     guard let session else { throw HTTP2Error("make a session", code: Int(NGHTTP2_ERR_NOMEM.rawValue)) }
     handle = session
     table = RequestTable(capacity: capacity)

@@ -57,15 +57,20 @@ public enum Hex {
   public static let digits: [UInt8] = Array("0123456789abcdef".utf8)
 
   /// Two lower-case digits for every byte.
+  @inlinable
   public static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: bytes.count * 2) { buffer, count in
       for byte in bytes {
-        buffer[count] = digits[Int(byte >> 4)]
-        buffer[count + 1] = digits[Int(byte & 15)]
+        buffer[count] = digit(byte >> 4)
+        buffer[count + 1] = digit(byte & 15)
         count += 2
       }
     }
   }
+
+  /// ASCII of a value below 16.
+  @inlinable
+  static func digit(_ value: UInt8) -> UInt8 { value + (value < 10 ? 0x30 : 0x57) }
 
   /// The value of a hex digit of any case; `nil` for any other byte.
   @inlinable

@@ -50,13 +50,16 @@ public enum Reason: UInt8, CaseIterable, Sendable {
   case other = 255
 
   /// Apple's spelling; empty for ``none``, and for ``other``, whose text is kept beside the record.
-  public var name: String {
-    switch self {
-    case .none, .other: ""
-    case .badEnvironmentKeyIdInToken: "BadEnvironmentKeyIdInToken"
-    default:
+  public var name: String { Self.names[Int(rawValue)] }
+
+  /// By raw value. Made once: asking a case for its own name costs as much as a push.
+  private static let names: [String] = (0...UInt8.max).map { value in
+    switch Reason(rawValue: value) {
+    case nil, .none?, .other?: ""
+    case .badEnvironmentKeyIdInToken?: "BadEnvironmentKeyIdInToken"
+    case let reason?:
       // Apple's spelling is the case's own with a capital: `badDeviceToken` is `BadDeviceToken`.
-      "\(self)".prefix(1).uppercased() + "\(self)".dropFirst()
+      "\(reason)".prefix(1).uppercased() + "\(reason)".dropFirst()
     }
   }
 }

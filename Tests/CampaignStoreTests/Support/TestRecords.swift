@@ -10,7 +10,7 @@ extension OutcomeBatch {
   ) {
     let status: UInt16 = outcome == .accepted ? 200 : outcome == .unregistered ? 410 : 400
     let record = LedgerRecord(
-      state: .terminal(outcome), status: status, reason: Reason(name: reason.utf8), at: instant)
+      state: .terminal(outcome), status: status, reason: Reason(name: reason), at: instant)
     append(
       record, at: chunk.first + position, action: action, token: chunk.token(position), user: chunk.user(position),
       timestamp: instant, keepsResult: keepsResult, reason: reason)

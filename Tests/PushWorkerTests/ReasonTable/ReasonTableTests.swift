@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func tableHasEveryReason() {
-    let named = Set(ReasonTable.rows.flatMap { $0.name.split { !($0.isLetter) } }.map { Reason(name: $0.utf8) })
+    let named = Set(ReasonTable.rows.flatMap { $0.name.split { !($0.isLetter) } }.map { Reason(name: $0) })
     // These two are the rows of each status without a reason that is known.
     #expect(Set(Reason.allCases).subtracting(named) == [.none])
   }
