@@ -28,6 +28,7 @@ public final class HTTP2Session {
 
   /// Whether the peer's first SETTINGS have come.
   public internal(set) var hasReceivedSettings = false
+  private let blocks = SessionMemory()
 
   /// - Parameters:
   ///   - role: which end this is.
@@ -43,7 +44,7 @@ public final class HTTP2Session {
     var option: OpaquePointer?
     var session: OpaquePointer?
     defer {
-      // Both are copied into the session (nghttp2_session_server_new2(3)).
+      // Both are copied into the session (nghttp2_session_server_new3(3)).
       nghttp2_session_callbacks_del(callbacks)
       nghttp2_option_del(option)
     }
@@ -55,10 +56,9 @@ public final class HTTP2Session {
     carillon_nghttp2_set_stream_reset_rate_limit(option, Self.streamResets, Self.streamResets)
     if !options.answersPings { nghttp2_option_set_no_auto_ping_ack(option, 1) }
     if !options.grantsWindow { nghttp2_option_set_no_auto_window_update(option, 1) }
-    switch role {
-    case .server: try Self.check("make a session", nghttp2_session_server_new2(&session, callbacks, nil, option))
-    case .client: try Self.check("make a session", nghttp2_session_client_new2(&session, callbacks, nil, option))
-    }
+    var functions = blocks.functions()
+    let make = role == .server ? nghttp2_session_server_new3 : nghttp2_session_client_new3
+    try Self.check("make a session", make(&session, callbacks, nil, option, &functions))
     guard let session else { throw HTTP2Error("make a session", code: Int(NGHTTP2_ERR_NOMEM.rawValue)) }
     handle = session
     self.role = role
