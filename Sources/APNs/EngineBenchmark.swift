@@ -27,6 +27,8 @@ public enum EngineBenchmark {
     public var seconds = 0.0
     /// CPU time of this whole process (user and system) in microseconds, for each push.
     public var cpuPerPush = 0.0
+    /// Pushes in the hands of the connections, on average, if it went by seconds.
+    public var inFlight = 0.0
     /// What went wrong last.
     public var lastError: String?
   }
@@ -89,17 +91,21 @@ public enum EngineBenchmark {
     }
     submitMore()
     var isMeasuring = warmUp == 0
+    var inFlight = (sum: 0, count: 0)
     var ends = news.makeAsyncIterator()
     while completed < count, let ended = await ends.next() {
       completed += ended
       submitMore()
-      guard warmUp > 0, EventLoop.now - began.at >= warmUp else { continue }
+      guard warmUp > 0 else { continue }
+      if isMeasuring { inFlight = (inFlight.sum + pool.published.inFlight, inFlight.count + 1) }
+      guard EventLoop.now - began.at >= warmUp else { continue }
       if isMeasuring { break }
       isMeasuring = true
       began = Snapshot(done.withLock { $0 })
     }
     var result = Snapshot(done.withLock { $0 }).since(began)
     _ = await pool.drain(deadline: warmUp == 0 ? 1_000_000_000 : 0)
+    result.inFlight = Double(inFlight.sum) / Double(max(inFlight.count, 1))
     result.lastError = pool.published.lastError
     return result
   }

@@ -16,6 +16,8 @@ struct BenchDevices: Sendable {
   private static let chunk = 1 << 20
   private static let locales = ["en", "de", "fr", "es", "ja"].map { Array($0.utf8) }
 
+  /// Tells one set of devices from another of the same seed.
+  var name: String { "registry-\(count)-\(urgent)" }
   /// Users, those apart not counted.
   var users: Int { max(1, count * 4 / 5) }
 

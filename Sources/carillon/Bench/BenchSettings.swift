@@ -4,7 +4,7 @@ struct BenchSettings: Sendable, Encodable {
   var seed: UInt64
   /// How often everything is measured, in turn.
   var rounds: Int
-  /// Pushes of an engine alone.
+  /// Pushes of an engine alone; a fifth of it for what uses libcurl.
   var requests: Int
   /// Devices of a whole campaign.
   var targets: Int

@@ -42,6 +42,7 @@ actor BenchWorld {
   nonisolated let program: String
   private var processes: [BenchProcess] = []
   private var registries: [String: String] = [:]
+  private var importSeconds: [String: Double] = [:]
   private var names = 0
 
   init() throws {
@@ -175,6 +176,11 @@ actor BenchWorld {
     return try await startRedis(in: directory)
   }
 
+  /// Devices a second that `devices import` brought in; `nil` when they were not wanted so far.
+  func importRate(_ devices: BenchDevices) -> Double? {
+    importSeconds[devices.name].map { Double(devices.count + devices.urgent) / $0 }
+  }
+
   /// Stops it and deletes what it wrote.
   func stop(_ redis: RedisProcess) async {
     await redis.client.close()
@@ -221,16 +227,17 @@ actor BenchWorld {
   /// The folder of a Redis that has these devices in it and does not run.
   private func registry(of devices: BenchDevices?) async throws -> String? {
     guard let devices else { return nil }
-    let name = "registry-\(devices.count)-\(devices.urgent)"
-    if let directory = registries[name] { return directory }
-    let directory = path(name)
+    if let directory = registries[devices.name] { return directory }
+    let directory = path(devices.name)
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     let simulator = try await startSimulator()
     let redis = try await startRedis(in: directory)
     let environment = environment(simulator, redis)
     let (rows, urgent) = (path("devices.csv"), path("urgent"))
     try devices.write(devices: rows, urgent: urgent)
+    let began = WallClock.now
     _ = try await carillon(["devices", "import", rows, "--json"], environment: environment)
+    importSeconds[devices.name] = WallClock.now - began
     if devices.urgent > 0 {
       _ = try await carillon(["segment", "import", "urgent", urgent, "--json"], environment: environment)
     }
@@ -243,7 +250,7 @@ actor BenchWorld {
     await redis.client.close()
     stop(redis.process)
     stop(simulator.process)
-    registries[name] = directory
+    registries[devices.name] = directory
     return directory
   }
 }

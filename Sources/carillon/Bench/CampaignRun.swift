@@ -32,6 +32,8 @@ struct CampaignRun: Sendable {
     var others = 0.0
     /// The most memory a worker had, in bytes.
     var workerPeak = 0.0
+    /// What Redis has before, in bytes a device: the registry.
+    var registryBytes = 0.0
     /// What Redis has more of at the end than before, in bytes a target.
     var redisBytes = 0.0
     /// How many targets were done when, in seconds from the LPUSH, by the campaign's totals: a slice at a time.
@@ -116,6 +118,7 @@ struct CampaignRun: Sendable {
     result.used = used / cores
     result.others = max(0, after.machine - before.machine - used) / cores
     result.workerPeak = workers.map { ProcessUsage.peakBytes(of: $0.id) }.max() ?? 0
+    result.registryBytes = memory.used / targets
     result.redisBytes = (try await RedisMemory(redis.client).used - memory.used) / targets
     return result
   }

@@ -7,7 +7,7 @@ struct CeilingPart: BenchPart {
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     try BenchDevices(count: 10_000, seed: settings.seed).writeTokens(world.path("tokens"))
-    var shares: [Int: [Double]] = [:]
+    var said: [Int: [Said]] = [:]
     for round in 0..<settings.rounds {
       for connections in [1, 2] {
         report.progress("ceiling: \(connections) connections, round \(round + 1) of \(settings.rounds)")
@@ -23,17 +23,32 @@ struct CeilingPart: BenchPart {
           environment: world.environment(simulator).merging(["CARILLON_WORKER_CONNECTIONS": String(connections)]) { $1 }
         )
         await world.stop(simulator.process)
-        let said = try JSONDecoder().decode(EngineSaid.self, from: Data(output.utf8))
-        shares[connections, default: []].append(said.perSecond / ceiling(connections))
+        said[connections, default: []].append(try JSONDecoder().decode(Said.self, from: Data(output.utf8)))
       }
     }
-    for (connections, samples) in shares.sorted(by: { $0.key < $1.key }) {
-      let figure = Figure(
-        "ceiling.native.\(connections)",
-        "native engine, answers after \(Self.milliseconds) ms, \(connections) × \(Self.streams) streams, share of the ceiling",
-        "", samples: samples, details: ["ceilingPerSecond": ceiling(connections)])
-      try report.add(figure)
+    for (connections, runs) in said.sorted(by: { $0.key < $1.key }) {
+      let streams = Double(connections * Self.streams)
+      try report.add(
+        Figure(
+          "ceiling.native.\(connections)",
+          "native engine, \(Self.milliseconds) ms, \(connections) × \(Self.streams) streams, share of the ceiling", "",
+          samples: runs.map { $0.perSecond / ceiling(connections) }))
+      // What is missing is either streams that the window does not use, or answers that take longer than they must.
+      try report.add(
+        Figure(
+          "ceiling.native.\(connections).streams", "  streams in use, share of all", "",
+          samples: runs.map { $0.inFlight / streams }))
+      try report.add(
+        Figure(
+          "ceiling.native.\(connections).latency", "  what an answer takes", "ms",
+          samples: runs.map { $0.inFlight / $0.perSecond * 1000 }))
     }
+  }
+
+  /// A line of `bench engine --seconds`.
+  private struct Said: Decodable {
+    var perSecond: Double
+    var inFlight: Double
   }
 
   /// Answers a second that so many connections can have.

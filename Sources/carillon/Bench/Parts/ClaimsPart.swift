@@ -33,8 +33,11 @@ struct ClaimsPart: BenchPart {
       try report.add(
         Figure(
           "\(key).rate", "\(name): claims a second", "/s", value: claims / seconds,
-          details: ["ownMicroseconds": own / claims, "redisShare": cpu / seconds / 1e6]))
-      try report.add(Figure("\(key).redis", "\(name): Redis, CPU a claim", "µs", value: cpu / claims))
+          details: ["ownMicroseconds": own / claims]))
+      try report.add(
+        Figure("\(key).busy", "\(name): Redis, share of a core", "", value: cpu / seconds / 1e6))
+      try report.add(
+        Figure("\(key).redis", "\(name): Redis, CPU of take, claim and giving back", "µs", value: cpu / claims))
       try report.add(
         Figure("\(key).empty", "\(name): takes that found nothing, a claim", "", value: Double(tally.empty) / claims))
       try report.add(

@@ -16,6 +16,17 @@ struct GrowthPart: BenchPart {
         runs[results, default: [:]][size] = try await run.measure()
       }
     }
+    for size in sizes {
+      let devices = BenchDevices(count: size, seed: settings.seed)
+      let name = "\(size.grouped) devices"
+      try report.add(
+        Figure("growth.\(size).import", "\(name): imported a second", "/s", value: await world.importRate(devices) ?? 0)
+      )
+      try report.add(
+        Figure(
+          "growth.\(size).registry", "\(name): Redis, memory a device", "B",
+          value: runs["none"]?[size]?.registryBytes ?? 0))
+    }
     for results in Self.modes {
       for size in sizes {
         guard let run = runs[results]?[size] else { continue }

@@ -55,9 +55,9 @@ struct UrgentPart: BenchPart {
 /// How soon the push of a campaign with one target arrives, when a worker has nothing else to do.
 struct SinglePart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
-    report.progress("single: \(settings.samples) campaigns with one target")
     let devices = BenchDevices(count: 10_000, seed: settings.seed)
     let scene = try await LatencyScene(world, devices)
+    report.progress("single: \(settings.samples) campaigns with one target")
     var random = SplitMix(state: settings.seed)
     var times: [Double] = []
     // The first connects, and doesn't count.

@@ -91,6 +91,7 @@ struct BenchEngineCommand: CarillonCommand {
     json.member("perSecond", Int(Double(result.pushes) / result.seconds))
     json.name("cpuMicroseconds")
     json.raw(Array(String(result.cpuPerPush).utf8))
+    if seconds != nil { json.member("inFlight", Int(result.inFlight)) }
     json.endObject()
     try StandardOutput.printLine(String(decoding: json.take(), as: UTF8.self))
     if let error = result.lastError, result.accepted < (seconds == nil ? requests : 1) {
