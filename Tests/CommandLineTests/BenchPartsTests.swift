@@ -70,6 +70,15 @@ struct BenchPartsTests {
     #expect(RedisMemory(info).used == 890)
   }
 
+  @Test func commandsOfRedisAreReckonedForEach() {
+    let before = RedisCommands(RedisServerInfo(parsing: "cmdstat_evalsha:calls=1,usec=100,usec_per_call=100.00"))
+    let after = RedisCommands(
+      RedisServerInfo(
+        parsing: "cmdstat_evalsha:calls=9,usec=300,usec_per_call=33\r\ncmdstat_config|get:calls=1,usec=50\r\n"))
+    #expect(after.since(before, each: 100) == ["evalsha": 2, "config|get": 0.5])
+    #expect(after.since(after, each: 1).isEmpty)
+  }
+
   @Test func arrivalsAreReadFromTheLogInAnyPieces() {
     let log = """
       1000 1 1 eeee01 6f2a 200

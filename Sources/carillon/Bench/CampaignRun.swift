@@ -23,6 +23,8 @@ struct CampaignRun: Sendable {
     /// All workers together.
     var worker = 0.0
     var redis = 0.0
+    /// What of that Redis says it spent on executing commands, by command.
+    var commands: [String: Double] = [:]
     var simulator = 0.0
     /// This process, which looks on.
     var benchmark = 0.0
@@ -84,6 +86,7 @@ struct CampaignRun: Sendable {
   ) async throws -> Result {
     var result = Result()
     let memory = try await RedisMemory(redis.client)
+    let commands = try await RedisCommands(redis.client)
     let before = usage(redis, simulator, workers)
     let began = WallClock.now
     _ = try await redis.client.command(
@@ -118,6 +121,7 @@ struct CampaignRun: Sendable {
     result.used = used / cores
     result.others = max(0, after.machine - before.machine - used) / cores
     result.workerPeak = workers.map { ProcessUsage.peakBytes(of: $0.id) }.max() ?? 0
+    result.commands = try await RedisCommands(redis.client).since(commands, each: targets)
     result.registryBytes = memory.used / targets
     result.redisBytes = (try await RedisMemory(redis.client).used - memory.used) / targets
     return result

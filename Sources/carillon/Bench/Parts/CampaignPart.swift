@@ -39,7 +39,10 @@ enum CampaignFigures {
     if used >= BenchTargets.saturation { rate.excuse = "met: all cores busy" }
     try report.add(rate)
     try add("worker", "workers, CPU a target", "µs", \.worker)
-    try add("redis", "Redis, CPU a target", "µs", \.redis)
+    try report.add(
+      Figure(
+        "\(key).redis", "\(name): Redis, CPU a target", "µs", samples: runs.map(\.redis),
+        details: runs.last?.commands ?? [:]))
     try add("simulator", "simulator, CPU a target", "µs", \.simulator)
     try add("benchmark", "benchmark itself, CPU a target", "µs", \.benchmark)
     try add("used", "share of all cores used by these", "", \.used)

@@ -24,6 +24,7 @@ struct ClaimsPart: BenchPart {
       }
       let seconds = (ContinuousClock.now - began) / .seconds(1)
       let claims = Double(max(tally.claimed, 1))
+      let commands = try await RedisCommands(redis.client).microseconds["evalsha"] ?? 0
       let cpu = ProcessUsage.cpuMicroseconds(of: redis.process.id) - before.redis
       let own = ProcessUsage.ownMicroseconds() - before.own
       await world.stop(redis)
@@ -37,7 +38,9 @@ struct ClaimsPart: BenchPart {
       try report.add(
         Figure("\(key).busy", "\(name): Redis, share of a core", "", value: cpu / seconds / 1e6))
       try report.add(
-        Figure("\(key).redis", "\(name): Redis, CPU of take, claim and giving back", "µs", value: cpu / claims))
+        Figure(
+          "\(key).redis", "\(name): Redis, CPU of take, claim and giving back", "µs", value: cpu / claims,
+          details: ["scripts": commands / claims]))
       try report.add(
         Figure("\(key).empty", "\(name): takes that found nothing, a claim", "", value: Double(tally.empty) / claims))
       try report.add(

@@ -53,6 +53,13 @@ struct GrowthPart: BenchPart {
       Figure(
         "growth.worker.ratio", "worker, peak memory, \(largest.grouped) / \(smallest.grouped) targets", "",
         value: peak(largest) / peak(smallest)))
+    // What a worker keeps of the last three seconds is not full where a campaign is over sooner.
+    for (size, next) in zip(sizes, sizes.dropFirst()) where sizes.count > 2 {
+      try report.add(
+        Figure(
+          "growth.worker.ratio.\(next)", "worker, peak memory, \(next.grouped) / \(size.grouped) targets", "",
+          value: peak(next) / peak(size)))
+    }
   }
 
   private func plot(_ results: String, _ runs: [(Double, CampaignRun.Result)], _ report: BenchReport) {
