@@ -18,7 +18,7 @@ struct SVGPlot: Sendable {
   private static let width = 760.0
   private static let height = 420.0
   /// Room for labels at the left, above, for names at the right, and below.
-  private static let margin = (left: 76.0, top: 40.0, right: 190.0, bottom: 52.0)
+  private static let margin = (left: 76.0, top: 56.0, right: 190.0, bottom: 52.0)
   /// Told apart by people who don't see red and green as others do (Okabe and Ito).
   private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
   private static let ticks = 5
@@ -27,7 +27,8 @@ struct SVGPlot: Sendable {
   var text: String {
     let points = series.flatMap(\.points)
     let xs = points.map { place($0.x) }
-    let (left, right) = (xs.min() ?? 0, max(xs.max() ?? 1, (xs.min() ?? 0) + 1e-9))
+    let left = isLogarithmic ? xs.min() ?? 0 : min(0, xs.min() ?? 0)
+    let right = max(xs.max() ?? 1, left + 1e-9)
     let step = Self.step(for: points.map(\.y).max() ?? 1)
     let top = step * Double(Self.ticks)
     let area = (
@@ -44,19 +45,19 @@ struct SVGPlot: Sendable {
       Self.label(title, x: Self.margin.left, y: 22, more: #"font-size="15""#),
       Self.label(
         xLabel, x: Self.margin.left + area.width / 2, y: Self.height - 12, more: #"text-anchor="middle""#),
-      Self.label(yLabel, x: 12, y: Self.margin.top - 6),
+      Self.label(yLabel, x: 12, y: Self.margin.top - 14),
     ]
     for tick in 0...Self.ticks {
       let value = step * Double(tick)
       lines.append(
         #"<path d="M\#(Self.margin.left) \#(Self.number(y(value)))h\#(area.width)" stroke="lightgray"/>"#)
       lines.append(
-        Self.label(Figure.text(value), x: Self.margin.left - 8, y: y(value) + 4, more: #"text-anchor="end""#))
+        Self.label(Self.tick(value), x: Self.margin.left - 8, y: y(value) + 4, more: #"text-anchor="end""#))
     }
     for value in xTicks(points.map(\.x)) {
       lines.append(
         Self.label(
-          Figure.text(value), x: x(value), y: Self.height - Self.margin.bottom + 18, more: #"text-anchor="middle""#))
+          Self.tick(value), x: x(value), y: Self.height - Self.margin.bottom + 18, more: #"text-anchor="middle""#))
     }
     for (index, line) in series.enumerated() {
       let colour = Self.colours[index % Self.colours.count]
@@ -92,6 +93,11 @@ struct SVGPlot: Sendable {
     let least = largest / Double(ticks)
     let power = pow(10, log10(least).rounded(.down))
     return power * ([1, 2, 2.5, 5].first { $0 * power >= least } ?? 10)
+  }
+
+  /// A number at an axis: whole ones as such.
+  private static func tick(_ value: Double) -> String {
+    value == value.rounded() && abs(value) < 1e15 ? Int(value).grouped : Figure.text(value)
   }
 
   private static func label(_ text: String, x: Double, y: Double, more: String = "") -> String {
