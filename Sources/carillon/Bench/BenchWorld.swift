@@ -109,8 +109,7 @@ actor BenchWorld {
   ///
   /// - Parameter options: of `simulate`.
   func startSimulator(_ options: [String] = []) async throws -> SimulatorProcess {
-    let directory = path("simulator")
-    if access(directory, F_OK) != 0 { _ = try await carillon(["simulate", "--init", directory]) }
+    let directory = try await simulatorFolder()
     let process = try start(
       [program, "simulate", "--directory", directory, "--port", "0", "--control-port", "0"] + options, environment: [:])
     var listening: Listening?
@@ -120,6 +119,19 @@ actor BenchWorld {
       return listening != nil
     }
     return SimulatorProcess(process: process, endpoint: "https://127.0.0.1:\(listening?.port ?? 0)")
+  }
+
+  private func simulatorFolder() async throws -> String {
+    let directory = path("simulator")
+    if access(directory, F_OK) != 0 { _ = try await carillon(["simulate", "--init", directory]) }
+    return directory
+  }
+
+  /// How workers are set up, where the part does not say otherwise; the environment has its say in it.
+  func workerSettings() async throws -> CarillonConfiguration.Worker {
+    let file = try await simulatorFolder() + "/" + SimulatorFolder.configuration
+    return try ConfigurationLoader(argument: file, environment: ProcessInfo.processInfo.environment).load { _ in }
+      .worker
   }
 
   private struct Listening: Decodable {

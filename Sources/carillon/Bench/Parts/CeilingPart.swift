@@ -36,11 +36,13 @@ struct CeilingPart: BenchPart {
       // What is missing is either streams that the window does not use, or answers that take longer than they must.
       try report.add(
         Figure(
-          "ceiling.native.\(connections).streams", "  streams in use, share of all", "",
+          "ceiling.native.\(connections).streams",
+          "\(connections) × \(Self.streams) streams, \(Self.milliseconds) ms: share of them in use", "",
           samples: runs.map { $0.inFlight / streams }))
       try report.add(
         Figure(
-          "ceiling.native.\(connections).latency", "  what an answer takes", "ms",
+          "ceiling.native.\(connections).latency",
+          "\(connections) × \(Self.streams) streams, \(Self.milliseconds) ms: what an answer takes", "ms",
           samples: runs.map { $0.inFlight / $0.perSecond * 1000 }))
     }
   }

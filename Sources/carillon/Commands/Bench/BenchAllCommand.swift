@@ -131,7 +131,9 @@ struct BenchAllCommand: CarillonCommand {
     let processors = (try? InputFile.contents("/proc/cpuinfo", limit: 1 << 22)) ?? []
     let model = String(decoding: processors, as: UTF8.self).firstMatch(of: /model name\s*: (.*)/)?.1
     let load = (try? InputFile.contents("/proc/loadavg", limit: 1 << 10)) ?? []
+    let worker = try await world.workerSettings()
     return [
+      "worker": "\(worker.connections) connections, window \(worker.window)",
       "processor": String(model ?? "unknown"), "cores": String(sysconf(Int32(_SC_NPROCESSORS_ONLN))),
       "load before": String(decoding: load, as: UTF8.self).split(separator: " ").prefix(3).joined(separator: " "),
       "Redis": try await world.run(["redis-server", "--version"]).output.trimmingCharacters(in: .newlines),
