@@ -36,6 +36,8 @@ public enum EngineBenchmark {
   /// Pushes in one batch, and so many batches wait or are on their way at most.
   private static let batchSize = 500
   private static let batchesAhead = 8
+  /// What is in flight is looked at so often, in milliseconds, and not when answers come, as there is less of it then.
+  private static let interval = 20
 
   /// Sends pushes and returns when the last has completed, or when the time is over.
   ///
@@ -90,6 +92,13 @@ public enum EngineBenchmark {
       }
     }
     submitMore()
+    let looks = Task {
+      while warmUp > 0, !Task.isCancelled {
+        try await Task.sleep(for: .milliseconds(interval))
+        continuation.yield(0)
+      }
+    }
+    defer { looks.cancel() }
     var isMeasuring = warmUp == 0
     var inFlight = (sum: 0, count: 0)
     var ends = news.makeAsyncIterator()
@@ -97,7 +106,7 @@ public enum EngineBenchmark {
       completed += ended
       submitMore()
       guard warmUp > 0 else { continue }
-      if isMeasuring { inFlight = (inFlight.sum + pool.published.inFlight, inFlight.count + 1) }
+      if isMeasuring, ended == 0 { inFlight = (inFlight.sum + pool.published.inFlight, inFlight.count + 1) }
       guard EventLoop.now - began.at >= warmUp else { continue }
       if isMeasuring { break }
       isMeasuring = true
