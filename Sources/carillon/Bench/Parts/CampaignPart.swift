@@ -33,10 +33,18 @@ enum CampaignFigures {
     ) throws {
       try report.add(Figure("\(key).\(part)", "\(name): \(what)", unit, samples: runs.map(value)))
     }
-    let used = Percentiles(runs.map(\.used)).median
+    func median(_ value: (CampaignRun.Result) -> Double) -> Double { Percentiles(runs.map(value)).median }
     var rate = Figure("\(key).rate", "\(name): targets a second", "/s", samples: runs.map(\.rate))
-    rate.details = ["used": used, "others": Percentiles(runs.map(\.others)).median]
-    if used >= BenchTargets.saturation { rate.excuse = "met: all cores busy" }
+    // Microseconds a target, times targets a second: how many cores it kept busy.
+    let cores = [
+      "worker": median { $0.worker * $0.rate / 1e6 }, "Redis": median { $0.redis * $0.rate / 1e6 },
+      "simulator": median { $0.simulator * $0.rate / 1e6 },
+    ]
+    rate.details = cores
+    if median(\.used) >= BenchTargets.saturation {
+      let busy = cores.sorted { $0.value > $1.value }.map { "\($0.key) \(Figure.text($0.value))" }
+      rate.excuse = "met: all cores busy (\(busy.joined(separator: ", ")))"
+    }
     try report.add(rate)
     try add("worker", "workers, CPU a target", "µs", \.worker)
     try report.add(
