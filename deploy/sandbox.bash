@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # For scripts that need a Redis and a simulator of their own: everything in a private folder, on ports nobody uses,
-# and gone when the script ends, however it ends. Sourced by demo/run and bench/run.
+# and gone when the script ends, however it ends. Sourced by demo/run.
 #
 # Expects $CARILLON (the binary). Sets $sandbox (the folder), $redis_port, $apns_port, $control_port.
 
@@ -152,12 +152,6 @@ generate_devices() { # rows, users
 
 # Highest memory a process has used so far, in MiB.
 peak_memory() { awk '/^VmHWM:/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
-
-# CPU time a process has used so far, in seconds.
-cpu_seconds() {
-  # The name in parentheses may hold blanks; after it, user and system time are the 12th and 13th field.
-  sed 's/.*) //' "/proc/$1/stat" | awk -v hz="$(getconf CLK_TCK)" '{ printf "%.2f", ($12 + $13) / hz }'
-}
 
 # Seconds between two RFC 3339 times.
 seconds_between() { awk -v a="$(date -d "$1" +%s.%N)" -v b="$(date -d "$2" +%s.%N)" 'BEGIN { printf "%.3f", b - a }'; }

@@ -5,6 +5,14 @@ internal import Synchronization
 
 /// Sends pushes to distinct tokens through one pool and measures what that costs; `carillon bench` prints it.
 public enum EngineBenchmark {
+  /// How much is sent.
+  public enum Extent: Sendable {
+    /// So many pushes, all of which are measured.
+    case pushes(Int)
+    /// For so many seconds without measuring, while connections are opened and windows widen, and as many with.
+    case seconds(Double)
+  }
+
   /// What was measured.
   public struct Result: Sendable {
     /// Pushes that completed.
@@ -15,10 +23,12 @@ public enum EngineBenchmark {
     public var rejected = 0
     /// Of them, those without an answer.
     public var unanswered = 0
-    /// Wall-clock seconds from the first submission to the last completion.
+    /// Wall-clock seconds that were measured: from the first submission to the last completion, if it went by pushes.
     public var seconds = 0.0
     /// CPU time of this whole process (user and system) in microseconds, for each push.
     public var cpuPerPush = 0.0
+    /// Pushes in the hands of the connections, on average, if it went by seconds.
+    public var inFlight = 0.0
     /// What went wrong last.
     public var lastError: String?
   }
@@ -26,19 +36,21 @@ public enum EngineBenchmark {
   /// Pushes in one batch, and so many batches wait or are on their way at most.
   private static let batchSize = 500
   private static let batchesAhead = 8
+  /// What is in flight is looked at so often, in milliseconds, and not when answers come, as there is less of it then.
+  private static let interval = 20
 
-  /// Sends `count` pushes and returns when the last has completed.
+  /// Sends pushes and returns when the last has completed, or when the time is over.
   ///
   /// - Parameters:
   ///   - configuration: where to; one connection unless it says otherwise.
   ///   - credential: what APNs lets pushes in for.
   ///   - headers: of every push.
   ///   - payload: of every push.
-  ///   - count: how many.
+  ///   - extent: how many.
   ///   - token: the raw device token of the n-th push, from 0.
   public static func run(
     _ configuration: ConnectionPool.Configuration, credential: any PushCredential, headers: PushHeaders,
-    payload: [UInt8], count: Int, token: @escaping @Sendable (Int) -> [UInt8]
+    payload: [UInt8], extent: Extent, token: @escaping @Sendable (Int) -> [UInt8]
   ) async -> Result {
     let done = Mutex(Result())
     let (news, continuation) = AsyncStream.makeStream(of: Int.self)
@@ -56,15 +68,16 @@ public enum EngineBenchmark {
       continuation.yield(completions.count)
     }
     let ids = PushID(campaign: "bench")
-    let began = EventLoop.now
-    let cpuBefore = cpuTime()
+    let count = if case .pushes(let count) = extent { count } else { Int.max }
+    let warmUp = if case .seconds(let seconds) = extent { UInt64(seconds * 1e9) } else { UInt64(0) }
+    var began = Snapshot(Result())
     var submitted = 0
     var completed = 0
     func submitMore() {
       while submitted < count, submitted - completed <= (batchesAhead - 1) * batchSize {
         var batch = PushBatch(headers: headers)
         batch.bytes = payload
-        let end = min(submitted + batchSize, count)
+        let end = submitted + min(batchSize, count - submitted)
         for index in submitted..<end {
           let bytes = token(index)
           let start = Int32(batch.bytes.count)
@@ -79,21 +92,51 @@ public enum EngineBenchmark {
       }
     }
     submitMore()
-    if count > 0 {
-      for await ended in news {
-        completed += ended
-        if completed >= count { break }
-        submitMore()
+    let looks = Task {
+      while warmUp > 0, !Task.isCancelled {
+        try await Task.sleep(for: .milliseconds(interval))
+        continuation.yield(0)
       }
     }
-    let cpu = cpuTime() - cpuBefore
-    let seconds = Double(EventLoop.now - began) / 1e9
-    _ = await pool.drain(deadline: 1_000_000_000)
-    var result = done.withLock { $0 }
-    result.seconds = seconds
-    result.cpuPerPush = count > 0 ? cpu / Double(count) : 0
+    defer { looks.cancel() }
+    var isMeasuring = warmUp == 0
+    var inFlight = (sum: 0, count: 0)
+    var ends = news.makeAsyncIterator()
+    while completed < count, let ended = await ends.next() {
+      completed += ended
+      submitMore()
+      guard warmUp > 0 else { continue }
+      if isMeasuring, ended == 0 { inFlight = (inFlight.sum + pool.published.inFlight, inFlight.count + 1) }
+      guard EventLoop.now - began.at >= warmUp else { continue }
+      if isMeasuring { break }
+      isMeasuring = true
+      began = Snapshot(done.withLock { $0 })
+    }
+    var result = Snapshot(done.withLock { $0 }).since(began)
+    _ = await pool.drain(deadline: warmUp == 0 ? 1_000_000_000 : 0)
+    result.inFlight = Double(inFlight.sum) / Double(max(inFlight.count, 1))
     result.lastError = pool.published.lastError
     return result
+  }
+
+  /// What was done at a moment, and what it had taken.
+  private struct Snapshot {
+    var result: Result
+    let at = EventLoop.now
+    private let cpu = EngineBenchmark.cpuTime()
+
+    init(_ result: Result) { self.result = result }
+
+    func since(_ other: Snapshot) -> Result {
+      var result = result
+      result.pushes -= other.result.pushes
+      result.accepted -= other.result.accepted
+      result.rejected -= other.result.rejected
+      result.unanswered -= other.result.unanswered
+      result.seconds = Double(at - other.at) / 1e9
+      result.cpuPerPush = (cpu - other.cpu) / Double(max(result.pushes, 1))
+      return result
+    }
   }
 
   /// CPU time of this process so far, in microseconds (getrusage(2)).

@@ -1,0 +1,22 @@
+/// What the benchmark's figures are asked to be, on two cores that client, simulator and Redis share.
+enum BenchTargets {
+  /// By the figure's key.
+  static let bounds: [String: Figure.Bound] = [
+    "engine.native/h2load": .atMost(1.0),
+    "ceiling.native.1": .atLeast(0.95),
+    "ceiling.native.2": .atLeast(0.95),
+    "engine.curl/loop": .atMost(1.15),
+    "campaign.native.failures.worker": .atMost(6),
+    "campaign.native.all.worker": .atMost(8),
+    "campaign.native.all.redis": .atMost(2.5),
+    "campaign.native.failures.rate": .atLeast(120_000),
+    "growth.worker.ratio": .atMost(1.2),
+    "growth.worker.peak": .atMost(150),
+    "growth.redis.none": .atMost(80),
+    "growth.redis.all": .atMost(240),
+    "urgent.first": .atMost(100),
+    "single.first": .atMost(10),
+  ]
+  /// The share of all cores that the benchmark's own processes must have used for the machine to have been the limit.
+  static let saturation = 0.95
+}

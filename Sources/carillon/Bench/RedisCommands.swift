@@ -1,0 +1,26 @@
+import Redis
+
+/// What Redis spends on executing commands, by its own clock: without reading, writing and the append-only file.
+struct RedisCommands {
+  /// Microseconds so far, by command.
+  var microseconds: [String: Double] = [:]
+
+  init(_ client: RedisClient) async throws {
+    self.init(try await client.serverInfo(section: "commandstats"))
+  }
+
+  /// From lines such as `cmdstat_evalsha:calls=4,usec=120,usec_per_call=30.00,…`.
+  init(_ info: RedisServerInfo) {
+    for (name, value) in info.fields where name.hasPrefix("cmdstat_") {
+      let spent = value.split(separator: ",").first { $0.hasPrefix("usec=") }?.dropFirst("usec=".count)
+      microseconds[String(name.dropFirst("cmdstat_".count))] = spent.flatMap { Double($0) }
+    }
+  }
+
+  /// What was spent since, for each of `count`; nothing of what is less than a hundredth of a microsecond.
+  func since(_ other: RedisCommands, each count: Double) -> [String: Double] {
+    microseconds
+      .reduce(into: [:]) { $0[$1.key] = ($1.value - other.microseconds[$1.key, default: 0]) / count }
+      .filter { $0.value >= 0.01 }
+  }
+}

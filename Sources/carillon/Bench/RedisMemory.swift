@@ -1,0 +1,16 @@
+import Redis
+
+/// The memory that a Redis uses for data.
+struct RedisMemory {
+  /// Bytes, without what clients and the append-only file have in buffers at this moment.
+  var used: Double
+
+  init(_ client: RedisClient) async throws {
+    self.init(try await client.serverInfo(section: "memory"))
+  }
+
+  init(_ info: RedisServerInfo) {
+    func field(_ name: String) -> Double { info.fields[name].flatMap { Double($0) } ?? 0 }
+    used = field("used_memory") - field("mem_clients_normal") - field("mem_aof_buffer")
+  }
+}

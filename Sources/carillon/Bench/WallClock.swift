@@ -1,0 +1,11 @@
+import Glibc
+
+/// Time as Redis and the simulator tell it, which are on this machine.
+enum WallClock {
+  /// Seconds since 1970 (clock_gettime(2)).
+  static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
