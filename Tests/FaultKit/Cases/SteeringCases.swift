@@ -30,8 +30,15 @@ enum SteeringCases {
       try await world.reached(stage.random(20...600), of: campaign)
       async let cancelling = world.succeed("campaign", "cancel", campaign.id)
       await stage.elapse(milliseconds: 0...250)
-      if try await fleet.killOne() { stage.fired("cancel racing a SIGKILL", duplicates: window) }
-      _ = try await cancelling
+      let isKilled = try await fleet.killOne()
+      do {
+        _ = try await cancelling
+      } catch {
+        // It had ended before the command ran: nothing was raced.
+        if try await world.hasEnded(campaign) { return }
+        throw error
+      }
+      if isKilled { stage.fired("cancel racing a SIGKILL", duplicates: window) }
       try await world.ended(campaign)
       try await stage.check(world)
     }
