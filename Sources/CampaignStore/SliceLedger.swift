@@ -281,7 +281,7 @@ public struct SliceLedger: Sendable {
   ///   - request: what is asked for, and what Redis is taken to know.
   public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
-    var pipeline = RedisPipeline(reserving: 1024 + outcomes.count * 20 + outcomes.detailBytes)
+    var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
       arguments.append(lease)

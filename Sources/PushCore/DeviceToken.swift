@@ -67,6 +67,19 @@ public enum Hex {
     }
   }
 
+  /// Two lower-case digits for every byte, at the beginning of a buffer that has the room.
+  public static func encode(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, to buffer: UnsafeMutableBufferPointer<UInt8>) {
+    precondition(buffer.count >= bytes.count * 2)
+    digits.withUnsafeBufferPointer { digits in
+      var place = 0
+      for byte in bytes {
+        buffer[place] = digits[Int(byte >> 4)]
+        buffer[place + 1] = digits[Int(byte & 15)]
+        place += 2
+      }
+    }
+  }
+
   /// The value of a hex digit of any case; `nil` for any other byte.
   @inlinable
   public static func value(of digit: UInt8) -> UInt8? {

@@ -96,13 +96,12 @@ struct CampaignJourneyTests {
     case 0:
       batch.append(
         LedgerRecord(state: .terminal(.unregistered), status: 410, reason: .unregistered, at: 5000), at: index,
-        action: .prune, token: chunk.token(position), user: chunk.user(position), timestamp: 4000, keepsResult: true,
-        reason: "Unregistered")
+        action: .prune, token: chunk.token(position), user: chunk.user(position), timestamp: 4000, keepsResult: true)
     case 1:
       batch.append(
         LedgerRecord(state: .terminal(.badToken), status: 400, reason: .badDeviceToken, at: 5000), at: index,
         action: .quarantine, token: chunk.token(position), user: chunk.user(position), timestamp: 5000,
-        keepsResult: true, reason: "BadDeviceToken")
+        keepsResult: true)
     default:
       batch.append(LedgerRecord(state: .terminal(.accepted), status: 200, at: 5000), at: index)
     }

@@ -11,11 +11,13 @@
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets,
 --      11 quarantine
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
---      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9... details, eight each:
---      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
+--      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 number of result lines,
+--      10... lines in the order of the records they are of, two each: token in hex, line; behind them details, seven
+--      each: index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, reason
 -- Records come in runs of neighbours, sorted by index: index of the first u32, their number u16, state u8 that all of
--- them end in if it is the same outcome and none has a detail (else 0), then the 12 bytes of the ledger for each: state
--- u8, attempt u8, status u16, reason u8, free u8, at u48 (ms); a waiting one has its delay in ms in `at` instead.
+-- them end in if it is the same outcome and none has a detail (else 0), u8 1 if each has a line (0: none has), then the
+-- 12 bytes of the ledger for each: state u8, attempt u8, status u16, reason u8, free u8, at u48 (ms); a waiting one has
+-- its delay in ms in `at` instead.
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
 --          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored}
 local time = redis.call('TIME')
@@ -32,11 +34,28 @@ local campaign = KEYS[1]:match('slice:(.*)$')
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
+local first_line = 10
 local details = {}
-for i = 9, #ARGV, 8 do details[tonumber(ARGV[i])] = i end
+for i = first_line + 2 * tonumber(ARGV[9]), #ARGV, 7 do details[tonumber(ARGV[i])] = i end
+
+-- Lines of records that have become terminal, nearly always all there are: what stands in ARGV one behind the other goes
+-- into the hash in one call. (Of at most 500 records: `unpack` takes 8,000 values.)
+local lines_from, lines_to = 1, 0
+local function write_lines()
+  if lines_to > lines_from then redis.call('HSET', KEYS[4], unpack(ARGV, lines_from, lines_to)) end
+  lines_from, lines_to = 1, 0
+end
+local function keep_lines(line, number)
+  if line ~= lines_to + 1 then
+    write_lines()
+    lines_from = line
+  end
+  lines_to = line + 2 * number - 1
+end
 
 -- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has.
 local function remove_result(index)
+  write_lines()
   local entry = redis.call('LINDEX', KEYS[10], index)
   if not entry then return end
   local token = entry:sub(2, 1 + entry:byte(1))
@@ -45,19 +64,19 @@ local function remove_result(index)
 end
 
 -- What a record that has just become terminal entails.
-local function settle(index, reason_code, overrides)
+local function settle(index, line, reason_code, overrides)
   if overrides then remove_result(index) end
+  if line then keep_lines(line, 1) end
   local i = details[index]
   if not i then return end
   local action, token, user, timestamp, hex = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]), ARGV[i + 5]
-  if reason_code == 255 then redis.call('HSET', KEYS[5], index, ARGV[i + 7]) end
-  if ARGV[i + 6] ~= '' then redis.call('HSET', KEYS[4], hex, ARGV[i + 6]) end
+  if reason_code == 255 then redis.call('HSET', KEYS[5], index, ARGV[i + 6]) end
   if action == '' then return end
   local edited = user ~= ''
   if edited then
     -- Times as text: cjson keeps fourteen digits of a number.
     local note = action == 'quarantine' and cjson.encode({user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 7], campaign = campaign, at = string.format('%.0f', now)})
+      reason = ARGV[i + 6], campaign = campaign, at = string.format('%.0f', now)})
     if not edit_device(KEYS[6], KEYS[7], KEYS[11], user, token, action, timestamp, note) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
@@ -68,23 +87,25 @@ local function settle(index, reason_code, overrides)
   if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
   if action == 'prune' or not edited then
     redis.call('RPUSH', KEYS[8], cjson.encode({action = action, user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 7], campaign = campaign, timestamp = ARGV[i + 4], at = string.format('%.0f', now),
+      reason = ARGV[i + 6], campaign = campaign, timestamp = ARGV[i + 4], at = string.format('%.0f', now),
       edited = edited}))
   end
 end
 
 local wire = ARGV[8]
 local runs = {}
-local position = 1
+local position, line = 1, first_line
 while position <= #wire do
-  local a, b, c, d, high, low, state = wire:byte(position, position + 6)
+  local a, b, c, d, high, low, state, has_lines = wire:byte(position, position + 7)
   local first, number = ((a * 256 + b) * 256 + c) * 256 + d, high * 256 + low
   -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
   local known = math.min(number, count - first)
   if known > 0 then
-    runs[#runs + 1] = {first = first, last = first + known - 1, number = known, state = state, at = position + 7}
+    runs[#runs + 1] = {first = first, last = first + known - 1, number = known, state = state, at = position + 8,
+      line = has_lines == 1 and line}
   end
-  position = position + 7 + number * 12
+  if has_lines == 1 then line = line + 2 * number end
+  position = position + 8 + number * 12
 end
 
 -- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the
@@ -158,6 +179,7 @@ while sealed and i <= #runs do
       from = offset + bytes + 1
       doubt = doubt - run.number
       count_by(run.state, run.number)
+      if run.line then keep_lines(run.line, run.number) end
       settled = true
     else
       for n = 0, run.number - 1 do
@@ -168,7 +190,7 @@ while sealed and i <= #runs do
           pieces[#pieces + 1] = block:sub(from, offset)
           pieces[#pieces + 1] = record
           from = offset + 13
-          if record:byte(1) >= 16 then settle(index, record:byte(5), overrides) end
+          if record:byte(1) >= 16 then settle(index, run.line and run.line + 2 * n, record:byte(5), overrides) end
         end
         offset = offset + 12
       end
@@ -180,6 +202,7 @@ while sealed and i <= #runs do
   end
   i = j + 1
 end
+write_lines()
 
 local retries = {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
@@ -209,8 +232,8 @@ end
 -- A slice that gets on is not what kills its workers, unless just that is being tried.
 if settled and slice[10] and not slice[11] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner then redis.call('HSET', KEYS[1], 'lease', now + tonumber(ARGV[2])) end
--- Not a second time, where it was counted and the reply was lost.
-if ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
+-- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.
+if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 for field, n in pairs(moved) do
   if n ~= 0 then redis.call('HINCRBY', KEYS[1], field, n) end
 end
