@@ -38,8 +38,8 @@ local first_line = 10
 local details = {}
 for i = first_line + 2 * tonumber(ARGV[9]), #ARGV, 7 do details[tonumber(ARGV[i])] = i end
 
--- Lines of records that have become terminal, nearly always all there are: what stands in ARGV one behind the other goes
--- into the hash in one call. (Of at most 500 records: `unpack` takes 8,000 values.)
+-- Lines of records that have become terminal, nearly always all there are: what stands in ARGV one behind the other
+-- goes into the hash in one call. (Of at most 500 records: `unpack` takes 8,000 values.)
 local lines_from, lines_to = 1, 0
 local function write_lines()
   if lines_to > lines_from then redis.call('HSET', KEYS[4], unpack(ARGV, lines_from, lines_to)) end
