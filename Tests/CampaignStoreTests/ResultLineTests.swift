@@ -6,7 +6,8 @@ import Testing
 
 /// The results hash says of every token what the ledger says, whatever came in which order.
 struct ResultLineTests {
-  private static let count = 120
+  /// More than two pages of targets.
+  private static let count = 300
 
   @Test(arguments: Backend.allCases, [true, false])
   func resultsAgreeWithTheLedger(on backend: Backend, keepsAccepted: Bool) async throws {
@@ -17,12 +18,12 @@ struct ResultLineTests {
     let owner = try await world.claimed("a").ledger
     let chunk = try await owner.targets(from: 0, count: Self.count)
     try await owner.commit(credit: Self.count)
-    for round in 0..<40 {
+    for round in 0..<60 {
       // First all neighbours, as a campaign goes; then what was touched before, with gaps, and targets twice.
-      let start = round < 4 ? round * 20 : Int.random(in: 0..<Self.count, using: &seed)
+      let start = round < 4 ? round * 70 : Int.random(in: 0..<Self.count, using: &seed)
       let indexes =
         round < 4
-        ? Array(start..<(start + 20))
+        ? Array(start..<(start + 70))
         : (0..<Int.random(in: 1...30, using: &seed)).map { _ in
           min(Self.count - 1, start + Int.random(in: 0..<40, using: &seed))
         }

@@ -53,14 +53,33 @@ local function keep_lines(line, number)
   lines_to = line + 2 * number - 1
 end
 
--- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has.
+-- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has. That
+-- has pages of 128 targets, each u8 token length, u16 user length, token, user.
 local function remove_result(index)
   write_lines()
-  local entry = redis.call('LINDEX', KEYS[10], index)
-  if not entry then return end
-  local token = entry:sub(2, 1 + entry:byte(1))
+  local page = redis.call('LINDEX', KEYS[10], math.floor(index / 128)) or ''
+  local at = 1
+  for _ = 1, index % 128 do
+    if at >= #page then return end
+    local token_length, high, low = page:byte(at, at + 2)
+    at = at + 3 + token_length + high * 256 + low
+  end
+  if at >= #page then return end
+  local token = page:sub(at + 3, at + 2 + page:byte(at))
   redis.call('HDEL', KEYS[5], index)
   redis.call('HDEL', KEYS[4], (token:gsub('.', function(byte) return ('%02x'):format(byte:byte()) end)))
+end
+
+-- What others have yet to hear of. By hand where it can be: a table for each would cost more than all the rest.
+local outgoing, texts = {}, {}
+local function json(text)
+  texts[text] = texts[text] or cjson.encode(text)
+  return texts[text]
+end
+local function outbox_entry(action, user, hex, reason, timestamp, edited)
+  local tail = ('"app":%s,"campaign":%s,"at":"%.0f"}'):format(json(slice[7]), json(campaign), now)
+  return table.concat({'{"action":"', action, '","user":', cjson.encode(user), ',"token":"', hex, '","reason":',
+    json(reason), ',"timestamp":"', timestamp, '","edited":', tostring(edited), ',', tail})
 end
 
 -- What a record that has just become terminal entails.
@@ -86,9 +105,7 @@ local function settle(index, line, reason_code, overrides)
   end
   if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
   if action == 'prune' or not edited then
-    redis.call('RPUSH', KEYS[8], cjson.encode({action = action, user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 6], campaign = campaign, timestamp = ARGV[i + 4], at = string.format('%.0f', now),
-      edited = edited}))
+    outgoing[#outgoing + 1] = outbox_entry(action, user, hex, ARGV[i + 6], ARGV[i + 4], edited)
   end
 end
 
@@ -150,6 +167,13 @@ if replay and sealed then
   end
 end
 
+-- The first attempts of that many bytes' worth of targets, in doubt or not granted.
+local zeros = ('\0'):rep(12)
+local function blank(bytes)
+  while #zeros < bytes do zeros = zeros .. zeros end
+  return zeros:sub(1, bytes)
+end
+
 local i = 1
 while sealed and i <= #runs do
   -- Runs that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than split.
@@ -166,13 +190,13 @@ while sealed and i <= #runs do
   end
   local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
   local size = (last - first + 1) * 12
-  if #block < size then block = block .. string.rep('\0', size - #block) end
-  local untouched = block == string.rep('\0', size)
+  local untouched = block == ''
+  if #block < size then block = block .. blank(size - #block) end
   local pieces, from = {}, 1
   for k = i, j do
     local run = runs[k]
     local offset, bytes = (run.first - first) * 12, run.number * 12
-    if run.state > 0 and (untouched or block:sub(offset + 1, offset + bytes) == string.rep('\0', bytes)) then
+    if run.state > 0 and (untouched or block:sub(offset + 1, offset + bytes) == blank(bytes)) then
       -- First attempts in doubt, all with the same outcome: what nearly every push is.
       pieces[#pieces + 1] = block:sub(from, offset)
       pieces[#pieces + 1] = wire:sub(run.at, run.at + bytes - 1)
@@ -203,6 +227,7 @@ while sealed and i <= #runs do
   i = j + 1
 end
 write_lines()
+if #outgoing > 0 then redis.call('RPUSH', KEYS[8], unpack(outgoing)) end
 
 local retries = {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
