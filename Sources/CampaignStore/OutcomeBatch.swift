@@ -177,7 +177,9 @@ public struct OutcomeBatch: Sendable {
   private static func write(
     _ value: UInt64, _ size: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int
   ) -> Int {
-    for place in 0..<size { buffer[offset + place] = UInt8(truncatingIfNeeded: value >> UInt64(8 * (size - 1 - place))) }
+    for place in 0..<size {
+      buffer[offset + place] = UInt8(truncatingIfNeeded: value >> UInt64(8 * (size - 1 - place)))
+    }
     return size
   }
 
@@ -185,11 +187,12 @@ public struct OutcomeBatch: Sendable {
   private func writeLines(to arguments: inout RedisArguments) {
     var line = ResultLine()
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * Int(UInt8.max)) { hex in
+      let text = UnsafeRawBufferPointer(hex)
       bytes.withUnsafeBufferPointer { bytes in
         for entry in entries where entry.tokenLength > 0 {
           let start = Int(entry.token)
           Hex.encode(bytes[start..<(start + Int(entry.tokenLength))], to: hex)
-          arguments.append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(hex)[..<(2 * Int(entry.tokenLength))]))
+          arguments.append(UnsafeRawBufferPointer(rebasing: text[..<(2 * Int(entry.tokenLength))]))
           line.set(entry.record, unknownReason: entry.detail < 0 ? [] : details[Int(entry.detail)].reason)
           arguments.append(line.text)
         }
