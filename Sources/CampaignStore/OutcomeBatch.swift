@@ -6,6 +6,26 @@ public struct OutcomeBatch: Sendable {
   /// What an outcome does to the device.
   public enum Action: Sendable {
     case none, prune, quarantine
+
+    fileprivate var word: StaticString {
+      switch self {
+      case .none: ""
+      case .prune: "prune"
+      case .quarantine: "quarantine"
+      }
+    }
+  }
+
+  /// Which outcomes of a stretch of neighbours have a result line.
+  private struct Lines: OptionSet {
+    let rawValue: UInt8
+
+    static let none = Lines(rawValue: 1)
+    static let all = Lines(rawValue: 2)
+    static let allButAccepted = Lines(rawValue: 4)
+
+    /// As `commit.lua` reads it.
+    var code: UInt8 { contains(.none) ? 0 : contains(.all) ? 1 : 2 }
   }
 
   private struct Entry {
@@ -18,15 +38,18 @@ public struct OutcomeBatch: Sendable {
     var detail: Int32 = -1
     var record: LedgerRecord
 
-    /// The outcome, if the ledger and its result line are all that it concerns.
-    var plainState: UInt8 {
-      if detail < 0, case .terminal(let outcome) = record.state { outcome.rawValue } else { 0 }
+    var isTerminal: Bool { record.state.code >= Outcome.accepted.rawValue }
+
+    /// What may be said of the lines of a stretch that this one is in.
+    var lines: Lines {
+      let isAccepted = record.state == .terminal(.accepted)
+      if tokenLength > 0 { return isAccepted ? .all : [.all, .allButAccepted] }
+      return isAccepted ? [.none, .allButAccepted] : .none
     }
   }
 
   /// What an outcome does beside the ledger and the results hash; few do anything.
   private struct Detail {
-    var index: UInt32
     var action: Action
     var token: Range<Int>
     var user: Range<Int>
@@ -94,7 +117,7 @@ public struct OutcomeBatch: Sendable {
       let reason = record.reason == .other ? Array(unknownReason.utf8) : ResultLine.reasons[Int(record.reason.rawValue)]
       details.append(
         Detail(
-          index: UInt32(index), action: action, token: start..<middle, user: middle..<bytes.count,
+          action: action, token: start..<middle, user: middle..<bytes.count,
           timestamp: timestamp, reason: reason))
     }
     entries.append(entry)
@@ -127,39 +150,71 @@ public struct OutcomeBatch: Sendable {
   }
 
   func write(to arguments: inout RedisArguments) {
-    arguments.append(runs())
+    arguments.append(stretches())
     arguments.append(lineCount)
     if lineCount > 0 { writeLines(to: &arguments) }
-    for detail in details {
-      arguments.append(Int(detail.index))
-      switch detail.action {
-      case .none: arguments.append("" as StaticString)
-      case .prune: arguments.append("prune" as StaticString)
-      case .quarantine: arguments.append("quarantine" as StaticString)
-      }
+    guard !details.isEmpty else { return }
+    for entry in entries where entry.detail >= 0 {
+      let detail = details[Int(entry.detail)]
+      arguments.append(entry.index)
+      arguments.append(detail.action.word)
       arguments.append(bytes[detail.token])
       arguments.append(bytes[detail.user])
       arguments.append(detail.timestamp)
-      arguments.append(Hex.encode(bytes[detail.token]))
-      arguments.append(detail.reason)
+      arguments.append(json(of: detail))
+      arguments.append(entry.record.reason == .other ? detail.reason : [])
     }
   }
 
+  /// What goes into the quarantine, or into the outbox: the script adds what it knows better.
+  private func json(of detail: Detail) -> [UInt8] {
+    guard detail.action != .none else { return [] }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("token", String(decoding: Hex.encode(bytes[detail.token]), as: UTF8.self))
+    json.member("reason", String(decoding: detail.reason, as: UTF8.self))
+    if !detail.user.isEmpty { json.member("user", String(decoding: bytes[detail.user], as: UTF8.self)) }
+    if detail.action == .prune || detail.user.isEmpty {
+      json.member("action", detail.action.word.description)
+      json.member("timestamp", String(detail.timestamp))
+      if !detail.user.isEmpty { json.member("edited", true) }
+    }
+    json.endObject()
+    return json.take().dropLast()
+  }
+
+  /// One more than the largest state.
+  private static let states = Int(Outcome.allCases.map(\.rawValue).max() ?? 0) + 1
+
   /// The records as `commit.lua` reads them.
-  private func runs() -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: entries.count * (8 + LedgerRecord.size)) { buffer, count in
+  private func stretches() -> [UInt8] {
+    let head = 10
+    let tally = 3
+    var tallies = [Int](repeating: 0, count: Self.states)
+    return [UInt8](unsafeUninitializedCapacity: entries.count * (head + tally + LedgerRecord.size)) { buffer, count in
       var start = 0
       while start < entries.count {
-        let first = entries[start]
-        let (state, hasLine) = (first.plainState, first.tokenLength > 0)
-        var end = start + 1
-        while end < entries.count, entries[end].index == entries[end - 1].index + 1, entries[end].plainState == state,
-          (entries[end].tokenLength > 0) == hasLine, end - start < Int(UInt16.max)
-        {
+        var (end, details, lines) = (start, 0, entries[start].lines)
+        let isTerminal = entries[start].isTerminal
+        repeat {
+          lines.formIntersection(entries[end].lines)
+          tallies[Int(entries[end].record.state.code)] += 1
+          if entries[end].detail >= 0 { details += 1 }
           end += 1
+        } while end < entries.count && entries[end].index == entries[end - 1].index + 1
+          && entries[end].isTerminal == isTerminal && !entries[end].lines.isDisjoint(with: lines)
+          && end - start < Int(UInt16.max)
+        let outcomes = count + head - 1
+        let sizes = UInt64(end - start) << 16 | UInt64(details)
+        count += Self.write(UInt64(entries[start].index) << 32 | sizes, 8, to: buffer, at: count)
+        count += Self.write(UInt64(lines.code) << 8, 2, to: buffer, at: count)
+        for state in tallies.indices where tallies[state] > 0 {
+          if isTerminal {
+            buffer[outcomes] += 1
+            count += Self.write(UInt64(state) << 16 | UInt64(tallies[state]), tally, to: buffer, at: count)
+          }
+          tallies[state] = 0
         }
-        let head = UInt64(first.index) << 32 | UInt64(end - start) << 16 | UInt64(state) << 8 | (hasLine ? 1 : 0)
-        count += Self.write(head, 8, to: buffer, at: count)
         for entry in entries[start..<end] {
           let (record, free) = (entry.record, UInt64(entry.record.free))
           let words = UInt64(record.state.code) << 24 | UInt64(record.attempt) << 16 | UInt64(record.status)
@@ -173,7 +228,7 @@ public struct OutcomeBatch: Sendable {
   }
 
   /// Writes the last `size` bytes of a value, big-endian; returns their number. The buffer has the room: its capacity is
-  /// that of runs of one record each.
+  /// that of stretches of one record each.
   private static func write(
     _ value: UInt64, _ size: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int
   ) -> Int {

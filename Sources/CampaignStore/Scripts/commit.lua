@@ -12,37 +12,43 @@
 --      11 quarantine
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
 --      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 number of result lines,
---      10... lines in the order of the records they are of, two each: token in hex, line; behind them details, seven
---      each: index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, reason
--- Records come in runs of neighbours, sorted by index: index of the first u32, their number u16, state u8 that all of
--- them end in if it is the same outcome and none has a detail (else 0), u8 1 if each has a line (0: none has), then the
--- 12 bytes of the ledger for each: state u8, attempt u8, status u16, reason u8, free u8, at u48 (ms); a waiting one has
--- its delay in ms in `at` instead.
+--      10... lines in the order of the records they are of, two each: token in hex, line; behind them details, in that
+--      order too, seven each: index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, note or
+--      outbox entry as JSON (without a user that is '', and without what `tail` adds), reason where it has no code
+-- Records come in stretches of neighbours, sorted by index: index of the first u32, their number u16, how many have
+-- details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8 number of different outcomes,
+-- for each outcome its state u8 and number u16, then the 12 bytes of the ledger for each record: state u8, attempt u8,
+-- status u16, reason u8, free u8, at u48 (ms). A stretch has either terminal records only, or none and no outcomes. A
+-- waiting record has its delay in ms in `at` instead.
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
 --          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'app', 'seal',
   'seq', 'deaths', 'trial', 'replays')
-local phase, seq, replays = slice[2], tonumber(slice[9] or 0), tonumber(slice[12] or 0)
-local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
-local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
+-- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
+local phase, seq, replays = slice[2], (slice[9] or 0) + 0, (slice[12] or 0) + 0
+local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
+local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
 if sealed and (slice[8] or '') ~= ARGV[5] then return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays} end
 local moved, settled, restored = {}, false, replay
-local campaign = KEYS[1]:match('slice:(.*)$')
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
-
-local first_line = 10
-local details = {}
-for i = first_line + 2 * tonumber(ARGV[9]), #ARGV, 7 do details[tonumber(ARGV[i])] = i end
 
 -- Lines of records that have become terminal, nearly always all there are: what stands in ARGV one behind the other
 -- goes into the hash in one call. (Of at most 500 records: `unpack` takes 8,000 values.)
 local lines_from, lines_to = 1, 0
 local function write_lines()
-  if lines_to > lines_from then redis.call('HSET', KEYS[4], unpack(ARGV, lines_from, lines_to)) end
+  local number = (lines_to - lines_from + 1) / 2
+  if number > 0 then
+    -- A hash of many lines becomes a table anyhow; until then each line is looked for from end to end. A value that is
+    -- too long for the compact encoding makes it one at once.
+    local grows = number >= 64 and count > 128 and redis.call('EXISTS', KEYS[4]) == 0
+    if grows then redis.call('HSET', KEYS[4], '', ('-'):rep(128)) end
+    redis.call('HSET', KEYS[4], unpack(ARGV, lines_from, lines_to))
+    if grows then redis.call('HDEL', KEYS[4], '') end
+  end
   lines_from, lines_to = 1, 0
 end
 local function keep_lines(line, number)
@@ -70,59 +76,56 @@ local function remove_result(index)
   redis.call('HDEL', KEYS[4], (token:gsub('.', function(byte) return ('%02x'):format(byte:byte()) end)))
 end
 
--- What others have yet to hear of. By hand where it can be: a table for each would cost more than all the rest.
-local outgoing, texts = {}, {}
-local function json(text)
-  texts[text] = texts[text] or cjson.encode(text)
-  return texts[text]
-end
-local function outbox_entry(action, user, hex, reason, timestamp, edited)
-  local tail = ('"app":%s,"campaign":%s,"at":"%.0f"}'):format(json(slice[7]), json(campaign), now)
-  return table.concat({'{"action":"', action, '","user":', cjson.encode(user), ',"token":"', hex, '","reason":',
-    json(reason), ',"timestamp":"', timestamp, '","edited":', tostring(edited), ',', tail})
+-- What others have yet to hear of, and what all notes and entries end in. Times as text: cjson keeps fourteen digits.
+local outgoing = {}
+local ending
+local function tail()
+  ending = ending or (',"app":%s,"campaign":%s,"at":"%.0f"}'):format(
+    cjson.encode(slice[7]), cjson.encode(KEYS[1]:match('slice:(.*)$')), now)
+  return ending
 end
 
--- What a record that has just become terminal entails.
-local function settle(index, line, reason_code, overrides)
-  if overrides then remove_result(index) end
-  if line then keep_lines(line, 1) end
-  local i = details[index]
-  if not i then return end
-  local action, token, user, timestamp, hex = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]), ARGV[i + 5]
-  if reason_code == 255 then redis.call('HSET', KEYS[5], index, ARGV[i + 6]) end
+-- What the details in ARGV from `i` on say of a record that has just become terminal.
+local function settle(i)
+  local action, token, user, json = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 5]
+  if ARGV[i + 6] ~= '' then redis.call('HSET', KEYS[5], ARGV[i], ARGV[i + 6]) end
   if action == '' then return end
   local edited = user ~= ''
   if edited then
-    -- Times as text: cjson keeps fourteen digits of a number.
-    local note = action == 'quarantine' and cjson.encode({user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 6], campaign = campaign, at = string.format('%.0f', now)})
-    if not edit_device(KEYS[6], KEYS[7], KEYS[11], user, token, action, timestamp, note) then return end
+    local note = action == 'quarantine' and json .. tail()
+    if not edit_device(KEYS[6], KEYS[7], KEYS[11], user, token, action, tonumber(ARGV[i + 4]), note) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)
     if not owner then return end
-    user = owner:match('^%d+:(.*)$')
+    json = json .. ',"user":' .. cjson.encode(owner:match('^%d+:(.*)$'))
   end
   if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
-  if action == 'prune' or not edited then
-    outgoing[#outgoing + 1] = outbox_entry(action, user, hex, ARGV[i + 6], ARGV[i + 4], edited)
-  end
+  if action == 'prune' or not edited then outgoing[#outgoing + 1] = json .. tail() end
 end
 
 local wire = ARGV[8]
-local runs = {}
-local position, line = 1, first_line
+local stretches = {}
+local position, line = 1, 10
+local detail = line + 2 * tonumber(ARGV[9])
 while position <= #wire do
-  local a, b, c, d, high, low, state, has_lines = wire:byte(position, position + 7)
+  local a, b, c, d, high, low, details_high, details_low, has_lines, outcomes = wire:byte(position, position + 9)
   local first, number = ((a * 256 + b) * 256 + c) * 256 + d, high * 256 + low
-  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
-  local known = math.min(number, count - first)
-  if known > 0 then
-    runs[#runs + 1] = {first = first, last = first + known - 1, number = known, state = state, at = position + 8,
-      line = has_lines == 1 and line}
+  local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
+    line = line, detail = detail}
+  local lines = has_lines > 0 and number or 0
+  for at = position + 10, position + 7 + outcomes * 3, 3 do
+    local state, tally_high, tally_low = wire:byte(at, at + 2)
+    stretch.tally[state] = tally_high * 256 + tally_low
+    if state == 16 and has_lines == 2 then lines = lines - stretch.tally[state] end
   end
-  if has_lines == 1 then line = line + 2 * number end
-  position = position + 8 + number * 12
+  detail = detail + 7 * (details_high * 256 + details_low)
+  line = line + 2 * lines
+  stretch.at, stretch.behind_details, stretch.lines = position + 10 + outcomes * 3, detail, lines
+  position = stretch.at + number * 12
+  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
+  stretch.is_whole = outcomes > 0 and first + number <= count
+  if first < count then stretches[#stretches + 1] = stretch end
 end
 
 -- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the
@@ -174,13 +177,49 @@ local function blank(bytes)
   return zeros:sub(1, bytes)
 end
 
+-- A stretch of first attempts in doubt that have all ended: what nearly every push is.
+local function settle_all(stretch)
+  doubt = doubt - (stretch.last + 1 - stretch.first)
+  settled = true
+  for state, number in pairs(stretch.tally) do count_by(state, number) end
+  if stretch.lines > 0 then keep_lines(stretch.line, stretch.lines) end
+  for i = stretch.detail, stretch.behind_details - 1, 7 do settle(i) end
+end
+
+-- Any other: record by record. Puts what is to be stored into `pieces`: of the block, which begins with the record of
+-- `origin` and of which what stands before `from` is there already, and of the new records. Returns the new `from`.
+local function merge_each(stretch, block, origin, pieces, from)
+  local details = {}
+  for i = stretch.detail, stretch.behind_details - 1, 7 do details[tonumber(ARGV[i])] = i end
+  local base, line = stretch.at, stretch.line
+  for index = stretch.first, stretch.last do
+    local offset = (index - origin) * 12
+    local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and wire:byte(base) ~= 16
+    local record, overrides = merge(base, index, block:sub(offset + 1, offset + 12))
+    if record then
+      pieces[#pieces + 1] = block:sub(from, offset)
+      pieces[#pieces + 1] = record
+      from = offset + 13
+      if overrides then remove_result(index) end
+      if record:byte(1) >= 16 then
+        if has_line then keep_lines(line, 1) end
+        if details[index] then settle(details[index]) end
+      end
+    end
+    base = base + 12
+    if has_line then line = line + 2 end
+  end
+  return from
+end
+
 local i = 1
-while sealed and i <= #runs do
-  -- Runs that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than split.
-  local first, last, j = runs[i].first, runs[i].last, i
-  while j < #runs and runs[j + 1].first > last and runs[j + 1].first - last <= 17 do
+while sealed and i <= #stretches do
+  -- Stretches that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than
+  -- split.
+  local first, last, j = stretches[i].first, stretches[i].last, i
+  while j < #stretches and stretches[j + 1].first > last and stretches[j + 1].first - last <= 17 do
     j = j + 1
-    last = runs[j].last
+    last = stretches[j].last
   end
   if last >= granted then
     -- Redis forgot a grant that it had acknowledged: what was sent had been granted.
@@ -194,30 +233,15 @@ while sealed and i <= #runs do
   if #block < size then block = block .. blank(size - #block) end
   local pieces, from = {}, 1
   for k = i, j do
-    local run = runs[k]
-    local offset, bytes = (run.first - first) * 12, run.number * 12
-    if run.state > 0 and (untouched or block:sub(offset + 1, offset + bytes) == blank(bytes)) then
-      -- First attempts in doubt, all with the same outcome: what nearly every push is.
-      pieces[#pieces + 1] = block:sub(from, offset)
-      pieces[#pieces + 1] = wire:sub(run.at, run.at + bytes - 1)
-      from = offset + bytes + 1
-      doubt = doubt - run.number
-      count_by(run.state, run.number)
-      if run.line then keep_lines(run.line, run.number) end
-      settled = true
+    local stretch = stretches[k]
+    local start, behind = (stretch.first - first) * 12, (stretch.last + 1 - first) * 12
+    if stretch.is_whole and (untouched or block:sub(start + 1, behind) == blank(behind - start)) then
+      pieces[#pieces + 1] = block:sub(from, start)
+      pieces[#pieces + 1] = wire:sub(stretch.at, stretch.at + behind - start - 1)
+      from = behind + 1
+      settle_all(stretch)
     else
-      for n = 0, run.number - 1 do
-        local index = run.first + n
-        local old = block:sub(offset + 1, offset + 12)
-        local record, overrides = merge(run.at + n * 12, index, old)
-        if record then
-          pieces[#pieces + 1] = block:sub(from, offset)
-          pieces[#pieces + 1] = record
-          from = offset + 13
-          if record:byte(1) >= 16 then settle(index, run.line and run.line + 2 * n, record:byte(5), overrides) end
-        end
-        offset = offset + 12
-      end
+      from = merge_each(stretch, block, first, pieces, from)
     end
   end
   if from > 1 then
@@ -248,15 +272,18 @@ if expected then
   local fresh = math.min(credit, count - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
+local lease = now + ARGV[2]
 if sealed then
-  redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting,
-    'seq', owner and not replay and seq + 1 or seq)
+  local values = {'granted', granted, 'doubt', doubt, 'waiting', waiting}
+  if owner and not replay then values[7], values[8] = 'seq', seq + 1 end
+  if owner then values[#values + 1], values[#values + 2] = 'lease', lease end
+  redis.call('HSET', KEYS[1], unpack(values))
   -- The owner must not take for granted to itself what others say that they were granted.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
 -- A slice that gets on is not what kills its workers, unless just that is being tried.
 if settled and slice[10] and not slice[11] then redis.call('HDEL', KEYS[1], 'deaths') end
-if owner then redis.call('HSET', KEYS[1], 'lease', now + tonumber(ARGV[2])) end
+if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
 -- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.
 if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 for field, n in pairs(moved) do
