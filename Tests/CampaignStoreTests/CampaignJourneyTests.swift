@@ -54,7 +54,7 @@ struct CampaignJourneyTests {
       let counters = try #require(try await ledger.close(.finish).counters)
       #expect(counters.targets == count)
       ended = try await store.finish(slice, counters: counters, lane: .bulk, worker: "w1")
-      try await store.deliverFeedback(from: slice.partition)
+      try await store.deliverFeedback(from: [slice.partition])
       targets += count
     }
     #expect(ended == .completed)

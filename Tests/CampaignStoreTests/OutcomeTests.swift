@@ -188,7 +188,7 @@ struct OutcomeTests {
         }
       }
       _ = try await ledger.commit(&batch, credit: 0)
-      try await world.store.deliverFeedback(from: slice.partition)
+      try await world.store.deliverFeedback(from: [slice.partition])
     }
     #expect(try await world.store.user("u0") == nil)
     #expect(try await world.store.user("u1")?.devices.map(\.isQuarantined) == [true])
