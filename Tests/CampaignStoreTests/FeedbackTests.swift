@@ -51,6 +51,30 @@ struct FeedbackTests {
   }
 
   @Test(arguments: Backend.allCases)
+  func severalPartitionsAreDeliveredTogether(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.registerUsers(0..<60)
+    let campaign = try await world.activate("a")
+    var pruned = 0
+    // One partition has nothing to deliver.
+    for partition in 0..<7 {
+      let ledger = try await world.claimed("a", partition).ledger
+      let count = try #require(try await world.expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      let chunk = try await ledger.targets(from: 0, count: count)
+      var batch = OutcomeBatch()
+      for position in 0..<count { batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered") }
+      _ = try await ledger.commit(&batch, credit: 0)
+      pruned += count
+    }
+    #expect(try await world.store.deliverFeedback(from: 0..<8) == pruned)
+    #expect(try await world.command("LLEN", world.keys.feedback).integer == pruned)
+    let owners = try await world.store.owners(of: (0..<60).map { try TestStore.deviceToken($0) })
+    #expect(owners.count { $0 == nil } == pruned)
+    for partition in 0..<8 { #expect(try await world.command("LLEN", world.keys.outbox(partition)).integer == 0) }
+  }
+
+  @Test(arguments: Backend.allCases)
   func twoWorkersOnOneOutboxLoseNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<1200)

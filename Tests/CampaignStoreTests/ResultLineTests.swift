@@ -46,6 +46,20 @@ struct ResultLineTests {
     }
   }
 
+  @Test(arguments: Backend.allCases, [(100, "listpack"), (300, "hashtable")])
+  func manyLinesAreATableFromTheBeginning(on backend: Backend, size: (count: Int, encoding: String)) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: size.count)
+    let chunk = try await ledger.targets(from: 0, count: size.count)
+    try await ledger.commit(credit: size.count)
+    var batch = OutcomeBatch()
+    for index in 0..<80 { batch.append(.terminal(.accepted), at: index, token: chunk.token(index)) }
+    _ = try await ledger.commit(&batch, credit: 0)
+    let key = world.keys.results(0, "a")
+    #expect(try await world.command("OBJECT", "ENCODING", key).string == size.encoding)
+    #expect(try await world.command("HLEN", key).integer == 80)
+  }
+
   private static func acceptance(_ seed: inout Seed) -> LedgerRecord {
     LedgerRecord(state: .terminal(.accepted), status: 200, at: .random(in: 1000...1001, using: &seed))
   }
