@@ -18,7 +18,7 @@ public struct CampaignStore: Sendable {
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// The layout of the keys; another number means another program.
-  static let layoutVersion = 1
+  static let layoutVersion = 2
 
   /// - Parameters:
   ///   - redis: the client to use for every call.
@@ -63,7 +63,8 @@ public struct CampaignStore: Sendable {
     }
     guard stored[1].integer == Self.layoutVersion else {
       throw StoreError(
-        .mismatch, "the store under namespace \(keys.namespace) has layout \(stored[1].integer ?? 0), not 1",
+        .mismatch,
+        "the store under namespace \(keys.namespace) has layout \(stored[1].integer ?? 0), not \(Self.layoutVersion)",
         hint: "use the version of Carillon that wrote it, or another redis.namespace")
     }
     guard let partitions = stored[0].integer, partitions == keys.partitions else {

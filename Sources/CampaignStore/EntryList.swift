@@ -4,7 +4,6 @@ struct EntryList {
   private var ends: [Int] = []
 
   var count: Int { ends.count }
-  var isEmpty: Bool { ends.isEmpty }
 
   /// Appends the string that `write` appends to the bytes.
   mutating func append(_ write: (inout [UInt8]) -> Void) {
@@ -14,21 +13,6 @@ struct EntryList {
 
   subscript(position: Int) -> ArraySlice<UInt8> {
     bytes[(position == 0 ? 0 : ends[position - 1])..<ends[position]]
-  }
-
-  func forEach(_ body: (UnsafeRawBufferPointer) -> Void) {
-    bytes.withUnsafeBytes { all in
-      var start = 0
-      for end in ends {
-        body(UnsafeRawBufferPointer(rebasing: all[start..<end]))
-        start = end
-      }
-    }
-  }
-
-  mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-    ends.removeAll(keepingCapacity: true)
   }
 }
 

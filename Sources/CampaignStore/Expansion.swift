@@ -26,8 +26,8 @@ public struct DeviceFilter: Sendable {
 /// The targets that a worker has sealed, for as long as Redis may forget them.
 public struct SealedTargets: Sendable {
   /// How many there are.
-  public var count: Int { pages.reduce(0) { $0 + $1.count } }
-  var pages: [EntryList] = []
+  public internal(set) var count = 0
+  var pages = EntryList()
 }
 
 /// From an audience to a slice's sealed targets.
@@ -37,8 +37,8 @@ extension CampaignStore {
   /// - Returns: whether they are sealed now; not when another has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
-    for page in targets.pages { ledger.append(page, to: &pipeline) }
-    ledger.seal(count: targets.count, to: &pipeline)
+    ledger.append(targets.pages, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.pages.count, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -49,28 +49,34 @@ extension CampaignStore {
     var builder = TargetBuilder(ledger: ledger)
     let partition = ledger.slice.partition
     let listed = keys.audience(partition, ledger.slice.campaign)
+    var rest: RedisPipeline?
     switch audience {
     case .tokens, .channel:
-      try await scan(RedisPipeline(), source: listed) { members, _ in
+      rest = try await scan(RedisPipeline(), source: listed, devices: nil) { members, _, pipeline in
         for member in members { builder.add(token: member, user: .init(start: nil, count: 0)) }
-        return try await builder.flush(to: self)
+        builder.flush(to: &pipeline)
+        return true
       }
     case .users:
-      try await scanUsers(partition, RedisPipeline(), source: listed) { users, records in
-        builder.add(users: users, records: records, filter: filter)
-        return try await builder.flush(to: self)
+      rest = try await scan(RedisPipeline(), source: listed, devices: keys.devices(partition)) {
+        builder.add(users: $0, records: $1, filter: filter)
+        builder.flush(to: &$2)
+        return true
       }
     case .segment(let expression):
       var plan = ExpressionPlan(
         keys: keys, partition: partition, scratch: String(decoding: ledger.claim, as: UTF8.self))
       let source = plan.evaluate(expression.root)
-      try await scanUsers(partition, plan.pipeline, source: source) { users, records in
-        builder.add(users: users, records: records, filter: filter)
-        return try await builder.flush(to: self)
+      rest = try await scan(plan.pipeline, source: source, devices: keys.devices(partition)) {
+        builder.add(users: $0, records: $1, filter: filter)
+        builder.flush(to: &$2)
+        return true
       }
-      if let cleanup = plan.cleanup { _ = try await run(cleanup) }
+      if let cleanup = plan.cleanup { rest?.append(cleanup) }
     }
-    return try await builder.seal(in: self)
+    guard var rest else { return nil }
+    builder.seal(to: &rest)
+    return try await run(rest).last?.integer == 1 ? builder.targets : nil
   }
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.
@@ -78,53 +84,64 @@ extension CampaignStore {
   /// - Parameter body: gets users and, beside them, their device records (null for none); returns false to stop.
   func forEachUser(
     of expression: AudienceExpression, in partition: Int, scratch: String,
-    _ body: ([RedisReply], RedisReply) async throws -> Bool
+    _ body: (ArraySlice<RedisReply>, RedisReply) async throws -> Bool
   ) async throws {
     var plan = ExpressionPlan(keys: keys, partition: partition, scratch: scratch)
     let source = plan.evaluate(expression.root)
-    try await scanUsers(partition, plan.pipeline, source: source, body)
+    let devices = keys.devices(partition)
+    _ = try await scan(plan.pipeline, source: source, devices: devices) { users, records, _ in
+      guard let records else { return true }
+      return try await body(users, records)
+    }
     if let cleanup = plan.cleanup { _ = try await run(cleanup) }
   }
 
-  private func scanUsers(
-    _ partition: Int, _ preparation: RedisPipeline, source: String,
-    _ body: ([RedisReply], RedisReply) async throws -> Bool
-  ) async throws {
-    let devices = keys.devices(partition)
-    try await scan(preparation, source: source) { members, _ in
-      guard !members.isEmpty else { return true }
-      var pipeline = RedisPipeline(reserving: members.count * 32)
-      pipeline.command("HMGET") { arguments in
-        arguments.append(devices)
-        for member in members { arguments.append(member) }
-      }
-      return try await body(members, run(pipeline)[0])
-    }
-  }
-
-  /// Reads a set page by page, each member once.
+  /// Reads a set page by page, each member once, and the device records that stand under them. One round trip a page:
+  /// the devices of one page are read with the members of the next.
   ///
   /// SSCAN may repeat members while the set's table is being rebuilt; what has been seen is remembered, which a
   /// partition's bounded size makes affordable. A cursor does not survive its connection: an error ends the walk, and
   /// the caller begins again.
+  ///
+  /// - Parameters:
+  ///   - preparation: what makes the set.
+  ///   - source: the set.
+  ///   - devices: the hash with the records; `nil` for none.
+  ///   - body: gets members and, beside them, their records. What it adds to the pipeline goes with what is read next;
+  ///     an answer of -1 to that ends the walk. Returns false to stop.
+  /// - Returns: what `body` has added and nobody has run yet; `nil` when the walk ended early.
   private func scan(
-    _ preparation: RedisPipeline, source: String, _ body: ([RedisReply], Int) async throws -> Bool
-  ) async throws {
+    _ preparation: RedisPipeline, source: String, devices: String?,
+    _ body: (ArraySlice<RedisReply>, RedisReply?, inout RedisPipeline) async throws -> Bool
+  ) async throws -> RedisPipeline? {
     var seen = ByteStringSet()
-    var cursor = "0"
+    var cursor: String? = "0"
+    var members: ArraySlice<RedisReply> = []
     var pipeline = preparation
-    repeat {
-      pipeline.append("SSCAN", source, cursor, "COUNT", Self.batch)
-      guard let reply = try await run(pipeline).last else { return }
-      pipeline.removeAll()
-      cursor = reply[0].string ?? "0"
-      let members = reply[1].filter { member in member.withBytes { seen.insert($0) } }
+    while cursor != nil || !members.isEmpty {
       // SSCAN returns a small set whole, and may return more than COUNT of a large one.
-      for start in stride(from: 0, to: members.count, by: Self.batch) {
-        let page = Array(members[start..<min(start + Self.batch, members.count)])
-        guard try await body(page, page.count) else { return }
+      let page = members.prefix(Self.batch)
+      members.removeFirst(page.count)
+      let added = pipeline.count
+      if let devices, !page.isEmpty {
+        pipeline.command("HMGET") { arguments in
+          arguments.append(devices)
+          for member in page { arguments.append(member) }
+        }
       }
-    } while cursor != "0"
+      let next = members.isEmpty ? cursor : nil
+      if let next { pipeline.append("SSCAN", source, next, "COUNT", Self.batch) }
+      let replies = pipeline.isEmpty ? [] : try await run(pipeline)
+      pipeline.removeAll()
+      if replies.prefix(added).contains(where: { $0.integer == -1 }) { return nil }
+      if next != nil, let reply = replies.last {
+        cursor = reply[0].string.flatMap { $0 == "0" ? nil : $0 }
+        members = reply[1].filter { member in member.withBytes { seen.insert($0) } }[...]
+      }
+      if page.isEmpty { continue }
+      guard try await body(page, devices == nil ? nil : replies[added], &pipeline) else { return nil }
+    }
+    return pipeline
   }
 }
 
@@ -179,55 +196,55 @@ struct ExpressionPlan {
   }
 }
 
-/// Collects targets and hands them to the slice's list in scripts of bounded size.
+/// Collects targets into pages and writes them to the slice's list.
 private struct TargetBuilder {
   let ledger: SliceLedger
-  private var entries = EntryList()
-  private var targets = SealedTargets()
-  private var lostClaim = false
+  private(set) var targets = SealedTargets()
+  /// The page that is not full yet.
+  private var page: [UInt8] = []
+  private var flushedPages = 0
 
   init(ledger: SliceLedger) {
     self.ledger = ledger
   }
 
   mutating func add(token: RedisReply, user: UnsafeRawBufferPointer) {
-    token.withBytes { token in entries.append { TargetEntry.write(token: token, user: user, to: &$0) } }
+    token.withBytes { add(token: $0, user: user) }
   }
 
   /// Adds the devices of users, each token once within its user.
-  mutating func add(users: [RedisReply], records: RedisReply, filter: DeviceFilter) {
+  mutating func add(users: ArraySlice<RedisReply>, records: RedisReply?, filter: DeviceFilter) {
+    guard let records else { return }
     for (user, record) in zip(users, records) where !record.isNull {
       user.withBytes { user in
         record.withBytes { record in
-          for device in DeviceCursor(record) where filter.admits(device) {
-            entries.append { TargetEntry.write(token: device.token, user: user, to: &$0) }
-          }
+          for device in DeviceCursor(record) where filter.admits(device) { add(token: device.token, user: user) }
         }
       }
     }
   }
 
-  /// Writes what has been collected; false when the claim is lost.
-  mutating func flush(to store: CampaignStore) async throws -> Bool {
-    guard !entries.isEmpty else { return !lostClaim }
-    var pipeline = RedisPipeline(reserving: entries.bytes.count * 2)
-    for start in stride(from: 0, to: entries.count, by: CampaignStore.batch) {
-      var page = EntryList()
-      for position in start..<min(start + CampaignStore.batch, entries.count) {
-        page.append { $0.append(contentsOf: entries[position]) }
-      }
-      ledger.append(page, to: &pipeline)
-      targets.pages.append(page)
-    }
-    for reply in try await store.run(pipeline) where reply.integer == -1 { lostClaim = true }
-    entries.removeAll()
-    return !lostClaim
+  private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
+    TargetPage.write(token: token, user: user, to: &page)
+    targets.count += 1
+    if targets.count % TargetPage.size == 0 { endPage() }
   }
 
-  mutating func seal(in store: CampaignStore) async throws -> SealedTargets? {
-    guard !lostClaim else { return nil }
-    var pipeline = RedisPipeline()
-    ledger.seal(count: targets.count, to: &pipeline)
-    return try await store.run(pipeline)[0].integer == 1 ? targets : nil
+  private mutating func endPage() {
+    targets.pages.append { $0.append(contentsOf: page) }
+    page.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes the pages that have become full.
+  mutating func flush(to pipeline: inout RedisPipeline) {
+    ledger.append(targets.pages, from: flushedPages, to: &pipeline)
+    flushedPages = targets.pages.count
+  }
+
+  /// Writes what is left, and the seal.
+  mutating func seal(to pipeline: inout RedisPipeline) {
+    if !page.isEmpty { endPage() }
+    flush(to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.pages.count, to: &pipeline)
   }
 }

@@ -3,33 +3,40 @@ import Redis
 
 /// From each slice's outbox to the owner index and the feedback list, at least once.
 extension CampaignStore {
-  /// Empties one partition's outbox.
+  /// Empties the outboxes of some partitions. A dozen at once cost half of what they do one by one: whose the tokens
+  /// were is noted in their own partitions, and more of them have the same one.
   ///
-  /// - Returns: the number of entries that left it.
+  /// - Returns: the number of entries that left them.
   @discardableResult
-  public func deliverFeedback(from partition: Int) async throws -> Int {
+  public func deliverFeedback(from partitions: some Collection<Int> & Sendable) async throws -> Int {
     var delivered = 0
-    while true {
+    var waiting = Array(partitions)
+    while !waiting.isEmpty {
       var pipeline = RedisPipeline()
-      pipeline.append("LRANGE", keys.outbox(partition), 0, Self.batch - 1)
-      let entries = try await run(pipeline)[0]
-      guard let first = entries.first, let last = entries.last else { return delivered }
-      try await deliver(entries.compactMap { entry in entry.bytes.flatMap { OutboxEntry(Array($0)) } }, partition)
+      for partition in waiting { pipeline.append("LRANGE", keys.outbox(partition), 0, Self.batch - 1) }
+      let pages = zip(waiting, try await run(pipeline)).filter { !$1.isEmpty }
+      try await deliver(pages.flatMap { page in page.1.compactMap { $0.bytes.flatMap { OutboxEntry(Array($0)) } } })
       // Last: an entry that was delivered twice does no harm, one that was not delivered would.
       pipeline.removeAll()
-      pipeline.script(StoreScripts.deliver, keys: [keys.outbox(partition)]) {
-        $0.append(entries.count)
-        $0.append(first)
-        $0.append(last)
+      for (partition, entries) in pages {
+        guard let first = entries.first, let last = entries.last else { continue }
+        pipeline.script(StoreScripts.deliver, keys: [keys.outbox(partition)]) {
+          $0.append(entries.count)
+          $0.append(first)
+          $0.append(last)
+        }
       }
-      if try await run(pipeline)[0].integer == 1 { delivered += entries.count }
+      let left = pipeline.isEmpty ? [] : try await run(pipeline)
+      for (page, reply) in zip(pages, left) where reply.integer == 1 { delivered += page.1.count }
+      waiting = pages.map(\.0)
     }
+    return delivered
   }
 
-  private func deliver(_ entries: [OutboxEntry], _ partition: Int) async throws {
+  private func deliver(_ entries: [OutboxEntry]) async throws {
     _ = try await edit(entries.filter { !$0.isEdited }.map(\.edit))
     let edited = entries.filter(\.isEdited).map(\.edit)
-    let registered = try await areRegistered(edited, partition)
+    let registered = try await areRegistered(edited)
     try await disown(zip(edited, registered).filter { !$1 }.map(\.0))
     let prunes = entries.filter { $0.edit.action == .prune }
     try await tellBackend(prunes.map(\.feedback))
@@ -39,25 +46,32 @@ extension CampaignStore {
   func tellBackend(_ entries: [[UInt8]]) async throws {
     guard !entries.isEmpty else { return }
     var pipeline = RedisPipeline()
-    pipeline.command("LPUSH") { arguments in
-      arguments.append(keys.feedback)
-      for entry in entries { arguments.append(entry) }
+    for start in stride(from: 0, to: entries.count, by: Self.batch) {
+      pipeline.command("LPUSH") { arguments in
+        arguments.append(keys.feedback)
+        for entry in entries[start..<min(start + Self.batch, entries.count)] { arguments.append(entry) }
+      }
     }
     pipeline.append("LTRIM", keys.feedback, 0, feedbackLength - 1)
     _ = try await run(pipeline)
   }
 
   /// Whether devices that were pruned here have registered again since.
-  private func areRegistered(_ edits: [DeviceEdit], _ partition: Int) async throws -> [Bool] {
-    guard !edits.isEmpty else { return [] }
-    var pipeline = RedisPipeline()
-    pipeline.command("HMGET") { arguments in
-      arguments.append(keys.devices(partition))
-      for edit in edits { arguments.append(edit.user) }
+  private func areRegistered(_ edits: [DeviceEdit]) async throws -> [Bool] {
+    var registered = edits.map { _ in false }
+    try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
+      partition, part, pipeline in
+      pipeline.command("HMGET") { arguments in
+        arguments.append(keys.devices(partition))
+        for index in part { arguments.append(edits[index].user) }
+      }
+    } replies: { part, records in
+      for (index, record) in zip(part, records) {
+        let token = edits[index].token
+        registered[index] = record.withBytes { DeviceCursor($0).contains { $0.token.elementsEqual(token) } }
+      }
     }
-    return zip(edits, try await run(pipeline)[0]).map { edit, record in
-      record.withBytes { DeviceCursor($0).contains { $0.token.elementsEqual(edit.token) } }
-    }
+    return registered
   }
 }
 

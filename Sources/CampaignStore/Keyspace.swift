@@ -101,9 +101,9 @@ public struct Keyspace: Sendable {
   }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
-  /// List: targets, as far as the expansion has got.
+  /// List: pages of targets, as far as the expansion has got.
   func building(_ partition: Int, _ id: String) -> String { slice(partition, "building:" + id) }
-  /// List: sealed targets.
+  /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
   /// String: a fixed-size record for every target.
   func ledger(_ partition: Int, _ id: String) -> String { slice(partition, "ledger:" + id) }

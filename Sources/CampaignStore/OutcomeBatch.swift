@@ -6,34 +6,62 @@ public struct OutcomeBatch: Sendable {
   /// What an outcome does to the device.
   public enum Action: Sendable {
     case none, prune, quarantine
+
+    fileprivate var word: StaticString {
+      switch self {
+      case .none: ""
+      case .prune: "prune"
+      case .quarantine: "quarantine"
+      }
+    }
+  }
+
+  /// Which outcomes of a stretch of neighbours have a result line.
+  private struct Lines: OptionSet {
+    let rawValue: UInt8
+
+    static let none = Lines(rawValue: 1)
+    static let all = Lines(rawValue: 2)
+    static let allButAccepted = Lines(rawValue: 4)
+
+    /// As `commit.lua` reads it.
+    var code: UInt8 { contains(.none) ? 0 : contains(.all) ? 1 : 2 }
   }
 
   private struct Entry {
     var index: UInt32
-    var hasDetail = false
+    /// Where in `bytes` the token of its result line is.
+    var token: UInt32 = 0
+    /// 0 when it has no line.
+    var tokenLength: UInt8 = 0
+    /// Its place in `details`; -1 when it has none.
+    var detail: Int32 = -1
     var record: LedgerRecord
 
-    /// The outcome, if it concerns nothing but the ledger.
-    var plainState: UInt8 {
-      if !hasDetail, case .terminal(let outcome) = record.state { outcome.rawValue } else { 0 }
+    var isTerminal: Bool { record.state.code >= Outcome.accepted.rawValue }
+
+    /// What may be said of the lines of a stretch that this one is in.
+    var lines: Lines {
+      let isAccepted = record.state == .terminal(.accepted)
+      if tokenLength > 0 { return isAccepted ? .all : [.all, .allButAccepted] }
+      return isAccepted ? [.none, .allButAccepted] : .none
     }
   }
 
-  /// What the ledger's record has no room for; only outcomes that need it have one.
+  /// What an outcome does beside the ledger and the results hash; few do anything.
   private struct Detail {
-    var index: UInt32
     var action: Action
     var token: Range<Int>
     var user: Range<Int>
     var timestamp: UInt64
-    var keepsResult: Bool
-    var record: LedgerRecord
-    var reason: String
+    /// Apple's word for it.
+    var reason: [UInt8]
   }
 
   private var entries: [Entry] = []
   private var details: [Detail] = []
   private var bytes: [UInt8] = []
+  private var lineCount = 0
 
   /// Nothing yet.
   public init() {}
@@ -43,11 +71,24 @@ public struct OutcomeBatch: Sendable {
   /// Whether there is none.
   public var isEmpty: Bool { entries.isEmpty }
 
-  var detailBytes: Int { bytes.count + details.count * 160 }
+  /// How long its arguments are, at a guess.
+  var estimatedBytes: Int { entries.count * 20 + lineCount * 128 + details.count * 320 }
 
   /// Adds an outcome that concerns the ledger only.
   public mutating func append(_ record: LedgerRecord, at index: Int) {
     entries.append(Entry(index: UInt32(index), record: record))
+  }
+
+  /// Adds an outcome that gets a line in the results hash.
+  ///
+  /// - Parameters:
+  ///   - record: the outcome; its reason has a code.
+  ///   - index: of the target in its slice.
+  ///   - token: raw.
+  public mutating func append(_ record: LedgerRecord, at index: Int, token: ArraySlice<UInt8>) {
+    var entry = Entry(index: UInt32(index), record: record)
+    keepLine(of: &entry, token)
+    entries.append(entry)
   }
 
   /// Adds an outcome that concerns the device, the results hash, or both.
@@ -60,20 +101,34 @@ public struct OutcomeBatch: Sendable {
   ///   - user: in UTF-8; nothing for a raw token of a job.
   ///   - timestamp: with `prune`: a device that registered after it stays.
   ///   - keepsResult: whether the results hash gets a line.
-  ///   - reason: Apple's word for it.
+  ///   - unknownReason: what APNs called it, where the record's reason has no code.
   public mutating func append(
     _ record: LedgerRecord, at index: Int, action: Action, token: ArraySlice<UInt8>, user: ArraySlice<UInt8>,
-    timestamp: UInt64, keepsResult: Bool, reason: String
+    timestamp: UInt64, keepsResult: Bool, unknownReason: String = ""
   ) {
-    entries.append(Entry(index: UInt32(index), hasDetail: true, record: record))
-    let start = bytes.count
+    var entry = Entry(index: UInt32(index), record: record)
+    if keepsResult { keepLine(of: &entry, token) }
+    if action != .none || record.reason == .other {
+      entry.detail = Int32(details.count)
+      let start = bytes.count
+      bytes.append(contentsOf: token)
+      let middle = bytes.count
+      bytes.append(contentsOf: user)
+      let reason = record.reason == .other ? Array(unknownReason.utf8) : ResultLine.reasons[Int(record.reason.rawValue)]
+      details.append(
+        Detail(
+          action: action, token: start..<middle, user: middle..<bytes.count,
+          timestamp: timestamp, reason: reason))
+    }
+    entries.append(entry)
+  }
+
+  private mutating func keepLine(of entry: inout Entry, _ token: ArraySlice<UInt8>) {
+    guard case .terminal = entry.record.state else { return }
+    entry.token = UInt32(bytes.count)
+    entry.tokenLength = UInt8(token.count)
     bytes.append(contentsOf: token)
-    let middle = bytes.count
-    bytes.append(contentsOf: user)
-    details.append(
-      Detail(
-        index: UInt32(index), action: action, token: start..<middle, user: middle..<bytes.count, timestamp: timestamp,
-        keepsResult: keepsResult, record: record, reason: reason))
+    lineCount += 1
   }
 
   /// Calls `body` with the index of every target in the batch.
@@ -86,6 +141,7 @@ public struct OutcomeBatch: Sendable {
     entries.removeAll(keepingCapacity: true)
     details.removeAll(keepingCapacity: true)
     bytes.removeAll(keepingCapacity: true)
+    lineCount = 0
   }
 
   /// The script reads neighbours at once, so they must stand beside each other.
@@ -94,54 +150,134 @@ public struct OutcomeBatch: Sendable {
   }
 
   func write(to arguments: inout RedisArguments) {
-    arguments.append(runs())
-    for detail in details {
-      arguments.append(Int(detail.index))
-      switch detail.action {
-      case .none: arguments.append("" as StaticString)
-      case .prune: arguments.append("prune" as StaticString)
-      case .quarantine: arguments.append("quarantine" as StaticString)
-      }
+    arguments.append(stretches())
+    arguments.append(lineCount)
+    if lineCount > 0 { writeLines(to: &arguments) }
+    guard !details.isEmpty else { return }
+    for entry in entries where entry.detail >= 0 {
+      let detail = details[Int(entry.detail)]
+      arguments.append(entry.index)
+      arguments.append(detail.action.word)
       arguments.append(bytes[detail.token])
       arguments.append(bytes[detail.user])
       arguments.append(detail.timestamp)
-      arguments.append(Hex.encode(bytes[detail.token]))
-      arguments.append(detail.keepsResult ? resultLine(detail) : [])
-      arguments.append(detail.reason)
+      arguments.append(json(of: detail))
+      arguments.append(entry.record.reason == .other ? detail.reason : [])
     }
   }
+
+  /// What goes into the quarantine, or into the outbox: the script adds what it knows better.
+  private func json(of detail: Detail) -> [UInt8] {
+    guard detail.action != .none else { return [] }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("token", String(decoding: Hex.encode(bytes[detail.token]), as: UTF8.self))
+    json.member("reason", String(decoding: detail.reason, as: UTF8.self))
+    if !detail.user.isEmpty { json.member("user", String(decoding: bytes[detail.user], as: UTF8.self)) }
+    if detail.action == .prune || detail.user.isEmpty {
+      json.member("action", detail.action.word.description)
+      json.member("timestamp", String(detail.timestamp))
+      if !detail.user.isEmpty { json.member("edited", true) }
+    }
+    json.endObject()
+    return json.take().dropLast()
+  }
+
+  /// One more than the largest state.
+  private static let states = Int(Outcome.allCases.map(\.rawValue).max() ?? 0) + 1
 
   /// The records as `commit.lua` reads them.
-  private func runs() -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(entries.count * 16 + 64)
-    var start = 0
-    while start < entries.count {
-      let first = entries[start]
-      let state = first.plainState
-      var end = start + 1
-      while end < entries.count, entries[end].index == entries[end - 1].index + 1, entries[end].plainState == state,
-        end - start < Int(UInt16.max)
-      {
-        end += 1
+  private func stretches() -> [UInt8] {
+    let head = 10
+    let tally = 3
+    var tallies = [Int](repeating: 0, count: Self.states)
+    return [UInt8](unsafeUninitializedCapacity: entries.count * (head + tally + LedgerRecord.size)) { buffer, count in
+      var start = 0
+      while start < entries.count {
+        var (end, details, lines) = (start, 0, entries[start].lines)
+        let isTerminal = entries[start].isTerminal
+        repeat {
+          lines.formIntersection(entries[end].lines)
+          tallies[Int(entries[end].record.state.code)] += 1
+          if entries[end].detail >= 0 { details += 1 }
+          end += 1
+        } while end < entries.count && entries[end].index == entries[end - 1].index + 1
+          && entries[end].isTerminal == isTerminal && !entries[end].lines.isDisjoint(with: lines)
+          && end - start < Int(UInt16.max)
+        let outcomes = count + head - 1
+        let sizes = UInt64(end - start) << 16 | UInt64(details)
+        count += Self.write(UInt64(entries[start].index) << 32 | sizes, 8, to: buffer, at: count)
+        count += Self.write(UInt64(lines.code) << 8, 2, to: buffer, at: count)
+        for state in tallies.indices where tallies[state] > 0 {
+          if isTerminal {
+            buffer[outcomes] += 1
+            count += Self.write(UInt64(state) << 16 | UInt64(tallies[state]), tally, to: buffer, at: count)
+          }
+          tallies[state] = 0
+        }
+        for entry in entries[start..<end] {
+          let (record, free) = (entry.record, UInt64(entry.record.free))
+          let words = UInt64(record.state.code) << 24 | UInt64(record.attempt) << 16 | UInt64(record.status)
+          count += Self.write(words, 4, to: buffer, at: count)
+          let rest = UInt64(record.reason.rawValue) << 56 | free << 48 | record.at & 0xffff_ffff_ffff
+          count += Self.write(rest, 8, to: buffer, at: count)
+        }
+        start = end
       }
-      for shift in stride(from: 24, through: 0, by: -8) {
-        bytes.append(UInt8(truncatingIfNeeded: first.index >> UInt32(shift)))
-      }
-      bytes.append(UInt8((end - start) >> 8))
-      bytes.append(UInt8((end - start) & 255))
-      bytes.append(state)
-      for entry in entries[start..<end] { entry.record.write(to: &bytes) }
-      start = end
     }
-    return bytes
   }
 
-  /// `outcome status reason at-ms`, a dash for none.
-  private func resultLine(_ detail: Detail) -> [UInt8] {
-    guard case .terminal(let outcome) = detail.record.state else { return [] }
-    let status = detail.record.status == 0 ? "-" : String(detail.record.status)
-    let reason = detail.reason.isEmpty ? "-" : detail.reason
-    return Array("\(outcome.name) \(status) \(reason) \(detail.record.at)".utf8)
+  /// Writes the last `size` bytes of a value, big-endian; returns their number. The buffer has the room: its capacity is
+  /// that of stretches of one record each.
+  private static func write(
+    _ value: UInt64, _ size: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int
+  ) -> Int {
+    for place in 0..<size {
+      buffer[offset + place] = UInt8(truncatingIfNeeded: value >> UInt64(8 * (size - 1 - place)))
+    }
+    return size
+  }
+
+  /// Token in hex and line of each outcome that has one, in the order of the records.
+  private func writeLines(to arguments: inout RedisArguments) {
+    var line = ResultLine()
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * Int(UInt8.max)) { hex in
+      let text = UnsafeRawBufferPointer(hex)
+      bytes.withUnsafeBufferPointer { bytes in
+        for entry in entries where entry.tokenLength > 0 {
+          let start = Int(entry.token)
+          Hex.encode(bytes[start..<(start + Int(entry.tokenLength))], to: hex)
+          arguments.append(UnsafeRawBufferPointer(rebasing: text[..<(2 * Int(entry.tokenLength))]))
+          line.set(entry.record, unknownReason: entry.detail < 0 ? [] : details[Int(entry.detail)].reason)
+          arguments.append(line.text)
+        }
+      }
+    }
+  }
+}
+
+/// A line of the results hash: `outcome status reason at-ms`, a dash for none.
+private struct ResultLine {
+  /// Apple's words for all codes; nothing where there is no reason, and for one that has no code.
+  static let reasons = (0...UInt8.max).map { code in Array((Reason(rawValue: code)?.name ?? "").utf8) }
+
+  private(set) var text: [UInt8] = []
+  private var record: LedgerRecord?
+
+  /// Answers that came together have the same line.
+  mutating func set(_ record: LedgerRecord, unknownReason: [UInt8]) {
+    if record == self.record, record.reason != .other { return }
+    self.record = record
+    text.removeAll(keepingCapacity: true)
+    guard case .terminal(let outcome) = record.state else { return }
+    text.append(contentsOf: outcome.name.utf8)
+    append(word: record.status == 0 ? [] : Array(String(record.status).utf8))
+    append(word: record.reason == .other ? unknownReason : Self.reasons[Int(record.reason.rawValue)])
+    append(word: Array(String(record.at).utf8))
+  }
+
+  private mutating func append(word: [UInt8]) {
+    text.append(UInt8(ascii: " "))
+    if word.isEmpty { text.append(UInt8(ascii: "-")) } else { text.append(contentsOf: word) }
   }
 }

@@ -66,15 +66,16 @@ extension CampaignStore {
     for first in stride(from: 0, to: slice.count, by: Self.batch) {
       let last = min(first + Self.batch, slice.count) - 1
       var pipeline = RedisPipeline()
-      pipeline.append("LRANGE", keys.targets(slice.partition, id), first, last)
+      let pages = TargetPage.pages(of: first..<(last + 1))
+      pipeline.append("LRANGE", keys.targets(slice.partition, id), pages.lowerBound, pages.upperBound)
       pipeline.append("GETRANGE", keys.ledger(slice.partition, id), first * size, (last + 1) * size - 1)
       pipeline.command("HMGET") { arguments in
         arguments.append(keys.reasons(slice.partition, id))
         for index in first...last { arguments.append(index) }
       }
       let replies = try await run(pipeline)
-      var chunk = TargetChunk(first: first, capacity: replies[0].count)
-      for entry in replies[0] { entry.withBytes { chunk.append(entry: $0) } }
+      var chunk = TargetChunk(first: first, capacity: last + 1 - first)
+      for page in replies[0] { page.withBytes { chunk.append(page: $0) } }
       let page = replies[1].withBytes { records in
         chunk.places.indices.compactMap { position -> TargetResult? in
           guard let record = LedgerRecord(records, at: position * size),

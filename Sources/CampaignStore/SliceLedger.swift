@@ -223,20 +223,29 @@ public struct SliceLedger: Sendable {
     return try await store.run(pipeline)[0].integer == 1
   }
 
-  /// Writes a step of the expansion: targets to add to the list that is being built.
-  func append(_ entries: EntryList, to pipeline: inout RedisPipeline) {
-    pipeline.script(StoreScripts.append, keys: [sliceKey, building]) { arguments in
-      arguments.append(claim)
-      arguments.append(lease)
-      entries.forEach { arguments.append($0) }
+  /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a script.
+  func append(_ pages: EntryList, from first: Int = 0, to pipeline: inout RedisPipeline) {
+    for start in stride(from: first, to: pages.count, by: Self.pagesAtOnce) {
+      pipeline.script(StoreScripts.append, keys: [sliceKey, building]) { arguments in
+        arguments.append(claim)
+        arguments.append(lease)
+        for page in start..<min(start + Self.pagesAtOnce, pages.count) { arguments.append(pages[page]) }
+      }
     }
   }
 
+  private static let pagesAtOnce = 4
+
   /// Writes the end of the expansion.
-  func seal(count: Int, to pipeline: inout RedisPipeline) {
+  ///
+  /// - Parameters:
+  ///   - count: of targets.
+  ///   - pages: that they stand on.
+  func seal(count: Int, pages: Int, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets]) {
       $0.append(claim)
       $0.append(count)
+      $0.append(pages)
       $0.append(lease)
     }
   }
@@ -244,10 +253,11 @@ public struct SliceLedger: Sendable {
   /// Reads sealed targets; fewer than asked for at the end of the list.
   public func targets(from first: Int, count: Int) async throws -> TargetChunk {
     var pipeline = RedisPipeline()
-    pipeline.append("LRANGE", targets, first, first + count - 1)
+    let pages = TargetPage.pages(of: first..<(first + count))
+    pipeline.append("LRANGE", targets, pages.lowerBound, pages.upperBound)
     let reply = try await store.run(pipeline)[0]
-    var chunk = TargetChunk(first: first, capacity: reply.count)
-    for entry in reply { entry.withBytes { chunk.append(entry: $0) } }
+    var chunk = TargetChunk(first: first, capacity: count)
+    for page in reply { page.withBytes { chunk.append(page: $0) } }
     return chunk
   }
 
@@ -281,7 +291,7 @@ public struct SliceLedger: Sendable {
   ///   - request: what is asked for, and what Redis is taken to know.
   public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
-    var pipeline = RedisPipeline(reserving: 1024 + outcomes.count * 20 + outcomes.detailBytes)
+    var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
       arguments.append(lease)

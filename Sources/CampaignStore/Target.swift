@@ -1,11 +1,22 @@
-/// One entry of a slice's target list: u8 token length, raw token, user in UTF-8 (nothing for a raw token of a job).
+/// One entry of a slice's target list: ``size`` targets one behind the other, fewer in the last. For each u8 token length,
+/// u16 user length (big-endian), raw token, user in UTF-8 (nothing for a raw token of a job).
 ///
-/// Token lengths end at 200, so the first byte leaves room for other kinds of entry.
-enum TargetEntry {
+/// An entry for each target would cost Redis twice as much to append, and many times as much to read.
+enum TargetPage {
+  /// Also in `commit.lua`. Some 6 kB: an entry is copied whole when one of its targets is looked up.
+  static let size = 128
+
   static func write(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
     bytes.append(UInt8(token.count))
+    bytes.append(UInt8(user.count >> 8))
+    bytes.append(UInt8(user.count & 255))
     bytes.append(contentsOf: token)
     bytes.append(contentsOf: user)
+  }
+
+  /// The pages that have some of these targets.
+  static func pages(of targets: Range<Int>) -> ClosedRange<Int> {
+    targets.lowerBound / size...max(targets.lowerBound, targets.upperBound - 1) / size
   }
 }
 
@@ -15,20 +26,40 @@ public struct TargetChunk: Sendable {
   public let first: Int
   /// Where each target's token begins and ends, and where its user ends.
   public private(set) var places: [(token: Int32, user: Int32, end: Int32)] = []
-  /// Tokens and users, each target's token followed by its user.
+  /// The pages that the targets stand in.
   public private(set) var bytes: [UInt8] = []
 
+  private let capacity: Int
+  /// Targets of the next page that come before the first.
+  private var skipped: Int
+
+  /// - Parameters:
+  ///   - first: the index of the first target.
+  ///   - capacity: how many there are at most.
   init(first: Int, capacity: Int) {
     self.first = first
+    self.capacity = capacity
+    skipped = first % TargetPage.size
     places.reserveCapacity(capacity)
-    bytes.reserveCapacity(capacity * 48)
   }
 
-  mutating func append(entry: UnsafeRawBufferPointer) {
-    let tokenLength = Int(entry.first ?? 0)
+  /// Takes in the next page; the first is the one that has the first target.
+  mutating func append(page: UnsafeRawBufferPointer) {
     let start = bytes.count
-    bytes.append(contentsOf: entry.dropFirst())
-    places.append((Int32(start), Int32(start + min(tokenLength, entry.count - 1)), Int32(bytes.count)))
+    bytes.append(contentsOf: page)
+    var at = 0
+    while at + 3 <= page.count, places.count < capacity {
+      let token = at + 3
+      let user = token + Int(page[at])
+      let end = user + (Int(page[at + 1]) << 8 | Int(page[at + 2]))
+      guard end <= page.count else { return }
+      if skipped > 0 {
+        skipped -= 1
+      } else {
+        places.append((Int32(start + token), Int32(start + user), Int32(start + end)))
+      }
+      at = end
+    }
   }
 
   /// The number of targets.

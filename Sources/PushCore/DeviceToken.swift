@@ -68,6 +68,17 @@ public enum Hex {
     }
   }
 
+  /// Two lower-case digits for every byte, at the beginning of a buffer that has the room.
+  public static func encode(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, to buffer: UnsafeMutableBufferPointer<UInt8>) {
+    precondition(buffer.count >= bytes.count * 2)
+    var place = 0
+    for byte in bytes {
+      buffer[place] = digit(byte >> 4)
+      buffer[place + 1] = digit(byte & 15)
+      place += 2
+    }
+  }
+
   /// ASCII of a value below 16.
   @inlinable
   static func digit(_ value: UInt8) -> UInt8 { value + (value < 10 ? 0x30 : 0x57) }

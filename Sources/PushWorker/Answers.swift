@@ -109,13 +109,17 @@ extension PushWorker {
       guard run.isUnderWay(index) else { continue }
       // After the deadline of a stop nothing is waited for; what comes all the same counts.
       run.unanswered = max(0, run.unanswered - 1)
-      if completion.answer.kind == .answered, completion.status == 200, run.context.campaign.results != .all {
+      if completion.answer.kind == .answered, completion.status == 200 {
         pass(.answered)
         totals.accepted += 1
         let attempt = run.attempt(of: index)
         let record = LedgerRecord(
           state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: 200, at: now)
-        run.record(clock) { $0.append(record, at: index) }
+        if run.context.campaign.results == .all, let (chunk, position) = run.place(of: index) {
+          run.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
+        } else {
+          run.record(clock) { $0.append(record, at: index) }
+        }
         run.end(index)
         count(.accepted, of: run.context)
       } else if completion.answer.kind == .notSent, completion.reason == .none, run.intent == .send {
@@ -224,7 +228,7 @@ extension PushWorker {
         record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
         // Without a timestamp the time of receipt counts (design: absent timestamp).
         timestamp: answer.timestamp == 0 ? record.at : answer.timestamp, keepsResult: keepsResult,
-        reason: answer.unknownReason ?? record.reason.name)
+        unknownReason: answer.unknownReason ?? "")
     }
   }
 

@@ -62,6 +62,8 @@ public actor PushWorker {
   var pausing: Set<String> = []
   /// The partition whose leftovers are looked at next.
   var sweepPosition = 0
+  /// Partitions of slices that have ended lately whose prunes others have yet to hear of.
+  var undelivered: Set<Int> = []
   /// Slices let go of in the last seconds.
   var former: [FormerSlice] = []
   /// Campaigns that were paused or cancelled in the last seconds, and when we saw it.
@@ -133,6 +135,7 @@ public actor PushWorker {
       group.addTask { await self.steeringLoop() }
       await claimLoop(&group)
       await waitForSlices()
+      await deliverFeedback()
       isFinished = true
       wakePulse()
     }

@@ -251,10 +251,15 @@ extension PushWorker {
     try await control.postpone(slice, for: configuration.lease, worker: configuration.name)
   }
 
-  /// Delivers what a slice's prunes entail; should it fail, the sweep does it later.
-  private func deliverFeedback(from partition: Int) async {
+  /// Slices with prunes after which these are delivered together.
+  private static let undeliveredSlices = 16
+
+  /// Delivers what the prunes of slices that have ended entail; should it fail, the sweep does it later.
+  func deliverFeedback() async {
+    let partitions = undelivered
+    undelivered = []
     do {
-      try await control.deliverFeedback(from: partition)
+      try await control.deliverFeedback(from: partitions)
     } catch {
       report("could not deliver feedback", error)
     }
@@ -276,11 +281,13 @@ extension PushWorker {
     pass(.closed)
     totals.slices += 1
     let lane = Lane.allCases[context.lane]
-    if let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name) {
+    if counters.pruned + counters.quarantined > 0 { undelivered.insert(ledger.slice.partition) }
+    let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
+    if let state {
       contexts[ledger.slice.campaign] = nil
       observer(.ended(campaign: ledger.slice.campaign, state: state))
     }
-    if counters.pruned + counters.quarantined > 0 { await deliverFeedback(from: ledger.slice.partition) }
+    if state != nil || undelivered.count >= Self.undeliveredSlices { await deliverFeedback() }
     return true
   }
 }

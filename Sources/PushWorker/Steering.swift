@@ -117,7 +117,8 @@ extension PushWorker {
   func sweep() async throws {
     let partition = sweepPosition % control.keys.partitions
     sweepPosition = partition + 1
-    try await control.deliverFeedback(from: partition)
+    undelivered.insert(partition)
+    await deliverFeedback()
     _ = try await control.redoMoves(in: partition)
     guard partition % 8 == 0 else { return }
     if try await control.reopenLost() > 0 { wakeClaims() }

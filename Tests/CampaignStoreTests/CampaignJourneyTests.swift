@@ -54,7 +54,7 @@ struct CampaignJourneyTests {
       let counters = try #require(try await ledger.close(.finish).counters)
       #expect(counters.targets == count)
       ended = try await store.finish(slice, counters: counters, lane: .bulk, worker: "w1")
-      try await store.deliverFeedback(from: slice.partition)
+      try await store.deliverFeedback(from: [slice.partition])
       targets += count
     }
     #expect(ended == .completed)
@@ -96,13 +96,12 @@ struct CampaignJourneyTests {
     case 0:
       batch.append(
         LedgerRecord(state: .terminal(.unregistered), status: 410, reason: .unregistered, at: 5000), at: index,
-        action: .prune, token: chunk.token(position), user: chunk.user(position), timestamp: 4000, keepsResult: true,
-        reason: "Unregistered")
+        action: .prune, token: chunk.token(position), user: chunk.user(position), timestamp: 4000, keepsResult: true)
     case 1:
       batch.append(
         LedgerRecord(state: .terminal(.badToken), status: 400, reason: .badDeviceToken, at: 5000), at: index,
         action: .quarantine, token: chunk.token(position), user: chunk.user(position), timestamp: 5000,
-        keepsResult: true, reason: "BadDeviceToken")
+        keepsResult: true)
     default:
       batch.append(LedgerRecord(state: .terminal(.accepted), status: 200, at: 5000), at: index)
     }

@@ -108,6 +108,26 @@ struct ExpansionTests {
     #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)
   }
 
+  @Test(arguments: Backend.allCases, [127, 128, 129, 256, 700])
+  func everyTargetIsFoundWhereverAReadBegins(on backend: Backend, count: Int) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<count)
+    let campaign = try await world.activate("a")
+    let (ledger, _) = try await world.claimed("a")
+    #expect(try await world.expand(ledger, campaign) == count)
+    let all = try await ledger.targets(from: 0, count: count)
+    #expect(all.count == count)
+    #expect(Set((0..<count).map { Array(all.token($0)) }).count == count)
+    for first in [1, 126, 127, 128, 129, count - 1] where first < count {
+      let part = try await ledger.targets(from: first, count: 130)
+      #expect(part.count == min(130, count - first))
+      for position in 0..<part.count {
+        #expect(part.token(position).elementsEqual(all.token(first + position)))
+        #expect(part.user(position).elementsEqual(all.user(first + position)))
+      }
+    }
+  }
+
   @Test(arguments: Backend.allCases)
   func scratchSetsOfAWorkerThatDiedGoByThemselves(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

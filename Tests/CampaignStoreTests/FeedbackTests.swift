@@ -9,7 +9,7 @@ struct FeedbackTests {
   func prunedTokenIsToldAndHasNoOwner(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: #"x "quoted" ü"#)
     #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [#"x "quoted" ü"#])
-    #expect(try await world.store.deliverFeedback(from: 0) == 1)
+    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
     #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [nil])
     let lines = try await world.command("LRANGE", world.keys.feedback, 0, -1)
     let time = try await world.store.time() / 1000
@@ -28,7 +28,7 @@ struct FeedbackTests {
     #expect(text["reason"] == "Unregistered")
     let at = try #require(Timestamp.milliseconds(text["at"] ?? ""))
     #expect((time - 60_000...time).contains(at))
-    #expect(try await world.store.deliverFeedback(from: 0) == 0)
+    #expect(try await world.store.deliverFeedback(from: [0]) == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -36,7 +36,7 @@ struct FeedbackTests {
     let world = try await pruned(on: backend, user: "x", registeredAt: 0)
     // Without a time of its own it would be taken for the one that was pruned.
     try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 0))])
-    #expect(try await world.store.deliverFeedback(from: 0) == 1)
+    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
     #expect(try await world.store.user("x")?.devices.count == 1)
     #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == ["x"])
   }
@@ -45,9 +45,33 @@ struct FeedbackTests {
   func deviceThatMovedBeforeTheDeliveryKeepsItsNewOwner(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: "x")
     try await world.store.register([DeviceRegistration(user: "y", device: TestStore.device(1, registeredAt: 2000))])
-    #expect(try await world.store.deliverFeedback(from: 0) == 1)
+    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
     #expect(try await world.store.user("y")?.devices.count == 1)
     #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == ["y"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func severalPartitionsAreDeliveredTogether(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.registerUsers(0..<60)
+    let campaign = try await world.activate("a")
+    var pruned = 0
+    // One partition has nothing to deliver.
+    for partition in 0..<7 {
+      let ledger = try await world.claimed("a", partition).ledger
+      let count = try #require(try await world.expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      let chunk = try await ledger.targets(from: 0, count: count)
+      var batch = OutcomeBatch()
+      for position in 0..<count { batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered") }
+      _ = try await ledger.commit(&batch, credit: 0)
+      pruned += count
+    }
+    #expect(try await world.store.deliverFeedback(from: 0..<8) == pruned)
+    #expect(try await world.command("LLEN", world.keys.feedback).integer == pruned)
+    let owners = try await world.store.owners(of: (0..<60).map { try TestStore.deviceToken($0) })
+    #expect(owners.count { $0 == nil } == pruned)
+    for partition in 0..<8 { #expect(try await world.command("LLEN", world.keys.outbox(partition)).integer == 0) }
   }
 
   @Test(arguments: Backend.allCases)
@@ -63,7 +87,7 @@ struct FeedbackTests {
       _ = try await ledger.commit(&batch, credit: 0)
     }
     let delivered = try await withThrowingTaskGroup(of: Int.self) { group in
-      for _ in 0..<4 { group.addTask { try await world.store.deliverFeedback(from: 0) } }
+      for _ in 0..<4 { group.addTask { try await world.store.deliverFeedback(from: [0]) } }
       return try await group.reduce(0, +)
     }
     #expect(delivered == 1200)

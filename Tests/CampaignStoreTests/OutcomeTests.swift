@@ -113,7 +113,7 @@ struct OutcomeTests {
     batch.append(.rejected, chunk, 2, keepsResult: false, reason: "PayloadTooLarge")
     batch.append(
       LedgerRecord(state: .terminal(.failed), at: 1_700_000_000_003), at: 3, action: .none, token: chunk.token(3),
-      user: chunk.user(3), timestamp: 0, keepsResult: true, reason: "")
+      user: chunk.user(3), timestamp: 0, keepsResult: true)
     _ = try await ledger.commit(&batch, credit: 0)
     let key = world.keys.results(0, "a")
     func line(_ position: Int) async throws -> String? {
@@ -188,7 +188,7 @@ struct OutcomeTests {
         }
       }
       _ = try await ledger.commit(&batch, credit: 0)
-      try await world.store.deliverFeedback(from: slice.partition)
+      try await world.store.deliverFeedback(from: [slice.partition])
     }
     #expect(try await world.store.user("u0") == nil)
     #expect(try await world.store.user("u1")?.devices.map(\.isQuarantined) == [true])

@@ -20,9 +20,9 @@ import Testing
     record.reason = .badDeviceToken
     batch.append(
       record, at: 0, action: .quarantine, token: try TestStore.deviceToken(1).bytes[...],
-      user: Array((isRaw ? "" : "x").utf8)[...], timestamp: 5000, keepsResult: false, reason: "BadDeviceToken")
+      user: Array((isRaw ? "" : "x").utf8)[...], timestamp: 5000, keepsResult: false)
     _ = try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(.init(sequence: 1))))
-    if isRaw { try await world.store.deliverFeedback(from: 0) }
+    if isRaw { try await world.store.deliverFeedback(from: [0]) }
     return (world, try await listed(world))
   }
 

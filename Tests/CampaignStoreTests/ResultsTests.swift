@@ -69,7 +69,7 @@ struct ResultsTests {
       var batch = OutcomeBatch()
       for position in 0..<count { batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered") }
       _ = try await ledger.commit(&batch, credit: 0)
-      if slice.partition.isMultiple(of: 2) { try await world.store.deliverFeedback(from: slice.partition) }
+      if slice.partition.isMultiple(of: 2) { try await world.store.deliverFeedback(from: [slice.partition]) }
     }
     // Of some the owner is known still, of others not.
     for number in 0..<20 {

@@ -56,7 +56,7 @@ struct StoreCostMeasurement {
       }
     }
     try await measure("feedback", count, client) {
-      for partition in 0..<64 { try await store.deliverFeedback(from: partition) }
+      for first in stride(from: 0, to: 64, by: 16) { try await store.deliverFeedback(from: first..<(first + 16)) }
     }
     let record = try #require(try await store.show("a"))
     #expect(record.counters.outcomes.values.reduce(0, +) == count)

@@ -1,4 +1,4 @@
-import CampaignStore
+@testable import CampaignStore
 import PushCore
 import Redis
 import TestSupport
@@ -27,10 +27,10 @@ struct StoreOpeningTests {
   @Test(arguments: Backend.allCases)
   func anotherLayoutIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    try await world.command("HSET", "{\(world.keys.namespace)}:store", "version", 2)
+    try await world.command("HSET", "{\(world.keys.namespace)}:store", "version", CampaignStore.layoutVersion + 1)
     let error = await #expect(throws: StoreError.self) { try await world.store.open() }
     #expect(error?.code == .mismatch)
-    #expect(error?.message.contains("layout 2") == true)
+    #expect(error?.message.contains("layout \(CampaignStore.layoutVersion + 1)") == true)
   }
 
   @Test func serverThatEvictsIsRefused() async throws {

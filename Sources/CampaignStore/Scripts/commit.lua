@@ -11,80 +11,121 @@
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets,
 --      11 quarantine
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
---      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9... details, eight each:
---      index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, token in hex, result line, reason
--- Records come in runs of neighbours, sorted by index: index of the first u32, their number u16, state u8 that all of
--- them end in if it is the same outcome and none has a detail (else 0), then the 12 bytes of the ledger for each: state
--- u8, attempt u8, status u16, reason u8, free u8, at u48 (ms); a waiting one has its delay in ms in `at` instead.
+--      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 number of result lines,
+--      10... lines in the order of the records they are of, two each: token in hex, line; behind them details, in that
+--      order too, seven each: index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, note or
+--      outbox entry as JSON (without a user that is '', and without what `tail` adds), reason where it has no code
+-- Records come in stretches of neighbours, sorted by index: index of the first u32, their number u16, how many have
+-- details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8 number of different outcomes,
+-- for each outcome its state u8 and number u16, then the 12 bytes of the ledger for each record: state u8, attempt u8,
+-- status u16, reason u8, free u8, at u48 (ms). A stretch has either terminal records only, or none and no outcomes. A
+-- waiting record has its delay in ms in `at` instead.
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
 --          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'app', 'seal',
   'seq', 'deaths', 'trial', 'replays')
-local phase, seq, replays = slice[2], tonumber(slice[9] or 0), tonumber(slice[12] or 0)
-local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
-local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
+-- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
+local phase, seq, replays = slice[2], (slice[9] or 0) + 0, (slice[12] or 0) + 0
+local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
+local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
 if sealed and (slice[8] or '') ~= ARGV[5] then return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays} end
 local moved, settled, restored = {}, false, replay
-local campaign = KEYS[1]:match('slice:(.*)$')
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
-local details = {}
-for i = 9, #ARGV, 8 do details[tonumber(ARGV[i])] = i end
+-- Lines of records that have become terminal, nearly always all there are: what stands in ARGV one behind the other
+-- goes into the hash in one call. (Of at most 500 records: `unpack` takes 8,000 values.)
+local lines_from, lines_to = 1, 0
+local function write_lines()
+  local number = (lines_to - lines_from + 1) / 2
+  if number > 0 then
+    -- A hash of many lines becomes a table anyhow; until then each line is looked for from end to end. A value that is
+    -- too long for the compact encoding makes it one at once.
+    local grows = number >= 64 and count > 128 and redis.call('EXISTS', KEYS[4]) == 0
+    if grows then redis.call('HSET', KEYS[4], '', ('-'):rep(128)) end
+    redis.call('HSET', KEYS[4], unpack(ARGV, lines_from, lines_to))
+    if grows then redis.call('HDEL', KEYS[4], '') end
+  end
+  lines_from, lines_to = 1, 0
+end
+local function keep_lines(line, number)
+  if line ~= lines_to + 1 then
+    write_lines()
+    lines_from = line
+  end
+  lines_to = line + 2 * number - 1
+end
 
--- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has.
+-- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has. That
+-- has pages of 128 targets, each u8 token length, u16 user length, token, user.
 local function remove_result(index)
-  local entry = redis.call('LINDEX', KEYS[10], index)
-  if not entry then return end
-  local token = entry:sub(2, 1 + entry:byte(1))
+  write_lines()
+  local page = redis.call('LINDEX', KEYS[10], math.floor(index / 128)) or ''
+  local at = 1
+  for _ = 1, index % 128 do
+    if at >= #page then return end
+    local token_length, high, low = page:byte(at, at + 2)
+    at = at + 3 + token_length + high * 256 + low
+  end
+  if at >= #page then return end
+  local token = page:sub(at + 3, at + 2 + page:byte(at))
   redis.call('HDEL', KEYS[5], index)
   redis.call('HDEL', KEYS[4], (token:gsub('.', function(byte) return ('%02x'):format(byte:byte()) end)))
 end
 
--- What a record that has just become terminal entails.
-local function settle(index, reason_code, overrides)
-  if overrides then remove_result(index) end
-  local i = details[index]
-  if not i then return end
-  local action, token, user, timestamp, hex = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]), ARGV[i + 5]
-  if reason_code == 255 then redis.call('HSET', KEYS[5], index, ARGV[i + 7]) end
-  if ARGV[i + 6] ~= '' then redis.call('HSET', KEYS[4], hex, ARGV[i + 6]) end
+-- What others have yet to hear of, and what all notes and entries end in. Times as text: cjson keeps fourteen digits.
+local outgoing = {}
+local ending
+local function tail()
+  ending = ending or (',"app":%s,"campaign":%s,"at":"%.0f"}'):format(
+    cjson.encode(slice[7]), cjson.encode(KEYS[1]:match('slice:(.*)$')), now)
+  return ending
+end
+
+-- What the details in ARGV from `i` on say of a record that has just become terminal.
+local function settle(i)
+  local action, token, user, json = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 5]
+  if ARGV[i + 6] ~= '' then redis.call('HSET', KEYS[5], ARGV[i], ARGV[i + 6]) end
   if action == '' then return end
   local edited = user ~= ''
   if edited then
-    -- Times as text: cjson keeps fourteen digits of a number.
-    local note = action == 'quarantine' and cjson.encode({user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 7], campaign = campaign, at = string.format('%.0f', now)})
-    if not edit_device(KEYS[6], KEYS[7], KEYS[11], user, token, action, timestamp, note) then return end
+    local note = action == 'quarantine' and json .. tail()
+    if not edit_device(KEYS[6], KEYS[7], KEYS[11], user, token, action, tonumber(ARGV[i + 4]), note) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)
     if not owner then return end
-    user = owner:match('^%d+:(.*)$')
+    json = json .. ',"user":' .. cjson.encode(owner:match('^%d+:(.*)$'))
   end
   if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
-  if action == 'prune' or not edited then
-    redis.call('RPUSH', KEYS[8], cjson.encode({action = action, user = user, token = hex, app = slice[7],
-      reason = ARGV[i + 7], campaign = campaign, timestamp = ARGV[i + 4], at = string.format('%.0f', now),
-      edited = edited}))
-  end
+  if action == 'prune' or not edited then outgoing[#outgoing + 1] = json .. tail() end
 end
 
 local wire = ARGV[8]
-local runs = {}
-local position = 1
+local stretches = {}
+local position, line = 1, 10
+local detail = line + 2 * tonumber(ARGV[9])
 while position <= #wire do
-  local a, b, c, d, high, low, state = wire:byte(position, position + 6)
+  local a, b, c, d, high, low, details_high, details_low, has_lines, outcomes = wire:byte(position, position + 9)
   local first, number = ((a * 256 + b) * 256 + c) * 256 + d, high * 256 + low
-  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
-  local known = math.min(number, count - first)
-  if known > 0 then
-    runs[#runs + 1] = {first = first, last = first + known - 1, number = known, state = state, at = position + 7}
+  local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
+    line = line, detail = detail}
+  local lines = has_lines > 0 and number or 0
+  for at = position + 10, position + 7 + outcomes * 3, 3 do
+    local state, tally_high, tally_low = wire:byte(at, at + 2)
+    stretch.tally[state] = tally_high * 256 + tally_low
+    if state == 16 and has_lines == 2 then lines = lines - stretch.tally[state] end
   end
-  position = position + 7 + number * 12
+  detail = detail + 7 * (details_high * 256 + details_low)
+  line = line + 2 * lines
+  stretch.at, stretch.behind_details, stretch.lines = position + 10 + outcomes * 3, detail, lines
+  position = stretch.at + number * 12
+  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
+  stretch.is_whole = outcomes > 0 and first + number <= count
+  if first < count then stretches[#stretches + 1] = stretch end
 end
 
 -- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the
@@ -129,13 +170,56 @@ if replay and sealed then
   end
 end
 
+-- The first attempts of that many bytes' worth of targets, in doubt or not granted.
+local zeros = ('\0'):rep(12)
+local function blank(bytes)
+  while #zeros < bytes do zeros = zeros .. zeros end
+  return zeros:sub(1, bytes)
+end
+
+-- A stretch of first attempts in doubt that have all ended: what nearly every push is.
+local function settle_all(stretch)
+  doubt = doubt - (stretch.last + 1 - stretch.first)
+  settled = true
+  for state, number in pairs(stretch.tally) do count_by(state, number) end
+  if stretch.lines > 0 then keep_lines(stretch.line, stretch.lines) end
+  for i = stretch.detail, stretch.behind_details - 1, 7 do settle(i) end
+end
+
+-- Any other: record by record. Puts what is to be stored into `pieces`: of the block, which begins with the record of
+-- `origin` and of which what stands before `from` is there already, and of the new records. Returns the new `from`.
+local function merge_each(stretch, block, origin, pieces, from)
+  local details = {}
+  for i = stretch.detail, stretch.behind_details - 1, 7 do details[tonumber(ARGV[i])] = i end
+  local base, line = stretch.at, stretch.line
+  for index = stretch.first, stretch.last do
+    local offset = (index - origin) * 12
+    local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and wire:byte(base) ~= 16
+    local record, overrides = merge(base, index, block:sub(offset + 1, offset + 12))
+    if record then
+      pieces[#pieces + 1] = block:sub(from, offset)
+      pieces[#pieces + 1] = record
+      from = offset + 13
+      if overrides then remove_result(index) end
+      if record:byte(1) >= 16 then
+        if has_line then keep_lines(line, 1) end
+        if details[index] then settle(details[index]) end
+      end
+    end
+    base = base + 12
+    if has_line then line = line + 2 end
+  end
+  return from
+end
+
 local i = 1
-while sealed and i <= #runs do
-  -- Runs that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than split.
-  local first, last, j = runs[i].first, runs[i].last, i
-  while j < #runs and runs[j + 1].first > last and runs[j + 1].first - last <= 17 do
+while sealed and i <= #stretches do
+  -- Stretches that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than
+  -- split.
+  local first, last, j = stretches[i].first, stretches[i].last, i
+  while j < #stretches and stretches[j + 1].first > last and stretches[j + 1].first - last <= 17 do
     j = j + 1
-    last = runs[j].last
+    last = stretches[j].last
   end
   if last >= granted then
     -- Redis forgot a grant that it had acknowledged: what was sent had been granted.
@@ -145,33 +229,19 @@ while sealed and i <= #runs do
   end
   local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
   local size = (last - first + 1) * 12
-  if #block < size then block = block .. string.rep('\0', size - #block) end
-  local untouched = block == string.rep('\0', size)
+  local untouched = block == ''
+  if #block < size then block = block .. blank(size - #block) end
   local pieces, from = {}, 1
   for k = i, j do
-    local run = runs[k]
-    local offset, bytes = (run.first - first) * 12, run.number * 12
-    if run.state > 0 and (untouched or block:sub(offset + 1, offset + bytes) == string.rep('\0', bytes)) then
-      -- First attempts in doubt, all with the same outcome: what nearly every push is.
-      pieces[#pieces + 1] = block:sub(from, offset)
-      pieces[#pieces + 1] = wire:sub(run.at, run.at + bytes - 1)
-      from = offset + bytes + 1
-      doubt = doubt - run.number
-      count_by(run.state, run.number)
-      settled = true
+    local stretch = stretches[k]
+    local start, behind = (stretch.first - first) * 12, (stretch.last + 1 - first) * 12
+    if stretch.is_whole and (untouched or block:sub(start + 1, behind) == blank(behind - start)) then
+      pieces[#pieces + 1] = block:sub(from, start)
+      pieces[#pieces + 1] = wire:sub(stretch.at, stretch.at + behind - start - 1)
+      from = behind + 1
+      settle_all(stretch)
     else
-      for n = 0, run.number - 1 do
-        local index = run.first + n
-        local old = block:sub(offset + 1, offset + 12)
-        local record, overrides = merge(run.at + n * 12, index, old)
-        if record then
-          pieces[#pieces + 1] = block:sub(from, offset)
-          pieces[#pieces + 1] = record
-          from = offset + 13
-          if record:byte(1) >= 16 then settle(index, record:byte(5), overrides) end
-        end
-        offset = offset + 12
-      end
+      from = merge_each(stretch, block, first, pieces, from)
     end
   end
   if from > 1 then
@@ -180,6 +250,8 @@ while sealed and i <= #runs do
   end
   i = j + 1
 end
+write_lines()
+if #outgoing > 0 then redis.call('RPUSH', KEYS[8], unpack(outgoing)) end
 
 local retries = {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
@@ -200,17 +272,20 @@ if expected then
   local fresh = math.min(credit, count - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
+local lease = now + ARGV[2]
 if sealed then
-  redis.call('HSET', KEYS[1], 'granted', granted, 'doubt', doubt, 'waiting', waiting,
-    'seq', owner and not replay and seq + 1 or seq)
+  local values = {'granted', granted, 'doubt', doubt, 'waiting', waiting}
+  if owner and not replay then values[7], values[8] = 'seq', seq + 1 end
+  if owner then values[#values + 1], values[#values + 2] = 'lease', lease end
+  redis.call('HSET', KEYS[1], unpack(values))
   -- The owner must not take for granted to itself what others say that they were granted.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
 -- A slice that gets on is not what kills its workers, unless just that is being tried.
 if settled and slice[10] and not slice[11] then redis.call('HDEL', KEYS[1], 'deaths') end
-if owner then redis.call('HSET', KEYS[1], 'lease', now + tonumber(ARGV[2])) end
--- Not a second time, where it was counted and the reply was lost.
-if ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
+if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
+-- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.
+if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 for field, n in pairs(moved) do
   if n ~= 0 then redis.call('HINCRBY', KEYS[1], field, n) end
 end

@@ -34,17 +34,18 @@ local function edit_device(devices, users, quarantine, user, token, action, inst
   local at, behind, times = find_device(blob, token)
   if not at then redis.call('HDEL', quarantine, token) end
   if not at or struct.unpack('>I6', blob, times) > instant then return false end
+  local known_flags = blob:byte(times + 12)
   if action == 'prune' then
     blob = blob:sub(1, at - 1) .. blob:sub(behind)
   else
     local flags = action == 'quarantine' and 1 or 0
-    if blob:byte(times + 12) == flags then return false end
+    if known_flags == flags then return false end
     blob = with_flags(blob, times, flags)
   end
   write_devices(devices, users, user, blob)
   if action == 'quarantine' then
     redis.call('HSET', quarantine, token, note)
-  else
+  elseif known_flags == 1 then
     redis.call('HDEL', quarantine, token)
   end
   return true

@@ -3,15 +3,15 @@
 -- Keeps: sealed targets are immutable, and their number is the slice's count. The claim that sealed names the list from
 -- then on: should Redis forget the seal, the next list may have another order.
 -- KEYS 1 slice, 2 building, 3 targets
--- ARGV 1 claim id, 2 number of targets, 3 lease ms
+-- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
 local count = tonumber(ARGV[2])
 if slice[2] == 'sealed' then return tonumber(slice[3]) == count and 1 or -1 end
-if redis.call('LLEN', KEYS[2]) ~= count then return -1 end
+if redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[3]) then return -1 end
 if count > 0 then redis.call('RENAME', KEYS[2], KEYS[3]) end
 local time = redis.call('TIME')
 redis.call('HSET', KEYS[1], 'phase', 'sealed', 'seal', ARGV[1], 'count', count,
-  'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[3]))
+  'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]))
 return 1

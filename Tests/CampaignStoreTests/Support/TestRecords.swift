@@ -13,7 +13,7 @@ extension OutcomeBatch {
       state: .terminal(outcome), status: status, reason: Reason(name: reason), at: instant)
     append(
       record, at: chunk.first + position, action: action, token: chunk.token(position), user: chunk.user(position),
-      timestamp: instant, keepsResult: keepsResult, reason: reason)
+      timestamp: instant, keepsResult: keepsResult, unknownReason: reason)
   }
 }
 

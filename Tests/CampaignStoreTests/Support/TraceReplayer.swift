@@ -29,7 +29,7 @@ struct TraceReplayer {
   static func target(_ slice: Int, _ number: UInt8) -> [UInt8] {
     var entry: [UInt8] = []
     [UInt8(slice), number].withUnsafeBytes {
-      TargetEntry.write(token: $0, user: UnsafeRawBufferPointer(start: nil, count: 0), to: &entry)
+      TargetPage.write(token: $0, user: UnsafeRawBufferPointer(start: nil, count: 0), to: &entry)
     }
     return entry
   }
@@ -86,17 +86,18 @@ struct TraceReplayer {
       case .finished: try expect(reply.result == .finished, "finished")
       }
     case .append:
-      var entries = EntryList()
+      // A page for each: what the model tells apart can be told apart in the list.
+      var pages = EntryList()
       for position in 0..<call.count {
-        entries.append { $0.append(contentsOf: Self.target(call.slice, call.order[position])) }
+        pages.append { $0.append(contentsOf: Self.target(call.slice, call.order[position])) }
       }
       var pipeline = RedisPipeline()
-      ledger(call.claim, call.slice).append(entries, to: &pipeline)
-      let length = try await store.run(pipeline)[0].integer
+      ledger(call.claim, call.slice).append(pages, to: &pipeline)
+      let length = try await store.run(pipeline).last?.integer
       try expect((length == -1) == (reply.result == .refused), "append: \(length ?? 0)")
     case .seal:
       var pipeline = RedisPipeline()
-      ledger(call.claim, call.slice).seal(count: call.count, to: &pipeline)
+      ledger(call.claim, call.slice).seal(count: call.count, pages: call.count, to: &pipeline)
       let sealed = try await store.run(pipeline)[0].integer
       try expect((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")
     case .commit, .replay: try await commit(call, reply)
