@@ -7,11 +7,12 @@ import Glibc
 /// declares `unownedExecutor` as ``asUnownedSerialExecutor()`` of its loop; a C callback or a Dispatch source that fires
 /// on ``queue`` may then enter the actor with `assumeIsolated`, without a hop.
 ///
-/// It can be the preference of a task, too (SE-0417). Without one, whatever resumes a continuation first wakes a thread of
-/// the global pool, only for the task to go from there to its actor; with it, the task resumes where its actor lives.
+/// It is not the preference of tasks as well (SE-0417), though that would spare a resumed continuation its way over the
+/// global pool: a job cannot tell whether its task prefers the loop, and where the two disagree the runtime enqueues the
+/// task anew at every `await`, also where an actor's code relies on not being interrupted.
 ///
 /// Swift on Linux has no `DispatchSerialQueue`, so this is the executor that Apple's platforms ship.
-public final class EventLoop: SerialExecutor, TaskExecutor {
+public final class EventLoop: SerialExecutor {
   /// The queue itself: private to this loop, serial, on Dispatch's global pool.
   public let queue: DispatchQueue
 
@@ -20,12 +21,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
     queue = DispatchQueue(label: label)
   }
 
-  /// Runs a job of an actor, or of a task that prefers this loop, on the queue.
+  /// Runs an actor's job on the queue.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async {
-      job.runSynchronously(isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor())
-    }
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
   /// Traps unless called on ``queue``; what makes `assumeIsolated` sound.

@@ -116,11 +116,6 @@ public actor PushWorker {
   ///
   /// - Throws: what makes working impossible from the start: Redis out of reach, or unfit.
   public func run() async throws {
-    // Its tasks inherit that: what Redis answers resumes them here.
-    try await withTaskExecutorPreference(loop) { try await runTasks() }
-  }
-
-  private func runTasks() async throws {
     inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
     try await measureClock()
     await checkServer()
