@@ -3,7 +3,7 @@ import Glibc
 /// A non-blocking TCP socket that owns its descriptor.
 ///
 /// Confined to one loop. The descriptor is closed by ``close()`` or with the last reference; when a ``SocketWatcher``
-/// watches it, close through the watcher, which waits for Dispatch to let go of the descriptor first.
+/// watches it, close through the watcher, which ends the watch first.
 public final class Socket: ByteStream {
   public private(set) var descriptor: Int32
 
