@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import Foundation
 import Redis
 import Testing
 
@@ -7,12 +8,19 @@ struct ScriptTests {
   private static let all = [
     StoreScripts.initialise, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.bury,
     StoreScripts.turn, StoreScripts.take, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
-    StoreScripts.steer,
+    StoreScripts.steer, StoreScripts.probe, StoreScripts.tryOnly,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.heartbeat,
     StoreScripts.forget, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.release, StoreScripts.close, StoreScripts.own, StoreScripts.disown, StoreScripts.store,
     StoreScripts.drop, StoreScripts.deliver, StoreScripts.follow, StoreScripts.confirm, StoreScripts.promote,
   ]
+
+  @Test func noneIsLeftOut() throws {
+    let folder = URL(filePath: #filePath).appending(path: "../../../Sources/CampaignStore/Scripts").standardized
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    // What several scripts share is in a file of its own.
+    #expect(Set(files).subtracting(["device.lua"]) == Set(Self.all.map { "\($0.name).lua" }))
+  }
 
   /// A cluster refuses an undeclared key of another slot only: one of the same slot would work until slots move.
   @Test func everyKeyIsDeclared() {

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
 -- probe: lends a worker sends of a campaign whose guard has not decided, and adds up what all workers were answered.
--- Keeps: until `minimum` answers are counted the whole fleet is lent twice that. What was lent and is never answered, its
--- worker having died, is lent again when nothing has happened for a lease. Answers from before the campaign was resumed
--- say nothing of what was mended meanwhile: they are not counted. The answers of all campaigns of an app add up, too: by
--- them campaigns are judged that are too small to be judged alone. When twice the minimum are counted, they are halved.
+-- Keeps: until `minimum` answers are counted the whole fleet is lent twice that. What was lent and is never answered,
+-- its worker having died, is lent again when nothing has happened for a lease. Answers from before the campaign was
+-- resumed say nothing of what was mended meanwhile: they are not counted. The answers of all campaigns of an app add
+-- up, too: by them campaigns are judged that are too small to be judged alone. When twice the minimum are counted, they
+-- are halved.
 -- KEYS 1 probe, 2 campaign, 3 answers of the app
 -- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then what is new since the worker's last call: 4 answers, 5 suspect ones,
 --      6 devices gone, 7 sends that were answered otherwise or given back; 8 how often the worker knows the campaign to
 --      have been resumed
--- Returns {answers, suspects, gone, sends lent, sends under way in the fleet, then of the app: answers, suspects, gone},
---         or false when it was resumed since
+-- Returns {answers, suspects, gone, sends lent, sends under way in the fleet, then of the app: answers, suspects,
+--         gone}, or false when it was resumed since
 local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if tonumber(campaign[1] or 0) > tonumber(ARGV[8]) then return false end
 local time = redis.call('TIME')
