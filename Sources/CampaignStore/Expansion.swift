@@ -27,7 +27,8 @@ public struct DeviceFilter: Sendable {
 public struct SealedTargets: Sendable {
   /// How many there are.
   public internal(set) var count = 0
-  var pages = EntryList()
+  /// Each of its own size, so that none of the room of a list that grows is kept with it.
+  var pages: [[UInt8]] = []
 }
 
 /// From an audience to a slice's sealed targets.
@@ -231,7 +232,7 @@ private struct TargetBuilder {
   }
 
   private mutating func endPage() {
-    targets.pages.append { $0.append(contentsOf: page) }
+    targets.pages.append(page.withUnsafeBytes(Array.init))
     page.removeAll(keepingCapacity: true)
   }
 

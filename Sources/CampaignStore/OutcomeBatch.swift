@@ -17,7 +17,7 @@ public struct OutcomeBatch: Sendable {
   }
 
   /// Which outcomes of a stretch of neighbours have a result line.
-  private struct Lines: OptionSet {
+  fileprivate struct Lines: OptionSet {
     let rawValue: UInt8
 
     static let none = Lines(rawValue: 1)
@@ -28,7 +28,7 @@ public struct OutcomeBatch: Sendable {
     var code: UInt8 { contains(.none) ? 0 : contains(.all) ? 1 : 2 }
   }
 
-  private struct Entry {
+  struct Entry {
     var index: UInt32
     /// Where in `bytes` the token of its result line is.
     var token: UInt32 = 0
@@ -38,10 +38,10 @@ public struct OutcomeBatch: Sendable {
     var detail: Int32 = -1
     var record: LedgerRecord
 
-    var isTerminal: Bool { record.state.code >= Outcome.accepted.rawValue }
+    fileprivate var isTerminal: Bool { record.state.code >= Outcome.accepted.rawValue }
 
     /// What may be said of the lines of a stretch that this one is in.
-    var lines: Lines {
+    fileprivate var lines: Lines {
       let isAccepted = record.state == .terminal(.accepted)
       if tokenLength > 0 { return isAccepted ? .all : [.all, .allButAccepted] }
       return isAccepted ? [.none, .allButAccepted] : .none
@@ -49,7 +49,7 @@ public struct OutcomeBatch: Sendable {
   }
 
   /// What an outcome does beside the ledger and the results hash; few do anything.
-  private struct Detail {
+  struct Detail {
     var action: Action
     var token: Range<Int>
     var user: Range<Int>
@@ -58,8 +58,8 @@ public struct OutcomeBatch: Sendable {
     var reason: [UInt8]
   }
 
-  private var entries: [Entry] = []
-  private var details: [Detail] = []
+  private(set) var entries: [Entry] = []
+  private(set) var details: [Detail] = []
   private var bytes: [UInt8] = []
   private var lineCount = 0
 

@@ -224,7 +224,7 @@ public struct SliceLedger: Sendable {
   }
 
   /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a script.
-  func append(_ pages: EntryList, from first: Int = 0, to pipeline: inout RedisPipeline) {
+  func append(_ pages: [[UInt8]], from first: Int = 0, to pipeline: inout RedisPipeline) {
     for start in stride(from: first, to: pages.count, by: Self.pagesAtOnce) {
       pipeline.script(StoreScripts.append, keys: [sliceKey, building]) { arguments in
         arguments.append(claim)

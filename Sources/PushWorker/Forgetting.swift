@@ -116,6 +116,7 @@ extension PushWorker {
     seenDurableAt = self.now
     let now = EventLoop.now
     former.removeAll { now - $0.at > SliceJournal.memory }
+    for index in former.indices { former[index].journal.forget(before: now) }
     steered = steered.filter { now - $0.value.at <= SliceJournal.memory }
     for case let run? in slots where !run.mustReplay { run.journal.forget(before: now) }
   }
@@ -244,7 +245,7 @@ extension PushWorker {
       else { return false }
       _ = try await ledger.commit(&nothing, request)
     }
-    for var batch in journal.replay { _ = try await ledger.commit(&batch, request) }
+    try await journal.replay(to: ledger) { _ = try await ledger.commit(&$0, request) }
     return true
   }
 }

@@ -7,7 +7,8 @@ struct SliceJournal {
   private struct Entry {
     /// `EventLoop.now` of the acknowledgement.
     var at: UInt64
-    var outcomes: OutcomeBatch
+    /// Nothing where there was none.
+    var outcomes: RecordedOutcomes?
     var retries: [GrantedTarget]
   }
 
@@ -30,7 +31,8 @@ struct SliceJournal {
   mutating func note(_ outcomes: OutcomeBatch, retries: [GrantedTarget], at now: UInt64) {
     forget(before: now)
     guard !outcomes.isEmpty || !retries.isEmpty else { return }
-    entries.append(Entry(at: now, outcomes: outcomes, retries: retries))
+    entries.append(
+      Entry(at: now, outcomes: outcomes.isEmpty ? nil : RecordedOutcomes(outcomes), retries: retries))
   }
 
   /// Lets go of what Redis has had the time to make durable.
@@ -46,18 +48,20 @@ struct SliceJournal {
     for index in entries.indices { entries[index].at = now }
   }
 
-  /// Everything in the order in which it was acknowledged; a commit's retries were granted after its outcomes.
-  var replay: [OutcomeBatch] {
-    var batches: [OutcomeBatch] = []
+  /// Tells everything in the order in which it was acknowledged; a commit's retries were granted after its outcomes.
+  ///
+  /// - Parameters:
+  ///   - ledger: of the slice, sealed as it was.
+  ///   - tell: gets a batch after the other.
+  func replay(to ledger: SliceLedger, _ tell: (inout OutcomeBatch) async throws -> Void) async throws {
     for entry in entries {
-      if !entry.outcomes.isEmpty { batches.append(entry.outcomes) }
+      if var outcomes = try await entry.outcomes?.batch(of: ledger) { try await tell(&outcomes) }
       guard !entry.retries.isEmpty else { continue }
       var grants = OutcomeBatch()
       for target in entry.retries {
         grants.append(LedgerRecord(state: .granted, attempt: target.attempt, free: target.free), at: target.index)
       }
-      batches.append(grants)
+      try await tell(&grants)
     }
-    return batches
   }
 }

@@ -146,9 +146,7 @@ struct ClaimTests {
     let campaign = try await world.activate("a")
     let (dead, _) = try await world.claimed("a", worker: "w1")
     var pipeline = RedisPipeline()
-    var entries = EntryList()
-    for number in 0..<7 { entries.append { $0.append(UInt8(number)) } }
-    dead.append(entries, to: &pipeline)
+    dead.append((0..<7).map { [$0] }, to: &pipeline)
     #expect(try await world.store.run(pipeline).map(\.integer) == [4, 7])
     try await world.endLease("a")
     let (ledger, standing) = try await world.claimed("a", worker: "w2")
@@ -168,9 +166,7 @@ struct ClaimTests {
     var pipeline = RedisPipeline()
     ledger.seal(count: 10, pages: 1, to: &pipeline)
     ledger.seal(count: 11, pages: 1, to: &pipeline)
-    var entries = EntryList()
-    entries.append { $0.append(1) }
-    ledger.append(entries, to: &pipeline)
+    ledger.append([[1]], to: &pipeline)
     #expect(try await world.store.run(pipeline).map(\.integer) == [1, -1, -1])
     #expect(try await ledger.targets(from: 0, count: 100).bytes == sealed)
     #expect(try await world.slice("a").numbers["count"] == 10)

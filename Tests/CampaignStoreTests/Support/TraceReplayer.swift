@@ -87,10 +87,7 @@ struct TraceReplayer {
       }
     case .append:
       // A page for each: what the model tells apart can be told apart in the list.
-      var pages = EntryList()
-      for position in 0..<call.count {
-        pages.append { $0.append(contentsOf: Self.target(call.slice, call.order[position])) }
-      }
+      let pages = (0..<call.count).map { Self.target(call.slice, call.order[$0]) }
       var pipeline = RedisPipeline()
       ledger(call.claim, call.slice).append(pages, to: &pipeline)
       let length = try await store.run(pipeline).last?.integer

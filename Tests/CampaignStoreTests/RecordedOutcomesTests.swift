@@ -1,0 +1,100 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// What is told again does what it did when it was told first, though it was kept without tokens and users.
+struct RecordedOutcomesTests {
+  /// More targets than are read at once.
+  private static let count = 700
+
+  @Test(arguments: Backend.allCases)
+  func toldAgainTheyDoTheSame(on backend: Backend) async throws {
+    var seed = Seed("toldAgainTheyDoTheSame on \(backend)")
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<Self.count)
+    let (ledger, chunk) = try await world.everybody("a")
+    let before = try await dump(world)
+    for _ in 0..<3 {
+      var batch = OutcomeBatch()
+      var index = 0
+      while index < Self.count {
+        Self.append(chunk, index, to: &batch, &seed)
+        index += Int.random(in: 1...3, using: &seed)
+      }
+      _ = try await tell(&batch, to: ledger)
+      let after = try await state(world)
+      try await bringBack(before, in: world)
+      #expect(try await state(world) != after)
+      var again = try await RecordedOutcomes(batch).batch(of: ledger)
+      #expect(again.count == batch.count)
+      _ = try await tell(&again, to: ledger)
+      #expect(try await state(world) == after)
+      try await bringBack(before, in: world)
+    }
+  }
+
+  private func tell(_ batch: inout OutcomeBatch, to ledger: SliceLedger) async throws -> CommitAnswer {
+    try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .forgotten(granted: Self.count)))
+  }
+
+  private static func append(_ chunk: TargetChunk, _ index: Int, to batch: inout OutcomeBatch, _ seed: inout Seed) {
+    let at = UInt64.random(in: 5000...5001, using: &seed)
+    switch Int.random(in: 0..<8, using: &seed) {
+    case 0: batch.append(.unregistered, chunk, index, .prune, at: at, reason: "Unregistered")
+    case 1: batch.append(.badToken, chunk, index, .quarantine, at: at, keepsResult: false, reason: "BadDeviceToken")
+    case 2: batch.append(.rejected, chunk, index, at: at, reason: "NobodyKnows")
+    case 3: batch.append(.terminal(.accepted, at: at), at: index)
+    case 4: batch.append(LedgerRecord(state: .granted, attempt: 1), at: index)
+    default: batch.append(.terminal(.accepted, at: at), at: index, token: chunk.token(index))
+    }
+  }
+
+  private func bringBack(_ dumps: [(key: String, value: [UInt8]?)], in world: TestStore) async throws {
+    for (key, value) in dumps {
+      try await world.command("DEL", key)
+      if let value { try await world.command("RESTORE", key, 0, value) }
+    }
+  }
+
+  private func dump(_ world: TestStore) async throws -> [(key: String, value: [UInt8]?)] {
+    var dumps: [(String, [UInt8]?)] = []
+    let keys = world.keys
+    for key in [
+      keys.slice(0, of: "a"), keys.ledger(0, "a"), keys.results(0, "a"), keys.reasons(0, "a"), keys.devices(0),
+      keys.users(0), keys.outbox(0), keys.quarantine(0),
+    ] {
+      dumps.append((key, try await world.command("DUMP", key).bytes.map { Array($0) }))
+    }
+    return dumps
+  }
+
+  /// Everything that outcomes leave behind, but for the times at which Redis was told.
+  private func state(_ world: TestStore) async throws -> [[UInt8]] {
+    let keys = world.keys
+    var state: [[UInt8]] = []
+    for key in [keys.results(0, "a"), keys.reasons(0, "a"), keys.devices(0), keys.quarantine(0)] {
+      let reply = try await world.command("HGETALL", key)
+      let fields = stride(from: 0, to: reply.count, by: 2)
+      state += fields.map { Self.bytes(reply[$0]) + Self.bytes(reply[$0 + 1]) }.sorted {
+        $0.lexicographicallyPrecedes($1)
+      }
+    }
+    state.append(Self.bytes(try await world.command("GETRANGE", keys.ledger(0, "a"), 0, -1)))
+    state += try await world.command("SMEMBERS", keys.users(0)).map(Self.bytes)
+      .sorted { $0.lexicographicallyPrecedes($1) }
+    state += try await world.command("LRANGE", keys.outbox(0), 0, -1).map(Self.bytes)
+    let slice = try await world.slice("a").numbers
+    return state
+      + slice.filter { $0.key != "lease" }.map { Array("\($0) \($1)".utf8) }
+      .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// A note or an entry ends in the time.
+  private static func bytes(_ reply: RedisReply) -> [UInt8] {
+    let bytes = Array(reply.bytes ?? [])
+    let marker = Array(",\"at\":".utf8)
+    return Array(bytes[..<(bytes.firstRange(of: marker)?.lowerBound ?? bytes.endIndex)])
+  }
+}
