@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -33,22 +34,24 @@ import Testing
     return (try #require(try await rig.store.show(id)), received)
   }
 
-  @Test(arguments: [
-    (SimulatedDevice.State.bad, "looks like the wrong environment for app news"),
-    (.wrongTopic, "looks like the wrong environment for app news, or the wrong topic"),
-    (.unregistered, "answers were 410, device gone"),
-  ])
+  @Test(
+    arguments: PushEngineKind.allCases,
+    [
+      (SimulatedDevice.State.bad, "looks like the wrong environment for app news"),
+      (.wrongTopic, "looks like the wrong environment for app news, or the wrong topic"),
+      (.unregistered, "answers were 410, device gone"),
+    ])
   func floodPausesTheCampaignTouchesNothingAndReachesEverybodyWhenResumed(
-    state: SimulatedDevice.State, reason: String
+    engine: PushEngineKind, flood: (state: SimulatedDevice.State, reason: String)
   ) async throws {
-    let rig = try await WorkerRig()
-    try await rig.register(2000) { _ in state }
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(2000) { _ in flood.state }
     try await rig.submit("flood")
     let log = EventLog()
     let worker = rig.worker("w", window: 1000, log: log)
     async let running: Void = worker.run()
     let (paused, sent) = try await rest(rig, "flood")
-    #expect(paused.reason?.contains(reason) == true, "\(paused.reason ?? "none")")
+    #expect(paused.reason?.contains(flood.reason) == true, "\(paused.reason ?? "none")")
     #expect(paused.reason?.hasPrefix("100 % of ") == true)
     #expect(log.all.contains { $0.contains("paused") })
     #expect((200...400).contains(sent), "\(sent)")
@@ -72,8 +75,9 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == sent)
   }
 
-  @Test func resumedWithoutMendingItPausesAgain() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func resumedWithoutMendingItPausesAgain(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { _ in .bad }
     try await rig.submit("stubborn")
     let worker = rig.worker("w", window: 200, drains: false)
@@ -89,9 +93,9 @@ import Testing
     try await running
   }
 
-  @Test(arguments: [SimulatedDevice.State.bad, .unregistered])
-  func resumedUnguardedItTakesAPNsAtItsWord(state: SimulatedDevice.State) async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases, [SimulatedDevice.State.bad, .unregistered])
+  func resumedUnguardedItTakesAPNsAtItsWord(engine: PushEngineKind, state: SimulatedDevice.State) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000) { _ in state }
     try await rig.submit("insisting")
     let worker = rig.worker("w", window: 1000)
@@ -109,8 +113,9 @@ import Testing
   }
 
   /// What was sent before is answered after: it says nothing of the setting as it is now.
-  @Test func answersFromBeforeTheResumeNeitherCountNorTouchAnything() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func answersFromBeforeTheResumeNeitherCountNorTouchAnything(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(300) { _ in .bad }
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 500
@@ -134,9 +139,11 @@ import Testing
   }
 
   /// Small slices end before there are answers enough: what they hold back waits for the others'.
-  @Test(arguments: [SimulatedDevice.State.bad, .unregistered])
-  func fleetSendsATwofoldMinimumOfAWrongSettingAndTouchesNothing(state: SimulatedDevice.State) async throws {
-    let rig = try await WorkerRig(partitions: 256)
+  @Test(arguments: PushEngineKind.allCases, [SimulatedDevice.State.bad, .unregistered])
+  func fleetSendsATwofoldMinimumOfAWrongSettingAndTouchesNothing(engine: PushEngineKind, state: SimulatedDevice.State)
+    async throws
+  {
+    let rig = try await WorkerRig(engine: engine, partitions: 256)
     try await rig.register(3000) { _ in state }
     try await rig.submit("wrong")
     let logs = (0..<3).map { _ in EventLog() }
@@ -160,8 +167,9 @@ import Testing
     }
   }
 
-  @Test func usualShareOfDeadDevicesIsPrunedToTheLast() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func usualShareOfDeadDevicesIsPrunedToTheLast(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { $0 % 100 < 3 ? .unregistered : $0 % 100 == 50 ? .bad : .registered }
     try await rig.submit("usual")
     let log = EventLog()
@@ -174,8 +182,9 @@ import Testing
     #expect(try await touched(rig, users: 2000) == (60, 20))
   }
 
-  @Test func smallCampaignPrunesThoughItNeverReachesTheMinimum() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func smallCampaignPrunesThoughItNeverReachesTheMinimum(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(10) { $0 % 2 == 0 ? .unregistered : .registered }
     try await rig.submit("small")
     try await rig.worker("w", window: 1000).run()
@@ -187,8 +196,9 @@ import Testing
   }
 
   /// One wrong setting, and one small campaign after the other: each has too few answers to be judged by.
-  @Test func smallCampaignsAreJudgedByThoseBefore() async throws {
-    let rig = try await WorkerRig(partitions: 4)
+  @Test(arguments: PushEngineKind.allCases)
+  func smallCampaignsAreJudgedByThoseBefore(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(60) { $0 < 20 ? .registered : .bad }
     let worker = rig.worker("w", window: 100, drains: false)
     async let running: Void = worker.run()
@@ -225,8 +235,9 @@ import Testing
     try await running
   }
 
-  @Test(.timeLimit(.minutes(1))) func manyProbingCampaignsGetThroughASmallWindow() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.allCases)
+  func manyProbingCampaignsGetThroughASmallWindow(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(60)
     // Gone before they registered: nothing is pruned, so every campaign meets all of them.
     rig.simulator.load(
@@ -241,8 +252,9 @@ import Testing
   }
 
   /// A worker that is restarted for its wrong setting must not do on its way out what it was kept from.
-  @Test func stoppedWorkerDropsWhatLooksWrong() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func stoppedWorkerDropsWhatLooksWrong(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(300) { _ in .bad }
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 20
@@ -261,8 +273,9 @@ import Testing
     #expect(try await rig.store.show("hasty")?.counters.outcomes == [.accepted: 300])
   }
 
-  @Test func stoppedWorkerRecordsWhatItHolds() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func stoppedWorkerRecordsWhatItHolds(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(1000) { $0 % 4 == 0 ? .unregistered : .registered }
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 20

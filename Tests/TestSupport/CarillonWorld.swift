@@ -15,8 +15,9 @@ public struct CarillonWorld: Sendable {
 
   /// - Parameters:
   ///   - partitions: few, so that a slice has more than a handful of targets.
+  ///   - engine: what its workers send with, as `worker.engine` has it; `nil` where none of them sends.
   ///   - server: `nil` for the one that all tests share.
-  public init(partitions: Int = 8, server: RedisServer? = nil) async throws {
+  public init(partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil) async throws {
     let shared = try await RedisServer.shared
     self.server = server ?? shared
     folder = try ScratchFolder("world")
@@ -26,6 +27,7 @@ public struct CarillonWorld: Sendable {
       "CARILLON_CONFIG": simulator.path("simulator/carillon.yaml"), "CARILLON_REDIS_URL": self.server.url,
       "CARILLON_REDIS_NAMESPACE": namespace, "CARILLON_REDIS_PARTITIONS": String(partitions),
     ]
+    environment["CARILLON_WORKER_ENGINE"] = engine
   }
 
   /// Certificates and keys for all simulators of the process: making them is what a simulator's start is slow at.

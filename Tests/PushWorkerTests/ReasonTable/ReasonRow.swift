@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import PushCore
 import Testing
@@ -156,10 +157,11 @@ struct ReasonRun: Sendable, CustomStringConvertible {
   var row: ReasonRow
   var scene: ReasonScene
   var auth: ReasonRow.Auth
+  var engine: PushEngineKind
 
-  var description: String { "\(row.testDescription), \(scene.remark), \(auth.rawValue)" }
+  var description: String { "\(row.testDescription), \(scene.remark), \(auth.rawValue), \(engine.rawValue)" }
 
-  static func all(of row: ReasonRow) -> [ReasonRun] {
-    row.scenes.flatMap { scene in row.auth.map { ReasonRun(row: row, scene: scene, auth: $0) } }
+  static func all(of row: ReasonRow, by engine: PushEngineKind) -> [ReasonRun] {
+    row.scenes.flatMap { scene in row.auth.map { ReasonRun(row: row, scene: scene, auth: $0, engine: engine) } }
   }
 }

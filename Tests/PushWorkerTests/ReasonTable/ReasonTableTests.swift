@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 import TestSupport
 import Testing
@@ -5,9 +6,10 @@ import Testing
 /// Every reason and status that APNs documents, and some that nobody does: what becomes of the target, its device, the
 /// credential, the connection and the campaign, by a real worker over TLS.
 @Suite struct ReasonTableTests {
-  @Test(arguments: ReasonTable.rows) func answerHasTheConsequencesOfTheTable(_ row: ReasonRow) async throws {
+  @Test(arguments: PushEngineKind.allCases, ReasonTable.rows)
+  func answerHasTheConsequencesOfTheTable(engine: PushEngineKind, row: ReasonRow) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for run in ReasonRun.all(of: row) {
+      for run in ReasonRun.all(of: row, by: engine) {
         group.addTask {
           let stage = try await ReasonStage(run)
           try await stage.play()
