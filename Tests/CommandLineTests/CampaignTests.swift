@@ -135,8 +135,7 @@ struct CampaignTests {
   }
 
   @Test func scheduledCampaignIsShownPausedAndCancelled() async throws {
-    var world = try await CarillonWorld()
-    try await world.startSimulator()
+    let world = try await CarillonWorld()
     try await world.importDevices(10)
     let sendAt = Date(timeIntervalSinceNow: 3600).ISO8601Format()
     try await world.submit("later", more: #","sendAt":"\#(sendAt)""#)
