@@ -1,4 +1,3 @@
-import APNs
 import CampaignStore
 import PushCore
 import TestSupport
@@ -62,7 +61,7 @@ enum APNsAnswerCases {
       }
       let fleet = try await Fleet(stage, world, size: workers)
       for (number, ambiguity) in stage.ambiguities.enumerated()
-      where ambiguity == .resend || !knobs.isLie || stage.engine != .native {
+      where ambiguity == .resend || !knobs.isLie || !stage.engine.believesGoAway {
         let before = try await world.simulator.counters()
         let campaign = FaultCampaign("answers-\(number)") { $0.ambiguity = ambiguity }
         if knobs.from == 0 { try await world.simulator.set(knobs.on) }
