@@ -62,7 +62,8 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     // Whole worlds of processes with something broken in them, and the judge of what came of it.
     .target(
-      name: "FaultKit", dependencies: ["carillon", "CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"],
+      name: "FaultKit",
+      dependencies: ["carillon", "APNs", "CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport"],
       path: "Tests/FaultKit", swiftSettings: settings),
     // Preloaded into workers whose clock is to be wrong.
     .target(name: "ClockShift", path: "Tests/ClockShift"),
@@ -70,10 +71,11 @@ let package = Package(
     .executableTarget(
       name: "faults",
       dependencies: [
-        "FaultKit", "LedgerModel", "TestSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "FaultKit", "APNs", "LedgerModel", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tests/Faults", swiftSettings: settings),
-    tests("FaultTests", ["FaultKit", "TestSupport"]),
+    tests("FaultTests", ["FaultKit", "APNs", "TestSupport"]),
     // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules.
     .target(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
@@ -94,6 +96,6 @@ let package = Package(
     tests(
       "CommandLineTests",
       ["carillon", "APNs", "APNsSimulator", "PushCore", "PushWorker", "TLS", "EventLoop", "TestSupport"]),
-    tests("EndToEndTests", ["carillon", "TestSupport"]),
+    tests("EndToEndTests", ["carillon", "APNs", "TestSupport"]),
   ]
 )

@@ -84,4 +84,33 @@ struct AwkwardServerTests {
     #expect(counters.duplicates == 0)
     await harness.stop()
   }
+
+  @Test(
+    "small windows, and frames no larger than allowed: payloads wait and arrive whole",
+    arguments: PushEngineKind.allCases,
+    [1, 10, 100])
+  func smallWindows(engine: PushEngineKind, window: Int) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.streamWindow = UInt32(window)
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
+    #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
+    #expect(await harness.simulator.counters().bodyBytes == 100 * #"{"aps":{"alert":"hello"}}"#.utf8.count)
+    await harness.stop()
+  }
+
+  static let breaks = [
+    Server("resets") { $0.resetAfterRequests = 120 }, Server("closes") { $0.closeAfterRequests = 120 },
+    Server("resets who connects, or not") { $0.connectResetShare = 0.5 },
+    Server("closes for idleness") { $0.idleSeconds = 1 },
+    Server("is slow to shake hands") { $0.handshakeDelayMilliseconds = 20 },
+  ]
+
+  @Test(arguments: PushEngineKind.allCases, breaks)
+  func whatIsSentAgainUntilItIsAcceptedAllArrives(engine: PushEngineKind, at server: Server) async throws {
+    let harness = try await PoolHarness(engine: engine, knobs: server.knobs)
+    _ = try await harness.sendUntilAccepted(0..<500)
+    #expect(await harness.simulator.counters().accepted >= 500)
+    await harness.stop()
+  }
 }

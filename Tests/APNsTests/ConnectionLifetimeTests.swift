@@ -103,7 +103,7 @@ struct ConnectionLifetimeTests {
 
   @Test("a connection of libcurl's that was idle for too long is replaced before it is used")
   func idleLimit() async throws {
-    let harness = try await PoolHarness(idleLimit: 0)
+    let harness = try await PoolHarness(engine: .curl, idleLimit: 0)
     for tag in UInt64(0)..<5 {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
       // None comes back unsent: it was not even tried on the old one.

@@ -102,7 +102,7 @@ struct NativeEngineTests {
     knobs.silentAfterRequests = 50
     let liveness = NativeConnection.Liveness(busy: 200_000_000, idle: 200_000_000, answer: 2_000_000_000)
     let harness = try await PoolHarness(
-      requestTimeout: 3_600_000_000_000, knobs: knobs,
+      engine: .native, requestTimeout: 3_600_000_000_000, knobs: knobs,
       makeEngine: { NativeEngine(number: $0, configuration: $1, supply: $2, liveness: liveness) })
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     var heard = 1
@@ -120,7 +120,8 @@ struct NativeEngineTests {
     knobs.latencyMilliseconds = 1500
     let liveness = NativeConnection.Liveness(busy: 50_000_000, idle: 50_000_000, answer: 30_000_000_000)
     let harness = try await PoolHarness(
-      knobs: knobs, makeEngine: { NativeEngine(number: $0, configuration: $1, supply: $2, liveness: liveness) })
+      engine: .native, knobs: knobs,
+      makeEngine: { NativeEngine(number: $0, configuration: $1, supply: $2, liveness: liveness) })
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
     #expect(try await harness.completions.one().status == 200)
     #expect(await harness.simulator.counters().connections == 1)
@@ -149,25 +150,16 @@ struct NativeEngineTests {
 
   @Test("when stream identifiers are used up another connection takes over, and nothing is lost")
   func exhausted() async throws {
-    let harness = try await PoolHarness(makeEngine: {
-      NativeEngine(number: $0, configuration: $1, supply: $2, firstStreamID: Int32.max - 200)
-    })
+    let harness = try await PoolHarness(
+      engine: .native,
+      makeEngine: {
+        NativeEngine(number: $0, configuration: $1, supply: $2, firstStreamID: Int32.max - 200)
+      })
     #expect(try await harness.sendUntilAccepted(0..<500).allSatisfy { $0.kind != .ambiguous })
     // 101 odd numbers from there on.
     let counters = await harness.simulator.counters()
     #expect((counters.connections, counters.received) == (5, 500))
     #expect(harness.pool.published.failures == 0)
-    await harness.stop()
-  }
-
-  @Test("small windows, and frames no larger than allowed: payloads wait and arrive whole", arguments: [1, 10, 100])
-  func smallWindows(window: Int) async throws {
-    var knobs = SimulatorKnobs()
-    knobs.streamWindow = UInt32(window)
-    let harness = try await PoolHarness(engine: .native, knobs: knobs)
-    harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
-    #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
-    #expect(await harness.simulator.counters().bodyBytes == 100 * #"{"aps":{"alert":"hello"}}"#.utf8.count)
     await harness.stop()
   }
 
@@ -181,22 +173,9 @@ struct NativeEngineTests {
     await harness.stop()
   }
 
-  @Test("a retry-after comes with the answer")
-  func retryAfter() async throws {
-    var knobs = SimulatorKnobs()
-    knobs.failures = [.init(share: 1, status: 503, reason: "ServiceUnavailable")]
-    knobs.retryAfterSeconds = 77
-    let harness = try await PoolHarness(engine: .native, knobs: knobs)
-    harness.pool.submit(PoolHarness.batch([1]), lane: 0)
-    let completion = try await harness.completions.one()
-    #expect((completion.status, completion.reason) == (503, .serviceUnavailable))
-    #expect(completion.answer.retryAfter == 77)
-    await harness.stop()
-  }
-
   @Test("what keeps a connection from being made is told, and tried again when the budget allows")
   func setupIsTriedAgain() async throws {
-    let harness = try await PoolHarness()
+    let harness = try await PoolHarness(engine: .native)
     let folder = try ScratchFolder()
     let completions = Completions()
     let pool = ConnectionPool(
@@ -211,20 +190,6 @@ struct NativeEngineTests {
     #expect(try await completions.one().status == 200)
     _ = await pool.drain(deadline: 0)
     await harness.stop()
-  }
-
-  @Test("connections broken off, closed or idle too long: what is sent again until accepted all arrives")
-  func broken() async throws {
-    for change in [
-      { (knobs: inout SimulatorKnobs) in knobs.resetAfterRequests = 120 }, { $0.closeAfterRequests = 120 },
-      { $0.connectResetShare = 0.5 }, { $0.idleSeconds = 1 }, { $0.handshakeDelayMilliseconds = 20 },
-    ] {
-      var knobs = SimulatorKnobs()
-      change(&knobs)
-      let harness = try await PoolHarness(engine: .native, knobs: knobs)
-      _ = try await harness.sendUntilAccepted(0..<500)
-      await harness.stop()
-    }
   }
 }
 

@@ -25,9 +25,11 @@ final class PoolHarness: Sendable {
   static let hasty = ReconnectBudget.Limits(
     spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
 
-  /// - Parameter makeEngine: instead of the usual one of its kind.
+  /// - Parameters:
+  ///   - engine: what it sends with; a test that sends is run with each.
+  ///   - makeEngine: instead of the usual one of its kind.
   init(
-    engine: PushEngineKind = .curl, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
+    engine: PushEngineKind, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
     connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
     reconnect: ReconnectBudget.Limits = hasty, storm: StormBreaker.Limits = .init(), knobs: SimulatorKnobs = .init(),
     measureOffset: ProviderTokenSource.MeasureOffset? = nil,

@@ -66,6 +66,7 @@ struct BenchTests {
 
   @Test(arguments: [
     ["--only", "engines"], ["--rounds", "0"], ["--sizes", "1,x"], ["--engines", "carrier-pigeon"],
+    ["limits", "--engine", "carrier-pigeon"],
   ])
   func nonsenseIsUsage(arguments: [String]) async throws {
     let output = try await CarillonCommand.run(["bench"] + arguments)

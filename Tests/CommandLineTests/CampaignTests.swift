@@ -1,3 +1,4 @@
+import APNs
 import Foundation
 import TestSupport
 import Testing
@@ -32,8 +33,9 @@ struct CampaignTests {
     #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
   }
 
-  @Test func finishedCampaignIsShownAsTheContractSays() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func finishedCampaignIsShownAsTheContractSays(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
     let tokens = try await world.importDevices(40)
     try await simulator.load([
@@ -88,8 +90,9 @@ struct CampaignTests {
     #expect(missing.exit == .status(1) && missing.standardError.contains("there is no campaign 'other'"))
   }
 
-  @Test func cellsThatASpreadsheetWouldRunAreMadeSafe() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func cellsThatASpreadsheetWouldRunAreMadeSafe(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.succeed("devices", "register", "--user", "=1+1", "--token", "00ff")
     try await world.submit("cells")
@@ -99,8 +102,9 @@ struct CampaignTests {
     #expect(safe.contains("cells,'=1+1,00ff"))
   }
 
-  @Test func campaignIsPausedResumedAndCancelledAndWatchedToItsEnd() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignIsPausedResumedAndCancelledAndWatchedToItsEnd(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator("--latency", "200ms")
     try await world.importDevices(2000)
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
@@ -131,8 +135,7 @@ struct CampaignTests {
   }
 
   @Test func scheduledCampaignIsShownPausedAndCancelled() async throws {
-    var world = try await CarillonWorld()
-    try await world.startSimulator()
+    let world = try await CarillonWorld()
     try await world.importDevices(10)
     let sendAt = Date(timeIntervalSinceNow: 3600).ISO8601Format()
     try await world.submit("later", more: #","sendAt":"\#(sendAt)""#)

@@ -1,3 +1,4 @@
+import APNs
 import Foundation
 import TestSupport
 import Testing
@@ -49,8 +50,9 @@ struct DeadTests {
     #expect(empty.exit == .status(0) && empty.standardError.contains("is empty"))
   }
 
-  @Test func retriedJobRunsOnceWhatWasWrongIsMended() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func retriedJobRunsOnceWhatWasWrongIsMended(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(3)
     let job = CarillonWorld.job("mended", audience: #"{"segment":"vip"}"#)
@@ -68,8 +70,9 @@ struct DeadTests {
     #expect(try await world.show("mended").object("outcomes")?.numbers == ["accepted": 1])
   }
 
-  @Test func whatCannotBeRetriedSaysWhyAndKeepsNoOtherFromIt() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func whatCannotBeRetriedSaysWhyAndKeepsNoOtherFromIt(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(3)
     try await world.submit("taken")

@@ -1,10 +1,12 @@
+import APNs
 import Foundation
 import TestSupport
 import Testing
 
 @Suite struct QuarantineCommandTests {
-  @Test func badTokensAreListedReleasedAndPurged() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func badTokensAreListedReleasedAndPurged(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
     let tokens = try await world.importDevices(20)
     try await simulator.load(tokens.prefix(3).map { #"{"token":"\#($0)","state":"bad"}"# })
@@ -36,10 +38,10 @@ import Testing
 /// Whether bad tokens are of the other environment: two simulators, as production and as sandbox.
 @Suite struct QuarantineProbeTests {
   /// A world whose workers push to `production`, with as many users; `sandbox` is beside it.
-  private func made(_ devices: Int) async throws -> (
+  private func made(_ engine: PushEngineKind, _ devices: Int) async throws -> (
     world: CarillonWorld, production: SimulatorProcess, sandbox: SimulatorProcess, tokens: [String]
   ) {
-    var world = try await CarillonWorld()
+    var world = try await CarillonWorld(engine: engine.rawValue)
     let sandbox = try await world.startSimulator("--environment", "sandbox")
     let production = try await world.startSimulator()
     return (world, production, sandbox, try await world.importDevices(devices))
@@ -48,8 +50,9 @@ import Testing
   private func address(_ simulator: SimulatorProcess) -> String { "https://127.0.0.1:\(simulator.port)" }
 
   /// The way of an operator: look, probe, mend, resume.
-  @Test func pausedCampaignIsProbedMendedAndResumed() async throws {
-    let (world, production, sandbox, tokens) = try await made(900)
+  @Test(arguments: PushEngineKind.allCases)
+  func pausedCampaignIsProbedMendedAndResumed(engine: PushEngineKind) async throws {
+    let (world, production, sandbox, tokens) = try await made(engine, 900)
     let lines = tokens.map { #"{"token":"\#($0)","environment":"sandbox"}"# }
     try await production.load(lines)
     try await sandbox.load(lines)
@@ -92,14 +95,15 @@ import Testing
     await right.waitForExit()
   }
 
+  /// The engine is that of the campaign by which the token came into quarantine: each has two of them.
   @Test(arguments: [
-    ("sandbox", "registered", "otherEnvironment", 0), ("sandbox", "bad", "bad", 0),
-    ("sandbox", "wrongTopic", "otherTopic", 0), ("production", "registered", "bad", 0),
+    (PushEngineKind.curl, "sandbox", "registered", "otherEnvironment", 0), (.native, "sandbox", "bad", "bad", 0),
+    (.native, "sandbox", "wrongTopic", "otherTopic", 0), (.curl, "production", "registered", "bad", 0),
   ])
   func quarantinedTokenIsToldByItsAnswer(
-    environment: String, state: String, verdict: String, exit: Int32
+    engine: PushEngineKind, environment: String, state: String, verdict: String, exit: Int32
   ) async throws {
-    let (world, production, sandbox, tokens) = try await made(12)
+    let (world, production, sandbox, tokens) = try await made(engine, 12)
     try await production.load([#"{"token":"\#(tokens[0])","state":"bad"}"#])
     try await sandbox.load([#"{"token":"\#(tokens[0])","state":"\#(state)","environment":"\#(environment)"}"#])
     try await world.submit("one")
@@ -115,8 +119,9 @@ import Testing
     #expect(try await world.succeed("quarantine", "list").contains(tokens[0]))
   }
 
-  @Test func whatCanNotBeToldIsSaid() async throws {
-    let (world, production, sandbox, tokens) = try await made(12)
+  @Test(arguments: PushEngineKind.allCases)
+  func whatCanNotBeToldIsSaid(engine: PushEngineKind) async throws {
+    let (world, production, sandbox, tokens) = try await made(engine, 12)
     let nothing = try await world.run("quarantine", "probe", "--all", "--yes", "--endpoint", address(sandbox))
     #expect(nothing.exit == .status(1) && nothing.standardError.contains("nothing to probe"))
     let unknown = try await world.run("quarantine", "probe", "--campaign", "nope", "--yes")
@@ -142,8 +147,9 @@ import Testing
       "\(refused.standardOutput)")
   }
 
-  @Test func certificateOfOneEnvironmentCanNotAskTheOther() async throws {
-    var (world, production, sandbox, tokens) = try await made(12)
+  @Test(arguments: PushEngineKind.allCases)
+  func certificateOfOneEnvironmentCanNotAskTheOther(engine: PushEngineKind) async throws {
+    var (world, production, sandbox, tokens) = try await made(engine, 12)
     try await production.load([#"{"token":"\#(tokens[0])","state":"bad"}"#])
     try await world.submit("one")
     try await world.drain()

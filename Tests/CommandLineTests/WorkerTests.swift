@@ -1,10 +1,12 @@
+import APNs
 import Foundation
 import TestSupport
 import Testing
 
 struct WorkerTests {
-  @Test func drainsAndSaysWhatItDidOneObjectALine() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func drainsAndSaysWhatItDidOneObjectALine(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(20)
     try await world.submit("a")
@@ -36,8 +38,9 @@ struct WorkerTests {
   }
 
   /// The second one doesn't wait for answers; what is unanswered stays in doubt and is sent again by the next worker.
-  @Test func secondSignalHurries() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func secondSignalHurries(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     // Longer than the test may take: nothing is ever answered.
     try await world.startSimulator("--latency", "60s")
     try await world.importDevices(50)

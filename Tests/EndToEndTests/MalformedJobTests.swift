@@ -1,3 +1,4 @@
+import APNs
 import TestSupport
 import Testing
 
@@ -18,8 +19,9 @@ struct MalformedJobTests {
     (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good was used for another job"),
   ]
 
-  @Test func goesToTheDeadListWithItsReasonAndStopsNobodyElse() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func goesToTheDeadListWithItsReasonAndStopsNobodyElse(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     try await world.startSimulator()
     try await world.importDevices(20)
     let list = "{\(world.namespace)}:campaigns"

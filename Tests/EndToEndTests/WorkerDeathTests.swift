@@ -1,3 +1,4 @@
+import APNs
 import Foundation
 import TestSupport
 import Testing
@@ -15,8 +16,9 @@ struct WorkerDeathTests {
 
   private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
 
-  @Test func killedWorkerCostsNoOutcomeAndAtMostItsWindowOfDuplicates() async throws {
-    var world = try await CarillonWorld(partitions: 16)
+  @Test(arguments: PushEngineKind.allCases)
+  func killedWorkerCostsNoOutcomeAndAtMostItsWindowOfDuplicates(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(partitions: 16, engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = String(Self.window)
     // Answers are slow, so that pushes are on their way whenever the worker dies.
     let simulator = try await world.startSimulator("--latency", "500ms")
@@ -60,8 +62,9 @@ struct WorkerDeathTests {
     #expect(log.last?.text("event") == "stopped")
   }
 
-  @Test func stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice() async throws {
-    var world = try await CarillonWorld()
+  @Test(arguments: PushEngineKind.allCases)
+  func stoppedWorkerLeavesNothingInDoubtAndNothingIsSentTwice(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = "100"
     let simulator = try await world.startSimulator("--latency", "300ms")
     try await world.importDevices(2000)

@@ -1,3 +1,4 @@
+import APNs
 import FaultKit
 import Foundation
 import Testing
@@ -6,16 +7,22 @@ struct FaultTests {
   /// One case of each kind, small: that its faults fire, that nothing is violated, and that the checker objects to every
   /// mutant. `make faults` plays all of them in earnest.
   ///
+  /// Half of the cases have each engine; the seed says which.
+  ///
   /// One test, so that the runner decides how many worlds there are at a time: each has half a dozen processes.
   @Test(.timeLimit(.minutes(15))) func everyKindOfFaultOnce() async {
     let seed =
       ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
     let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-faults-\(seed)")
-    let runner = FaultRunner(seed: seed, worlds: 3, scale: .short, limit: .seconds(840), logs: logs)
+    let runner = FaultRunner(
+      seed: seed, engines: PushEngineKind.allCases, worlds: 3, scale: .short, limit: .seconds(840), logs: logs)
     let summary = await runner.run(FaultCases.quick) { report in
       if report.verdict == .failed { Issue.record("\(report.line)") }
     }
     #expect(summary.unplayed == [], "seed \(seed)")
+    for engine in PushEngineKind.allCases {
+      #expect(summary.reports.count { $0.engine == engine.rawValue } >= summary.reports.count / 2)
+    }
   }
 
   @Test func seedDecidesWhatACaseDoes() async throws {
@@ -23,16 +30,19 @@ struct FaultTests {
       stage.violated("\((0..<8).map { _ in stage.random(0...999) })")
     }
     let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-seeds")
-    let reports = [await same.run(.short, seed: 7, logs: logs), await same.run(.short, seed: 7, logs: logs)]
+    let reports = [
+      await same.run(.short, engine: .curl, seed: 7, logs: logs),
+      await same.run(.short, engine: .curl, seed: 7, logs: logs),
+    ]
     #expect(reports[0].violations == reports[1].violations)
-    #expect(await same.run(.short, seed: 8, logs: logs).violations != reports[0].violations)
+    #expect(await same.run(.short, engine: .curl, seed: 8, logs: logs).violations != reports[0].violations)
     try? FileManager.default.removeItem(at: logs)
   }
 
   @Test func caseWhoseFaultNeverFiredHasFailed() async throws {
     let idle = FaultCase("idle", faults: ["an earthquake"], invariant: "", bound: "") { _ in }
     let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-idle")
-    let report = await idle.run(.short, seed: 1, logs: logs)
+    let report = await idle.run(.short, engine: .curl, seed: 1, logs: logs)
     #expect(report.verdict == .failed)
     #expect(report.violations == ["an earthquake: never fired", "nothing was checked"])
     try? FileManager.default.removeItem(at: logs)

@@ -1,3 +1,4 @@
+import APNs
 import ArgumentParser
 import FaultKit
 import Foundation
@@ -19,15 +20,14 @@ struct FaultsCommand: AsyncParsableCommand {
   @Option(help: "Instead of the cases: one world for so many hours, and something broken every half minute.")
   var soak: Double?
   @Option(help: "Schedules of the ledger's model, run beside all cases.") var schedules = 1_000_000
-  @Option(help: "What workers send with: curl or native.") var engine = "curl"
+  @Option(help: "What workers send with: curl, native, or both: cases take turns, an odd seed begins with native.")
+  var engine = "both"
   @Flag(help: "Only the model.") var model = false
   @Option(help: "With --model: the rule to break, as LedgerModel/Mutant.swift names it.") var mutant: String?
   @Flag(help: "Name the cases and end.") var list = false
   @Flag(help: "The short form, as in make test.") var short = false
 
   func run() async throws {
-    // Workers inherit it; a case's own settings come on top.
-    setenv("CARILLON_WORKER_ENGINE", engine, 1)
     let cases = FaultCases.all.filter { fault in only.isEmpty || only.contains { fault.name.hasPrefix($0) } }
     if list { return cases.forEach { say($0.name + ": " + $0.faults.joined(separator: ", ")) } }
     if model {
@@ -44,7 +44,7 @@ struct FaultsCommand: AsyncParsableCommand {
     if let soak { return try await play(Soak(duration: .seconds(3600 * soak))) }
     guard !cases.isEmpty else { throw ValidationError("no case is called so; --list names them") }
     let runner = FaultRunner(
-      seed: seed, worlds: worlds, scale: short ? .short : .full, limit: .seconds(60 * minutes),
+      seed: seed, engines: try engines(), worlds: worlds, scale: short ? .short : .full, limit: .seconds(60 * minutes),
       logs: URL(fileURLWithPath: logs))
     say("seed \(seed), \(cases.count) cases, \(worlds) worlds at a time")
     // Not beside a few cases: whoever picks those wants to know about those.
@@ -60,9 +60,19 @@ struct FaultsCommand: AsyncParsableCommand {
     if !isGood { throw ExitCode(1) }
   }
 
+  private func engines() throws -> [PushEngineKind] {
+    if engine == "both" { return PushEngineKind.allCases }
+    guard let kind = PushEngineKind(rawValue: engine) else {
+      throw ValidationError("--engine must be curl, native or both.")
+    }
+    return [kind]
+  }
+
   private func play(_ soak: Soak) async throws {
     say("seed \(seed)")
-    let result = await soak.fault { say($0) }.run(.full, seed: seed, logs: URL(fileURLWithPath: logs))
+    let engine = FaultCases.engine(of: "soak", among: try engines(), seed: seed)
+    let result = await soak.fault { say($0) }.run(
+      .full, engine: engine, seed: seed, logs: URL(fileURLWithPath: logs))
     say(result.line)
     if let report { try JSONEncoder().encode(result).write(to: URL(fileURLWithPath: report)) }
     if result.verdict != .passed { throw ExitCode(1) }

@@ -9,12 +9,12 @@ import Testing
 @Suite struct AudienceRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func listedUsersAndTokensAreReachedOnce(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig()
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(20) { $0 == 4 ? .unregistered : .registered }
     try await rig.submit("users", audience: #"{"users":["u1","u2","u2","nobody"]}"#)
     let tokens = [3, 4].map { DeviceToken(bytes: WorkerRig.token($0))?.hex ?? "" }
     try await rig.submit("tokens", audience: #"{"tokens":["\#(tokens[0])","\#(tokens[1])"]}"#)
-    try await rig.worker("w", engine: engine).run()
+    try await rig.worker("w").run()
     let users = try #require(try await rig.store.show("users"))
     #expect(users.counters.outcomes == [.accepted: 2])
     let raw = try #require(try await rig.store.show("tokens"))
@@ -25,14 +25,14 @@ import Testing
 
   @Test(arguments: PushEngineKind.allCases)
   func busyServerIsAskedAgain(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(partitions: 2)
+    let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(60)
     var knobs = rig.simulator.knobs
     knobs.failures = [SimulatorKnobs.Failure(share: 0.34, status: 503, reason: "ServiceUnavailable")]
     await rig.simulator.set(knobs)
     try await rig.submit("busy")
     let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
-    try await rig.worker("w", retry: retry, engine: engine).run()
+    try await rig.worker("w", retry: retry).run()
     let record = try #require(try await rig.store.show("busy"))
     #expect(record.counters.outcomes == [.accepted: 60])
     #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
@@ -40,14 +40,14 @@ import Testing
 
   @Test(arguments: PushEngineKind.allCases)
   func connectionsThatAreClosedAgainAndAgainLoseNothing(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(partitions: 4)
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(600)
     var knobs = rig.simulator.knobs
     knobs.goAwayAfterRequests = 250
     await rig.simulator.set(knobs)
     try await rig.submit("goaway")
     let log = EventLog()
-    try await rig.worker("w", engine: engine, log: log).run()
+    try await rig.worker("w", log: log).run()
     let record = try #require(try await rig.store.show("goaway"))
     #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
     let counters = await rig.simulator.counters()
@@ -58,8 +58,9 @@ import Testing
     if engine == .native { #expect(counters.duplicates == 0) }
   }
 
-  @Test func retriesEndAndTheTargetIsFailed() async throws {
-    let rig = try await WorkerRig(partitions: 2)
+  @Test(arguments: PushEngineKind.allCases)
+  func retriesEndAndTheTargetIsFailed(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
     var knobs = rig.simulator.knobs
     knobs.failures = [SimulatorKnobs.Failure(share: 1, status: 500, reason: "InternalServerError")]
@@ -71,8 +72,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 30)
   }
 
-  @Test func expiredCampaignSendsNothing() async throws {
-    let rig = try await WorkerRig(partitions: 2)
+  @Test(arguments: PushEngineKind.allCases)
+  func expiredCampaignSendsNothing(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
     try await rig.submit("late", #","expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()
@@ -81,8 +83,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 0)
   }
 
-  @Test func malformedJobsAreBuriedAndOthersRun() async throws {
-    let rig = try await WorkerRig(partitions: 2)
+  @Test(arguments: PushEngineKind.allCases)
+  func malformedJobsAreBuriedAndOthersRun(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(10)
     for job in [
       "{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#,
@@ -97,8 +100,9 @@ import Testing
     #expect(log.all.count { $0.contains("buried") } == 4, "\(log.all)")
   }
 
-  @Test func refusedCredentialPausesTheCampaignAndKeepsItsTargets() async throws {
-    let rig = try await WorkerRig(partitions: 2) { $0.keys = [] }
+  @Test(arguments: PushEngineKind.allCases)
+  func refusedCredentialPausesTheCampaignAndKeepsItsTargets(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.keys = [] }
     try await rig.register(30)
     try await rig.submit("locked-out")
     let worker = rig.worker("w", drains: false)

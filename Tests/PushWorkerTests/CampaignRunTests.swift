@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -6,8 +7,9 @@ import Testing
 
 /// Whole campaigns: Redis, TLS and HTTP/2 are real.
 @Suite struct CampaignRunTests {
-  @Test func campaignEndsWithOneOutcomeForEveryTarget() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignEndsWithOneOutcomeForEveryTarget(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(700) { $0 % 10 == 3 ? .unregistered : $0 % 50 == 7 ? .bad : .registered }
     try await rig.submit("news-1")
     let log = EventLog()

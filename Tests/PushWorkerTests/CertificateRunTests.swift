@@ -13,16 +13,18 @@ import Testing
   init() throws { authority = try PushCertificateAuthority() }
 
   /// A rig whose app has a certificate.
-  private func makeRig(_ identity: TLSIdentity) async throws -> (WorkerRig, ClientCertificate) {
+  private func makeRig(_ engine: PushEngineKind, _ identity: TLSIdentity) async throws -> (WorkerRig, ClientCertificate)
+  {
     let pem = authority.authorityPEM
-    var rig = try await WorkerRig { $0.clientAuthorityPEM = pem }
+    var rig = try await WorkerRig(engine: engine) { $0.clientAuthorityPEM = pem }
     let credential = try ClientCertificate(identity)
     rig.channel.credential = credential
     return (rig, credential)
   }
 
-  @Test func campaignGoesOutWithACertificate() async throws {
-    let (rig, _) = try await makeRig(authority.issue(topic: WorkerRig.topic))
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignGoesOutWithACertificate(engine: PushEngineKind) async throws {
+    let (rig, _) = try await makeRig(engine, authority.issue(topic: WorkerRig.topic))
     try await rig.register(300)
     try await rig.submit("with-certificate")
     try await rig.worker("w").run()
@@ -32,18 +34,20 @@ import Testing
     #expect(await rig.simulator.counters().accepted == 300)
   }
 
-  @Test(arguments: [
-    (
-      environments: Set([SimulatorEnvironment.production]), validity: -7200 ..< -3600,
-      says: "the certificate has expired"
-    ),
-    (Set([SimulatorEnvironment.sandbox]), -3600..<86_400, "it is not for this environment"),
-  ])
+  @Test(
+    arguments: PushEngineKind.allCases,
+    [
+      (
+        environments: Set([SimulatorEnvironment.production]), validity: -7200 ..< -3600,
+        says: "the certificate has expired"
+      ),
+      (Set([SimulatorEnvironment.sandbox]), -3600..<86_400, "it is not for this environment"),
+    ])
   func refusedCertificatePausesEveryCampaignThatNeedsItAndItsTargetsAreKept(
-    environments: Set<SimulatorEnvironment>, validity: Range<Int>, says: String
+    engine: PushEngineKind, refusal: (environments: Set<SimulatorEnvironment>, validity: Range<Int>, says: String)
   ) async throws {
     let (rig, credential) = try await makeRig(
-      authority.issue(topic: WorkerRig.topic, environments: environments, validity: validity))
+      engine, authority.issue(topic: WorkerRig.topic, environments: refusal.environments, validity: refusal.validity))
     try await rig.register(300)
     let ids = ["first", "second"]
     for id in ids { try await rig.submit(id) }
@@ -53,7 +57,7 @@ import Testing
     for id in ids {
       let record = try #require(try await rig.store.show(id))
       #expect(record.reason?.contains("APNs refuses the credential of app news") == true)
-      #expect(record.reason?.contains(says) == true, "\(record.reason ?? "")")
+      #expect(record.reason?.contains(refusal.says) == true, "\(record.reason ?? "")")
       #expect(record.counters.outcomes.isEmpty)
     }
     #expect(await rig.simulator.counters().received == 0)

@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -34,14 +35,14 @@ import Testing
   }
 
   @Test(arguments: [
-    (SimulatedDevice.State.bad, "looks like the wrong environment for app news"),
-    (.wrongTopic, "looks like the wrong environment for app news, or the wrong topic"),
-    (.unregistered, "answers were 410, device gone"),
+    (PushEngineKind.native, SimulatedDevice.State.bad, "looks like the wrong environment for app news"),
+    (.curl, .wrongTopic, "looks like the wrong environment for app news, or the wrong topic"),
+    (.curl, .unregistered, "answers were 410, device gone"),
   ])
   func floodPausesTheCampaignTouchesNothingAndReachesEverybodyWhenResumed(
-    state: SimulatedDevice.State, reason: String
+    engine: PushEngineKind, state: SimulatedDevice.State, reason: String
   ) async throws {
-    let rig = try await WorkerRig()
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { _ in state }
     try await rig.submit("flood")
     let log = EventLog()
@@ -72,8 +73,9 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == sent)
   }
 
-  @Test func resumedWithoutMendingItPausesAgain() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func resumedWithoutMendingItPausesAgain(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { _ in .bad }
     try await rig.submit("stubborn")
     let worker = rig.worker("w", window: 200, drains: false)
@@ -89,9 +91,9 @@ import Testing
     try await running
   }
 
-  @Test(arguments: [SimulatedDevice.State.bad, .unregistered])
-  func resumedUnguardedItTakesAPNsAtItsWord(state: SimulatedDevice.State) async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases, [SimulatedDevice.State.bad, .unregistered])
+  func resumedUnguardedItTakesAPNsAtItsWord(engine: PushEngineKind, state: SimulatedDevice.State) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000) { _ in state }
     try await rig.submit("insisting")
     let worker = rig.worker("w", window: 1000)
@@ -109,8 +111,9 @@ import Testing
   }
 
   /// What was sent before is answered after: it says nothing of the setting as it is now.
-  @Test func answersFromBeforeTheResumeNeitherCountNorTouchAnything() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func answersFromBeforeTheResumeNeitherCountNorTouchAnything(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(300) { _ in .bad }
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 500
@@ -134,9 +137,11 @@ import Testing
   }
 
   /// Small slices end before there are answers enough: what they hold back waits for the others'.
-  @Test(arguments: [SimulatedDevice.State.bad, .unregistered])
-  func fleetSendsATwofoldMinimumOfAWrongSettingAndTouchesNothing(state: SimulatedDevice.State) async throws {
-    let rig = try await WorkerRig(partitions: 256)
+  @Test(arguments: [(PushEngineKind.curl, SimulatedDevice.State.bad), (.native, .unregistered)])
+  func fleetSendsATwofoldMinimumOfAWrongSettingAndTouchesNothing(engine: PushEngineKind, state: SimulatedDevice.State)
+    async throws
+  {
+    let rig = try await WorkerRig(engine: engine, partitions: 256)
     try await rig.register(3000) { _ in state }
     try await rig.submit("wrong")
     let logs = (0..<3).map { _ in EventLog() }
@@ -160,8 +165,9 @@ import Testing
     }
   }
 
-  @Test func usualShareOfDeadDevicesIsPrunedToTheLast() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func usualShareOfDeadDevicesIsPrunedToTheLast(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000) { $0 % 100 < 3 ? .unregistered : $0 % 100 == 50 ? .bad : .registered }
     try await rig.submit("usual")
     let log = EventLog()
@@ -174,8 +180,9 @@ import Testing
     #expect(try await touched(rig, users: 2000) == (60, 20))
   }
 
-  @Test func smallCampaignPrunesThoughItNeverReachesTheMinimum() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func smallCampaignPrunesThoughItNeverReachesTheMinimum(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(10) { $0 % 2 == 0 ? .unregistered : .registered }
     try await rig.submit("small")
     try await rig.worker("w", window: 1000).run()
@@ -187,8 +194,9 @@ import Testing
   }
 
   /// One wrong setting, and one small campaign after the other: each has too few answers to be judged by.
-  @Test func smallCampaignsAreJudgedByThoseBefore() async throws {
-    let rig = try await WorkerRig(partitions: 4)
+  @Test(arguments: PushEngineKind.allCases)
+  func smallCampaignsAreJudgedByThoseBefore(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(60) { $0 < 20 ? .registered : .bad }
     let worker = rig.worker("w", window: 100, drains: false)
     async let running: Void = worker.run()
@@ -225,8 +233,9 @@ import Testing
     try await running
   }
 
-  @Test(.timeLimit(.minutes(1))) func manyProbingCampaignsGetThroughASmallWindow() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.allCases)
+  func manyProbingCampaignsGetThroughASmallWindow(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(60)
     // Gone before they registered: nothing is pruned, so every campaign meets all of them.
     rig.simulator.load(
@@ -241,8 +250,9 @@ import Testing
   }
 
   /// A worker that is restarted for its wrong setting must not do on its way out what it was kept from.
-  @Test func stoppedWorkerDropsWhatLooksWrong() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func stoppedWorkerDropsWhatLooksWrong(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(300) { _ in .bad }
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 20
@@ -261,8 +271,9 @@ import Testing
     #expect(try await rig.store.show("hasty")?.counters.outcomes == [.accepted: 300])
   }
 
-  @Test func stoppedWorkerRecordsWhatItHolds() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func stoppedWorkerRecordsWhatItHolds(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(1000) { $0 % 4 == 0 ? .unregistered : .registered }
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 20

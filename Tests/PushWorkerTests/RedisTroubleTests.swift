@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import Glibc
@@ -10,11 +11,12 @@ import Testing
 /// Redis refuses or goes away while pushes are being answered. No worker dies, so nothing is in doubt.
 @Suite struct RedisTroubleTests {
   private func run(
-    _ fields: String, partitions: Int = 4, arguments: [String] = ["--appendonly", "yes", "--appendfsync", "always"],
+    _ engine: PushEngineKind, _ fields: String, partitions: Int = 4,
+    arguments: [String] = ["--appendonly", "yes", "--appendfsync", "always"],
     trouble: (RedisServer, EventLog, WorkerRig) async throws -> Void
   ) async throws {
     let server = try await RedisServer.start(.single, arguments: arguments)
-    let rig = try await WorkerRig(partitions: partitions, server: server)
+    let rig = try await WorkerRig(engine: engine, partitions: partitions, server: server)
     try await rig.register(3000)
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 50
@@ -33,9 +35,10 @@ import Testing
     await server.stop()
   }
 
-  @Test(arguments: ["", #","ambiguity":"skip""#])
-  func answersThatRedisRefusesToRecordAreKeptAndNothingIsSentTwice(fields: String) async throws {
-    try await run(fields) { server, log, rig in
+  @Test(arguments: [(PushEngineKind.curl, ""), (.native, #","ambiguity":"skip""#)])
+  func answersThatRedisRefusesToRecordAreKeptAndNothingIsSentTwice(engine: PushEngineKind, fields: String) async throws
+  {
+    try await run(engine, fields) { server, log, rig in
       _ = try await server.command("config", "set", "min-replicas-to-write", "1")
       // The fault has fired, twice: a kind of trouble is told once a second, so answers have gathered meanwhile.
       try await rig.until { log.all.count { $0.contains("slice ") } >= 2 }
@@ -43,8 +46,9 @@ import Testing
     }
   }
 
-  @Test func sealedSlicesAreFinishedThoughMemoryIsFull() async throws {
-    try await run("", partitions: 1) { server, _, rig in
+  @Test(arguments: PushEngineKind.allCases)
+  func sealedSlicesAreFinishedThoughMemoryIsFull(engine: PushEngineKind) async throws {
+    try await run(engine, "", partitions: 1) { server, _, rig in
       _ = try await server.command("config", "set", "maxmemory", "1mb")
       // The fault has fired: what is not allowed for is refused.
       await #expect(throws: RedisServerError.self) {
@@ -53,8 +57,9 @@ import Testing
     }
   }
 
-  @Test func answersThatComeWhileRedisIsAwayAreKeptAndNothingIsSentTwice() async throws {
-    try await run("") { server, _, rig in
+  @Test(arguments: PushEngineKind.allCases)
+  func answersThatComeWhileRedisIsAwayAreKeptAndNothingIsSentTwice(engine: PushEngineKind) async throws {
+    try await run(engine, "") { server, _, rig in
       // What was under way, 300 pushes at most, is answered within 50 ms: while Redis is down.
       await server.stop()
       await #expect(throws: RedisError.self) {
@@ -64,9 +69,10 @@ import Testing
     }
   }
 
-  @Test func jobsStayInTheQueueWhileRedisIsNearlyFull() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func jobsStayInTheQueueWhileRedisIsNearlyFull(engine: PushEngineKind) async throws {
     let server = try await RedisServer.start()
-    let rig = try await WorkerRig(partitions: 4, server: server)
+    let rig = try await WorkerRig(engine: engine, partitions: 4, server: server)
     try await rig.register(10)
     try await rig.submit("waits")
     let info = RedisServerInfo(parsing: try await server.command("info", "memory"))
@@ -86,10 +92,10 @@ import Testing
     await server.stop()
   }
 
-  @Test(arguments: ["", #","ambiguity":"skip""#])
-  func whatRedisForgotIsToldAgainAndNothingIsSentTwice(fields: String) async throws {
+  @Test(arguments: [(PushEngineKind.native, ""), (.curl, #","ambiguity":"skip""#)])
+  func whatRedisForgotIsToldAgainAndNothingIsSentTwice(engine: PushEngineKind, fields: String) async throws {
     // It comes back as it was when it was told to save, some hundred answers ago.
-    try await run(fields, arguments: ["--appendonly", "no", "--save", ""]) { server, log, rig in
+    try await run(engine, fields, arguments: ["--appendonly", "no", "--save", ""]) { server, log, rig in
       _ = try await server.command("save")
       let saved = await rig.simulator.counters().accepted
       try await rig.until { await rig.simulator.counters().accepted >= saved + 600 }

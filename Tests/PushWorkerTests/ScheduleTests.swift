@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -11,8 +12,9 @@ import Testing
     return (instant, #","sendAt":"\#(Timestamp.format(milliseconds: instant))""#)
   }
 
-  @Test func eightWorkersBeginItOnceAndNotBeforeItsTime() async throws {
-    let rig = try await WorkerRig(partitions: 16)
+  @Test(arguments: PushEngineKind.allCases)
+  func eightWorkersBeginItOnceAndNotBeforeItsTime(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 16)
     try await rig.register(400)
     let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("later", field)
@@ -32,8 +34,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 400)
   }
 
-  @Test func drainingWorkerLeavesScheduledCampaignsAlone() async throws {
-    let rig = try await WorkerRig(partitions: 4)
+  @Test(arguments: PushEngineKind.allCases)
+  func drainingWorkerLeavesScheduledCampaignsAlone(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(10)
     try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
     try await rig.submit("now")
@@ -42,8 +45,9 @@ import Testing
     #expect(try await rig.store.campaign("now")?.counters.outcomes == [.accepted: 10])
   }
 
-  @Test func cancelledBeforeItsTimeNothingIsSent() async throws {
-    let rig = try await WorkerRig(partitions: 4)
+  @Test(arguments: PushEngineKind.allCases)
+  func cancelledBeforeItsTimeNothingIsSent(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(10)
     let (instant, field) = try await sendAt(rig, in: 6000)
     try await rig.submit("never", field)
@@ -61,8 +65,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  @Test func campaignThatTheScheduleLostIsFound() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignThatTheScheduleLostIsFound(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(10)
     let (_, field) = try await sendAt(rig, in: 3_600_000)
     try await rig.submit("lost", field)

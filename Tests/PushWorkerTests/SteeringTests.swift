@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -12,8 +13,9 @@ import Testing
     await rig.simulator.set(knobs)
   }
 
-  @Test func cancelledCampaignEndsWithAnOutcomeForEveryTarget() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func cancelledCampaignEndsWithAnOutcomeForEveryTarget(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000)
     await slow(rig)
     try await rig.submit("stop-it")
@@ -34,8 +36,9 @@ import Testing
     #expect(results.count { $0.outcome == .cancelled } == record.counters.outcomes[.cancelled] ?? 0)
   }
 
-  @Test func pausedCampaignRestsAndGoesOnWithoutDuplicates() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func pausedCampaignRestsAndGoesOnWithoutDuplicates(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000)
     await slow(rig)
     try await rig.submit("rest")
@@ -65,9 +68,10 @@ import Testing
     return await rig.simulator.counters().received
   }
 
-  @Test func atMostOneWindowAWorkerIsSentOncePausingIsConfirmed() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func atMostOneWindowAWorkerIsSentOncePausingIsConfirmed(engine: PushEngineKind) async throws {
     // Many small slices: there is always one that is just being claimed when the campaign is paused.
-    let rig = try await WorkerRig(partitions: 64)
+    let rig = try await WorkerRig(engine: engine, partitions: 64)
     try await rig.register(6000)
     await slow(rig)
     try await rig.submit("stop-and-go")
@@ -96,8 +100,9 @@ import Testing
     #expect(try await rig.store.show("stop-and-go")?.pending == 0)
   }
 
-  @Test func stoppedWorkerLeavesNothingInDoubt() async throws {
-    let rig = try await WorkerRig()
+  @Test(arguments: PushEngineKind.allCases)
+  func stoppedWorkerLeavesNothingInDoubt(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
     try await rig.register(2000)
     await slow(rig)
     try await rig.submit("relay")

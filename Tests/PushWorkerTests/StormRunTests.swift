@@ -12,16 +12,16 @@ import Testing
 
   /// A campaign to 300 devices, on a worker that has noticed the storm it began in.
   private func stormyCampaign(
-    _ log: EventLog, _ fields: String = "", engine: PushEngineKind = .curl
+    _ engine: PushEngineKind, _ log: EventLog, _ fields: String = ""
   ) async throws -> (
     rig: WorkerRig, worker: PushWorker, run: Task<Void, any Error>
   ) {
-    let rig = try await WorkerRig(partitions: 4) { $0.knobs.failures = [Self.storm] }
+    let rig = try await WorkerRig(engine: engine, partitions: 4) { $0.knobs.failures = [Self.storm] }
     try await rig.register(300)
     try await rig.submit("stormy", fields)
     // Whoever is tried in vain comes back at once, as often as it takes.
     let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
-    let worker = rig.worker("w", retry: retry, engine: engine, log: log)
+    let worker = rig.worker("w", retry: retry, log: log)
     let run = Task { try await worker.run() }
     try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
     return (rig, worker, run)
@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: PushEngineKind.allCases)
   func stormIsWaitedOutAndTheCampaignGoesOnByItself(engine: PushEngineKind) async throws {
     let log = EventLog()
-    let (rig, _, run) = try await stormyCampaign(log, engine: engine)
+    let (rig, _, run) = try await stormyCampaign(engine, log)
     let burnt = await rig.simulator.counters().received
     #expect(burnt < 150, "a window, and what made the breaker open")
     await rig.simulator.set(SimulatorKnobs())
@@ -43,14 +43,16 @@ import Testing
     #expect(counters.duplicates == 0)
   }
 
-  @Test func stormInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere() async throws {
-    let rig = try await WorkerRig(partitions: 64) { $0.knobs.failures = [Self.storm] }
-    let calm = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func stormInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 64) { $0.knobs.failures = [Self.storm] }
+    let calm = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(3000)
     let log = EventLog()
-    let configuration = WorkerConfiguration(
+    var configuration = WorkerConfiguration(
       name: "w", window: 50, retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50), drains: true,
       apps: ["news": rig.channel, "sport": calm.channel])
+    configuration.engine = engine
     let worker = PushWorker(
       configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
       observer: log.append)
@@ -72,8 +74,9 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  @Test func campaignIsCancelledInAStorm() async throws {
-    let (rig, _, run) = try await stormyCampaign(EventLog())
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignIsCancelledInAStorm(engine: PushEngineKind) async throws {
+    let (rig, _, run) = try await stormyCampaign(engine, EventLog())
     try await rig.store.steer("stormy", .cancel)
     try await run.value
     let record = try #require(try await rig.store.show("stormy"))
@@ -81,8 +84,9 @@ import Testing
     #expect(record.counters.outcomes == [.cancelled: 300])
   }
 
-  @Test func campaignIsPausedInAStormWithNothingInDoubt() async throws {
-    let (rig, worker, run) = try await stormyCampaign(EventLog())
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignIsPausedInAStormWithNothingInDoubt(engine: PushEngineKind) async throws {
+    let (rig, worker, run) = try await stormyCampaign(engine, EventLog())
     try await rig.store.steer("stormy", .pause)
     try await rig.until { try await rig.store.show("stormy")?.counters.inDoubt == 0 }
     await worker.stop()
@@ -94,15 +98,16 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  @Test func whatWaitsInAStormExpiresInTime() async throws {
-    let (rig, _, run) = try await stormyCampaign(EventLog(), #","expiration":"6s""#)
+  @Test(arguments: PushEngineKind.allCases)
+  func whatWaitsInAStormExpiresInTime(engine: PushEngineKind) async throws {
+    let (rig, _, run) = try await stormyCampaign(engine, EventLog(), #","expiration":"6s""#)
     try await run.value
     let record = try #require(try await rig.store.show("stormy"))
     #expect(record.counters.outcomes == [.expired: 300])
   }
 
   @Test(arguments: PushEngineKind.allCases) func workerStopsInAStorm(engine: PushEngineKind) async throws {
-    let (rig, worker, run) = try await stormyCampaign(EventLog(), engine: engine)
+    let (rig, worker, run) = try await stormyCampaign(engine, EventLog())
     await worker.stop()
     try await run.value
     let record = try #require(try await rig.store.show("stormy"))
@@ -114,7 +119,7 @@ import Testing
   func whatIsNotAcceptedAtFirstIsSoonTriedOverAnotherConnection(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
-    let rig = try await WorkerRig(partitions: 2) {
+    let rig = try await WorkerRig(engine: engine, partitions: 2) {
       $0.log = log
       $0.knobs.tokenFailures = (0..<10).map {
         let token = DeviceToken(bytes: WorkerRig.token($0))?.hex ?? ""
@@ -124,7 +129,7 @@ import Testing
     try await rig.register(40)
     try await rig.submit("hiccup")
     // The second wait after a 5xx would take a quarter of an hour.
-    try await rig.worker("w", retry: RetryPolicy(firstServerError: 1, tooManyRequests: 1), engine: engine).run()
+    try await rig.worker("w", retry: RetryPolicy(firstServerError: 1, tooManyRequests: 1)).run()
     #expect(try await rig.store.show("hiccup")?.counters.outcomes == [.accepted: 40])
     let requests = try RequestLine.read(log)
     #expect(requests.count == 50)

@@ -12,12 +12,12 @@ import Testing
   func listedTokensHaveAConnectionOfTheirOwn(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
-    let rig = try await WorkerRig(partitions: 2) { $0.log = log }
+    let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.log = log }
     try await rig.register(60)
     let listed = (100..<130).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex }
     try await rig.submit("listed", audience: #"{"tokens":[\#(listed.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
     try await rig.submit("registered")
-    try await rig.worker("w", engine: engine).run()
+    try await rig.worker("w").run()
     #expect(try await rig.store.show("listed")?.counters.outcomes == [.accepted: 30])
     #expect(try await rig.store.show("registered")?.counters.outcomes == [.accepted: 60])
     let requests = try RequestLine.read(log)
@@ -27,10 +27,11 @@ import Testing
     #expect(suspects.isDisjoint(with: others))
   }
 
-  @Test func tokensRejectedLatelyGoThereNextTime() async throws {
+  @Test(arguments: PushEngineKind.allCases)
+  func tokensRejectedLatelyGoThereNextTime(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
-    let rig = try await WorkerRig(partitions: 2) { $0.log = log }
+    let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.log = log }
     // Bad at first, so that they are on record; the guard has too few answers to hold anything back for long.
     try await rig.register(40) { $0 < 4 ? .bad : .registered }
     let worker = rig.worker("w", guard: GuardPolicy(threshold: 0.5, minimum: 20), drains: false)

@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
@@ -23,8 +24,9 @@ import Testing
     _ = try await rig.store.heartbeat(worker: "dead", silence: 1)
   }
 
-  @Test func targetsInDoubtAreSentAgainAndCounted() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func targetsInDoubtAreSentAgainAndCounted(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(50)
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", granted: 20)
@@ -38,8 +40,9 @@ import Testing
     #expect(log.all.contains { $0.contains("rescued") })
   }
 
-  @Test func lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func lastReferenceToAHeldSliceIsKeptUntilItsHolderIsDead(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(50)
     try await rig.submit("kept")
     try await leaveDoubt(rig, "kept", granted: 20, lease: 300)
@@ -51,8 +54,9 @@ import Testing
     #expect(record.counters.resent == 20)
   }
 
-  @Test func skippedDoubtIsUnknownAndNeverSent() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func skippedDoubtIsUnknownAndNeverSent(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(50)
     try await rig.submit("once", #","ambiguity":"skip""#)
     try await leaveDoubt(rig, "once", granted: 20)
@@ -62,8 +66,9 @@ import Testing
     #expect(await rig.simulator.counters().received == 30)
   }
 
-  @Test func jobThatADeadWorkerWasTakingInIsTakenInByAnother() async throws {
-    let rig = try await WorkerRig(partitions: 1)
+  @Test(arguments: PushEngineKind.allCases)
+  func jobThatADeadWorkerWasTakingInIsTakenInByAnother(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(5)
     try await rig.submit("orphan")
     _ = try await rig.store.heartbeat(worker: "dead", silence: 1)
@@ -77,8 +82,9 @@ import Testing
     #expect(log.all.contains { $0.contains("activated") })
   }
 
-  @Test func sharedCampaignIsSentOnceByTwoWorkers() async throws {
-    let rig = try await WorkerRig(partitions: 16)
+  @Test(arguments: PushEngineKind.allCases)
+  func sharedCampaignIsSentOnceByTwoWorkers(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 16)
     try await rig.register(2000)
     try await rig.submit("shared")
     let log = EventLog()

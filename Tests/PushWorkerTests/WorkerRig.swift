@@ -17,14 +17,20 @@ struct WorkerRig {
   let url: RedisURL
   let keys: Keyspace
   let folder: ScratchFolder
+  /// What its workers send with.
+  let engine: PushEngineKind
   var channel: AppChannel
 
   static let topic = "com.example.news"
 
-  /// - Parameter server: a Redis of the test's own, if it does something to it.
+  /// - Parameters:
+  ///   - engine: what workers send with; a test that sends is run with each.
+  ///   - server: a Redis of the test's own, if it does something to it.
   init(
-    partitions: Int = 8, server own: RedisServer? = nil, configure: (inout SimulatorConfiguration) -> Void = { _ in }
+    engine: PushEngineKind, partitions: Int = 8, server own: RedisServer? = nil,
+    configure: (inout SimulatorConfiguration) -> Void = { _ in }
   ) async throws {
+    self.engine = engine
     var server = own
     if server == nil { server = try await RedisServer.shared }
     url = try RedisURL(#require(server).url)
@@ -67,8 +73,7 @@ struct WorkerRig {
   func worker(
     _ name: String, window: Int = 100, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
     guard: GuardPolicy = GuardPolicy(),
-    lease: Int = 6000, drains: Bool = true, engine: PushEngineKind = .curl,
-    log: EventLog = EventLog()
+    lease: Int = 6000, drains: Bool = true, log: EventLog = EventLog()
   ) -> PushWorker {
     var configuration = WorkerConfiguration(
       name: name, window: window, connections: connections, retry: retry, guard: `guard`, drains: drains, lease: lease,

@@ -15,8 +15,10 @@ public struct CarillonWorld: Sendable {
 
   /// - Parameters:
   ///   - partitions: few, so that a slice has more than a handful of targets.
+  ///   - engine: what its workers send with, as `worker.engine` has it; `nil` where none of them sends: where there
+  ///     is a simulator, none starts then.
   ///   - server: `nil` for the one that all tests share.
-  public init(partitions: Int = 8, server: RedisServer? = nil) async throws {
+  public init(partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil) async throws {
     let shared = try await RedisServer.shared
     self.server = server ?? shared
     folder = try ScratchFolder("world")
@@ -26,6 +28,7 @@ public struct CarillonWorld: Sendable {
       "CARILLON_CONFIG": simulator.path("simulator/carillon.yaml"), "CARILLON_REDIS_URL": self.server.url,
       "CARILLON_REDIS_NAMESPACE": namespace, "CARILLON_REDIS_PARTITIONS": String(partitions),
     ]
+    environment["CARILLON_WORKER_ENGINE"] = engine
   }
 
   /// Certificates and keys for all simulators of the process: making them is what a simulator's start is slow at.
@@ -42,7 +45,8 @@ public struct CarillonWorld: Sendable {
   ///   - arguments: without the program's name.
   ///   - input: its standard input, of at most 64 kB.
   public func run(_ arguments: String..., input: String = "") async throws -> ChildProcess.Output {
-    try await CarillonCommand.run(arguments, environment: environment, input: input)
+    try check(arguments, environment)
+    return try await CarillonCommand.run(arguments, environment: environment, input: input)
   }
 
   /// Runs a command that must succeed.
@@ -50,6 +54,7 @@ public struct CarillonWorld: Sendable {
   /// - Returns: its standard output.
   @discardableResult
   public func succeed(_ arguments: String..., input: String = "") async throws -> String {
+    try check(arguments, environment)
     let output = try await CarillonCommand.run(arguments, environment: environment, input: input)
     guard output.exit == .status(0) else {
       throw TestSupportError("\(arguments.joined(separator: " ")): \(output.exit) \(output.standardError)")
@@ -66,8 +71,15 @@ public struct CarillonWorld: Sendable {
   ///
   /// - Parameter environment: for this command only; prevails over the world's.
   public func start(_ arguments: [String], environment: [String: String]) async throws -> ChildProcess {
-    try await ChildProcess.start(
-      CarillonCommand.path, arguments, environment: self.environment.merging(environment) { $1 })
+    let environment = self.environment.merging(environment) { $1 }
+    try check(arguments, environment)
+    return try await ChildProcess.start(CarillonCommand.path, arguments, environment: environment)
+  }
+
+  /// A worker that can send must have been told with what: not the program's default, which tests one engine only.
+  private func check(_ arguments: [String], _ environment: [String: String]) throws {
+    guard arguments.first == "worker", simulator != nil, environment["CARILLON_WORKER_ENGINE"] == nil else { return }
+    throw TestSupportError("say what workers send with: CarillonWorld(engine:)")
   }
 
   /// Starts a simulator, and points the commands that follow at it.

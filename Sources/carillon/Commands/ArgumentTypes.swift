@@ -1,3 +1,4 @@
+public import APNs
 public import APNsSimulator
 public import ArgumentParser
 public import Logging
@@ -15,6 +16,8 @@ extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
 }
 
 extension SimulatorEnvironment: ExpressibleByArgument {}
+
+extension PushEngineKind: ExpressibleByArgument {}
 
 extension PushType: ExpressibleByArgument {}
 

@@ -5,6 +5,7 @@ import PushCore
 struct LimitComparison {
   typealias Pair = (adaptive: RateBenchmark.Result, fixed: RateBenchmark.Result)
 
+  let engine: PushEngineKind
   let setting: String
   /// By fixed limit: it and the adaptive one at the same time, once or more.
   var pairs: [Int: [Pair]] = [:]
@@ -32,7 +33,7 @@ struct LimitComparison {
     let (limit, pairs) = shown
     let ratios = Self.ratios(pairs)
     return [
-      setting, Self.text(pairs.map(\.adaptive)), Self.text(pairs.map(\.fixed)), String(limit),
+      engine.rawValue, setting, Self.text(pairs.map(\.adaptive)), Self.text(pairs.map(\.fixed)), String(limit),
       Self.text(Self.median(ratios)), ratios.map(Self.text).joined(separator: " "),
     ]
   }
@@ -42,6 +43,7 @@ struct LimitComparison {
     let (limit, pairs) = shown
     var json = JSONWriter()
     json.beginObject()
+    json.member("engine", engine.rawValue)
     json.member("setting", setting)
     Self.write(pairs.map(\.adaptive), named: "adaptive", to: &json)
     Self.write(pairs.map(\.fixed), named: "fixed", to: &json)

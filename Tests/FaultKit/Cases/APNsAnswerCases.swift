@@ -61,7 +61,7 @@ enum APNsAnswerCases {
       }
       let fleet = try await Fleet(stage, world, size: workers)
       for (number, ambiguity) in stage.ambiguities.enumerated()
-      where ambiguity == .resend || !knobs.isLie || !FaultWorld.believesGoAway {
+      where ambiguity == .resend || !knobs.isLie || !stage.engine.believesGoAway {
         let before = try await world.simulator.counters()
         let campaign = FaultCampaign("answers-\(number)") { $0.ambiguity = ambiguity }
         if knobs.from == 0 { try await world.simulator.set(knobs.on) }

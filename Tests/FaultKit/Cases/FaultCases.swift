@@ -1,3 +1,5 @@
+public import APNs
+
 /// Every case there is.
 public enum FaultCases {
   /// In the order of the table.
@@ -15,4 +17,18 @@ public enum FaultCases {
     ]
     return all.filter { names.contains($0.name) || $0.name.hasPrefix("mutant-") }
   }()
+
+  /// What the workers of a case send with: whatever is played besides, a seed has the same for it.
+  ///
+  /// The cases of ``quick`` take turns, and so do the others; the seed says which engine begins. So each case has the
+  /// other engine with the next seed.
+  ///
+  /// - Parameter engines: at least one.
+  public static func engine(of name: String, among engines: [PushEngineKind], seed: UInt64) -> PushEngineKind {
+    let quick = Set(quick.map(\.name))
+    let isQuick = quick.contains(name)
+    let peers = all.map(\.name).filter { quick.contains($0) == isQuick }
+    let turn = (peers.firstIndex(of: name) ?? 0) + Int(seed % UInt64(engines.count))
+    return engines[turn % engines.count]
+  }
 }

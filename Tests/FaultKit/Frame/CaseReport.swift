@@ -6,6 +6,8 @@ public struct CaseReport: Codable, Sendable {
   }
 
   public var name: String
+  /// What its workers sent with.
+  public var engine: String
   public var seed: UInt64
   public var verdict = Verdict.passed
   public var invariant: String
@@ -39,8 +41,9 @@ public struct CaseReport: Codable, Sendable {
   public var logs: String?
   public var seconds = 0.0
 
-  init(_ fault: FaultCase, seed: UInt64) {
+  init(_ fault: FaultCase, engine: String, seed: UInt64) {
     name = fault.name
+    self.engine = engine
     self.seed = seed
     invariant = fault.invariant
     boundInWords = fault.bound

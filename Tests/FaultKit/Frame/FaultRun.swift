@@ -1,3 +1,4 @@
+public import APNs
 public import Foundation
 import TestSupport
 
@@ -10,15 +11,16 @@ extension FaultCase {
   ///
   /// - Parameters:
   ///   - scale: how much of it.
+  ///   - engine: what its workers send with.
   ///   - seed: what its randomness begins with.
   ///   - logs: where the logs of a failure are kept.
-  public func run(_ scale: FaultScale, seed: UInt64, logs: URL) async -> CaseReport {
+  public func run(_ scale: FaultScale, engine: PushEngineKind, seed: UInt64, logs: URL) async -> CaseReport {
     let began = ContinuousClock.now
-    var report = await play(scale, seed: seed, logs: logs)
+    var report = await play(scale, engine, seed: seed, logs: logs)
     var tries = 1
     while report.verdict == .failed, isMutant || report.isMissed, tries < Self.mostTries {
       tries += 1
-      report = await play(scale, seed: seed &+ UInt64(tries), logs: logs)
+      report = await play(scale, engine, seed: seed &+ UInt64(tries), logs: logs)
     }
     if report.verdict == .passed, isMutant || tries > 1 {
       report.notes.append("\(isMutant ? "noticed" : "fired") at attempt \(tries)")
@@ -27,9 +29,9 @@ extension FaultCase {
     return report
   }
 
-  private func play(_ scale: FaultScale, seed: UInt64, logs: URL) async -> CaseReport {
+  private func play(_ scale: FaultScale, _ engine: PushEngineKind, seed: UInt64, logs: URL) async -> CaseReport {
     let folder = logs.appending(path: "\(name)-\(seed)")
-    let stage = Stage(self, scale: scale, seed: seed, folder: folder)
+    let stage = Stage(self, scale: scale, engine: engine, seed: seed, folder: folder)
     var (skipped, isMissed) = (false, false)
     do {
       try? FileManager.default.removeItem(at: folder)

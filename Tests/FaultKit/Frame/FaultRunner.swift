@@ -1,9 +1,12 @@
+public import APNs
 public import Foundation
 
 /// Plays cases, several at a time: most of their time is waiting for leases to run out.
 public struct FaultRunner: Sendable {
   /// What all randomness follows from.
   public var seed: UInt64
+  /// What workers send with; see ``FaultCases/engine(of:among:seed:)``.
+  public var engines: [PushEngineKind]
   /// Cases that are played at a time.
   public var worlds: Int
   /// How much of each.
@@ -14,8 +17,11 @@ public struct FaultRunner: Sendable {
   public var logs: URL
 
   /// Memberwise.
-  public init(seed: UInt64, worlds: Int, scale: FaultScale, limit: Duration, logs: URL) {
+  public init(
+    seed: UInt64, engines: [PushEngineKind], worlds: Int, scale: FaultScale, limit: Duration, logs: URL
+  ) {
     self.seed = seed
+    self.engines = engines
     self.worlds = worlds
     self.scale = scale
     self.limit = limit
@@ -34,7 +40,8 @@ public struct FaultRunner: Sendable {
         guard ContinuousClock.now - began < limit, let fault = waiting.popFirst() else { return }
         // For a mutant the short form is enough: it is to be noticed, not to be measured.
         let scale = fault.isMutant ? .short : scale
-        group.addTask { await fault.run(scale, seed: seed(of: fault), logs: logs) }
+        let engine = FaultCases.engine(of: fault.name, among: engines, seed: seed)
+        group.addTask { await fault.run(scale, engine: engine, seed: seed(of: fault), logs: logs) }
       }
       for _ in 0..<worlds { next() }
       for await report in group {

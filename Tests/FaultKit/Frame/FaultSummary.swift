@@ -28,8 +28,8 @@ public struct FaultSummary: Codable, Sendable {
   /// The table: a line for every case, and the sums.
   public var table: String {
     var lines = [
-      "| case | fault | injections | what holds | duplicates allowed | observed | takeover p50 / p99 / max |",
-      "| --- | --- | --- | --- | --- | --- | --- |",
+      "| case | engine | fault | injections | what holds | duplicates allowed | observed | takeover p50 / p99 / max |",
+      "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for report in reports {
       let faults = report.injections.merging(report.rated) { $0 + $1 }.sorted { $0.key < $1.key }
@@ -37,7 +37,7 @@ public struct FaultSummary: Codable, Sendable {
       let counts = faults.map { String($0.value) }.joined(separator: "; ")
       let verdict = report.verdict == .passed ? report.invariant : "\(report.verdict): \(report.violations.first ?? "")"
       lines.append(
-        "| \(report.name) | \(names) | \(counts) | \(verdict) | \(report.bound) (\(report.boundInWords)) | "
+        "| \(report.name) | \(report.engine) | \(names) | \(counts) | \(verdict) | \(report.bound) (\(report.boundInWords)) | "
           + "\(report.duplicates) | \(Self.quantiles(report.takeovers)) |")
     }
     let targets = reports.reduce(0) { $0 + $1.targets }
@@ -73,7 +73,7 @@ extension CaseReport {
     let fired = injections.merging(rated) { $0 + $1 }.sorted { $0.key < $1.key }.map { "\($0.key) ×\($0.value)" }
     let head =
       "\(verdict) \(name): \(fired.joined(separator: ", ")); \(duplicates) of \(bound) duplicates, "
-      + "\(targets) targets, takeover \(FaultSummary.quantiles(takeovers)), \(Int(seconds)) s, seed \(seed)"
+      + "\(targets) targets, takeover \(FaultSummary.quantiles(takeovers)), \(Int(seconds)) s, \(engine), seed \(seed)"
     let rest =
       (verdict == .passed ? [] : violations.prefix(12).map { "  \($0)" }) + notes.map { "  \($0)" }
       + (mutant.map { ["  objection: \($0)"] } ?? [])

@@ -1,3 +1,4 @@
+public import APNs
 import Foundation
 import Synchronization
 import TestSupport
@@ -6,6 +7,8 @@ import TestSupport
 public final class Stage: Sendable {
   /// How much is played.
   public let scale: FaultScale
+  /// What the workers of its worlds send with.
+  public let engine: PushEngineKind
   private let folder: URL
   private let environment: [String: String]
   private struct Contents {
@@ -19,11 +22,13 @@ public final class Stage: Sendable {
   }
   private let contents: Mutex<Contents>
 
-  init(_ fault: FaultCase, scale: FaultScale, seed: UInt64, folder: URL) {
+  init(_ fault: FaultCase, scale: FaultScale, engine: PushEngineKind, seed: UInt64, folder: URL) {
     self.scale = scale
+    self.engine = engine
     self.folder = folder
     environment = fault.environment
-    contents = Mutex(Contents(random: Seed(value: seed), report: CaseReport(fault, seed: seed)))
+    contents = Mutex(
+      Contents(random: Seed(value: seed), report: CaseReport(fault, engine: engine.rawValue, seed: seed)))
   }
 
   // MARK: Choosing
@@ -50,6 +55,7 @@ public final class Stage: Sendable {
   public func world(_ change: (inout FaultWorld.Options) -> Void = { _ in }) async throws -> FaultWorld {
     var options = FaultWorld.Options()
     change(&options)
+    options.environment["CARILLON_WORKER_ENGINE"] = engine.rawValue
     options.environment.merge(environment) { $1 }
     let number = contents.withLock { $0.worlds.count }
     let logs = folder.appending(path: "world-\(number)")

@@ -31,9 +31,6 @@ public final class FaultWorld: Sendable {
     public init() {}
   }
 
-  /// Whether workers read what a GOAWAY says, and believe it (`faults --engine native`).
-  static var believesGoAway: Bool { ProcessInfo.processInfo.environment["CARILLON_WORKER_ENGINE"] == "native" }
-
   /// For logs; kept when something is wrong.
   public let folder: URL
   /// What it was set up with.

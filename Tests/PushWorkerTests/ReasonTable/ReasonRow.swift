@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import PushCore
 import Testing
@@ -156,10 +157,18 @@ struct ReasonRun: Sendable, CustomStringConvertible {
   var row: ReasonRow
   var scene: ReasonScene
   var auth: ReasonRow.Auth
+  var engine: PushEngineKind
 
-  var description: String { "\(row.testDescription), \(scene.remark), \(auth.rawValue)" }
+  var description: String { "\(row.testDescription), \(scene.remark), \(auth.rawValue), \(engine.rawValue)" }
 
+  /// Every form of a row: the engines take turns, not always with the same first, and what has one form only is for both.
   static func all(of row: ReasonRow) -> [ReasonRun] {
-    row.scenes.flatMap { scene in row.auth.map { ReasonRun(row: row, scene: scene, auth: $0) } }
+    let engines = PushEngineKind.allCases
+    let forms = row.scenes.flatMap { scene in row.auth.map { (scene, $0) } }
+    return (0..<max(forms.count, engines.count)).map { number in
+      let (scene, auth) = forms[number % forms.count]
+      let engine = engines[(number + row.name.utf8.count) % engines.count]
+      return ReasonRun(row: row, scene: scene, auth: auth, engine: engine)
+    }
   }
 }

@@ -27,7 +27,7 @@ struct ReasonStage {
     self.run = run
     let scene = run.scene
     let authority = run.auth == .certificate ? try Self.authority.get() : nil
-    var rig = try await WorkerRig(partitions: 1) { configuration in
+    var rig = try await WorkerRig(engine: run.engine, partitions: 1) { configuration in
       configuration.clientAuthorityPEM = authority?.authorityPEM
       configuration.knobs = scene.knobs
       for index in configuration.keys.indices {

@@ -161,7 +161,7 @@ enum ReasonTable {
         $0.knobs.refusesCertificateByGoAway = false
       }),
     ReasonRow(
-      "BadCertificateEnvironment (by GOAWAY, the third in a row)", nil, auth: [.certificate], nil, .held,
+      "BadCertificateEnvironment (by GOAWAY; with curl the third in a row)", nil, auth: [.certificate], nil, .held,
       credential: .stopped(.badCertificateEnvironment), connection: .refused,
       campaign: .paused("it is not for this environment"),
       by: .natural(.all) { $0.certificateEnvironments = [.sandbox] }),

@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 import TestSupport
 import Testing
@@ -22,6 +23,19 @@ import Testing
     let named = Set(ReasonTable.rows.flatMap { $0.name.split { !($0.isLetter) } }.map { Reason(name: $0) })
     // These two are the rows of each status without a reason that is known.
     #expect(Set(Reason.allCases).subtracting(named) == [.none])
+  }
+
+  @Test func everyRowIsTestedWithBothEnginesAndEveryFormOfIt() {
+    let runs = ReasonTable.rows.map { ReasonRun.all(of: $0) }
+    for (row, runs) in zip(ReasonTable.rows, runs) {
+      #expect(Set(runs.map(\.engine)).count == 2, "\(row)")
+      #expect(Set(runs.map { "\($0.scene.remark), \($0.auth)" }).count == row.scenes.count * row.auth.count, "\(row)")
+    }
+    for auth in ReasonRow.Auth.allCases {
+      for engine in PushEngineKind.allCases {
+        #expect(runs.joined().count { $0.auth == auth && $0.engine == engine } > 20)
+      }
+    }
   }
 
   @Test func pageHasTheTable() throws {

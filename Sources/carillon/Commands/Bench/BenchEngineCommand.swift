@@ -33,14 +33,7 @@ struct BenchEngineCommand: CarillonCommand {
   @Option(help: "Streams at most on one connection.")
   var streams = 1000
 
-  @Option(
-    help: "What sends: curl or native; both, one after the other, without it.",
-    transform: { name in
-      guard let engine = PushEngineKind(rawValue: name) else {
-        throw ValidationError("--engine must be curl or native.")
-      }
-      return engine
-    })
+  @Option(help: "What sends; both, one after the other, without it.")
   var engine: PushEngineKind?
 
   @Option(help: "Bytes of the payload, between 50 and 4096.")

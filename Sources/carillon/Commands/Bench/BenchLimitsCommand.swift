@@ -19,10 +19,13 @@ struct BenchLimitsCommand: CarillonCommand {
 
       Examples:
         carillon bench limits
-        carillon bench limits --only '60 ms' --rounds 5
+        carillon bench limits --engine native --only '60 ms' --rounds 5
       """)
 
   @OptionGroup var global: GlobalOptions
+
+  @Option(help: "What sends; both, one after the other, without it.")
+  var engine: PushEngineKind?
 
   @Option(help: "Pairs for the limits that count.")
   var rounds = 3
@@ -54,17 +57,19 @@ struct BenchLimitsCommand: CarillonCommand {
       global.json
         ? #"{"event":"started","seed":\#(seed),"rounds":\#(rounds),"seconds":\#(seconds)}"#
         : "seed \(seed), \(rounds) rounds of \(seconds) s; pushes a second (in flight)")
-    var rows = [["setting", "adaptive", "best fixed", "limit", "ratio", "of each round"]]
-    for setting in settings {
-      let comparison = try await compare(setting)
-      if global.json { try StandardOutput.printLine(comparison.json) } else { rows.append(comparison.row) }
+    var rows = [["engine", "setting", "adaptive", "best fixed", "limit", "ratio", "of each round"]]
+    for engine in engine.map({ [$0] }) ?? PushEngineKind.allCases {
+      for setting in settings {
+        let comparison = try await compare(setting, engine)
+        if global.json { try StandardOutput.printLine(comparison.json) } else { rows.append(comparison.row) }
+      }
     }
     if !global.json { try StandardOutput.printLine(TextTable(rows).text) }
   }
 
-  private func compare(_ setting: LimitSetting) async throws -> LimitComparison {
-    let bench = try await LimitBench(setting, seed: seed)
-    var comparison = LimitComparison(setting: setting.name)
+  private func compare(_ setting: LimitSetting, _ engine: PushEngineKind) async throws -> LimitComparison {
+    let bench = try await LimitBench(setting, engine, seed: seed)
+    var comparison = LimitComparison(engine: engine, setting: setting.name)
     for limit in Self.limits where setting.ceiling(limit) >= comparison.bestRate / 2 {
       comparison.pairs[limit] = [await bench.measure(limit, seconds: seconds)]
     }
@@ -73,7 +78,8 @@ struct BenchLimitsCommand: CarillonCommand {
     }
     await bench.stop()
     guard comparison.bestRate > 0 else {
-      throw CommandError(.failed, "\(setting.name): nothing was sent: \(comparison.lastError ?? "")")
+      throw CommandError(
+        .failed, "\(engine.rawValue), \(setting.name): nothing was sent: \(comparison.lastError ?? "")")
     }
     return comparison
   }
@@ -127,6 +133,7 @@ struct LimitSetting {
 /// Simulators of one setting, and what it takes to send to them.
 struct LimitBench {
   let setting: LimitSetting
+  let engine: PushEngineKind
   /// libcurl gives a connection up when a stream is refused, as happens whenever the limit falls. How long a fleet should
   /// then wait for the next is not what is measured here.
   private static let hasty = ReconnectBudget.Limits(
@@ -142,8 +149,9 @@ struct LimitBench {
   /// from one to a thousand.
   private var warmUp: Double { 1.5 + Double(setting.latency) * 0.012 }
 
-  init(_ setting: LimitSetting, seed: UInt64) async throws {
+  init(_ setting: LimitSetting, _ engine: PushEngineKind, seed: UInt64) async throws {
     self.setting = setting
+    self.engine = engine
     let key = try ECPrivateKey.generate()
     var configuration = SimulatorConfiguration()
     configuration.keys = [.init(keyID: SimulatorFolder.keyID, teamID: SimulatorFolder.teamID, pem: key.publicPEM)]
@@ -172,7 +180,7 @@ struct LimitBench {
     await RateBenchmark.run(
       ConnectionPool.Configuration(
         endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), connections: 1,
-        reconnect: Self.hasty),
+        reconnect: Self.hasty, engine: engine),
       streams: limit, credential: credential,
       headers: PushHeaders(topic: SimulatorFolder.topic, pushType: .alert, priority: 10),
       payload: Array(#"{"aps":{"alert":{"title":"Hello","body":"The body of a push of the usual length"}}}"#.utf8),

@@ -1,0 +1,12 @@
+import APNs
+
+/// Where engines differ in what a case may ask of them.
+extension PushEngineKind {
+  /// Whether it reads which streams a GOAWAY disowns, and believes that they were not processed.
+  var believesGoAway: Bool {
+    switch self {
+    case .curl: false
+    case .native: true
+    }
+  }
+}
