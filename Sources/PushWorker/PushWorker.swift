@@ -277,7 +277,9 @@ public actor PushWorker {
   private func takeIn(_ job: [UInt8]) async throws {
     do {
       let campaign = try CampaignJob.parse(job, knownApps: configuration.apps.mapValues(\.traits))
-      switch try await control.activate(campaign, job: job, worker: configuration.name) {
+      switch try await control.activate(
+        campaign, job: job, worker: configuration.name, narrowing: !isRestoring)
+      {
       case .new:
         pass(.activated)
         observer(.activated(campaign: campaign.id))
