@@ -31,7 +31,7 @@ public struct CampaignRecord: Sendable {
   public var counters: SliceCounters
   /// Slices that are finished, and all.
   public var slices: (finished: Int, total: Int)
-  /// The partitions in which it never had a slice.
+  /// The partitions in which it has no slice.
   var absent: PartitionBitmap
   /// Slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
   public var sealedSlices: Int

@@ -66,6 +66,19 @@ extension CampaignStore {
     return reached.isEmpty ? [0] : reached
   }
 
+  /// Gives a campaign a slice that was left out, because somebody has sealed it: Redis has forgotten who was there.
+  public func include(_ slice: SliceReference) async throws {
+    let id = slice.campaign
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.include, keys: [keys.campaign(id), keys.finished(id), keys.running, keys.ended]
+    ) {
+      $0.append(slice.partition)
+      $0.append(id)
+    }
+    _ = try await run(pipeline)
+  }
+
   /// The partitions in which a campaign has slices, or may have: all, where nothing says which it has not.
   func partitions(of record: CampaignRecord) -> [Int] {
     (0..<keys.partitions).filter { !record.absent.contains($0) }

@@ -138,6 +138,7 @@ extension PushWorker {
   private func replayEachFormerSlice() async throws {
     var again: [FormerSlice] = []
     for var slice in former {
+      try await control.include(slice.ledger.slice)
       let isSealed = try await replay(
         slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, app: slice.context.campaign.app)
       if isSealed, let ending = slice.ending {
@@ -193,6 +194,7 @@ extension PushWorker {
       run.mustReplay = false
       return withdraw(run, .lost)
     }
+    try await control.include(run.ledger.slice)
     let app = run.context.campaign.app
     var answer = try await run.ledger.claim(worker: configuration.name, app: app)
     var isForgotten = true
