@@ -192,6 +192,20 @@ struct ReachTests {
     try await expectEnd(of: campaign, ["u0", "u1", "u2"], world)
   }
 
+  /// Redis forgot that it had begun, and was told of a slice that had ended before it begins again.
+  @Test(arguments: Backend.allCases)
+  func sliceThatEndedBeforeABeginningWhichRedisForgotIsCountedOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<3)
+    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
+    let slice = SliceReference(campaign: "later", partition: Partition.of(user: "u1", count: 64))
+    try await end(slice, of: campaign, world)
+    try await letPass("later", world)
+    #expect(try await world.store.promote(["later"]) == ["later"])
+    #expect(try await open("later", world) == Set(0..<64).subtracting([slice.partition]))
+    try await expectEnd(of: campaign, ["u0", "u1", "u2"], world, slices: 64)
+  }
+
   @Test(arguments: Backend.allCases)
   func scheduledCampaignToListedUsersKeepsItsSlices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
@@ -302,16 +316,22 @@ struct ReachTests {
     while let slice = try await world.store.takeSlice(worker: "w") {
       #expect(slice.campaign == campaign.id)
       #expect(partitions.insert(slice.partition).inserted)
-      let ledger = try await world.claimed(slice.campaign, slice.partition).ledger
-      if ending == .finish {
-        let count = try #require(try await world.expand(ledger, campaign))
-        try await ledger.commit(credit: count)
-        try await ledger.commit(.accepted, 0..<count)
-      }
-      let counters = try #require(try await ledger.close(ending).counters)
-      _ = try await world.store.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
+      try await end(slice, of: campaign, world, ending)
     }
     return partitions
+  }
+
+  private func end(
+    _ slice: SliceReference, of campaign: Campaign, _ world: TestStore, _ ending: Closing = .finish
+  ) async throws {
+    let ledger = try await world.claimed(slice.campaign, slice.partition).ledger
+    if ending == .finish {
+      let count = try #require(try await world.expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      try await ledger.commit(.accepted, 0..<count)
+    }
+    let counters = try #require(try await ledger.close(ending).counters)
+    _ = try await world.store.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
   }
 
   /// Works a campaign off, and holds the end against whom it means: results, counters, and an expiry on all it leaves.

@@ -98,4 +98,39 @@ import Testing
       try await rig.until { log.all.contains { $0.contains("serverChanged") } }
     }
   }
+
+  /// A scheduled campaign has slices where somebody was when it began; Redis forgets the beginning, and those who joined
+  /// last. It begins again at once, or, where the schedule had lost it, some seconds later.
+  @Test(arguments: ["1", "99999999999999"])
+  func beginningThatRedisForgotIsRepeatedAndLeavesOutNobodyWhoWasSentTo(scheduled: String) async throws {
+    let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
+    let rig = try await WorkerRig(partitions: 64, server: server)
+    try await rig.register(1)
+    let sendAt = Timestamp.format(milliseconds: try await rig.store.time() / 1000 + 3_600_000)
+    let job = Array(
+      #"{"id":"later","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(sendAt)"}"#
+        .utf8)
+    _ = try await rig.store.activate(CampaignJob.parse(job, knownApps: nil), job: job, worker: "-")
+    try await rig.command("HSET", "campaign:later", "sendAt", "1")
+    try await rig.command("ZADD", "schedule", scheduled, "later")
+    _ = try await server.command("save")
+    try await rig.register(40)
+    try await rig.command("ZADD", "schedule", "1", "later")
+    let log = EventLog()
+    let worker = rig.worker("w", drains: false, log: log)
+    async let running: Void = worker.run()
+    try await rig.until { await rig.simulator.counters().accepted == 40 }
+    #expect(try #require(try await rig.store.campaign("later")).slices.total < 64)
+    await server.kill(SIGKILL)
+    try await server.restart()
+    try await rig.until { log.all.contains { $0.contains("serverChanged") } }
+    try await rig.until { try await rig.store.campaign("later")?.state == .completed }
+    await worker.stop()
+    try await running
+    let record = try #require(try await rig.store.show("later"))
+    #expect(record.counters.outcomes == [.accepted: 40], "\(log.all)")
+    #expect(try await rig.results("later").count == 40)
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    await server.stop()
+  }
 }
