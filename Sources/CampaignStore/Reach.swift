@@ -59,7 +59,7 @@ extension CampaignStore {
       }
       let replies = try await run(pipeline)
       for (position, partition) in range.enumerated() {
-        let there = zip(sets, replies[(position * sets.count)...]).filter { $1.integer != 0 }.map(\.0)
+        let there = Set(zip(sets, replies[(position * sets.count)...]).filter { $1.integer != 0 }.map(\.0))
         if expression.root.canMeanAnybody(where: { there.contains($0) }) { reached.append(partition) }
       }
     }
