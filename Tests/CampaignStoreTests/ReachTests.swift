@@ -76,16 +76,16 @@ struct ReachTests {
   ) async throws {
     let id = "c-" + expression.map { $0.isLetter ? String($0) : "\($0.asciiValue ?? 0)" }.joined()
     let campaign = try await world.activate(id, audience: #"{"segment":"\#(expression)"}"#, narrowing: true)
-    #expect(try await open(id, world) == bound ?? Self.partitions(users), "\(expression)")
-    try await expectEnd(of: campaign, users, world)
+    #expect(try await world.openSlices(id) == bound ?? Self.partitions(users), "\(expression)")
+    try await world.expectEnd(of: campaign, users)
   }
 
   @Test(arguments: Backend.allCases)
   func campaignThatCanMeanNobodyEndsWithoutTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     let campaign = try await world.activate("a", narrowing: true)
-    #expect(try await open("a", world) == [0])
-    try await expectEnd(of: campaign, [], world)
+    #expect(try await world.openSlices("a") == [0])
+    try await world.expectEnd(of: campaign, [])
     #expect(try #require(try await world.store.show("a")).slices == (1, 1))
   }
 
@@ -105,8 +105,8 @@ struct ReachTests {
     }
     try await world.command("DEL", world.keys.segment(here, "a"))
     try await world.activate("x", audience: #"{"segment":"a & b"}"#, narrowing: true)
-    #expect(try await open("x", world).contains(here))
-    #expect(try await open("x", world).count < 4)
+    #expect(try await world.openSlices("x").contains(here))
+    #expect(try await world.openSlices("x").count < 4)
   }
 
   /// Redis forgot who was in a partition, and with that the beginning of the campaign, which has begun anew without it;
@@ -120,20 +120,19 @@ struct ReachTests {
     let reached = Self.partitions(["u1", "u2"])
     let late = try #require((3..<10).first { !reached.contains(Partition.of(user: "u\($0)", count: 64)) })
     let slice = SliceReference(campaign: "x", partition: Partition.of(user: "u\(late)", count: 64))
-    if hasEnded { #expect(try await workOff(campaign, world) == reached) }
+    if hasEnded { #expect(try await world.workOff(campaign) == reached) }
     #expect(try await world.store.campaign("x")?.state == (hasEnded ? .completed : .active))
 
     try await world.store.add(["u\(late)"], to: "a")
     for _ in 1...2 { try await world.store.include(slice) }
     #expect(try await world.store.campaign("x")?.slices.total == reached.count + 1)
-    if !hasEnded { #expect(try await workOff(campaign, world) == reached) }
+    if !hasEnded { #expect(try await world.workOff(campaign) == reached) }
     #expect(try await world.store.campaign("x")?.state == .active)
     #expect(try await world.command("TTL", world.keys.campaign("x")).integer == -1)
     // Its reference is nowhere, and is found again.
     #expect(try await world.store.reopenLost() == 1)
-    #expect(try await open("x", world) == [slice.partition])
-    try await expectEnd(
-      of: campaign, ["u1", "u2", "u\(late)"], world, slices: reached.union([slice.partition]).count)
+    #expect(try await world.openSlices("x") == [slice.partition])
+    try await world.expectEnd(of: campaign, ["u1", "u2", "u\(late)"], slices: reached.union([slice.partition]).count)
     // A slice that it has is none that was left out.
     try await world.store.include(slice)
     #expect(try await world.store.campaign("x")?.state == .completed)
@@ -144,91 +143,8 @@ struct ReachTests {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await world.activate("a", narrowing: false)
-    #expect(try await open("a", world) == Set(0..<64))
-    try await expectEnd(of: campaign, ["u0", "u1", "u2"], world)
-  }
-
-  // MARK: Campaigns that begin later
-
-  @Test(arguments: Backend.allCases)
-  func scheduledCampaignReachesWhoJoinsBeforeItBegins(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<20)
-    try await world.store.add(["u1"], to: "a")
-    let campaign = try await schedule("later", #"{"segment":"a"}"#, world)
-    #expect(try await open("later", world) == Set(0..<64))
-    try await world.store.add(["u2", "u3"], to: "a")
-    try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == ["later"])
-    let reached = Self.partitions(["u1", "u2", "u3"])
-    #expect(try await open("later", world) == reached)
-    // Whoever is late changes nothing.
-    try await world.store.add(["u4"], to: "a")
-    #expect(try await world.store.promote(["later"]) == [])
-    #expect(try await open("later", world) == reached)
-    try await expectEnd(of: campaign, ["u1", "u2", "u3"], world)
-    #expect(try await world.store.show("later")?.slices.total == reached.count)
-  }
-
-  @Test(arguments: Backend.allCases)
-  func largestStoreIsNarrowedToo(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 16_384)
-    try await world.registerUsers(0..<1200)
-    let reached = Set((0..<1200).map { Partition.of(user: "u\($0)", count: 16_384) })
-    try await schedule("later", #"{"segment":"*"}"#, world)
-    try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == ["later"])
-    #expect(try await open("later", world) == reached)
-  }
-
-  @Test(arguments: Backend.allCases)
-  func unnarrowedAScheduledOneKeepsThemAll(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
-    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
-    try await letPass("later", world)
-    #expect(try await world.store.repairSchedule(from: 0, narrowing: false) == (["later"], 0))
-    #expect(try await open("later", world) == Set(0..<64))
-    try await expectEnd(of: campaign, ["u0", "u1", "u2"], world)
-  }
-
-  /// Redis forgot that it had begun, and was told of a slice that had ended before it begins again.
-  @Test(arguments: Backend.allCases)
-  func sliceThatEndedBeforeABeginningWhichRedisForgotIsCountedOnce(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
-    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
-    let slice = SliceReference(campaign: "later", partition: Partition.of(user: "u1", count: 64))
-    try await end(slice, of: campaign, world)
-    try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == ["later"])
-    #expect(try await open("later", world) == Set(0..<64).subtracting([slice.partition]))
-    try await expectEnd(of: campaign, ["u0", "u1", "u2"], world, slices: 64)
-  }
-
-  @Test(arguments: Backend.allCases)
-  func scheduledCampaignToListedUsersKeepsItsSlices(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
-    let campaign = try await schedule("later", #"{"users":["u0","u2"]}"#, world)
-    try await letPass("later", world)
-    #expect(try await world.store.repairSchedule(from: 0) == (["later"], 0))
-    #expect(try await open("later", world) == Self.partitions(["u0", "u2"]))
-    try await expectEnd(of: campaign, ["u0", "u2"], world)
-  }
-
-  @Test(arguments: Backend.allCases)
-  func pausedUntilAfterItsTimeItBeginsWhenResumed(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 64)
-    try await world.registerUsers(0..<3)
-    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
-    try await world.store.steer("later", .pause)
-    try await letPass("later", world)
-    #expect(try await world.store.promote(["later"]) == [])
-    #expect(try await open("later", world) == Set(0..<64))
-    #expect(try await world.store.steer("later", .resume) == .active)
-    #expect(try await world.store.promote(["later"]) == [])
-    try await expectEnd(of: campaign, ["u0", "u1", "u2"], world)
+    #expect(try await world.openSlices("a") == Set(0..<64))
+    try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -236,9 +152,9 @@ struct ReachTests {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await world.activate("a", narrowing: true)
-    let reached = try await open("a", world)
+    let reached = try await world.openSlices("a")
     #expect(try await world.store.steer("a", .cancel) == .cancelled)
-    #expect(try await workOff(campaign, world, ending: .cancel) == reached)
+    #expect(try await world.workOff(campaign, ending: .cancel) == reached)
     let record = try #require(try await world.store.show("a"))
     #expect(record.state == .cancelled && record.finishedAt != nil && record.counters.targets == 0)
     // None of its slices comes back.
@@ -257,7 +173,7 @@ struct ReachTests {
     let slices = Self.partitions(users, of: 256).count
     try await world.command("CONFIG", "RESETSTAT")
     let campaign = try await world.activate("a", audience: #"{"segment":"few"}"#, narrowing: true)
-    #expect(try await workOff(campaign, world).count == slices)
+    #expect(try await world.workOff(campaign).count == slices)
     let calls = try await Self.calls(world)
     // One look into each partition.
     #expect((256...264).contains(calls["exists", default: 0]), "\(calls)")
@@ -265,7 +181,7 @@ struct ReachTests {
     #expect(calls["expire", default: 0] <= 4 + 6 * slices, "\(calls)")
     // The same campaign with a slice everywhere, so that the count is one that can't but notice.
     try await world.command("CONFIG", "RESETSTAT")
-    #expect(try await workOff(world.activate("b", audience: #"{"segment":"few"}"#), world).count == 256)
+    #expect(try await world.workOff(world.activate("b", audience: #"{"segment":"few"}"#)).count == 256)
     let unnarrowed = try await Self.calls(world)
     #expect(unnarrowed["evalsha", default: 0] > 1500 && unnarrowed["expire", default: 0] > 1200, "\(unnarrowed)")
     await world.redis.close()
@@ -288,75 +204,5 @@ struct ReachTests {
 
   private static func partitions(_ users: Set<String>, of count: Int = 64) -> Set<Int> {
     Set(users.map { Partition.of(user: $0, count: count) })
-  }
-
-  private func open(_ id: String, _ world: TestStore) async throws -> Set<Int> {
-    let open = try await world.command("LRANGE", world.keys.open(id), 0, -1).compactMap(\.integer)
-    #expect(Set(open).count == open.count)
-    return Set(open)
-  }
-
-  /// Activates a campaign that begins in an hour.
-  @discardableResult
-  private func schedule(_ id: String, _ audience: String, _ world: TestStore) async throws -> Campaign {
-    let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
-    return try await world.activate(id, audience: audience, #","sendAt":"\#(sendAt)""#, narrowing: true)
-  }
-
-  /// Makes a campaign's time come without waiting for it.
-  private func letPass(_ id: String, _ world: TestStore) async throws {
-    try await world.command("HSET", world.keys.campaign(id), "sendAt", 1)
-  }
-
-  /// Takes slice after slice of the one campaign there is, and ends each, with everybody accepted.
-  ///
-  /// - Returns: their partitions.
-  private func workOff(_ campaign: Campaign, _ world: TestStore, ending: Closing = .finish) async throws -> Set<Int> {
-    var partitions: Set<Int> = []
-    while let slice = try await world.store.takeSlice(worker: "w") {
-      #expect(slice.campaign == campaign.id)
-      #expect(partitions.insert(slice.partition).inserted)
-      try await end(slice, of: campaign, world, ending)
-    }
-    return partitions
-  }
-
-  private func end(
-    _ slice: SliceReference, of campaign: Campaign, _ world: TestStore, _ ending: Closing = .finish
-  ) async throws {
-    let ledger = try await world.claimed(slice.campaign, slice.partition).ledger
-    if ending == .finish {
-      let count = try #require(try await world.expand(ledger, campaign))
-      try await ledger.commit(credit: count)
-      try await ledger.commit(.accepted, 0..<count)
-    }
-    let counters = try #require(try await ledger.close(ending).counters)
-    _ = try await world.store.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
-  }
-
-  /// Works a campaign off, and holds the end against whom it means: results, counters, and an expiry on all it leaves.
-  ///
-  /// - Parameter slices: how many it has in the end; `nil` for as many as are left.
-  private func expectEnd(
-    of campaign: Campaign, _ users: Set<String>, _ world: TestStore, slices: Int? = nil
-  ) async throws {
-    let count = try await workOff(campaign, world).count
-    let slices = slices ?? count
-    let record = try #require(try await world.store.show(campaign.id))
-    #expect(record.state == .completed)
-    #expect(record.slices == (slices, slices))
-    #expect(record.counters.targets == users.count)
-    #expect(record.counters.outcomes == (users.isEmpty ? [:] : [.accepted: users.count]))
-    var found: [String] = []
-    try await world.store.forEachResult(of: campaign.id) { page in
-      found += page.map(\.user)
-      return true
-    }
-    #expect(found.sorted() == users.sorted())
-    let own = try await world.command("KEYS", "{\(world.keys.namespace)*:\(campaign.id)").compactMap(\.string)
-    #expect(own.count >= slices)
-    for key in own where key != world.keys.job(campaign.id) {
-      #expect(try #require(try await world.command("TTL", key).integer) > 0, "\(key)")
-    }
   }
 }
