@@ -31,6 +31,8 @@ public struct CampaignRecord: Sendable {
   public var counters: SliceCounters
   /// Slices that are finished, and all.
   public var slices: (finished: Int, total: Int)
+  /// The partitions in which it has no slice.
+  var absent: PartitionBitmap
   /// Slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
   public var sealedSlices: Int
   /// ms since the epoch.
@@ -61,6 +63,7 @@ public struct CampaignRecord: Sendable {
     isUnguarded = text["unguarded"]?.integer == 1
     counters = SliceCounters(totals: text.compactMapValues(\.integer))
     slices = (text["finished"]?.integer ?? 0, text["slices"]?.integer ?? 0)
+    absent = PartitionBitmap(text["absent"]?.bytes.map(Array.init) ?? [])
     sealedSlices = slices.finished
     createdAt = text["createdAt"]?.integer ?? 0
     sendAt = text["sendAt"]?.integer

@@ -18,12 +18,11 @@ extension CampaignStore {
     guard var record = CampaignRecord(id: id, hash: view[0]) else { return nil }
     // What has not begun has no slices to look at.
     guard record.finishedAt == nil, record.state != .scheduled else { return record }
-    let bits = Array(view[1].bytes ?? [])
+    let finished = PartitionBitmap(Array(view[1].bytes ?? []))
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       pipeline.removeAll()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
-        let isFinished = partition / 8 < bits.count && bits[partition / 8] >> UInt8(7 - partition % 8) & 1 == 1
-        if !isFinished { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
+      for partition in start..<min(start + Self.batch, keys.partitions) where !finished.contains(partition) {
+        pipeline.append("HGETALL", keys.slice(partition, of: id))
       }
       guard !pipeline.isEmpty else { continue }
       for reply in try await run(pipeline) {

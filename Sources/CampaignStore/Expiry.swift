@@ -5,10 +5,11 @@ extension CampaignStore {
   /// Lets everything of a campaign that has ended go after its time to live. Can be repeated.
   func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
-    if let seconds = try await campaign(id)?.timeToLive {
-      for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+    if let record = try await campaign(id) {
+      let (seconds, partitions) = (record.timeToLive, partitions(of: record))
+      for start in stride(from: 0, to: partitions.count, by: Self.batch) {
         pipeline.removeAll()
-        for partition in start..<min(start + Self.batch, keys.partitions) {
+        for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
           pipeline.append(
             "UNLINK", keys.audience(partition, id), keys.retry(partition, id), keys.building(partition, id))
           pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)

@@ -65,9 +65,20 @@ extension CampaignStore {
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
+  /// - Parameter narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
+  ///   can mean nobody; not where Redis may have forgotten who was in them.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
   ///   it is.
-  public func activate(_ campaign: Campaign, job: [UInt8], worker: String) async throws -> Admission {
+  public func activate(
+    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool = true
+  ) async throws -> Admission {
+    try await pinned().activateHere(campaign, job: job, worker: worker, narrowing: narrowing)
+  }
+
+  /// Activates, all on one connection: who is in which partition must be so where the campaign is written.
+  private func activateHere(
+    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool
+  ) async throws -> Admission {
     try await check(campaign)
     let minified = JSONValue.minified(job[...])
     var pipeline = RedisPipeline(reserving: minified.count + 256)
@@ -80,8 +91,11 @@ extension CampaignStore {
       if admission == .duplicate { try await acknowledge(job, worker: worker) }
       return admission
     }
-    let partitions = try await writeAudience(of: campaign)
-    let start = max(try await time() / 1000, campaign.sendAt ?? 0) / 1000
+    let now = try await time() / 1000
+    // Of one that is scheduled nothing is left out yet: people join until it begins.
+    let begins = campaign.sendAt ?? 0 <= now
+    let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
+    let start = max(now, campaign.sendAt ?? 0) / 1000
     pipeline.removeAll()
     pipeline.script(
       StoreScripts.activate,
@@ -96,7 +110,7 @@ extension CampaignStore {
       arguments.append(campaign.sendAt ?? 0)
       arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
-      arguments.append(absent(partitions))
+      arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
       var fields: [(String, String)] = [
         ("app", campaign.app), ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
         ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
@@ -153,11 +167,14 @@ extension CampaignStore {
 
   /// Spreads listed users or tokens over their partitions.
   ///
-  /// - Returns: the partitions that get a slice: all of them for an expression, else those with anybody in them.
-  private func writeAudience(of campaign: Campaign) async throws -> [Int] {
+  /// - Returns: the partitions that get a slice: those with anybody in them; for an expression that is not to be
+  ///   narrowed, all.
+  private func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
-    case .segment: return Array(0..<keys.partitions)
+    case .segment(let expression):
+      return narrowing
+        ? try await partitions(for: expression, of: campaign.id) : Array(0..<keys.partitions)
     case .users(let users):
       for user in users {
         members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))
@@ -181,14 +198,6 @@ extension CampaignStore {
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     return members.keys.sorted()
-  }
-
-  /// A bitmap of the partitions that are not listed; nothing when all are.
-  private func absent(_ partitions: [Int]) -> [UInt8] {
-    guard partitions.count < keys.partitions else { return [] }
-    var bitmap = [UInt8](repeating: 0xFF, count: (keys.partitions + 7) / 8)
-    for partition in partitions { bitmap[partition / 8] &= ~(0x80 >> UInt8(partition % 8)) }
-    return bitmap
   }
 
   /// Members that one command works on at most, so that no command holds Redis up for long.

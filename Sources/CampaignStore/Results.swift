@@ -24,12 +24,13 @@ extension CampaignStore {
   ///   - id: the campaign.
   ///   - body: gets at most 500 results at a time; returns false to stop.
   public func forEachResult(of id: String, _ body: ([TargetResult]) async throws -> Bool) async throws {
-    guard try await campaign(id) != nil else { throw noSuchCampaign(id) }
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      let range = start..<min(start + Self.batch, keys.partitions)
+    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let partitions = partitions(of: record)
+    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
+      let page = partitions[start..<min(start + Self.batch, partitions.count)]
       var pipeline = RedisPipeline()
-      for partition in range { pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted") }
-      for (partition, slice) in zip(range, try await run(pipeline)) {
+      for partition in page { pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted") }
+      for (partition, slice) in zip(page, try await run(pipeline)) {
         guard try await read(SliceView(partition: partition, reply: slice), of: id, body) else { return }
       }
     }

@@ -20,26 +20,67 @@ extension CampaignStore {
   ///
   /// What is in the schedule and should not be leaves it; what is scheduled and is not in it comes back.
   ///
+  /// - Parameters:
+  ///   - ids: the campaigns.
+  ///   - narrowing: whether those to an expression leave out the partitions in which it can mean nobody; not where
+  ///     Redis may have forgotten who was in them.
   /// - Returns: the campaigns that this call has begun.
-  public func promote(_ ids: [String]) async throws -> [String] {
+  public func promote(_ ids: [String], narrowing: Bool = true) async throws -> [String] {
     guard !ids.isEmpty else { return [] }
+    // Who is in which partition must be so where the campaign is begun.
+    return try await pinned().promoteHere(ids, narrowing: narrowing)
+  }
+
+  private func promoteHere(_ ids: [String], narrowing: Bool) async throws -> [String] {
     let lanes = try await lanes(of: ids)
+    let narrowed = narrowing ? try await narrow(ids) : [:]
     var pipeline = RedisPipeline()
     for (id, lane) in zip(ids, lanes) {
+      let partitions = narrowed[id] ?? []
       pipeline.script(
         StoreScripts.promote,
-        // A campaign that has gone has no lane, and is put on none.
-        keys: [keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running]
-      ) { $0.append(id) }
+        keys: [
+          // A campaign that has gone has no lane, and is put on none.
+          keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
+          keys.finished(id),
+        ]
+      ) {
+        $0.append(id)
+        $0.append(partitions.isEmpty ? [] : PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
+        for partition in partitions { $0.append(partition) }
+      }
     }
     return zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
   }
 
+  /// Looks where those of these campaigns can have anybody that are to an expression and whose time has come.
+  ///
+  /// - Returns: their partitions; nothing of a campaign whose slices stay as they are.
+  private func narrow(_ ids: [String]) async throws -> [String: [Int]] {
+    var pipeline = RedisPipeline()
+    for id in ids { pipeline.append("HMGET", keys.campaign(id), "state", "sendAt") }
+    let fields = try await run(pipeline)
+    let now = try await time() / 1000
+    var narrowed: [String: [Int]] = [:]
+    for (id, field) in zip(ids, fields) {
+      guard field[0].string == CampaignState.scheduled.rawValue, field[1].integer ?? 0 <= now,
+        // It may have gone, or another worker may have begun it.
+        let record = try await campaign(id), record.state == .scheduled,
+        case .segment(let expression)? = try? CampaignJob.parse(record.job, knownApps: nil).audience
+      else { continue }
+      let partitions = try await partitions(for: expression, of: id)
+      if partitions.count < keys.partitions { narrowed[id] = partitions }
+    }
+    return narrowed
+  }
+
   /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost.
   ///
-  /// - Parameter position: where the page begins.
+  /// - Parameters:
+  ///   - position: where the page begins.
+  ///   - narrowing: as with ``promote(_:narrowing:)``.
   /// - Returns: the campaigns that this call has begun, and where the next page begins: 0 after the last.
-  public func repairSchedule(from position: Int) async throws -> (begun: [String], next: Int) {
+  public func repairSchedule(from position: Int, narrowing: Bool = true) async throws -> (begun: [String], next: Int) {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.all, position, position + Self.batch - 1)
     let ids = try await run(pipeline)[0].compactMap(\.string)
@@ -48,6 +89,6 @@ extension CampaignStore {
     for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
     let states = try await run(pipeline)
     let scheduled = zip(ids, states).filter { $1.string == CampaignState.scheduled.rawValue }.map(\.0)
-    return (try await promote(scheduled), ids.count < Self.batch ? 0 : position + ids.count)
+    return (try await promote(scheduled, narrowing: narrowing), ids.count < Self.batch ? 0 : position + ids.count)
   }
 }

@@ -19,6 +19,7 @@ enum StoreScripts {
   static let confirm = script("confirm", PackageResources.confirm_lua)
   static let probe = script("probe", PackageResources.probe_lua)
   static let promote = script("promote", PackageResources.promote_lua)
+  static let include = script("include", PackageResources.include_lua)
   static let unpark = script("unpark", PackageResources.unpark_lua)
   static let reopen = script("reopen", PackageResources.reopen_lua)
   static let idle = script("idle", PackageResources.idle_lua)

@@ -139,6 +139,7 @@ extension PushWorker {
   private func replayEachFormerSlice() async throws {
     var again: [FormerSlice] = []
     for var slice in former {
+      try await control.include(slice.ledger.slice)
       let isSealed = try await replay(
         slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, app: slice.context.campaign.app)
       if isSealed, let ending = slice.ending {
@@ -176,7 +177,9 @@ extension PushWorker {
         continue
       }
       do {
-        _ = try await control.activate(context.campaign, job: context.job, worker: configuration.name)
+        // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
+        _ = try await control.activate(
+          context.campaign, job: context.job, worker: configuration.name, narrowing: false)
       } catch let error as StoreError where error.code == .invalid {
         // Such as a segment that Redis has lost as well.
         gone.insert(id)
@@ -192,6 +195,7 @@ extension PushWorker {
       run.mustReplay = false
       return withdraw(run, .lost)
     }
+    try await control.include(run.ledger.slice)
     let app = run.context.campaign.app
     var answer = try await run.ledger.claim(worker: configuration.name, app: app)
     var isForgotten = true

@@ -277,7 +277,9 @@ public actor PushWorker {
   private func takeIn(_ job: [UInt8]) async throws {
     do {
       let campaign = try CampaignJob.parse(job, knownApps: configuration.apps.mapValues(\.traits))
-      switch try await control.activate(campaign, job: job, worker: configuration.name) {
+      switch try await control.activate(
+        campaign, job: job, worker: configuration.name, narrowing: !isRestoring)
+      {
       case .new:
         pass(.activated)
         observer(.activated(campaign: campaign.id))
@@ -330,7 +332,7 @@ public actor PushWorker {
           try await measureClock()
           try await sweep()
         }
-        let untilNext = UInt64(pulse.nextScheduled ?? Self.pulseInterval) * 1_000_000
+        let untilNext = UInt64(min(pulse.nextScheduled ?? .max, Self.pulseInterval)) * 1_000_000
         let due = min(nextUpkeep, heard + untilNext)
         wait = Int(due - min(due, EventLoop.now) + 999_999) / 1_000_000
       } catch {

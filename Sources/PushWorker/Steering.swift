@@ -64,7 +64,7 @@ extension PushWorker {
 
   /// Begins scheduled campaigns whose time has come.
   func begin(_ scheduled: [String]) async throws {
-    tell(begun: try await control.promote(scheduled))
+    tell(begun: try await control.promote(scheduled, narrowing: !isRestoring))
   }
 
   private func tell(begun campaigns: [String]) {
@@ -122,7 +122,7 @@ extension PushWorker {
     _ = try await control.redoMoves(in: partition)
     guard partition % 8 == 0 else { return }
     if try await control.reopenLost() > 0 { wakeClaims() }
-    let repaired = try await control.repairSchedule(from: schedulePosition)
+    let repaired = try await control.repairSchedule(from: schedulePosition, narrowing: !isRestoring)
     schedulePosition = repaired.next
     tell(begun: repaired.begun)
   }

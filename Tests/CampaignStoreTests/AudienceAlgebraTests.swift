@@ -22,8 +22,8 @@ struct AudienceAlgebraTests {
       try await world.store.add(Array(members), to: name)
     }
     for _ in 0..<40 {
-      let expression = AudienceExpression(root: Self.random(depth: 5, using: &seed))
-      let expected = Self.evaluate(expression.root, segments, everybody).intersection(everybody)
+      let expression = AudienceExpression(root: .random(of: Self.names, depth: 5, using: &seed))
+      let expected = expression.root.members(segments, everybody).intersection(everybody)
       var found: Set<String> = []
       for partition in 0..<3 {
         try await world.store.forEachUser(of: expression, in: partition, scratch: "x") { users, _ in
@@ -47,28 +47,5 @@ struct AudienceAlgebraTests {
         repeating: "a", count: 127
       ).joined(separator: " | ")
     #expect(try await world.store.count(AudienceExpression(parsing: text)).users == 10)
-  }
-
-  private static func random(depth: Int, using seed: inout Seed) -> AudienceExpression.Node {
-    switch Int.random(in: 0..<(depth > 0 ? 8 : 3), using: &seed) {
-    case 0, 1: .segment(names.randomElement(using: &seed) ?? "a")
-    case 2: .everybody
-    case 3: .not(random(depth: depth - 1, using: &seed))
-    case 4, 5: .and(random(depth: depth - 1, using: &seed), random(depth: depth - 1, using: &seed))
-    default: .or(random(depth: depth - 1, using: &seed), random(depth: depth - 1, using: &seed))
-    }
-  }
-
-  private static func evaluate(
-    _ node: AudienceExpression.Node, _ segments: [String: Set<String>], _ everybody: Set<String>
-  ) -> Set<String> {
-    switch node {
-    case .segment(let name): segments[name] ?? []
-    case .everybody: everybody
-    case .not(let node): everybody.subtracting(evaluate(node, segments, everybody))
-    case .and(let left, let right):
-      evaluate(left, segments, everybody).intersection(evaluate(right, segments, everybody))
-    case .or(let left, let right): evaluate(left, segments, everybody).union(evaluate(right, segments, everybody))
-    }
   }
 }

@@ -86,6 +86,8 @@ struct ScheduleTests {
       }
       #expect(begun == [id])
       #expect(try await lane(world).filter { $0 == id } == [id])
+      // Nobody is registered: all eight have found that the first partition will do.
+      #expect(try await world.command("LRANGE", world.keys.open(id), 0, -1).map(\.string) == ["0"])
     }
   }
 

@@ -13,6 +13,7 @@ struct ScriptTests {
     StoreScripts.forget, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.release, StoreScripts.close, StoreScripts.own, StoreScripts.disown, StoreScripts.store,
     StoreScripts.drop, StoreScripts.deliver, StoreScripts.follow, StoreScripts.confirm, StoreScripts.promote,
+    StoreScripts.include,
   ]
 
   @Test func noneIsLeftOut() throws {

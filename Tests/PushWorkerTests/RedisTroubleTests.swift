@@ -104,4 +104,42 @@ import Testing
       try await rig.until { log.all.contains { $0.contains("serverChanged") } }
     }
   }
+
+  /// A scheduled campaign has slices where somebody was when it began; Redis forgets the beginning, and those who joined
+  /// last. It begins again at once, or, where the schedule is wrong, when that is repaired some seconds later.
+  @Test(arguments: zip(PushEngineKind.allCases, [true, false]))
+  func beginningThatRedisForgotIsRepeatedAndLeavesOutNobodyWhoWasSentTo(
+    engine: PushEngineKind, atOnce: Bool
+  ) async throws {
+    let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
+    let rig = try await WorkerRig(engine: engine, partitions: 64, server: server)
+    try await rig.register(1)
+    let later = try await rig.store.time() / 1000 + 3_600_000
+    let sendAt = Timestamp.format(milliseconds: later)
+    let job = Array(
+      #"{"id":"later","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(sendAt)"}"#
+        .utf8)
+    _ = try await rig.store.activate(CampaignJob.parse(job, knownApps: nil), job: job, worker: "-")
+    try await rig.command("HSET", "campaign:later", "sendAt", "1")
+    try await rig.command("ZADD", "schedule", atOnce ? "1" : String(later), "later")
+    _ = try await server.command("save")
+    try await rig.register(40)
+    #expect(try await rig.store.promote(["later"]) == ["later"])
+    #expect(try #require(try await rig.store.campaign("later")).slices.total < 64)
+    let log = EventLog()
+    let worker = rig.worker("w", drains: false, log: log)
+    async let running: Void = worker.run()
+    try await rig.until { await rig.simulator.counters().accepted == 40 }
+    await server.kill(SIGKILL)
+    try await server.restart()
+    try await rig.until { log.all.contains { $0.contains("serverChanged") } }
+    try await rig.until { try await rig.store.campaign("later")?.state == .completed }
+    await worker.stop()
+    try await running
+    let record = try #require(try await rig.store.show("later"))
+    #expect(record.counters.outcomes == [.accepted: 40], "\(log.all)")
+    #expect(try await rig.results("later").count == 40)
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    await server.stop()
+  }
 }

@@ -35,6 +35,29 @@ import Testing
   }
 
   @Test(arguments: PushEngineKind.allCases)
+  func whoJoinsAPartitionThatWasEmptyWhenItWasSubmittedIsReached(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 64)
+    try await rig.register(1)
+    try await rig.submit("later", try await sendAt(rig, in: 3_600_000).field)
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.campaign("later")?.state == .scheduled }
+    // It takes its time where it can't tell whether Redis has forgotten anything, and leaves nothing out then.
+    try await rig.submit("first", audience: #"{"users":["u0"]}"#)
+    try await rig.until { try await rig.store.campaign("first")?.state == .completed }
+    try await rig.register(20)
+    try await rig.command("HSET", "campaign:later", "sendAt", "1")
+    try await rig.command("ZADD", "schedule", "1", "later")
+    try await rig.until { try await rig.store.campaign("later")?.state == .completed }
+    await worker.stop()
+    try await running
+    let record = try #require(try await rig.store.show("later"))
+    #expect(record.counters.outcomes == [.accepted: 20])
+    #expect(record.slices.total == Set((0..<20).map { Partition.of(user: "u\($0)", count: 64) }).count)
+    #expect(try await rig.results("later").count == 20)
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
   func drainingWorkerLeavesScheduledCampaignsAlone(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 4)
     try await rig.register(10)

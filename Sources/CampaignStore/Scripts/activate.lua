@@ -18,7 +18,10 @@ local behind = 6 + tonumber(ARGV[5])
 redis.call('SET', KEYS[6], redis.sha1hex(ARGV[#ARGV]) .. ' activated', 'EX', ARGV[3] + math.ceil(ahead / 1000))
 redis.call('HSET', KEYS[1], 'state', ahead > 0 and 'scheduled' or 'active', 'createdAt', now, 'slices', ARGV[5],
   unpack(ARGV, behind + 1))
-if ARGV[behind] ~= '' then redis.call('SET', KEYS[8], ARGV[behind]) end
+if ARGV[behind] ~= '' then
+  redis.call('SET', KEYS[8], ARGV[behind])
+  redis.call('HSET', KEYS[1], 'absent', ARGV[behind])
+end
 for i = 6, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
 redis.call('ZADD', KEYS[4], now, ARGV[1])
 if ahead > 0 then

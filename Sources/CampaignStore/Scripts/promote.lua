@@ -2,8 +2,11 @@
 -- promote: begins a scheduled campaign whose time has come.
 -- Keeps: it begins once, whoever calls this and however often; only Redis' clock counts. The schedule has the scheduled
 -- campaigns and no others: what has gone, begun, or been paused or cancelled leaves it, what is missing comes back.
--- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns
--- ARGV 1 id
+-- Partitions in which it can have nobody lose their slices with the beginning, before anybody could take one. Should
+-- Redis have forgotten that it had begun, and have been told of a slice that is finished, they keep them.
+-- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices
+-- ARGV 1 id, 2 bitmap of the partitions that have no slice from now on ('' to leave the slices as they are),
+--      3... the other partitions
 -- Returns 1 when this call began it, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt')
 if campaign[1] ~= 'scheduled' then
@@ -15,6 +18,12 @@ local due = tonumber(campaign[2] or 0)
 if due > time[1] * 1000 + math.floor(time[2] / 1000) then
   if tonumber(redis.call('ZSCORE', KEYS[3], ARGV[1]) or 0) ~= due then redis.call('ZADD', KEYS[3], due, ARGV[1]) end
   return 0
+end
+if ARGV[2] ~= '' and redis.call('EXISTS', KEYS[6]) == 0 then
+  redis.call('DEL', KEYS[5])
+  for i = 3, #ARGV, 500 do redis.call('RPUSH', KEYS[5], unpack(ARGV, i, math.min(i + 499, #ARGV))) end
+  redis.call('SET', KEYS[6], ARGV[2])
+  redis.call('HSET', KEYS[1], 'slices', #ARGV - 2, 'absent', ARGV[2])
 end
 redis.call('HSET', KEYS[1], 'state', 'active')
 redis.call('ZREM', KEYS[3], ARGV[1])

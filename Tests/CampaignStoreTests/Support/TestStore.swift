@@ -13,9 +13,11 @@ struct TestStore {
   var keys: Keyspace { store.keys }
 
   /// An initialised, empty store.
-  init(on backend: Backend, partitions: Int = 4) async throws {
+  ///
+  /// - Parameter server: a server of the test's own, if it does something to it.
+  init(on backend: Backend, partitions: Int = 4, server: RedisServer? = nil) async throws {
     self.backend = backend
-    redis = try await backend.client
+    if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
     let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36)
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
     store = CampaignStore(redis: redis, keys: keys)
@@ -82,12 +84,15 @@ struct TestStore {
     Array(#"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#.utf8)
   }
 
-  /// Makes a campaign active without going through the intake list.
+  /// Makes a campaign active without going through the intake list. Unless it is narrowed it has a slice in every
+  /// partition, though nobody be registered.
   @discardableResult
-  func activate(_ id: String, audience: String = #"{"segment":"*"}"#, _ more: String = "") async throws -> Campaign {
+  func activate(
+    _ id: String, audience: String = #"{"segment":"*"}"#, _ more: String = "", narrowing: Bool = false
+  ) async throws -> Campaign {
     let job = Self.job(id, audience: audience, more)
     let campaign = try CampaignJob.parse(job, knownApps: nil)
-    #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await store.activate(campaign, job: job, worker: "w", narrowing: narrowing) == .new)
     return campaign
   }
 

@@ -1,0 +1,23 @@
+#!lua flags=allow-oom
+-- include: gives a campaign a slice in a partition that was left out when it began.
+-- Keeps: what was sealed is counted. Redis may have forgotten the beginning, and who was in the partition, and the
+-- campaign have begun anew without it: whoever tells Redis of a slice there says so first. Ended meanwhile, it goes on
+-- until that slice is finished too.
+-- KEYS 1 campaign, 2 finished slices, 3 running campaigns, 4 ended campaigns
+-- ARGV 1 partition, 2 id
+-- Returns 1, or 0 when it was not left out
+local absent = redis.call('HGET', KEYS[1], 'absent')
+local place, bit = math.floor(ARGV[1] / 8) + 1, 2 ^ (7 - ARGV[1] % 8)
+local byte = absent and absent:byte(place) or 0
+if math.floor(byte / bit) % 2 == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'absent', absent:sub(1, place - 1) .. string.char(byte - bit) .. absent:sub(place + 1))
+redis.call('HINCRBY', KEYS[1], 'slices', 1)
+redis.call('SETBIT', KEYS[2], ARGV[1], 0)
+if redis.call('HDEL', KEYS[1], 'finishedAt') == 1 then
+  if redis.call('HGET', KEYS[1], 'state') == 'completed' then redis.call('HSET', KEYS[1], 'state', 'active') end
+  redis.call('PERSIST', KEYS[1])
+  redis.call('PERSIST', KEYS[2])
+  redis.call('ZREM', KEYS[4], ARGV[2])
+  redis.call('SADD', KEYS[3], ARGV[2])
+end
+return 1

@@ -1,0 +1,208 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Partitions in which a campaign can mean nobody get no slice, and cost nothing.
+struct ReachTests {
+  private static let names = ["a", "b", "c"]
+
+  // MARK: The bound
+
+  @Test func boundIsNeverFalseWhereSomebodyIsMeant() {
+    var seed = Seed("boundIsNeverFalseWhereSomebodyIsMeant")
+    var (leftOut, needless) = (0, 0)
+    for _ in 0..<20_000 {
+      let expression = AudienceExpression(root: .random(of: Self.names, depth: 5, using: &seed))
+      // A partition with a few people, many sets of it empty. Some members have never registered.
+      let everybody = Set((0..<Int.random(in: 0...3, using: &seed)).map { "u\($0)" })
+      var segments: [String: Set<String>] = [:]
+      for name in Self.names where Bool.random(using: &seed) {
+        segments[name] = Set((0..<4).filter { _ in Bool.random(using: &seed) }.map { "u\($0)" })
+      }
+      let isAnybodyMeant = !expression.root.members(segments, everybody).isEmpty
+      var asked: Set<AudienceSet> = []
+      let bound = expression.root.canMeanAnybody { set in
+        asked.insert(set)
+        return switch set {
+        case .users: !everybody.isEmpty
+        case .segment(let name): segments[name]?.isEmpty == false
+        }
+      }
+      #expect(bound || !isAnybodyMeant, "\(expression), \(segments), \(everybody), seed \(seed.value)")
+      #expect(asked.isSubset(of: expression.root.decidingSets), "\(expression)")
+      #expect(expression.root.canMeanAnybody { _ in true })
+      leftOut += bound ? 0 : 1
+      needless += bound && !isAnybodyMeant ? 1 : 0
+    }
+    // It is worth asking: most of what is empty is found to be.
+    #expect(leftOut > needless, "\(leftOut) were left out, \(needless) were not and could have been")
+  }
+
+  @Test func bitmapIsNumberedAsRedisDoesIt() async throws {
+    let world = try await TestStore(on: .single, partitions: 20)
+    let bitmap = PartitionBitmap(allBut: [0, 9, 19], of: 20)
+    try await world.command("SET", world.keys.finished("a"), bitmap.bytes)
+    for partition in 0..<20 {
+      let bit = try await world.command("GETBIT", world.keys.finished("a"), partition).integer
+      #expect(bitmap.contains(partition) == (bit == 1))
+      #expect(bitmap.contains(partition) == ![0, 9, 19].contains(partition))
+    }
+    #expect(PartitionBitmap(allBut: Array(0..<20), of: 20).bytes.isEmpty)
+    #expect(!PartitionBitmap().contains(0))
+  }
+
+  // MARK: Campaigns that begin at once
+
+  @Test(arguments: Backend.allCases)
+  func campaignHasSlicesWhereSomebodyCanBeMeantOnly(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<100)
+    try await world.store.add(["u1", "u2", "u3"], to: "a")
+    try await world.store.add(["u3", "u4"], to: "b")
+    try await expect("a", ["u1", "u2", "u3"], world)
+    let both = Self.partitions(["u1", "u2", "u3"]).intersection(Self.partitions(["u3", "u4"]))
+    try await expect("a & b", ["u3"], world, bound: both)
+    try await expect("a & !b", ["u1", "u2"], world, bound: Self.partitions(["u1", "u2", "u3"]))
+    try await expect("!a & b", ["u4"], world, bound: Self.partitions(["u3", "u4"]))
+    try await expect("a | b", ["u1", "u2", "u3", "u4"], world)
+    try await expect("*", Set((0..<100).map { "u\($0)" }), world)
+  }
+
+  /// Runs a campaign to its end, and holds it against whom it means and where its slices may be.
+  private func expect(
+    _ expression: String, _ users: Set<String>, _ world: TestStore, bound: Set<Int>? = nil
+  ) async throws {
+    let id = "c-" + expression.map { $0.isLetter ? String($0) : "\($0.asciiValue ?? 0)" }.joined()
+    let campaign = try await world.activate(id, audience: #"{"segment":"\#(expression)"}"#, narrowing: true)
+    #expect(try await world.openSlices(id) == bound ?? Self.partitions(users), "\(expression)")
+    try await world.expectEnd(of: campaign, users)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignThatCanMeanNobodyEndsWithoutTargets(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    let campaign = try await world.activate("a", narrowing: true)
+    #expect(try await world.openSlices("a") == [0])
+    try await world.expectEnd(of: campaign, [])
+    #expect(try #require(try await world.store.show("a")).slices == (1, 1))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func partitionWithASliceIsNeverLeftOut(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<10)
+    try await world.store.add(["u1", "u2"], to: "a")
+    try await world.store.add(["u9"], to: "b")
+    let here = try #require(Self.partitions(["u1", "u2"]).first)
+    // What a server that forgets part of it may leave: the slice, but not who was in the segment.
+    let campaign = try await world.activate("x", audience: #"{"segment":"a & b"}"#, narrowing: false)
+    let ledger = try await world.claimed("x", here).ledger
+    #expect(try await world.expand(ledger, campaign) == 0)
+    for key in [world.keys.campaign("x"), world.keys.open("x"), world.keys.finished("x"), world.keys.job("x")] {
+      try await world.command("DEL", key)
+    }
+    try await world.command("DEL", world.keys.segment(here, "a"))
+    try await world.activate("x", audience: #"{"segment":"a & b"}"#, narrowing: true)
+    #expect(try await world.openSlices("x").contains(here))
+    #expect(try await world.openSlices("x").count < 4)
+  }
+
+  /// Redis forgot who was in a partition, and with that the beginning of the campaign, which has begun anew without it;
+  /// then comes a worker that has sealed its slice there.
+  @Test(arguments: Backend.allCases, [false, true])
+  func sliceThatSomebodyHasSealedIsCountedThoughItWasLeftOut(on backend: Backend, hasEnded: Bool) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<10)
+    try await world.store.add(["u1", "u2"], to: "a")
+    let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
+    let reached = Self.partitions(["u1", "u2"])
+    let late = try #require((3..<10).first { !reached.contains(Partition.of(user: "u\($0)", count: 64)) })
+    let slice = SliceReference(campaign: "x", partition: Partition.of(user: "u\(late)", count: 64))
+    if hasEnded { #expect(try await world.workOff(campaign) == reached) }
+    #expect(try await world.store.campaign("x")?.state == (hasEnded ? .completed : .active))
+
+    try await world.store.add(["u\(late)"], to: "a")
+    for _ in 1...2 { try await world.store.include(slice) }
+    #expect(try await world.store.campaign("x")?.slices.total == reached.count + 1)
+    if !hasEnded { #expect(try await world.workOff(campaign) == reached) }
+    #expect(try await world.store.campaign("x")?.state == .active)
+    #expect(try await world.command("TTL", world.keys.campaign("x")).integer == -1)
+    // Its reference is nowhere, and is found again.
+    #expect(try await world.store.reopenLost() == 1)
+    #expect(try await world.openSlices("x") == [slice.partition])
+    try await world.expectEnd(of: campaign, ["u1", "u2", "u\(late)"], slices: reached.union([slice.partition]).count)
+    // A slice that it has is none that was left out.
+    try await world.store.include(slice)
+    #expect(try await world.store.campaign("x")?.state == .completed)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func unnarrowedItHasThemAll(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<3)
+    let campaign = try await world.activate("a", narrowing: false)
+    #expect(try await world.openSlices("a") == Set(0..<64))
+    try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func narrowedCampaignIsCancelled(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<3)
+    let campaign = try await world.activate("a", narrowing: true)
+    let reached = try await world.openSlices("a")
+    #expect(try await world.store.steer("a", .cancel) == .cancelled)
+    #expect(try await world.workOff(campaign, ending: .cancel) == reached)
+    let record = try #require(try await world.store.show("a"))
+    #expect(record.state == .cancelled && record.finishedAt != nil && record.counters.targets == 0)
+    // None of its slices comes back.
+    #expect(try await world.store.reopenLost() == 0)
+    #expect(try await world.store.takeSlice(worker: "w") == nil)
+  }
+
+  // MARK: What it costs
+
+  @Test func fiveTargetsCostWhatFiveSlicesCost() async throws {
+    let server = try await RedisServer.start()
+    let world = try await TestStore(on: .single, partitions: 256, server: server)
+    try await world.registerUsers(0..<2000)
+    let users = Set((1...5).map { "u\($0)" })
+    try await world.store.add(Array(users), to: "few")
+    let slices = Self.partitions(users, of: 256).count
+    try await world.command("CONFIG", "RESETSTAT")
+    let campaign = try await world.activate("a", audience: #"{"segment":"few"}"#, narrowing: true)
+    #expect(try await world.workOff(campaign).count == slices)
+    let calls = try await Self.calls(world)
+    // One look into each partition.
+    #expect((256...264).contains(calls["exists", default: 0]), "\(calls)")
+    #expect(calls["eval", default: 0] + calls["evalsha", default: 0] <= 4 + 12 * slices, "\(calls)")
+    #expect(calls["expire", default: 0] <= 4 + 6 * slices, "\(calls)")
+    // The same campaign with a slice everywhere, so that the count is one that can't but notice.
+    try await world.command("CONFIG", "RESETSTAT")
+    #expect(try await world.workOff(world.activate("b", audience: #"{"segment":"few"}"#)).count == 256)
+    let unnarrowed = try await Self.calls(world)
+    #expect(unnarrowed["evalsha", default: 0] > 1500 && unnarrowed["expire", default: 0] > 1200, "\(unnarrowed)")
+    await world.redis.close()
+    await server.stop()
+  }
+
+  /// Calls of each command since the last reset, those of scripts too.
+  private static func calls(_ world: TestStore) async throws -> [String: Int] {
+    var calls: [String: Int] = [:]
+    for (name, value) in try await world.redis.serverInfo(section: "commandstats").fields {
+      guard name.hasPrefix("cmdstat_"), let count = value.split(separator: ",").first?.split(separator: "=").last else {
+        continue
+      }
+      calls[String(name.dropFirst("cmdstat_".count))] = Int(count)
+    }
+    return calls
+  }
+
+  // MARK: Helpers
+
+  private static func partitions(_ users: Set<String>, of count: Int = 64) -> Set<Int> {
+    Set(users.map { Partition.of(user: $0, count: count) })
+  }
+}

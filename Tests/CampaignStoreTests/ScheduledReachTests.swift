@@ -1,0 +1,107 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A scheduled campaign has slices in every partition until it begins, and then where somebody can be meant.
+struct ScheduledReachTests {
+  @Test(arguments: Backend.allCases)
+  func scheduledCampaignReachesWhoJoinsBeforeItBegins(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<20)
+    try await world.store.add(["u1"], to: "a")
+    let campaign = try await schedule("later", #"{"segment":"a"}"#, world)
+    #expect(try await world.openSlices("later") == Set(0..<64))
+    try await world.store.add(["u2", "u3"], to: "a")
+    try await letPass("later", world)
+    #expect(try await world.store.promote(["later"]) == ["later"])
+    let reached = Self.partitions(["u1", "u2", "u3"])
+    #expect(try await world.openSlices("later") == reached)
+    // Whoever is late changes nothing.
+    try await world.store.add(["u4"], to: "a")
+    #expect(try await world.store.promote(["later"]) == [])
+    #expect(try await world.openSlices("later") == reached)
+    try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
+    #expect(try await world.store.show("later")?.slices.total == reached.count)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func largestStoreIsNarrowedToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 16_384)
+    try await world.registerUsers(0..<1200)
+    let reached = Set((0..<1200).map { Partition.of(user: "u\($0)", count: 16_384) })
+    try await schedule("later", #"{"segment":"*"}"#, world)
+    try await letPass("later", world)
+    #expect(try await world.store.promote(["later"]) == ["later"])
+    #expect(try await world.openSlices("later") == reached)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func unnarrowedAScheduledOneKeepsThemAll(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<3)
+    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
+    try await letPass("later", world)
+    #expect(try await world.store.repairSchedule(from: 0, narrowing: false) == (["later"], 0))
+    #expect(try await world.openSlices("later") == Set(0..<64))
+    try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
+  }
+
+  /// Redis forgot that it had begun, and was told of a slice that had ended before it begins again.
+  @Test(arguments: Backend.allCases)
+  func sliceThatEndedBeforeABeginningWhichRedisForgotIsCountedOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<3)
+    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
+    let slice = SliceReference(campaign: "later", partition: Partition.of(user: "u1", count: 64))
+    try await world.end(slice, of: campaign)
+    try await letPass("later", world)
+    #expect(try await world.store.promote(["later"]) == ["later"])
+    #expect(try await world.openSlices("later") == Set(0..<64).subtracting([slice.partition]))
+    try await world.expectEnd(of: campaign, ["u0", "u1", "u2"], slices: 64)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func scheduledCampaignToListedUsersKeepsItsSlices(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<3)
+    let campaign = try await schedule("later", #"{"users":["u0","u2"]}"#, world)
+    try await letPass("later", world)
+    #expect(try await world.store.repairSchedule(from: 0) == (["later"], 0))
+    #expect(try await world.openSlices("later") == Self.partitions(["u0", "u2"]))
+    try await world.expectEnd(of: campaign, ["u0", "u2"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func pausedUntilAfterItsTimeItBeginsWhenResumed(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<3)
+    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
+    try await world.store.steer("later", .pause)
+    try await letPass("later", world)
+    #expect(try await world.store.promote(["later"]) == [])
+    #expect(try await world.openSlices("later") == Set(0..<64))
+    #expect(try await world.store.steer("later", .resume) == .active)
+    #expect(try await world.store.promote(["later"]) == [])
+    try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
+  }
+
+  // MARK: Helpers
+
+  private static func partitions(_ users: Set<String>, of count: Int = 64) -> Set<Int> {
+    Set(users.map { Partition.of(user: $0, count: count) })
+  }
+
+  /// Activates a campaign that begins in an hour.
+  @discardableResult
+  private func schedule(_ id: String, _ audience: String, _ world: TestStore) async throws -> Campaign {
+    let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
+    return try await world.activate(id, audience: audience, #","sendAt":"\#(sendAt)""#, narrowing: true)
+  }
+
+  /// Makes a campaign's time come without waiting for it.
+  private func letPass(_ id: String, _ world: TestStore) async throws {
+    try await world.command("HSET", world.keys.campaign(id), "sendAt", 1)
+  }
+}

@@ -1,0 +1,66 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// Campaigns to their end, without a worker.
+extension TestStore {
+  /// The partitions whose slices wait for a worker.
+  func openSlices(_ id: String) async throws -> Set<Int> {
+    let open = try await command("LRANGE", keys.open(id), 0, -1).compactMap(\.integer)
+    #expect(Set(open).count == open.count)
+    return Set(open)
+  }
+
+  /// Takes slice after slice of the one campaign there is, and ends each, with everybody accepted.
+  ///
+  /// - Returns: their partitions.
+  func workOff(_ campaign: Campaign, ending: Closing = .finish) async throws -> Set<Int> {
+    var partitions: Set<Int> = []
+    while let slice = try await store.takeSlice(worker: "w") {
+      #expect(slice.campaign == campaign.id)
+      #expect(partitions.insert(slice.partition).inserted)
+      try await end(slice, of: campaign, ending)
+    }
+    return partitions
+  }
+
+  func end(
+    _ slice: SliceReference, of campaign: Campaign, _ ending: Closing = .finish
+  ) async throws {
+    let ledger = try await claimed(slice.campaign, slice.partition).ledger
+    if ending == .finish {
+      let count = try #require(try await expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      try await ledger.commit(.accepted, 0..<count)
+    }
+    let counters = try #require(try await ledger.close(ending).counters)
+    _ = try await store.finish(slice, counters: counters, lane: campaign.lane, worker: "w")
+  }
+
+  /// Works a campaign off, and holds the end against whom it means: results, counters, and an expiry on all it leaves.
+  ///
+  /// - Parameter slices: how many it has in the end; `nil` for as many as are left.
+  func expectEnd(
+    of campaign: Campaign, _ users: Set<String>, slices: Int? = nil
+  ) async throws {
+    let count = try await workOff(campaign).count
+    let slices = slices ?? count
+    let record = try #require(try await store.show(campaign.id))
+    #expect(record.state == .completed)
+    #expect(record.slices == (slices, slices))
+    #expect(record.counters.targets == users.count)
+    #expect(record.counters.outcomes == (users.isEmpty ? [:] : [.accepted: users.count]))
+    var found: [String] = []
+    try await store.forEachResult(of: campaign.id) { page in
+      found += page.map(\.user)
+      return true
+    }
+    #expect(found.sorted() == users.sorted())
+    let own = try await command("KEYS", "{\(keys.namespace)*:\(campaign.id)").compactMap(\.string)
+    #expect(own.count >= slices)
+    for key in own where key != keys.job(campaign.id) {
+      #expect(try #require(try await command("TTL", key).integer) > 0, "\(key)")
+    }
+  }
+}
