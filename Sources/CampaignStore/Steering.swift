@@ -81,7 +81,7 @@ extension CampaignStore {
     else { throw noSuchCampaign(id) }
     if reply[2].integer == 1 {
       try await expire(id)
-    } else if state == .cancelled {
+    } else if verb == .cancel, state == .cancelled {
       try await unparkAll(of: id, lane: lane)
     }
     return (state, epoch)
