@@ -21,9 +21,6 @@ struct AnswerMeaning: Equatable {
   /// For the credential.
   var event: CredentialEvent?
 
-  /// So many answers in a row that blame the connection replace it; one alone may be a whim of the server.
-  static let faultsToReplace = 3
-
   /// Memberwise.
   init(signal: CongestionWindow.Signal, blame: Blame = .none, event: CredentialEvent? = nil) {
     self.signal = signal
@@ -52,6 +49,29 @@ struct AnswerMeaning: Equatable {
     case .idleTimeout, .unrelatedKeyIdInToken: blame = .replaces
     case .shutdown: blame = .counts
     default: break
+    }
+  }
+}
+
+/// What is held against a connection. Pure.
+struct ConnectionBlame {
+  /// Answers, and losses, in a row that count.
+  private var faults = 0
+  /// An answer has said that the connection is no good any more, whatever else comes on it.
+  private(set) var isSpent = false
+
+  /// So many in a row replace the connection; one alone may be a whim of the server.
+  private static let faultsToReplace = 3
+
+  /// Whether too much has gone wrong on it in a row.
+  var isFaulty: Bool { faults >= Self.faultsToReplace }
+
+  mutating func note(_ blame: AnswerMeaning.Blame) {
+    switch blame {
+    case .clears: faults = 0
+    case .none: break
+    case .counts: faults += 1
+    case .replaces: isSpent = true
     }
   }
 }

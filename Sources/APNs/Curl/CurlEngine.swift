@@ -29,10 +29,8 @@ actor CurlEngine: PushEngine {
   private var trouble: CurlError?
   /// A push timed out: the connection may be half dead, and nobody would tell.
   private var isSilent = false
-  /// Answers in a row that put the blame on the connection.
-  private var faults = 0
-  /// An answer has said that the connection is no good any more, whatever else comes on it.
-  private var isSpent = false
+  /// What answers hold against the current connection.
+  private var blame = ConnectionBlame()
   /// For what the supply has asked to wait for.
   private var supplyTimer: LoopTimer?
   private var isDraining = false
@@ -168,12 +166,7 @@ actor CurlEngine: PushEngine {
       supply.note(.established, of: number)
     }
     record(meaning.signal, transfer, now)
-    switch meaning.blame {
-    case .clears: faults = 0
-    case .none: break
-    case .counts: faults += 1
-    case .replaces: isSpent = true
-    }
+    blame.note(meaning.blame)
     if let event = meaning.event { supply.note(.credential(event), of: number) }
   }
 
@@ -221,7 +214,7 @@ actor CurlEngine: PushEngine {
       let isLost = connection.phase == .opening || connection.openSockets == 0 || window.limit == 1 || isSilent
       if isLost { return replace(connection, .failed(trouble.description)) }
       supply.note(.trouble(trouble.description), of: number)
-    } else if isSpent || faults >= AnswerMeaning.faultsToReplace {
+    } else if blame.isSpent || blame.isFaulty {
       replace(connection, .closed)
     } else if connection.phase == .established, connection.openSockets == 0 {
       // What libcurl still holds would all rush to the next connection, which allows one push at first: with this one
@@ -235,8 +228,7 @@ actor CurlEngine: PushEngine {
   /// Takes no more pushes on this connection.
   private func replace(_ connection: CurlConnection, _ event: ConnectionEvent) {
     connection.phase = .closed
-    faults = 0
-    isSpent = false
+    blame = ConnectionBlame()
     ending[serial] = connection
     current = nil
     supply.note(event, of: number)
@@ -312,8 +304,7 @@ actor CurlEngine: PushEngine {
     }
     current = connection
     connection.phase = .opening
-    faults = 0
-    isSpent = false
+    blame = ConnectionBlame()
     window.reset()
     supply.note(.opening, of: number)
     return connection

@@ -30,18 +30,8 @@ actor NativeEngine: PushEngine {
   private var template: PushTemplate?
   private var tls: (context: TLSContext, connection: Int)?
   private var completions: [PushCompletion] = []
-  /// What went wrong on the current connection since the last look.
-  private var trouble: String?
-  /// A push timed out, and nothing else was answered since it was sent: nobody would tell if the connection were dead.
-  private var isSilent = false
-  /// A push was lost.
-  private var isHarmed = false
-  /// Answers, and losses, in a row that put the blame on the connection.
-  private var faults = 0
-  /// An answer has said that the connection is no good any more, whatever else comes on it.
-  private var isSpent = false
-  /// When the last loss was seen: those that were under way by then tell nothing new.
-  private var lostAt: UInt64 = 0
+  /// What has ended on the current connection, and what that says about it.
+  private var verdict = NativeVerdict()
   /// For what the supply has asked to wait for.
   private var supplyTimer: LoopTimer?
   private var ticker: LoopTimer?
@@ -197,12 +187,7 @@ actor NativeEngine: PushEngine {
       supply.note(.established, of: number)
     }
     record(meaning.signal, ended, now)
-    switch meaning.blame {
-    case .clears: faults = 0
-    case .none: break
-    case .counts: faults += 1
-    case .replaces: isSpent = true
-    }
+    verdict.note(meaning.blame)
     if let event = meaning.event { supply.note(.credential(event), of: number) }
   }
 
@@ -212,20 +197,7 @@ actor NativeEngine: PushEngine {
     // On a connection that worked, a push that was not sent in whole found it closed: no harm done.
     if current.failure != nil, current.isEstablished, isKnown { return }
     record(.failed, ended, now)
-    isHarmed = true
-    if current.failure == nil {
-      if ended.error == .cancel, current.answeredAt <= ended.startedAt { isSilent = true }
-      trouble =
-        switch ended.error {
-        case .refusedStream: "APNs refused a stream"
-        case .cancel: "no answer in time"
-        default: "APNs reset a stream (error \(ended.error.rawValue))"
-        }
-    }
-    if ended.startedAt > lostAt {
-      faults += 1
-      lostAt = now
-    }
+    verdict.noteLoss(ended, on: current, now)
   }
 
   private func record(_ signal: CongestionWindow.Signal, _ ended: RequestSession.Ended, _ now: UInt64) {
@@ -240,60 +212,31 @@ actor NativeEngine: PushEngine {
     connection.authorization.identity == nil ? nil : supply.stopped
   }
 
-  /// Tells the supply what a GOAWAY says about the credential.
   private func note(_ goAway: RequestSession.GoAway, of connection: NativeConnection) {
-    let generation = connection.authorization.generation
-    let isCertificate = connection.authorization.identity != nil
-    switch goAway.reason {
-    case .badCertificate, .badCertificateEnvironment:
-      if isCertificate { supply.note(.credential(.refused(goAway.reason, generation: generation)), of: number) }
-    case .expiredProviderToken:
-      supply.note(.credential(.tokenExpired(generation: generation)), of: number)
-    case .tooManyProviderTokenUpdates:
-      supply.note(.credential(.tooManyTokens(generation: generation)), of: number)
-    case .none, .other:
-      // As APNs does with certificates of the other environment, and a server that shuts down.
-      guard isCertificate, !connection.isEstablished, goAway.lastStreamID == 0, goAway.error == .noError else { return }
-      supply.note(.credential(.turnedAway(generation: generation)), of: number)
-    default: break
-    }
+    if let event = connection.credentialEvent(of: goAway) { supply.note(.credential(event), of: number) }
   }
 
   /// Tells the supply that the connection was ended because of its certificate, by a TLS alert.
   ///
   /// - Returns: whether it was, before anything on it was processed.
   private func noteRefusal(of connection: NativeConnection) -> Bool {
-    guard let alert = connection.failure?.alert, connection.authorization.identity != nil else { return false }
-    let generation = connection.authorization.generation
-    supply.note(.credential(.certificateRefused(alert, generation: generation)), of: number)
+    guard let event = connection.refusal else { return false }
+    supply.note(.credential(event), of: number)
     return !connection.isEstablished
   }
 
   /// Draws the conclusions for the connection from what has ended on it.
   private func settle(_ connection: NativeConnection) {
-    defer { (trouble, isSilent, isHarmed) = (nil, false, false) }
-    if connection.isGoingAway {
-      replace(connection, connection.isEstablished ? .closed : .failed(connection.farewell))
-    } else if let failure = connection.failure {
-      // Closed without a word while nothing was under way, it did no harm.
-      replace(connection, connection.isEstablished && !isHarmed ? .closed : .failed(failure.description))
-    } else if connection.isExhausted {
-      replace(connection, .closed)
-    } else if isSilent {
-      replace(connection, .failed(trouble ?? "no answer in time"))
-    } else if isSpent {
-      replace(connection, .closed)
-    } else if faults >= AnswerMeaning.faultsToReplace {
-      replace(connection, connection.isEstablished ? .closed : .failed(trouble ?? "APNs accepts nothing"))
-    } else if let trouble {
-      supply.note(.trouble(trouble), of: number)
+    switch verdict.conclude(connection) {
+    case nil: break
+    case .replace(let event): replace(connection, event)
+    case .trouble(let trouble): supply.note(.trouble(trouble), of: number)
     }
   }
 
   /// Takes no more pushes on this connection.
   private func replace(_ connection: NativeConnection, _ event: ConnectionEvent) {
-    faults = 0
-    isSpent = false
+    verdict = NativeVerdict()
     giveBack(connection)
     ending[serial] = connection
     current = nil
@@ -387,9 +330,6 @@ actor NativeEngine: PushEngine {
       // As with every connection, one push is the first; what comes of the connection, comes of it.
       connection.waiting = take(upTo: 1)
       current = connection
-      faults = 0
-      isSpent = false
-      lostAt = 0
       window.reset()
       startTicking()
       return connection
