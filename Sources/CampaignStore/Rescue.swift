@@ -15,6 +15,8 @@ extension CampaignStore {
     public var scheduled: [String]
     /// ms until the next one is due.
     public var nextScheduled: Int?
+    /// Workers that live, this one among them.
+    public var workers: Int
   }
 
   /// Says that a worker lives, and lets the keys of a campaign expire whose last worker died before it could.
@@ -34,7 +36,8 @@ extension CampaignStore {
     return Pulse(
       now: reply[0].integer ?? 0, silent: reply[1].compactMap(\.string),
       due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) },
-      scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 })
+      scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
+      workers: max(1, reply[6].integer ?? 1))
   }
 
   /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.

@@ -88,6 +88,14 @@ public actor PushWorker {
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+  /// Workers that live, this one among them.
+  private var fleet = 1
+  /// Slices that may be expanded at a time, by what was left of the campaign of which one was claimed last.
+  private var preparable = 1
+
+  /// Slices that one worker expands at a time at most: enough to have the next when one is sent.
+  private static let maximumPreparable = 4
+
   /// Slices in hand at most: enough that the tail of one never idles the window, few enough to keep memory flat.
   static let maximumSlices = 16
 
@@ -120,7 +128,7 @@ public actor PushWorker {
     try await measureClock()
     await checkServer()
     // Listed before anything is taken: others look for what a worker left behind only if it is.
-    _ = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
+    fleet = try await control.heartbeat(worker: configuration.name, silence: configuration.lease).workers
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
     timer.schedule(every: .milliseconds(SliceSituation.patience))
     observer(.started(name: configuration.name))
@@ -224,12 +232,21 @@ public actor PushWorker {
     // What only waits for its campaign's guard to decide keeps nobody busy; the window bounds how many there are.
     let busy = inHand - ready.count { !$0.held.isEmpty && $0.unanswered == 0 && $0.granted == $0.count }
     // Twice the window ahead keeps the connections busy while further slices are expanded.
-    if busy < Self.maximumSlices, inHand - ready.count < 4, remaining < 2 * configuration.window {
+    if busy < Self.maximumSlices, inHand - ready.count < preparable, remaining < 2 * configuration.window {
       return Lane.allCases[...]
     }
     // A higher lane is let in whatever is in hand, up to as much again.
     guard busy < 2 * Self.maximumSlices, let lowest = ready.map(\.context.lane).max() else { return [] }
     return Lane.allCases.prefix(lowest)
+  }
+
+  /// Takes note of how much is left of a campaign. Half of a worker's share of it at a time: the tail is everybody's, and a
+  /// fleet that is large beside the number of slices has work for all.
+  func noteRest(of campaign: CampaignRecord) {
+    let unfinished = campaign.slices.total - campaign.slices.finished
+    let before = preparable
+    preparable = fleet == 1 ? Self.maximumPreparable : max(1, min(unfinished / (2 * fleet), Self.maximumPreparable))
+    if preparable > before { wakeClaims() }
   }
 
   /// ms between looks at the lanes when nothing says that there is something new: at first, and when long nothing was.
@@ -317,6 +334,7 @@ public actor PushWorker {
         await checkServer()
         let pulse = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
         let heard = EventLoop.now
+        fleet = pulse.workers
         do {
           try await begin(pulse.scheduled)
         } catch {

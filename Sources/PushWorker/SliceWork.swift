@@ -127,6 +127,7 @@ extension PushWorker {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
+    noteRest(of: record)
     if let known = contexts[reference.campaign], known.round >= record.round {
       if record.state == .active { insist(known) }
       return (known, record.state)

@@ -4,7 +4,7 @@
 -- KEYS 1 workers, 2 parked, 3 ended campaigns, 4 schedule
 -- ARGV 1 worker, 2 ms after which a silent worker is taken for dead, 3 references to return at most
 -- Returns {now ms, {silent workers}, {parked references that are due}, {campaigns that ended that long ago and whose
---          keys have no expiry yet}, {scheduled campaigns that are due}, ms until the next one (-1: none)}
+--          keys have no expiry yet}, {scheduled campaigns that are due}, ms until the next one (-1: none), live workers}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local silence = now - tonumber(ARGV[2])
@@ -13,4 +13,5 @@ local ahead = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. now, '+inf', 'WITHSCOR
 return {now, redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', silence, 'LIMIT', 0, ARGV[3]),
   redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, ARGV[3]),
   redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', silence, 'LIMIT', 0, 1),
-  redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, ARGV[3]), ahead[2] and ahead[2] - now or -1}
+  redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, ARGV[3]), ahead[2] and ahead[2] - now or -1,
+  redis.call('ZCOUNT', KEYS[1], '(' .. silence, '+inf')}

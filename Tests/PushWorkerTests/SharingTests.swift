@@ -1,0 +1,54 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import Redis
+import Testing
+
+/// Several workers share a campaign's slices, its tail too.
+@Suite struct SharingTests {
+  @Test(arguments: PushEngineKind.allCases)
+  func whoComesFirstLeavesSlicesToTheOthers(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
+    // Expanding one takes longer than taking all of them would.
+    try await rig.register(8000)
+    // Nothing is answered while the lists are looked at, so that nobody needs a second slice.
+    var knobs = rig.simulator.knobs
+    knobs.latencyMilliseconds = 1000
+    await rig.simulator.set(knobs)
+    let first = rig.worker("first", window: 10, drains: false)
+    let second = rig.worker("second", window: 10, drains: false)
+    async let one: Void = first.run()
+    async let other: Void = second.run()
+    // Each gives a sign of life after both have been seen, and hears then how many there are.
+    try await rig.until { try await signs(of: ["first", "second"], rig).allSatisfy { $0 != nil } }
+    let seen = try await rig.store.time() / 1000
+    try await rig.until { try await signs(of: ["first", "second"], rig).allSatisfy { $0 ?? 0 > seen } }
+    try await rig.submit("a")
+    var most = 0
+    try await rig.until {
+      let held = try await rig.store.processing(of: "first").count
+      let others = try await rig.store.processing(of: "second").count
+      most = max(most, held, others)
+      return held > 0 && others > 0
+    }
+    #expect(most == 1)
+    try await rig.store.steer("a", .cancel)
+    try await rig.until { try await rig.store.campaign("a")?.finishedAt != nil }
+    for worker in [first, second] { await worker.stop() }
+    _ = try await (one, other)
+  }
+
+  /// When workers last gave a sign of life, in ms since the epoch.
+  private func signs(of workers: [String], _ rig: WorkerRig) async throws -> [Int?] {
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    var signs: [Int?] = []
+    for worker in workers {
+      signs.append(
+        try await client.command("ZSCORE", "{\(rig.keys.namespace)}:workers", worker).string.flatMap { Int($0) })
+    }
+    await client.close()
+    return signs
+  }
+}
