@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "ClockShift", type: .dynamic, targets: ["ClockShift"]),
   ],
   dependencies: [
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
@@ -54,6 +55,7 @@ let package = Package(
       dependencies: [
         "EventLoop", "TLS", "Redis", "PushCore", "APNs", "CampaignStore", "PushWorker", "APNsSimulator", "Yams",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),

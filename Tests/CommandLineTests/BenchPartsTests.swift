@@ -7,12 +7,18 @@ import Testing
 
 /// What the benchmark reckons with, without measuring anything.
 struct BenchPartsTests {
-  @Test func percentilesAreSamples() {
-    let percentiles = Percentiles((1...200).map(Double.init).shuffled())
-    #expect(percentiles.at(0.5) == 100 && percentiles.at(0.99) == 198 && percentiles.at(1) == 200)
-    #expect(percentiles.at(0) == 1 && percentiles.smallest == 1 && percentiles.largest == 200)
-    #expect(percentiles.median == 100.5)
-    #expect(Percentiles([3]).at(0.99) == 3 && Percentiles([]).at(0.99) == 0 && Percentiles([]).median == 0)
+  @Test func latenciesAreRightToThreeDigits() {
+    let latencies = Latencies(milliseconds: (1...2000).map { Double($0) / 10 }.shuffled())
+    for (share, exact) in [(0, 0.1), (0.5, 100), (0.99, 198), (1, 200)] {
+      #expect(abs(latencies.at(share) - exact) <= exact / 1000, "\(share)")
+    }
+    #expect(Latencies().at(0.99) == 0 && Latencies(milliseconds: [-1]).at(1) == 0)
+  }
+
+  @Test func roundsHaveAMiddle() {
+    let rounds = Rounds((1...200).map(Double.init).shuffled())
+    #expect(rounds.median == 100.5 && rounds.smallest == 1 && rounds.largest == 200)
+    #expect(Rounds([3, 1, 9]).median == 3 && Rounds([]).median == 0)
   }
 
   @Test func figureIsHeldAgainstItsTarget() {

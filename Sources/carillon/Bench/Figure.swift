@@ -30,7 +30,7 @@ struct Figure: Sendable, Encodable {
 
   /// A figure from the samples of its rounds.
   init(_ key: String, _ name: String, _ unit: String, samples: [Double], details: [String: Double] = [:]) {
-    self.init(key, name, unit, value: Percentiles(samples).median, samples: samples, details: details)
+    self.init(key, name, unit, value: Rounds(samples).median, samples: samples, details: details)
   }
 
   /// A figure of its own making.
@@ -64,7 +64,7 @@ struct Figure: Sendable, Encodable {
       case .atLeast(let bound): "≥ \(Self.text(bound))"
       case nil: ""
       }
-    let range = Percentiles(samples)
+    let range = Rounds(samples)
     let spread = samples.count > 1 ? "\(Self.text(range.smallest)) – \(Self.text(range.largest))" : ""
     return [name, asked, Self.text(value) + (unit.isEmpty ? "" : " " + unit), spread, verdict]
   }

@@ -33,7 +33,7 @@ enum CampaignFigures {
     ) throws {
       try report.add(Figure("\(key).\(part)", "\(name): \(what)", unit, samples: runs.map(value)))
     }
-    func median(_ value: (CampaignRun.Result) -> Double) -> Double { Percentiles(runs.map(value)).median }
+    func median(_ value: (CampaignRun.Result) -> Double) -> Double { Rounds(runs.map(value)).median }
     var rate = Figure("\(key).rate", "\(name): targets a second", "/s", samples: runs.map(\.rate))
     // Microseconds a target, times targets a second: how many cores it kept busy.
     let cores = [

@@ -30,7 +30,7 @@ struct ClaimsPart: BenchPart {
       await world.stop(redis)
 
       let (key, name) = ("claims.\(count)", "\(count) clients that claim")
-      let waits = Percentiles(tally.milliseconds)
+      let waits = Latencies(milliseconds: tally.milliseconds)
       try report.add(
         Figure(
           "\(key).rate", "\(name): claims a second", "/s", value: claims / seconds,

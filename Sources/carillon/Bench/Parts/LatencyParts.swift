@@ -142,12 +142,12 @@ extension Figure {
       throw CommandError(
         .failed, "\(name): only \(samples.count) of \(beginnings.count) campaigns have a push in the log")
     }
-    let percentiles = Percentiles(samples)
+    let latencies = Latencies(milliseconds: samples)
     return Figure(
-      key, name, "ms", value: percentiles.at(share), samples: samples,
+      key, name, "ms", value: latencies.at(share), samples: samples,
       details: [
-        "p50": percentiles.at(0.5), "p90": percentiles.at(0.9), "p99": percentiles.at(0.99),
-        "max": percentiles.largest, "samples": Double(samples.count),
+        "p50": latencies.at(0.5), "p90": latencies.at(0.9), "p99": latencies.at(0.99), "max": latencies.at(1),
+        "samples": Double(samples.count),
       ])
   }
 }
