@@ -101,10 +101,12 @@ struct ProbeLease {
 
   /// Whether no further answers are to be expected, from any worker.
   ///
-  /// - Parameter lease: ns without news after which what is under way elsewhere is taken for lost.
+  /// - Parameter lease: ns without news after which control takes what is under way for lost, and lends it again to whoever
+  ///   asks, so that more is answered. Only when that much again has passed does nobody want to send: what a dead worker had
+  ///   in hand is with another by then.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
     guard let answer, now - heardAt <= Self.memory(lease) else { return false }
-    return now - quietSince > (answer.underWay > 0 ? lease : Self.silence)
+    return now - quietSince > (answer.underWay > 0 ? 2 * lease : Self.silence)
   }
 
   /// ns after which what control said is too old to go by.

@@ -46,7 +46,8 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 200, news: GuardCounts(answers: 10))
     #expect(try await ask(world, wanted: 50).lent == 0)
-    // A lease in the past.
+    // A lease in the past. Who wants nothing is to wait on: somebody may yet take over what the dead worker had.
+    #expect(try await ask(world, wanted: 0, lease: -1).underWay == 190)
     #expect(try await ask(world, wanted: 50, lease: -1).lent == 50)
     #expect(try await ask(world, wanted: 500).lent == 140)
   }

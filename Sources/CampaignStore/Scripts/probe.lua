@@ -21,14 +21,15 @@ local gone, lent = tonumber(probe[3] or 0) + ARGV[6], tonumber(probe[4] or 0)
 local back, minimum = tonumber(probe[5] or 0) + ARGV[7], tonumber(ARGV[1])
 local isNews = tonumber(ARGV[4]) + tonumber(ARGV[7]) > 0
 local left = 2 * minimum - (lent - back)
-if left <= 0 and not isNews and now - tonumber(probe[6] or now) > tonumber(ARGV[2]) then
-  back = lent - answers
-  left = 2 * minimum - answers
-end
+local is_lost = left <= 0 and not isNews and now - tonumber(probe[6] or now) > tonumber(ARGV[2])
+if is_lost then left = 2 * minimum - answers end
 -- Of one that has ended only the app's answers are kept.
 local is_over = campaign[2] == 'completed' or campaign[2] == 'cancelled'
 local share = 0
 if answers < minimum and not is_over then share = math.max(0, math.min(tonumber(ARGV[3]), left)) end
+-- Lost for whoever wants to send. To one who only waits it is under way still: with the dead worker's slices, which
+-- somebody is about to take over.
+if is_lost and share > 0 then back = lent - answers end
 lent = lent + share
 if not is_over and (isNews or share > 0 or not probe[6]) then
   redis.call('HSET', KEYS[1], 'answers', answers, 'suspects', suspects, 'gone', gone, 'lent', lent, 'back', back,
