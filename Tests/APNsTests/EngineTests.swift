@@ -190,8 +190,9 @@ struct EngineTests {
     knobs.latencyMilliseconds = 100
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
-    // With the first answer the window has grown, and two more were sent before it was delivered.
+    // With the first answer the window has grown, and two more are sent.
     #expect(try await harness.completions.one().tag == 0)
+    _ = try await harness.simulator.counters { $0.received >= 3 }
     let left = await harness.pool.drain(deadline: 30_000_000_000)
     let answered = await harness.completions.next(9 - left.count)
     #expect(answered.count >= 2)

@@ -4,7 +4,8 @@
 -- KEYS 1 workers, 2 parked, 3 ended campaigns, 4 schedule
 -- ARGV 1 worker, 2 ms after which a silent worker is taken for dead, 3 references to return at most
 -- Returns {now ms, {silent workers}, {parked references that are due}, {campaigns that ended that long ago and whose
---          keys have no expiry yet}, {scheduled campaigns that are due}, ms until the next one (-1: none), live workers}
+--          keys have no expiry yet}, {scheduled campaigns that are due}, ms until the next one (-1: none),
+--          live workers}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local silence = now - tonumber(ARGV[2])
