@@ -34,12 +34,12 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .systemLibrary(name: "CEpoll"),
+    .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
 
-    module("EventLoop", ["CEpoll"]),
+    module("EventLoop", ["CLinux"]),
     module("TLS", ["EventLoop", "COpenSSL"]),
     module("HTTP2", ["CNghttp2"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),

@@ -1,12 +1,4 @@
 #include <curl/curl.h>
-#include <malloc.h>
-
-// Swift's Glibc module leaves <malloc.h> out. Where it means nothing (musl has no such knob) this does nothing.
-static inline void carillon_keep_heaps_few(void) {
-#ifdef M_ARENA_MAX
-  mallopt(M_ARENA_MAX, 2);
-#endif
-}
 
 // curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift can't import: one inline for each
 // type of argument that libcurl documents.

@@ -27,8 +27,15 @@ public struct DeviceFilter: Sendable {
 public struct SealedTargets: Sendable {
   /// How many there are.
   public internal(set) var count = 0
-  /// Each of its own size, so that none of the room of a list that grows is kept with it.
-  var pages: [[UInt8]] = []
+  /// The pages one behind the other: a slice is one block, which goes back to the system as a whole.
+  var bytes: [UInt8] = []
+  /// Where each page ends.
+  var ends: [Int] = []
+
+  /// The bytes of a page.
+  func page(_ number: Int) -> ArraySlice<UInt8> {
+    bytes[(number == 0 ? 0 : ends[number - 1])..<ends[number]]
+  }
 }
 
 /// From an audience to a slice's sealed targets.
@@ -38,8 +45,8 @@ extension CampaignStore {
   /// - Returns: whether they are sealed now; not when another has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
-    ledger.append(targets.pages, to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.pages.count, to: &pipeline)
+    ledger.append(targets, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -201,8 +208,6 @@ struct ExpressionPlan {
 private struct TargetBuilder {
   let ledger: SliceLedger
   private(set) var targets = SealedTargets()
-  /// The page that is not full yet.
-  private var page: [UInt8] = []
   private var flushedPages = 0
 
   init(ledger: SliceLedger) {
@@ -226,26 +231,22 @@ private struct TargetBuilder {
   }
 
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
-    TargetPage.write(token: token, user: user, to: &page)
+    TargetPage.write(token: token, user: user, to: &targets.bytes)
     targets.count += 1
-    if targets.count % TargetPage.size == 0 { endPage() }
-  }
-
-  private mutating func endPage() {
-    targets.pages.append(page.withUnsafeBytes(Array.init))
-    page.removeAll(keepingCapacity: true)
+    if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
   }
 
   /// Writes the pages that have become full.
   mutating func flush(to pipeline: inout RedisPipeline) {
-    ledger.append(targets.pages, from: flushedPages, to: &pipeline)
-    flushedPages = targets.pages.count
+    ledger.append(targets, from: flushedPages, to: &pipeline)
+    flushedPages = targets.ends.count
   }
 
-  /// Writes what is left, and the seal.
+  /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
   mutating func seal(to pipeline: inout RedisPipeline) {
-    if !page.isEmpty { endPage() }
+    if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
     flush(to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.pages.count, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
+    targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

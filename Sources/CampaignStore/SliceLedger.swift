@@ -224,12 +224,12 @@ public struct SliceLedger: Sendable {
   }
 
   /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a script.
-  func append(_ pages: [[UInt8]], from first: Int = 0, to pipeline: inout RedisPipeline) {
-    for start in stride(from: first, to: pages.count, by: Self.pagesAtOnce) {
+  func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
+    for start in stride(from: first, to: targets.ends.count, by: Self.pagesAtOnce) {
       pipeline.script(StoreScripts.append, keys: [sliceKey, building]) { arguments in
         arguments.append(claim)
         arguments.append(lease)
-        for page in start..<min(start + Self.pagesAtOnce, pages.count) { arguments.append(pages[page]) }
+        for page in start..<min(start + Self.pagesAtOnce, targets.ends.count) { arguments.append(targets.page(page)) }
       }
     }
   }

@@ -1,3 +1,4 @@
+import CLinux
 public import Dispatch
 import Glibc
 
@@ -16,8 +17,14 @@ public final class EventLoop: SerialExecutor {
   /// The queue itself: private to this loop, serial, on Dispatch's global pool.
   public let queue: DispatchQueue
 
+  /// Queues wander over threads: with glibc's eight heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would
+  /// lie unused while another asks for more. Two do, and large blocks always go back to the system at once, which glibc
+  /// otherwise stops when the first is freed (`M_MMAP_THRESHOLD`). Once per process.
+  private static let tidyHeap: Void = carillon_tidy_heap()
+
   /// - Parameter label: shown by debuggers; no meaning to the program.
   public init(label: String) {
+    Self.tidyHeap
     queue = DispatchQueue(label: label)
   }
 

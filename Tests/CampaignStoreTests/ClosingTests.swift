@@ -75,7 +75,7 @@ struct ClosingTests {
     try await world.activate("a")
     let ledger = try await world.claimed("a").ledger
     var pipeline = RedisPipeline()
-    ledger.append([[1, 2, 3]], to: &pipeline)
+    ledger.append(SealedTargets(pages: [[1, 2, 3]]), to: &pipeline)
     _ = try await world.store.run(pipeline)
     #expect(try await ledger.close(.cancel).counters == SliceCounters())
     #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)

@@ -58,14 +58,7 @@ final class CurlConnection {
   private static let longestIdle = 7 * 86_400
 
   /// libcurl's own state, once per process; thread-safe since 7.84 (curl_global_init(3)), and `static let` is in any case.
-  ///
-  /// libcurl allocates and frees some thousand blocks of up to 16 kB, and queues wander over threads: with glibc's eight
-  /// heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would lie unused while another asks for more. Two
-  /// heaps take a fifth less memory at a million targets (`make bench`).
-  static let global = {
-    carillon_keep_heaps_few()
-    return curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-  }()
+  static let global = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
   /// - Parameters:
   ///   - onReady: called on the loop when a socket of libcurl's is ready, for `run(descriptor:events:)`.

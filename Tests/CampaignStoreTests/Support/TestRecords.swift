@@ -65,3 +65,14 @@ extension CloseAnswer {
     if case .closed(let counters) = self { counters } else { nil }
   }
 }
+
+extension SealedTargets {
+  /// Pages with whatever bytes: only their order and number matter here.
+  init(pages: [[UInt8]]) {
+    self.init()
+    for page in pages {
+      bytes += page
+      ends.append(bytes.count)
+    }
+  }
+}

@@ -89,7 +89,7 @@ struct TraceReplayer {
       // A page for each: what the model tells apart can be told apart in the list.
       let pages = (0..<call.count).map { Self.target(call.slice, call.order[$0]) }
       var pipeline = RedisPipeline()
-      ledger(call.claim, call.slice).append(pages, to: &pipeline)
+      ledger(call.claim, call.slice).append(SealedTargets(pages: pages), to: &pipeline)
       let length = try await store.run(pipeline).last?.integer
       try expect((length == -1) == (reply.result == .refused), "append: \(length ?? 0)")
     case .seal:

@@ -235,14 +235,14 @@ enum GuardCases {
   ///
   /// - Parameter missing: workers that don't answer any more: what they hold stays in doubt.
   private static func rest(_ world: FaultWorld, _ campaign: FaultCampaign, missing: Int) async throws {
-    var (last, looks) = (-1, 0)
+    var (last, since) = (-1, ContinuousClock.now)
     try await until("campaign \(campaign.id) pauses", within: .seconds(60)) {
       guard let record = try await world.store.show(campaign.id), record.state == .paused else { return false }
       let received = try world.simulatorLog().requests.count
-      looks = received == last ? looks + 1 : 0
-      last = received
+      let isQuiet = received == last
+      if !isQuiet { (last, since) = (received, .now) }
       // The others have followed within some of the 100 ms in which they look.
-      return missing > 0 ? looks >= 20 : looks > 0 && record.counters.inDoubt == 0
+      return missing > 0 ? since.duration(to: .now) >= .seconds(1) : isQuiet && record.counters.inDoubt == 0
     }
   }
 
