@@ -1,19 +1,19 @@
 import CampaignStore
 
-/// The search for the target that kills every worker that sends it: half of the suspects are tried, then the other half;
-/// whoever takes over after a death knows which half it was.
+/// The search for the target that kills every worker that sends it: half of what is in doubt is tried, then the other
+/// half; whoever takes over after a death knows which half it was.
 ///
 /// Pure: the ledger keeps which targets are being tried, so the search survives every death it costs: three to begin
 /// with, then one for each halving, and one for the last that is tried alone.
-struct PoisonHunt: Equatable {
+struct Bisection: Equatable {
   /// What to do next.
   enum Step: Equatable {
     /// Send these and nothing else of the slice.
     case attempt(ArraySlice<GrantedTarget>)
     /// This one is left: it is not sent any more.
     case bury(GrantedTarget)
-    /// No suspect has killed anybody: the slice goes on as any other.
-    case acquit
+    /// None of them has killed anybody: the slice goes on as any other.
+    case end
   }
 
   /// Deaths in a row, without an outcome in between, that begin the search. Two may be a machine's bad day.
@@ -27,15 +27,15 @@ struct PoisonHunt: Equatable {
   ///   - doubt: what is in doubt, by index.
   ///   - trial: which of it was being tried at the last death.
   init(doubt: [GrantedTarget], trial: ClosedRange<Int>?) {
-    var suspects = doubt[...]
+    var candidates = doubt[...]
     if let trial {
       let tried = doubt.filter { trial.contains($0.index) }
-      if !tried.isEmpty { suspects = tried[...] }
+      if !tried.isEmpty { candidates = tried[...] }
       // Not what is merely left of several: whoever is buried has been tried alone.
       if trial.count == 1 { culprit = tried.first }
     }
-    let middle = suspects.startIndex + (suspects.count + 1) / 2
-    rest = [suspects[..<middle], suspects[middle...]].filter { !$0.isEmpty }
+    let middle = candidates.startIndex + (candidates.count + 1) / 2
+    rest = [candidates[..<middle], candidates[middle...]].filter { !$0.isEmpty }
   }
 
   mutating func next() -> Step {
@@ -44,8 +44,7 @@ struct PoisonHunt: Equatable {
       rest = []
       return .bury(culprit)
     }
-    guard !rest.isEmpty else { return .acquit }
+    guard !rest.isEmpty else { return .end }
     return .attempt(rest.removeFirst())
   }
-
 }

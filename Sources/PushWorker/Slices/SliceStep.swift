@@ -6,8 +6,8 @@ enum SliceStep: Equatable {
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
-  /// The slice is suspected to kill its workers: try the next of its suspects.
-  case hunt
+  /// Something in the slice kills its workers: try the next part of what is in doubt.
+  case bisect
   /// Record what the guard holds back: nothing more will come.
   case flush
   /// Every target has its outcome.
@@ -48,8 +48,8 @@ struct SliceSituation: Equatable {
   var unanswered = 0
   /// Answers that the guard holds back.
   var held = 0
-  /// Whether the campaign's guard has not decided, or APNs is in a storm: then credit is scarce.
-  var isProbing = false
+  /// Whether the campaign's guard has not decided, or its pool can't send: then credit is scarce.
+  var isScarce = false
   /// Whether other slices' answers may yet let it decide.
   var mayMoreCome = false
   /// Targets in doubt that are yet to be sent again.
@@ -60,12 +60,14 @@ struct SliceSituation: Equatable {
   var waiting = 0
   /// ms until the nearest retry; `nil` for none.
   var nextRetry: Int?
-  /// Credit that could be lent to this slice.
+  /// Credit that could be lent to this slice with a commit.
   var credit = 0
-  /// The worker's window.
-  var window = 1000
-  /// Whether the slice is suspected to kill its workers: then nothing is sent but what is being tried.
-  var isSuspect = false
+  /// How much of it comes back with that commit.
+  var returning = 0
+  /// What its pool could come to hold of the window.
+  var reach = 1000
+  /// Whether something in the slice kills its workers: then nothing is sent but what is being tried.
+  var isBisecting = false
   /// Whether the lease is due to be renewed.
   var renews = false
 
@@ -73,28 +75,31 @@ struct SliceSituation: Equatable {
   static let fullBatch = 256
   /// ms that outcomes wait for others to come with them.
   static let patience = 5
-  /// Credit below which asking for more is not worth a round trip of its own; at most a quarter of the window, so that
-  /// it always comes together.
-  private var worthwhileCredit: Int { isProbing ? 1 : min(64, max(1, window / 4)) }
+  /// Credit below which asking for more is not worth a round trip of its own; at most a quarter of what its pool
+  /// can have, so that it always comes together.
+  private var worthwhileCredit: Int { isScarce ? 1 : min(64, max(1, reach / 4)) }
   /// ms: a retry nearer than this is waited for, a later one lets the slice be parked.
   static let shortWait = 200
 
   var next: SliceStep {
     // Whatever else is asked of Redis, it would answer for a slice that it knows less of than we do.
     if isForgotten, intent != .lost { return .replay }
-    if intent == .send, doubt > 0, credit > 0 { return .resend(min(doubt, credit)) }
-    let wanted = intent == .send && !isSuspect ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
+    let free = max(0, credit - returning)
+    if intent == .send, doubt > 0, free > 0 { return .resend(min(doubt, free)) }
+    let wanted =
+      intent == .send && !isBisecting ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
     if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {
       return .commit(credit: wanted)
     }
-    if wanted > 0, wanted >= min(worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
+    // What comes back with a commit is no reason for one: more outcomes may come with it.
+    if wanted > 0, min(wanted, free) >= min(worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
     if pending == 0, unanswered == 0 {
       // Whatever follows ends or parks the slice, and what is held must not be forgotten.
-      if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isSuspect) {
+      if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isBisecting) {
         return intent == .send && mayMoreCome ? renewal : .flush
       }
       // Without credit nothing is tried, and who is not tried is not to blame for a death.
-      if intent == .send, isSuspect, doubt == 0 { return credit > 0 ? .hunt : renewal }
+      if intent == .send, isBisecting, doubt == 0 { return credit > 0 ? .bisect : renewal }
       switch intent {
       case .lost: return .abandon
       case .leave: return .leave

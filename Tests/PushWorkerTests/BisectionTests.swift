@@ -3,47 +3,47 @@ import Testing
 
 @testable import PushWorker
 
-@Suite struct PoisonHuntTests {
+@Suite struct BisectionTests {
   private func targets(_ indexes: some Sequence<Int>) -> [GrantedTarget] {
     indexes.map { GrantedTarget(index: $0) }
   }
 
-  @Test func halvesAreTriedOneAfterTheOtherAndThenAllAreAcquitted() {
+  @Test func halvesAreTriedOneAfterTheOtherAndThenItEnds() {
     let doubt = targets([3, 5, 8, 9, 20])
-    var hunt = PoisonHunt(doubt: doubt, trial: nil)
-    #expect(hunt.next() == .attempt(doubt[..<3]))
-    #expect(hunt.next() == .attempt(doubt[3...]))
-    #expect(hunt.next() == .acquit)
+    var search = Bisection(doubt: doubt, trial: nil)
+    #expect(search.next() == .attempt(doubt[..<3]))
+    #expect(search.next() == .attempt(doubt[3...]))
+    #expect(search.next() == .end)
   }
 
-  @Test func deathDuringATrialMakesItTheSuspects() {
-    var hunt = PoisonHunt(doubt: targets(0..<8), trial: 4...7)
-    #expect(hunt.next() == .attempt(targets(4...5)[...]))
+  @Test func deathDuringATryNarrowsTheSearchToIt() {
+    var search = Bisection(doubt: targets(0..<8), trial: 4...7)
+    #expect(search.next() == .attempt(targets(4...5)[...]))
   }
 
-  @Test func loneSuspectIsBuried() {
-    var hunt = PoisonHunt(doubt: targets(0..<8), trial: 6...6)
-    #expect(hunt.next() == .bury(GrantedTarget(index: 6)))
+  @Test func whoWasTriedAloneIsBuried() {
+    var search = Bisection(doubt: targets(0..<8), trial: 6...6)
+    #expect(search.next() == .bury(GrantedTarget(index: 6)))
   }
 
-  @Test func loneSuspectThatWasNotTriedAloneIsTried() {
+  @Test func theLastOneIsTriedAloneFirst() {
     for (doubt, trial) in [([6], nil), ([6], 4...7), ([6, 9], 4...7)] as [([Int], ClosedRange<Int>?)] {
-      var hunt = PoisonHunt(doubt: targets(doubt), trial: trial)
-      #expect(hunt.next() == .attempt(targets([6])[...]))
+      var search = Bisection(doubt: targets(doubt), trial: trial)
+      #expect(search.next() == .attempt(targets([6])[...]))
     }
   }
 
   @Test func buriedAreNotTriedAgain() {
-    var hunt = PoisonHunt(doubt: targets([6, 9]), trial: 6...6)
-    #expect(hunt.next() == .bury(GrantedTarget(index: 6)))
-    #expect(hunt.next() == .acquit)
+    var search = Bisection(doubt: targets([6, 9]), trial: 6...6)
+    #expect(search.next() == .bury(GrantedTarget(index: 6)))
+    #expect(search.next() == .end)
   }
 
   @Test func lastOfTwoIsTriedBeforeItIsBuried() {
-    var hunt = PoisonHunt(doubt: targets([1, 2]), trial: nil)
-    #expect(hunt.next() == .attempt(targets([1])[...]))
-    #expect(hunt.next() == .attempt(targets([2])[...]))
-    #expect(hunt.next() == .acquit)
+    var search = Bisection(doubt: targets([1, 2]), trial: nil)
+    #expect(search.next() == .attempt(targets([1])[...]))
+    #expect(search.next() == .attempt(targets([2])[...]))
+    #expect(search.next() == .end)
   }
 
   @Test(arguments: [1, 2, 3, 7, 100, 1000])
@@ -54,9 +54,9 @@ import Testing
       var trial: ClosedRange<Int>?
       var deaths = 0
       search: while true {
-        var hunt = PoisonHunt(doubt: targets(doubt.sorted()), trial: trial)
+        var search = Bisection(doubt: targets(doubt.sorted()), trial: trial)
         while true {
-          switch hunt.next() {
+          switch search.next() {
           case .attempt(let tried):
             let indexes = tried.map(\.index)
             trial = (indexes.min() ?? 0)...(indexes.max() ?? 0)
@@ -68,7 +68,7 @@ import Testing
           case .bury(let target):
             #expect(target.index == poison)
             break search
-          case .acquit:
+          case .end:
             Issue.record("target \(poison) of \(count) was acquitted")
             break search
           }

@@ -70,7 +70,7 @@ extension PushWorker {
   }
 
   /// A token is about to be sent.
-  @inline(__always) func taste(_ token: ArraySlice<UInt8>) {
+  @inline(__always) func meet(_ token: ArraySlice<UInt8>) {
     #if DEBUG
       if let poison = configuration.faults.poison, token.elementsEqual(poison) { configuration.faults.die() }
     #endif
@@ -86,10 +86,10 @@ extension PushWorker {
   }
 
   /// Records as accepted what has only been handed over.
-  func acknowledgeFirst(_ run: SliceRun, _ indexes: [Int]) {
-    for index in indexes where run.isUnderWay(index) {
-      run.unanswered -= 1
-      settle(run, index, .accepted)
+  func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
+    for index in indexes where session.targets.contains(index) {
+      session.unanswered -= 1
+      settle(session, index, .accepted)
     }
   }
 }

@@ -19,7 +19,7 @@ public enum WorkerEvent: Sendable {
   /// The lease of a slice was lost to somebody else.
   case lost(slice: SliceReference)
   /// A slice has killed its workers this many times in a row: the target that does it is being looked for.
-  case suspected(slice: SliceReference, deaths: Int)
+  case bisecting(slice: SliceReference, deaths: Int)
   /// It has been found, and put on the dead list.
   case poison(slice: SliceReference, index: Int)
   /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.

@@ -2,7 +2,7 @@ import CampaignStore
 import PushCore
 
 /// The sends of a campaign that this worker may make while its guard has not decided.
-struct ProbeLease {
+struct TrialLease {
   /// Lent, and not spent yet.
   private(set) var allowance = 0
   /// Spent on credit that a slice has asked Redis for.
