@@ -20,8 +20,8 @@ public final class ConnectionPool: Sendable {
     public var maximumStreams: Int
     /// Streams at most on the connection for suspects, which has to carry all of them.
     public var suspectStreams: Int
-    /// Streams always used instead of as many as answers allow: what ``EngineBenchmark`` compares with.
-    var fixedStreams: Int?
+    /// Streams always used instead of as many as answers allow: what the benchmark compares with.
+    package var fixedStreams: Int?
     /// Nanoseconds for one push from start to answer; beyond that it is ambiguous.
     public var requestTimeout: UInt64
     /// Nanoseconds to look up, connect and shake hands.

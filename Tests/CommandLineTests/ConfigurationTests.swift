@@ -4,6 +4,7 @@ import PushCore
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 /// A configuration of the least that is needed; lines are added at the end.

@@ -8,6 +8,7 @@ import TLS
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 /// Credentials from the configuration: checked at the start, read again when their files change.

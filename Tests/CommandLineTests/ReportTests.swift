@@ -3,6 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 struct TextTableTests {
