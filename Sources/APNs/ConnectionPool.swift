@@ -41,7 +41,7 @@ public final class ConnectionPool: Sendable {
       endpoint: APNsEndpoint, connections: Int = 2, maximumStreams: Int = 1000, suspectStreams: Int = 1000,
       requestTimeout: UInt64 = 30_000_000_000, connectTimeout: UInt64 = 10_000_000_000,
       idleLimit: UInt64 = 3_600_000_000_000, reconnect: ReconnectBudget.Limits = .init(),
-      storm: StormBreaker.Limits = .init(), engine: PushEngineKind = .curl
+      storm: StormBreaker.Limits = .init(), engine: PushEngineKind = .native
     ) {
       self.endpoint = endpoint
       self.connections = max(1, connections)

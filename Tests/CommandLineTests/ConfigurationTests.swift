@@ -46,7 +46,7 @@ struct ConfigurationTests {
     #expect(
       configuration.worker
         == .init(
-          engine: .curl, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
+          engine: .native, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
     #expect(
       configuration.retry
         == .init(
@@ -113,7 +113,11 @@ struct ConfigurationTests {
     (yaml("worker: { window: 0 }"), ["'0' is not a whole number from 1 to 100000"]),
     (
       yaml("worker: { engine: native }", app: "    proxy: { url: 'https://proxy.example.com' }"),
-      ["worker.engine: native reaches proxies by http:// only", "apps.news", "use curl"]
+      ["worker.engine: native reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
+    ),
+    (
+      yaml(app: "    proxy: { url: 'https://proxy.example.com' }"),
+      ["worker.engine: native, the default, reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
     ),
     (yaml("worker: { engine: culr }"), ["worker.engine: unknown value 'culr'", "did you mean 'curl'?"]),
     (yaml("worker: { deadline: 20 }"), ["worker.deadline: '20' is not a duration"]),

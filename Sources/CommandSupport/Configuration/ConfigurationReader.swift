@@ -141,12 +141,14 @@ struct ConfigurationReader {
   private func readWorker(
     _ section: ConfigurationSection, _ apps: [String: CarillonConfiguration.App]
   ) throws(ConfigurationError) -> CarillonConfiguration.Worker {
-    let engine = try section.choice("engine", default: PushEngineKind.curl)
+    let engine = try section.choice("engine", default: PushEngineKind.native)
     if engine == .native,
       let (name, _) = apps.first(where: { $0.value.proxy.map { !$0.url.hasPrefix("http://") } ?? false })
     {
       throw section.error(
-        "engine", "native reaches proxies by http:// only, not the one of apps.\(name)", hint: "use curl")
+        "engine",
+        "native\(section.has("engine") ? "" : ", the default,") reaches proxies by http:// only, not the one of apps.\(name)",
+        hint: "set worker.engine to curl, which knows proxies of every kind")
     }
     return CarillonConfiguration.Worker(
       engine: engine,
