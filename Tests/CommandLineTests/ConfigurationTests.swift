@@ -38,7 +38,7 @@ struct ConfigurationTests {
     #expect(
       configuration.apps == [
         "news": .init(
-          topic: "com.example.news", environment: .production,
+          service: .apns, topic: "com.example.news", environment: .production,
           credential: .token(
             .init(keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")),
           endpoint: nil, port: 443, trustRoots: nil, proxy: nil)
@@ -145,6 +145,8 @@ struct ConfigurationTests {
       yaml(app: "    port: 2197\n    endpoint: https://a"), ["apps.news.port: is for Apple's servers", "into endpoint"]
     ),
     (yaml(app: "    environment: prod"), ["apps.news.environment: unknown value 'prod'", "production"]),
+    (yaml(app: "    service: anps"), ["apps.news.service: unknown value 'anps'", "did you mean 'apns'? known: apns"]),
+    (yaml(app: "    service: fcm"), ["apps.news.service: unknown value 'fcm', in carillon.yaml line 7 known: apns"]),
     (yaml(app: "    endpoint: http://127.0.0.1:2197"), ["apps.news.endpoint", "is not https://HOST"]),
     (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
     (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),

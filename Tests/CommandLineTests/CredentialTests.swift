@@ -24,7 +24,7 @@ import Testing
   private func app(
     _ credential: CarillonConfiguration.Credential, topic: String = "com.example.news"
   ) -> CarillonConfiguration.App {
-    .init(topic: topic, environment: .production, credential: credential)
+    .init(service: .apns, topic: topic, environment: .production, credential: credential)
   }
 
   /// Writes a certificate with its key, as PEM, and gives the app that uses it.

@@ -20,7 +20,14 @@ package struct CarillonConfiguration: Equatable {
     package var feedbackLength: Int
   }
 
+  /// Who carries pushes to an app's devices.
+  package enum Service: String, CaseIterable {
+    /// Apple's.
+    case apns
+  }
+
   package struct App: Equatable {
+    package var service: Service
     /// The bundle id; push types add their suffix.
     package var topic: String
     package var environment: PushEnvironment

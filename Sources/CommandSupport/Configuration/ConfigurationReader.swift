@@ -57,6 +57,7 @@ struct ConfigurationReader {
   }
 
   private func readApp(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.App {
+    let service = try section.choice("service", default: CarillonConfiguration.Service.apns)
     let topic = try section.required("topic", hint: "the app's bundle id, such as com.example.news")
     guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy({ PlainName.isLetter($0) }) else {
       throw section.error("topic", "\(Excerpt.quoted(topic)) is not a bundle id")
@@ -66,7 +67,7 @@ struct ConfigurationReader {
       throw section.error("port", "is for Apple's servers", hint: "write the port into endpoint: https://HOST:PORT")
     }
     return CarillonConfiguration.App(
-      topic: topic,
+      service: service, topic: topic,
       environment: try section.choice("environment", default: PushEnvironment.production),
       credential: try readCredential(section),
       endpoint: endpoint,

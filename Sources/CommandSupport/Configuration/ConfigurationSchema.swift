@@ -4,7 +4,8 @@ enum ConfigurationSchema {
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
     "redis": ["url", "namespace", "partitions", "feedbackLength"],
     "apps.*": [
-      "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint", "port",
+      "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
+      "port",
       "trustRoots", "proxy",
     ],
     "apps.*.token": ["keyFile", "keyID", "teamID"],

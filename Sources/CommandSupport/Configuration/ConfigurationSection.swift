@@ -99,8 +99,10 @@ struct ConfigurationSection {
   ) throws(ConfigurationError) -> Choice {
     guard let text = try string(key) else { return value }
     guard let choice = Choice(rawValue: text) else {
+      let known = Choice.allCases.map(\.rawValue)
+      let nearest = Nearest.match(text, among: known).map { "did you mean '\($0)'? " } ?? ""
       throw error(
-        key, "unknown value \(Excerpt.quoted(text))", hint: Nearest.hint(text, among: Choice.allCases.map(\.rawValue)))
+        key, "unknown value \(Excerpt.quoted(text))", hint: nearest + "known: " + known.joined(separator: ", "))
     }
     return choice
   }

@@ -33,7 +33,7 @@ package enum EnvironmentOverlay {
     var ignored: [String] = []
     for (name, value) in given.sorted(by: { $0.key < $1.key }) {
       guard let meant = paths[name] else {
-        if isOfKubernetes(name) {
+        if KubernetesVariable.matches(name, value) {
           ignored.append(name)
           continue
         }
@@ -50,26 +50,6 @@ package enum EnvironmentOverlay {
       root.set(meant[0][...], to: value, origin: "environment variable \(name)")
     }
     return ignored
-  }
-
-  /// Whether a name looks like those that Kubernetes gives to containers for a service whose name begins with ours:
-  /// `CARILLON_SERVICE_HOST`, `CARILLON_ADMIN_SERVICE_PORT_HTTP`, `CARILLON_PORT`, `CARILLON_PORT_8080_TCP_ADDR`.
-  ///
-  /// Source: Kubernetes, "Service", section "Environment variables".
-  private static func isOfKubernetes(_ name: String) -> Bool {
-    let words = name.split(separator: "_", omittingEmptySubsequences: false)
-    for (index, word) in words.enumerated().dropFirst() {
-      let rest = words[(index + 1)...]
-      if word == "SERVICE", rest.first == "PORT" || Array(rest) == ["HOST"] { return true }
-      guard word == "PORT" else { continue }
-      if rest.isEmpty { return true }
-      guard let number = rest.first, UInt16(number) != nil, let kind = rest.dropFirst().first,
-        ["TCP", "UDP", "SCTP"].contains(kind)
-      else { continue }
-      let detail = rest.dropFirst(2)
-      if detail.isEmpty || [["ADDR"], ["PORT"], ["PROTO"]].contains(Array(detail)) { return true }
-    }
-    return false
   }
 
   /// The variable that sets a key: words of camel case come apart, all is upper case, other characters are underscores.
