@@ -10,7 +10,7 @@ public struct WorkerConfiguration: Sendable {
   /// Connections for every app.
   public var connections: Int
   /// What carries pushes to APNs.
-  public var engine = PushEngineKind.curl
+  public var engine = PushEngineKind.native
   /// When and how often to retry.
   public var retry: RetryPolicy
   /// When a campaign's answers stop it and its prunes.

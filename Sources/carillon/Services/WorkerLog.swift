@@ -1,5 +1,6 @@
 import APNs
 import CampaignStore
+import CommandSupport
 import Logging
 import PushWorker
 
