@@ -121,7 +121,7 @@ import Testing
         for number in 0..<20 {
           let user = "u\(number * 101)"
           group.addTask { try await apps.time("\(name)-\(number)", audience: #"{"users":["\#(user)"]}"#) }
-          try await Task.sleep(for: .milliseconds(50))
+          await TwoAppRig.elapse(milliseconds: 50)
         }
         return try await group.reduce(into: []) { $0.append($1 ?? .infinity) }.sorted()
       }

@@ -1,7 +1,7 @@
 import APNs
 import APNsSimulator
 import CampaignStore
-import Foundation
+import Dispatch
 import PushCore
 import PushWorker
 import TestSupport
@@ -94,7 +94,7 @@ struct TwoAppRig {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
       if let end = try await rig.store.campaign(id)?.finishedAt { return end }
-      try await Task.sleep(for: .milliseconds(5))
+      await Self.elapse(milliseconds: 5)
     }
     return nil
   }
@@ -107,12 +107,19 @@ struct TwoAppRig {
     while since.duration(to: .now) < .milliseconds(400), ContinuousClock.now < deadline {
       let received = await sick.received
       if received != last { (last, since) = (received, .now) }
-      try await Task.sleep(for: .milliseconds(10))
+      await Self.elapse(milliseconds: 10)
     }
   }
 
   /// Outcomes that a campaign has.
   func outcomes(of id: String) async throws -> [Outcome: Int] {
     try await rig.store.show(id)?.counters.outcomes ?? [:]
+  }
+
+  /// Lets time pass: between two looks, which must not take the processor from what is being timed, and for a pace.
+  static func elapse(milliseconds: Int) async {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { continuation.resume() }
+    }
   }
 }
