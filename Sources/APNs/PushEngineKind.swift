@@ -1,7 +1,7 @@
 /// What carries pushes to APNs.
 public enum PushEngineKind: String, Sendable, CaseIterable {
-  /// libcurl (``CurlEngine``): any proxy. What it can't know for certain is ambiguous.
+  /// libcurl (``CurlConnection``): any proxy. What it can't know for certain is ambiguous.
   case curl
-  /// nghttp2 over OpenSSL (``NativeEngine``): a fraction of the CPU time, and it knows what was not processed.
+  /// nghttp2 over OpenSSL (``NativeConnection``): a fraction of the CPU time, and it knows what was not processed.
   case native
 }
