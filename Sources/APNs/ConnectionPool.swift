@@ -97,8 +97,10 @@ public final class ConnectionPool: Sendable {
       var own = configuration
       if number == configuration.suspectNumber { own.maximumStreams = configuration.suspectStreams }
       return switch configuration.engine {
-      case .curl: CurlEngine(number: number, configuration: own, supply: pool)
-      case .native: NativeEngine(number: number, configuration: own, supply: pool)
+      case .curl:
+        ConnectionEngine(number: number, configuration: own, connector: CurlConnector(configuration: own), supply: pool)
+      case .native:
+        ConnectionEngine(number: number, configuration: own, connector: NativeConnector(own), supply: pool)
       }
     }
   }
@@ -312,7 +314,7 @@ extension ConnectionPool: PushSupply {
         state.budget.established(now: now)
         state.addresses.established(engine)
       case .trouble(let error): state.lastError = error
-      case .failed(let error):
+      case .failed(let error, _):
         state.lastError = error
         state.failure = (since: state.failure?.since ?? silentSince ?? now, reason: error)
         state.budget.failed(now: now, jitter: .random(in: 0..<1))

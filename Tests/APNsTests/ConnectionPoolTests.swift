@@ -76,7 +76,7 @@ struct ConnectionPoolTests {
     pool.note(.opening, of: 0)
     #expect(pool.published.connections[0].phase == .opening)
     #expect(pool.published.connections.map { $0.age == nil } == [false, true])
-    pool.note(.failed("no route"), of: 0)
+    pool.note(.failed("no route", accepted: 0), of: 0)
     #expect(pool.published.connections[0].age == nil)
     #expect(pool.published.openings == 1)
     #expect(pool.published.failures == 1)
@@ -129,7 +129,7 @@ struct ConnectionPoolTests {
       return
     }
     // It was silent before it broke.
-    pool.note(.failed("reset"), of: 0)
+    pool.note(.failed("reset", accepted: 0), of: 0)
     #expect(pool.health(now: later(0)) == .unreachable(since: since, reason: "reset"))
     answer(pool, [1], 410)
     #expect(pool.health(now: later(0)).isReady)
