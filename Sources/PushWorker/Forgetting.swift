@@ -141,9 +141,9 @@ extension PushWorker {
     for var slice in former {
       try await control.include(slice.ledger.slice)
       let isSealed = try await replay(
-        slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, app: slice.context.campaign.app)
+        slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
       if isSealed, let ending = slice.ending {
-        if case .claimed = try await slice.ledger.claim(worker: configuration.name, app: slice.context.campaign.app),
+        if case .claimed = try await slice.ledger.claim(worker: configuration.name),
           try await !end(slice.ledger, slice.context, ending)
         {
           try await slice.ledger.release()
@@ -196,14 +196,13 @@ extension PushWorker {
       return withdraw(run, .lost)
     }
     try await control.include(run.ledger.slice)
-    let app = run.context.campaign.app
-    var answer = try await run.ledger.claim(worker: configuration.name, app: app)
+    var answer = try await run.ledger.claim(worker: configuration.name)
     var isForgotten = true
     if case .claimed(let standing) = answer, standing.seal == run.seal, standing.granted >= run.granted {
       isForgotten = standing.version.sequence < run.version.sequence || standing.version.replays != run.version.replays
     }
     if isForgotten {
-      let isSealed = try await replay(run.ledger, seal: run.seal, granted: run.granted, run.journal, app: app)
+      let isSealed = try await replay(run.ledger, seal: run.seal, granted: run.granted, run.journal)
       if !isSealed, isRestoring {
         // Whoever can seal them again needs the claim for it.
         try await run.ledger.release()
@@ -212,7 +211,7 @@ extension PushWorker {
       // Too late, as with slices that were let go of.
       if !isSealed { run.journal = SliceJournal() }
       run.journal.renew(at: EventLoop.now)
-      answer = try await run.ledger.claim(worker: configuration.name, app: app)
+      answer = try await run.ledger.claim(worker: configuration.name)
       // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
       run.doubtIsInherited = true
     }
@@ -236,7 +235,7 @@ extension PushWorker {
 
   /// - Returns: whether the slice is sealed under this seal.
   private func replay(
-    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal, app: String
+    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal
   ) async throws -> Bool {
     if breaks(.noReplay) { return true }
     var nothing = OutcomeBatch()
@@ -244,7 +243,7 @@ extension PushWorker {
     if try await !ledger.commit(&nothing, request).isSealed {
       // Ended long since: there is nothing to tell.
       guard let targets = journal.targets,
-        case .claimed(let standing) = try await ledger.claim(worker: configuration.name, app: app), !standing.isSealed,
+        case .claimed(let standing) = try await ledger.claim(worker: configuration.name), !standing.isSealed,
         try await store.restore(targets, of: ledger)
       else { return false }
       _ = try await ledger.commit(&nothing, request)

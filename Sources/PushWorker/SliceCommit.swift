@@ -182,9 +182,10 @@ extension PushWorker {
   private func bury(_ run: SliceRun, _ target: GrantedTarget) async throws {
     try await run.load([target.index])
     guard let (chunk, position) = run.place(of: target.index) else { return }
+    guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = run.ledger.slice
     let job = try CampaignJob.alone(
-      run.context.job, token: String(decoding: Hex.encode(chunk.token(position)), as: UTF8.self),
+      run.context.job, token: run.context.app.traits.service.text(of: token),
       suffix: "\(slice.partition).\(target.index)")
     try await control.bury(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
