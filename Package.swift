@@ -12,8 +12,10 @@ let settings: [SwiftSetting] = [
   .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+func module(
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -47,7 +49,7 @@ let package = Package(
     module("PushCore", []),
     module("APNs", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"]),
     module(
-      "CampaignStore", ["PushCore", "Redis", "EventLoop"],
+      "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: [.embedInCode("Scripts")]),
     module("PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
@@ -108,7 +110,9 @@ let package = Package(
     tests("APNsTests", ["APNs", "PushCore", "TLS", "EventLoop", "APNsSimulator", "TestSupport"]),
     tests(
       "APNsSimulatorTests", ["APNsSimulator", "TLS", "HTTP2", "EventLoop", "TestSupport"], exclude: ["ForeignClients"]),
-    tests("CampaignStoreTests", ["CampaignStore", "PushCore", "Redis", "EventLoop", "LedgerModel", "TestSupport"]),
+    tests(
+      "CampaignStoreTests", ["CampaignStore", "PushCore", "Redis", "EventLoop", "LedgerModel", "TestSupport"],
+      exclude: ["Formats"]),
     tests(
       "PushWorkerTests",
       ["PushWorker", "CampaignStore", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "EventLoop", "TestSupport"]),

@@ -16,10 +16,12 @@ public struct CampaignRecord: Sendable {
   /// Why it is paused or failed.
   public var reason: String?
   public var app: String
+  /// The name of the push service that it is for.
+  public var service: String
   public var lane: Lane
   /// Seconds that its results stay after its end.
   public var timeToLive: Int
-  /// `apns-expiration`, in UNIX seconds, fixed when the campaign started.
+  /// Until when its pushes may be delivered, in UNIX seconds, fixed when the campaign started; 0 for one attempt.
   public var expiration: Int?
   /// The job without white space.
   public var job: [UInt8]
@@ -57,6 +59,7 @@ public struct CampaignRecord: Sendable {
     self.state = state
     reason = text["reason"]?.string
     app = text["app"]?.string ?? ""
+    service = text["service"]?.string ?? ""
     lane = text["lane"]?.string.flatMap(Lane.init(rawValue:)) ?? .normal
     timeToLive = text["ttl"]?.integer ?? Campaign.defaultTimeToLive
     expiration = text["expiration"]?.integer

@@ -1,3 +1,4 @@
+public import PushCore
 public import Redis
 import Synchronization
 
@@ -7,6 +8,8 @@ import Synchronization
 public struct CampaignStore: Sendable {
   /// The keys, for those who show them to other programs.
   public let keys: Keyspace
+  /// Whose tokens and reasons it keeps.
+  let services: PushServices
   /// How many tokens the feedback list keeps.
   let feedbackLength: Int
   let redis: RedisClient
@@ -17,16 +20,18 @@ public struct CampaignStore: Sendable {
 
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
-  /// The layout of the keys; another number means another program.
-  static let layoutVersion = 2
+  /// The version of keys and of all formats that don't say their own, see `README.md`; a store of another is refused.
+  static let layoutVersion = 3
 
   /// - Parameters:
   ///   - redis: the client to use for every call.
   ///   - keys: namespace and partitions; ``open()`` checks them against what is stored.
+  ///   - services: the push services that the program knows, and which of them each app uses.
   ///   - feedbackLength: how many tokens the feedback list keeps; a backend that reads it daily is not expected to prune
   ///     a million in a day.
-  public init(redis: RedisClient, keys: Keyspace, feedbackLength: Int = 1_000_000) {
+  public init(redis: RedisClient, keys: Keyspace, services: PushServices, feedbackLength: Int = 1_000_000) {
     self.redis = redis
+    self.services = services
     self.feedbackLength = feedbackLength
     self.keys = keys
   }
@@ -64,8 +69,9 @@ public struct CampaignStore: Sendable {
     guard stored[1].integer == Self.layoutVersion else {
       throw StoreError(
         .mismatch,
-        "the store under namespace \(keys.namespace) has layout \(stored[1].integer ?? 0), not \(Self.layoutVersion)",
-        hint: "use the version of Carillon that wrote it, or another redis.namespace")
+        "the store under namespace \(keys.namespace) has version \(stored[1].integer ?? 0), not \(Self.layoutVersion)",
+        hint: "use the version of Carillon that wrote it, or another redis.namespace: devices come over with "
+          + "carillon devices export and import")
     }
     guard let partitions = stored[0].integer, partitions == keys.partitions else {
       throw StoreError(

@@ -1,12 +1,21 @@
+public import PushCore
+
 /// A device as it stands in its user's record; the layout is told in `Scripts/device.lua`.
 public struct DeviceRecord: Equatable, Sendable {
-  /// The raw token.
+  /// The version of the layout; a store has records of one version only, and says which (``CampaignStore/layoutVersion``).
+  static let version: UInt8 = 1
+
+  /// The token, 1 to 2,048 bytes.
   public var token: [UInt8]
+  /// The name of the push service that the token is of.
+  public var service: String
+  /// What the token is for.
+  public var kind = TokenKind.alert
   /// When the device registered, in ms since the epoch; 0 when nobody said.
   public var registeredAt: UInt64 = 0
   /// When the app was last seen on it, in ms since the epoch; 0 when nobody said.
   public var lastSeen: UInt64 = 0
-  /// Whether APNs called the token bad: it is kept, and not sent to.
+  /// Whether its service called the token bad: it is kept, and not sent to.
   public var isQuarantined = false
   /// The app it registered for; empty for any.
   public var app = ""
@@ -17,29 +26,42 @@ public struct DeviceRecord: Equatable, Sendable {
   public var timezone = ""
   public var appVersion = ""
   public var osVersion = ""
+  /// What else its service needs to know of the device, by name: names of at most 255 bytes.
+  public var attributes: [String: String] = [:]
 
-  /// - Parameter token: raw, 1 to 200 bytes.
-  public init(token: [UInt8]) {
+  /// - Parameters:
+  ///   - token: 1 to 2,048 bytes.
+  ///   - service: the name of the service that the token is of.
+  public init(token: [UInt8], service: String) {
     self.token = token
+    self.service = service
   }
 
   /// Appends the record as stored. Names are cut at 255 bytes: their lengths are one byte.
-  func write(to bytes: inout [UInt8]) {
+  ///
+  /// - Throws: ``StoreError`` `invalid` when its attributes don't fit into the 64 KiB that a record has.
+  func write(to bytes: inout [UInt8]) throws(StoreError) {
     let start = bytes.count
-    bytes.append(contentsOf: [0, 0, UInt8(token.count)])
-    bytes.append(contentsOf: token)
+    bytes.append(contentsOf: [0, 0, Self.version, isQuarantined ? 1 : 0, kind.code])
     for time in [registeredAt, lastSeen] {
       for shift in stride(from: 40, through: 0, by: -8) {
         bytes.append(UInt8(truncatingIfNeeded: time >> UInt64(shift)))
       }
     }
-    bytes.append(isQuarantined ? 1 : 0)
-    for name in [app, environment, locale, timezone, appVersion, osVersion] {
-      let text = name.utf8.prefix(255)
-      bytes.append(UInt8(text.count))
-      bytes.append(contentsOf: text)
+    bytes.append(length: token.count)
+    bytes.append(contentsOf: token)
+    for name in [service, app, environment, locale, timezone, appVersion, osVersion] { bytes.append(name: name) }
+    for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+      bytes.append(name: name)
+      bytes.append(length: value.utf8.count)
+      bytes.append(contentsOf: value.utf8)
     }
     let length = bytes.count - start - 2
+    guard length <= UInt16.max else {
+      throw StoreError(
+        .invalid, "a device has \(length) bytes with its attributes, at most \(UInt16.max) can be stored",
+        hint: "give it fewer or shorter attributes")
+    }
     bytes[start] = UInt8(length >> 8)
     bytes[start + 1] = UInt8(length & 255)
   }
@@ -47,19 +69,35 @@ public struct DeviceRecord: Equatable, Sendable {
   /// All devices of a user's record.
   static func all(in record: UnsafeRawBufferPointer) -> [DeviceRecord] {
     DeviceCursor(record).map { view in
-      var device = DeviceRecord(token: Array(view.token))
-      device.registeredAt = view.time(0)
-      device.lastSeen = view.time(6)
+      var device = DeviceRecord(token: Array(view.token), service: view.text(.service))
+      device.kind = TokenKind(code: view.kind) ?? .alert
+      device.registeredAt = view.registeredAt
+      device.lastSeen = view.lastSeen
       device.isQuarantined = view.isQuarantined
-      var names = view.names.makeIterator()
-      device.app = names.next() ?? ""
-      device.environment = names.next() ?? ""
-      device.locale = names.next() ?? ""
-      device.timezone = names.next() ?? ""
-      device.appVersion = names.next() ?? ""
-      device.osVersion = names.next() ?? ""
+      device.app = view.text(.app)
+      device.environment = view.text(.environment)
+      device.locale = view.text(.locale)
+      device.timezone = view.text(.timezone)
+      device.appVersion = view.text(.appVersion)
+      device.osVersion = view.text(.osVersion)
+      device.attributes = view.attributes
       return device
     }
+  }
+}
+
+extension [UInt8] {
+  /// Appends a length as two bytes.
+  mutating func append(length: Int) {
+    append(UInt8(truncatingIfNeeded: length >> 8))
+    append(UInt8(truncatingIfNeeded: length))
+  }
+
+  /// Appends a text of at most 255 bytes, cut there, behind its length in one byte.
+  mutating func append(name: String) {
+    let text = name.utf8.prefix(255)
+    append(UInt8(text.count))
+    append(contentsOf: text)
   }
 }
 
@@ -73,32 +111,53 @@ struct DeviceCursor: Sequence, IteratorProtocol {
   }
 
   mutating func next() -> DeviceView? {
-    guard offset + 3 <= record.count else { return nil }
-    let length = Int(record[offset]) << 8 | Int(record[offset + 1])
-    let end = offset + 2 + length
-    let tokenLength = Int(record[offset + 2])
-    guard end <= record.count, offset + 3 + tokenLength + 13 <= end else { return nil }
-    defer { offset = end }
-    return DeviceView(bytes: UnsafeRawBufferPointer(rebasing: record[offset..<end]), tokenLength: tokenLength)
+    while offset + 2 <= record.count {
+      let end = offset + 2 + record.length(at: offset)
+      guard end <= record.count else { return nil }
+      let view = DeviceView(UnsafeRawBufferPointer(rebasing: record[offset..<end]))
+      offset = end
+      if let view { return view }
+    }
+    return nil
   }
 }
 
 /// One device of a record, in place. Valid as long as the record's bytes are.
 struct DeviceView {
-  let bytes: UnsafeRawBufferPointer
-  let tokenLength: Int
-
-  var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[3..<(3 + tokenLength)]) }
-  var isQuarantined: Bool { bytes[3 + tokenLength + 12] & 1 == 1 }
-
-  func time(_ offset: Int) -> UInt64 {
-    bytes[(3 + tokenLength + offset)..<(3 + tokenLength + offset + 6)].reduce(0) { $0 << 8 | UInt64($1) }
+  /// The texts of a device, in their order.
+  enum Name: Int {
+    case service, app, environment, locale, timezone, appVersion, osVersion
   }
 
-  /// The bytes of the name at `position` (app is 0, environment 1), or nothing.
-  func name(_ position: Int) -> UnsafeRawBufferPointer {
-    var at = 3 + tokenLength + 13
-    for _ in 0..<position {
+  /// From the length in front of it to its end.
+  let bytes: UnsafeRawBufferPointer
+  private let tokenEnd: Int
+
+  /// Where the token begins: behind lengths, version, flags, kind and times.
+  private static let tokenStart = 19
+
+  /// - Returns: `nil` for a record that this version can't read.
+  fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= Self.tokenStart, bytes[2] == DeviceRecord.version else { return nil }
+    tokenEnd = Self.tokenStart + bytes.length(at: Self.tokenStart - 2)
+    guard tokenEnd <= bytes.count else { return nil }
+    self.bytes = bytes
+  }
+
+  var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[Self.tokenStart..<tokenEnd]) }
+  var isQuarantined: Bool { bytes[3] & 1 == 1 }
+  var kind: UInt8 { bytes[4] }
+  var registeredAt: UInt64 { time(at: 5) }
+  var lastSeen: UInt64 { time(at: 11) }
+
+  private func time(at place: Int) -> UInt64 {
+    bytes[place..<(place + 6)].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// The bytes of a text, or nothing.
+  func name(_ name: Name) -> UnsafeRawBufferPointer {
+    var at = tokenEnd
+    for _ in 0..<name.rawValue {
       guard at < bytes.count else { break }
       at += 1 + Int(bytes[at])
     }
@@ -108,5 +167,29 @@ struct DeviceView {
     return UnsafeRawBufferPointer(rebasing: bytes[(at + 1)..<(at + 1 + Int(bytes[at]))])
   }
 
-  var names: [String] { (0..<6).map { String(decoding: name($0), as: UTF8.self) } }
+  func text(_ name: Name) -> String { String(decoding: self.name(name), as: UTF8.self) }
+
+  /// What stands behind the last text: name and value, one behind the other.
+  var attributes: [String: String] {
+    var attributes: [String: String] = [:]
+    let last = name(.osVersion)
+    guard var at = last.baseAddress.flatMap({ end in bytes.baseAddress.map { end + last.count - $0 } }) else {
+      return [:]
+    }
+    while at + 3 <= bytes.count {
+      let nameEnd = at + 1 + Int(bytes[at])
+      guard nameEnd + 2 <= bytes.count else { break }
+      let end = nameEnd + 2 + bytes.length(at: nameEnd)
+      guard end <= bytes.count else { break }
+      attributes[String(decoding: bytes[(at + 1)..<nameEnd], as: UTF8.self)] =
+        String(decoding: bytes[(nameEnd + 2)..<end], as: UTF8.self)
+      at = end
+    }
+    return attributes
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The length that two bytes tell.
+  func length(at place: Int) -> Int { Int(self[place]) << 8 | Int(self[place + 1]) }
 }

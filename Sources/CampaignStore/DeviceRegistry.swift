@@ -7,13 +7,19 @@ extension CampaignStore {
   ///
   /// - Parameters:
   ///   - tokens: which.
+  ///   - service: that they are of.
   ///   - instant: ms since the epoch; what registered later stays.
   /// - Returns: for each whether it was known and is gone.
-  public func unregister(_ tokens: [DeviceToken], at instant: Int) async throws -> [Bool] {
-    let owners = try await owners(of: tokens)
+  public func unregister(
+    _ tokens: [DeviceToken], of service: any PushService, at instant: Int
+  ) async throws -> [Bool] {
+    let owners = try await owners(of: tokens, service)
     let known = tokens.indices.filter { owners[$0] != nil }
     let changed = try await edit(
-      known.map { DeviceEdit(user: owners[$0] ?? "", token: tokens[$0].bytes, action: .prune, instant: instant) })
+      known.map {
+        DeviceEdit(
+          user: owners[$0] ?? "", token: OwnedToken(tokens[$0].bytes, service.name), action: .prune, instant: instant)
+      })
     var gone = tokens.map { _ in false }
     for (index, hit) in zip(known, changed) { gone[index] = hit }
     return gone
@@ -59,8 +65,23 @@ extension CampaignStore {
   }
 
   /// Who owns each token; `nil` for those nobody does.
-  public func owners(of tokens: [DeviceToken]) async throws -> [String?] {
-    try await owners(ofTokens: tokens.map(\.bytes)).map { $0?.user }
+  ///
+  /// - Parameters:
+  ///   - tokens: which.
+  ///   - service: that they are of.
+  public func owners(of tokens: [DeviceToken], _ service: any PushService) async throws -> [String?] {
+    try await owners(of: tokens.map { OwnedToken($0.bytes, service.name) }).map { $0?.user }
+  }
+
+  /// A token with the service that it is of.
+  struct OwnedToken {
+    var bytes: [UInt8]
+    var service: String
+
+    init(_ bytes: [UInt8], _ service: String) {
+      self.bytes = bytes
+      self.service = service
+    }
   }
 
   /// An entry of the owner index.
@@ -78,12 +99,12 @@ extension CampaignStore {
     }
   }
 
-  func owners(ofTokens tokens: [[UInt8]]) async throws -> [TokenOwner?] {
+  func owners(of tokens: [OwnedToken]) async throws -> [TokenOwner?] {
     var owners: [TokenOwner?] = tokens.map { _ in nil }
-    try await perPartition(tokens.indices, of: { partition(ofToken: tokens[$0]) }) { partition, part, pipeline in
+    try await perPartition(tokens.indices, of: { try partition(of: tokens[$0]) }) { partition, part, pipeline in
       pipeline.command("HMGET") { arguments in
         arguments.append(keys.owner(partition))
-        for index in part { arguments.append(tokens[index]) }
+        for index in part { arguments.append(tokens[index].bytes) }
       }
     } replies: { part, reply in
       for (index, entry) in zip(part, reply) { owners[index] = TokenOwner(entry) }
@@ -92,8 +113,15 @@ extension CampaignStore {
   }
 
   /// The partition of a token: where its owner is known, and where the slice of a campaign to raw tokens has it.
-  func partition(ofToken token: [UInt8]) -> Int {
-    Partition.of(user: Hex.encode(token), count: keys.partitions)
+  ///
+  /// - Throws: ``StoreError`` `mismatch` when its service is not known here.
+  func partition(of token: OwnedToken) throws -> Int {
+    guard let service = services[token.service] else {
+      throw StoreError(
+        .mismatch, "a token is of the push service \(Excerpt.quoted(token.service)), which this program doesn't know",
+        hint: "run the version of Carillon that registered it")
+    }
+    return Partition.of(token: token.bytes, of: service, count: keys.partitions)
   }
 
   /// A change to one device of one user.
@@ -103,11 +131,11 @@ extension CampaignStore {
     }
 
     var user: String
-    var token: [UInt8]
+    var token: OwnedToken
     var action: Action
     /// ms since the epoch; a device that registered later stays as it is.
     var instant: Int
-    /// For a quarantine: why and since when, as JSON.
+    /// For a quarantine: why and since when, see ``DeviceNotice``.
     var note: [UInt8] = []
   }
 
@@ -132,7 +160,7 @@ extension CampaignStore {
       ) { arguments in
         for index in part {
           arguments.append(edits[index].user)
-          arguments.append(edits[index].token)
+          arguments.append(edits[index].token.bytes)
           arguments.append(edits[index].action.rawValue)
           arguments.append(edits[index].instant)
           arguments.append(edits[index].note)
@@ -146,10 +174,10 @@ extension CampaignStore {
 
   /// Forgets the owners of pruned tokens.
   func disown(_ edits: [DeviceEdit]) async throws {
-    try await perPartition(edits.indices, of: { partition(ofToken: edits[$0].token) }) { partition, part, pipeline in
+    try await perPartition(edits.indices, of: { try partition(of: edits[$0].token) }) { partition, part, pipeline in
       pipeline.script(StoreScripts.disown, keys: [keys.owner(partition)]) { arguments in
         for index in part {
-          arguments.append(edits[index].token)
+          arguments.append(edits[index].token.bytes)
           arguments.append("\(edits[index].instant):\(edits[index].user)")
         }
       }
@@ -158,13 +186,13 @@ extension CampaignStore {
 
   /// Runs one command for each partition that items fall into, at most ``batch`` items a command, all in one pipeline.
   func perPartition(
-    _ items: Range<Int>, of partition: (Int) -> Int,
+    _ items: Range<Int>, of partition: (Int) throws -> Int,
     command: (Int, ArraySlice<Int>, inout RedisPipeline) -> Void,
     replies: (ArraySlice<Int>, RedisReply) -> Void = { _, _ in }
   ) async throws {
     guard !items.isEmpty else { return }
     var groups: [Int: [Int]] = [:]
-    for item in items { groups[partition(item), default: []].append(item) }
+    for item in items { groups[try partition(item), default: []].append(item) }
     var pipeline = RedisPipeline()
     var parts: [ArraySlice<Int>] = []
     for (partition, group) in groups {

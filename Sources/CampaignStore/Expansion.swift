@@ -3,22 +3,28 @@ import Redis
 
 /// Which of a user's devices a campaign may reach.
 public struct DeviceFilter: Sendable {
+  let service: [UInt8]
+  let kind: UInt8
   let app: [UInt8]
   let environment: [UInt8]
 
   /// - Parameters:
+  ///   - service: the name of the campaign's push service; devices of any other are left out.
+  ///   - kind: what the campaign's tokens are for; those for anything else are left out.
   ///   - app: devices of another app are left out; those that name none are in.
   ///   - environment: likewise.
-  public init(app: String, environment: String) {
+  public init(service: String, kind: TokenKind, app: String, environment: String) {
+    self.service = Array(service.utf8)
+    self.kind = kind.code
     self.app = Array(app.utf8)
     self.environment = Array(environment.utf8)
   }
 
   func admits(_ device: DeviceView) -> Bool {
-    guard !device.isQuarantined else { return false }
-    let app = device.name(0)
+    guard !device.isQuarantined, device.kind == kind, device.name(.service).elementsEqual(service) else { return false }
+    let app = device.name(.app)
     guard app.isEmpty || app.elementsEqual(self.app) else { return false }
-    let environment = device.name(1)
+    let environment = device.name(.environment)
     return environment.isEmpty || environment.elementsEqual(self.environment)
   }
 }

@@ -3,19 +3,24 @@ import Redis
 
 /// From each slice's outbox to the owner index and the feedback list, at least once.
 extension CampaignStore {
+  /// Entries of an outbox that are read at once: each has what one commit has to tell, a handful of devices, seldom some
+  /// hundred.
+  private static let entriesAtOnce = 32
+
   /// Empties the outboxes of some partitions. A dozen at once cost half of what they do one by one: whose the tokens
   /// were is noted in their own partitions, and more of them have the same one.
   ///
-  /// - Returns: the number of entries that left them.
+  /// - Returns: the number of notices that left them.
   @discardableResult
   public func deliverFeedback(from partitions: some Collection<Int> & Sendable) async throws -> Int {
     var delivered = 0
     var waiting = Array(partitions)
     while !waiting.isEmpty {
       var pipeline = RedisPipeline()
-      for partition in waiting { pipeline.append("LRANGE", keys.outbox(partition), 0, Self.batch - 1) }
+      for partition in waiting { pipeline.append("LRANGE", keys.outbox(partition), 0, Self.entriesAtOnce - 1) }
       let pages = zip(waiting, try await run(pipeline)).filter { !$1.isEmpty }
-      try await deliver(pages.flatMap { page in page.1.compactMap { $0.bytes.flatMap { OutboxEntry(Array($0)) } } })
+      let notices = pages.map { page in page.1.flatMap(DeviceNotice.all) }
+      try await deliver(notices.flatMap { $0 })
       // Last: an entry that was delivered twice does no harm, one that was not delivered would.
       pipeline.removeAll()
       for (partition, entries) in pages {
@@ -27,19 +32,37 @@ extension CampaignStore {
         }
       }
       let left = pipeline.isEmpty ? [] : try await run(pipeline)
-      for (page, reply) in zip(pages, left) where reply.integer == 1 { delivered += page.1.count }
+      for (notices, reply) in zip(notices, left) where reply.integer == 1 { delivered += notices.count }
       waiting = pages.map(\.0)
     }
     return delivered
   }
 
-  private func deliver(_ entries: [OutboxEntry]) async throws {
-    _ = try await edit(entries.filter { !$0.isEdited }.map(\.edit))
-    let edited = entries.filter(\.isEdited).map(\.edit)
+  private func deliver(_ notices: [DeviceNotice]) async throws {
+    _ = try await edit(notices.filter { $0.action != .pruned }.map(\.edit))
+    let edited = notices.filter { $0.action == .pruned }.map(\.edit)
     let registered = try await areRegistered(edited)
     try await disown(zip(edited, registered).filter { !$1 }.map(\.0))
-    let prunes = entries.filter { $0.edit.action == .prune }
-    try await tellBackend(prunes.map(\.feedback))
+    try await tellBackend(
+      notices.filter { $0.action != .quarantine }.map {
+        feedback(
+          user: $0.user, token: $0.owned, app: $0.head.app, reason: $0.reasonText(of: services[$0.head.service]),
+          at: Int($0.head.at))
+      })
+  }
+
+  /// What the backend's own database is told of a pruned token.
+  func feedback(user: String, token: OwnedToken, app: String, reason: String, at: Int) -> [UInt8] {
+    let text = DeviceToken(bytes: token.bytes).flatMap { services[token.service]?.text(of: $0) }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("user", user)
+    json.member("token", text ?? "")
+    json.member("app", app)
+    json.member("reason", reason)
+    json.member("at", Timestamp.format(milliseconds: at))
+    json.endObject()
+    return json.take()
   }
 
   /// Puts pruned tokens on the feedback list.
@@ -67,7 +90,7 @@ extension CampaignStore {
       }
     } replies: { part, records in
       for (index, record) in zip(part, records) {
-        let token = edits[index].token
+        let token = edits[index].token.bytes
         registered[index] = record.withBytes { DeviceCursor($0).contains { $0.token.elementsEqual(token) } }
       }
     }
@@ -75,54 +98,23 @@ extension CampaignStore {
   }
 }
 
-/// What the backend's own database is told of a pruned token.
-enum FeedbackEntry {
-  static func json(user: String, token: DeviceToken, app: String, reason: String, at: Int) -> [UInt8] {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("user", user)
-    json.member("token", token.hex)
-    json.member("app", app)
-    json.member("reason", reason)
-    json.member("at", Timestamp.format(milliseconds: at))
-    json.endObject()
-    return json.take()
-  }
-}
+extension DeviceNotice {
+  fileprivate var owned: CampaignStore.OwnedToken { CampaignStore.OwnedToken(token, head.service) }
 
-/// One entry of an outbox, as `commit.lua` writes it.
-private struct OutboxEntry {
-  var edit: CampaignStore.DeviceEdit
-  /// Whether the device has been edited already, in the script that wrote the entry; the owner index has not.
-  var isEdited = false
-  /// What the backend gets to read.
-  var feedback: [UInt8]
-
-  init?(_ json: [UInt8]) {
-    guard let value = try? JSONValue(parsing: json, maximumDepth: 2), case .object(let members) = value.kind else {
-      return nil
-    }
-    var text: [String: String] = [:]
-    for member in members {
-      switch member.value.kind {
-      case .string(let string): text[member.name] = string
-      case .bool(let flag) where member.name == "edited": isEdited = flag
-      default: break
-      }
-    }
-    guard let user = text["user"], let token = text["token"].flatMap({ DeviceToken(hex: $0) }),
-      let action = text["action"].flatMap(CampaignStore.DeviceEdit.Action.init(rawValue:)),
-      let instant = text["timestamp"].flatMap({ Int($0) }), let at = text["at"].flatMap({ Int($0) })
-    else { return nil }
-    edit = CampaignStore.DeviceEdit(user: user, token: token.bytes, action: action, instant: instant)
+  /// The change that it asks for.
+  fileprivate var edit: CampaignStore.DeviceEdit {
+    var edit = CampaignStore.DeviceEdit(
+      user: user, token: owned, action: action == .quarantine ? .quarantine : .prune, instant: Int(instant))
     if action == .quarantine {
-      edit.note =
-        QuarantinedDevice(
-          user: user, token: token, app: text["app"] ?? "", reason: text["reason"] ?? "",
-          campaign: text["campaign"] ?? "", at: at
-        ).note
+      var note = self
+      note.token = []
+      edit.note = note.bytes
     }
-    feedback = FeedbackEntry.json(
-      user: user, token: token, app: text["app"] ?? "", reason: text["reason"] ?? "", at: at)
+    return edit
+  }
+
+  /// The reason in words, where there is one.
+  func reasonText(of service: (any PushService)?) -> String {
+    reason == .other ? unknownReason : service?.reasonName(of: reason) ?? ""
   }
 }

@@ -112,7 +112,8 @@ extension CampaignStore {
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
       var fields: [(String, String)] = [
-        ("app", campaign.app), ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
+        ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
+        ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
         ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
       ]
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
@@ -180,12 +181,13 @@ extension CampaignStore {
         members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))
       }
     case .tokens(let tokens):
+      let service = services.service(ofApp: campaign.app)
       for token in tokens {
-        members[Partition.of(token: token, count: keys.partitions), default: []].append(token.bytes)
+        members[Partition.of(token: token.bytes, of: service, count: keys.partitions), default: []].append(token.bytes)
       }
     case .channel(let id):
-      guard let target = DeviceToken(bytes: id.utf8) else { break }
-      members[Partition.of(token: target, count: keys.partitions)] = [target.bytes]
+      let service = services.service(ofApp: campaign.app)
+      members[Partition.of(token: Array(id.utf8), of: service, count: keys.partitions)] = [Array(id.utf8)]
     }
     var pipeline = RedisPipeline()
     for (partition, list) in members {

@@ -87,9 +87,9 @@ public struct Keyspace: Sendable {
   func devices(_ partition: Int) -> String { slice(partition, "devices") }
   /// Hash: user to attributes as JSON.
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
-  /// Hash: raw token in quarantine to why and since when, as JSON.
+  /// Hash: token in quarantine to why and since when, see `DeviceNotice`.
   func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
-  /// Hash: raw token to `at:user`. The partition is the token's, not the user's.
+  /// Hash: token to `at:user`. The partition is the token's, not the user's.
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
   /// Hash: notes of registrations that have not ended, see `own.lua`. The partition is the token's.
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
@@ -113,8 +113,8 @@ public struct Keyspace: Sendable {
   func retry(_ partition: Int, _ id: String) -> String { slice(partition, "retry:" + id) }
   /// Hash: index to the text of a reason that has no code.
   func reasons(_ partition: Int, _ id: String) -> String { slice(partition, "reasons:" + id) }
-  /// Hash: token in hex to `outcome status reason at-ms`.
+  /// Hash: a token's canonical text to `outcome status reason at-ms`.
   public func results(_ partition: Int, _ id: String) -> String { slice(partition, "results:" + id) }
-  /// List: prunes that other slots have yet to hear of.
+  /// List: what other slots have yet to hear of devices, see `DeviceNotice`.
   func outbox(_ partition: Int) -> String { slice(partition, "outbox") }
 }

@@ -33,7 +33,7 @@ public struct OutcomeBatch: Sendable {
     /// Where in `bytes` the token of its result line is.
     var token: UInt32 = 0
     /// 0 when it has no line.
-    var tokenLength: UInt8 = 0
+    var tokenLength: UInt16 = 0
     /// Its place in `details`; -1 when it has none.
     var detail: Int32 = -1
     var record: LedgerRecord
@@ -54,8 +54,8 @@ public struct OutcomeBatch: Sendable {
     var token: Range<Int>
     var user: Range<Int>
     var timestamp: UInt64
-    /// Apple's word for it.
-    var reason: [UInt8]
+    /// Its reason's text, where the service has no code for it.
+    var unknownReason: [UInt8]
   }
 
   private(set) var entries: [Entry] = []
@@ -84,7 +84,7 @@ public struct OutcomeBatch: Sendable {
   /// - Parameters:
   ///   - record: the outcome; its reason has a code.
   ///   - index: of the target in its slice.
-  ///   - token: raw.
+  ///   - token: of the target.
   public mutating func append(_ record: LedgerRecord, at index: Int, token: ArraySlice<UInt8>) {
     var entry = Entry(index: UInt32(index), record: record)
     keepLine(of: &entry, token)
@@ -97,11 +97,11 @@ public struct OutcomeBatch: Sendable {
   ///   - record: the outcome.
   ///   - index: of the target in its slice.
   ///   - action: what to do to the device.
-  ///   - token: raw.
+  ///   - token: of the target.
   ///   - user: in UTF-8; nothing for a raw token of a job.
   ///   - timestamp: with `prune`: a device that registered after it stays.
   ///   - keepsResult: whether the results hash gets a line.
-  ///   - unknownReason: what APNs called it, where the record's reason has no code.
+  ///   - unknownReason: the service's word for a reason that has no code; at most 255 bytes of it are kept.
   public mutating func append(
     _ record: LedgerRecord, at index: Int, action: Action, token: ArraySlice<UInt8>, user: ArraySlice<UInt8>,
     timestamp: UInt64, keepsResult: Bool, unknownReason: String = ""
@@ -114,11 +114,10 @@ public struct OutcomeBatch: Sendable {
       bytes.append(contentsOf: token)
       let middle = bytes.count
       bytes.append(contentsOf: user)
-      let reason = record.reason == .other ? Array(unknownReason.utf8) : ResultLine.reasons[Int(record.reason.rawValue)]
       details.append(
         Detail(
-          action: action, token: start..<middle, user: middle..<bytes.count,
-          timestamp: timestamp, reason: reason))
+          action: action, token: start..<middle, user: middle..<bytes.count, timestamp: min(timestamp, Self.endOfTime),
+          unknownReason: record.reason == .other ? Array(unknownReason.utf8.prefix(255)) : []))
     }
     entries.append(entry)
   }
@@ -126,7 +125,7 @@ public struct OutcomeBatch: Sendable {
   private mutating func keepLine(of entry: inout Entry, _ token: ArraySlice<UInt8>) {
     guard case .terminal = entry.record.state else { return }
     entry.token = UInt32(bytes.count)
-    entry.tokenLength = UInt8(token.count)
+    entry.tokenLength = UInt16(token.count)
     bytes.append(contentsOf: token)
     lineCount += 1
   }
@@ -149,10 +148,19 @@ public struct OutcomeBatch: Sendable {
     entries.sort { $0.index < $1.index }
   }
 
-  func write(to arguments: inout RedisArguments) {
+  /// The largest time that has a place in a notice.
+  private static let endOfTime: UInt64 = 1 << 48 - 1
+
+  /// Writes what `commit.lua` reads.
+  ///
+  /// - Parameters:
+  ///   - service: whose tokens and reasons these are.
+  ///   - names: what the notices of the slice begin with, see ``DeviceNotice/Head``.
+  func write(to arguments: inout RedisArguments, of service: any PushService, names: [UInt8]) {
     arguments.append(stretches())
+    arguments.append(names)
     arguments.append(lineCount)
-    if lineCount > 0 { writeLines(to: &arguments) }
+    if lineCount > 0 { writeLines(to: &arguments, of: service) }
     guard !details.isEmpty else { return }
     for entry in entries where entry.detail >= 0 {
       let detail = details[Int(entry.detail)]
@@ -161,26 +169,8 @@ public struct OutcomeBatch: Sendable {
       arguments.append(bytes[detail.token])
       arguments.append(bytes[detail.user])
       arguments.append(detail.timestamp)
-      arguments.append(json(of: detail))
-      arguments.append(entry.record.reason == .other ? detail.reason : [])
+      arguments.append([entry.record.reason.rawValue] + detail.unknownReason)
     }
-  }
-
-  /// What goes into the quarantine, or into the outbox: the script adds what it knows better.
-  private func json(of detail: Detail) -> [UInt8] {
-    guard detail.action != .none else { return [] }
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("token", String(decoding: Hex.encode(bytes[detail.token]), as: UTF8.self))
-    json.member("reason", String(decoding: detail.reason, as: UTF8.self))
-    if !detail.user.isEmpty { json.member("user", String(decoding: bytes[detail.user], as: UTF8.self)) }
-    if detail.action == .prune || detail.user.isEmpty {
-      json.member("action", detail.action.word.description)
-      json.member("timestamp", String(detail.timestamp))
-      if !detail.user.isEmpty { json.member("edited", true) }
-    }
-    json.endObject()
-    return json.take().dropLast()
   }
 
   /// One more than the largest state.
@@ -238,46 +228,20 @@ public struct OutcomeBatch: Sendable {
     return size
   }
 
-  /// Token in hex and line of each outcome that has one, in the order of the records.
-  private func writeLines(to arguments: inout RedisArguments) {
-    var line = ResultLine()
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * Int(UInt8.max)) { hex in
-      let text = UnsafeRawBufferPointer(hex)
-      bytes.withUnsafeBufferPointer { bytes in
+  /// The token's text and the line of each outcome that has one, in the order of the records.
+  private func writeLines(to arguments: inout RedisArguments, of service: any PushService) {
+    var line = ResultLine(service: service)
+    withUnsafeTemporaryAllocation(byteCount: 2 * DeviceToken.maximumLength, alignment: 1) { text in
+      bytes.withUnsafeBytes { bytes in
         for entry in entries where entry.tokenLength > 0 {
           let start = Int(entry.token)
-          Hex.encode(bytes[start..<(start + Int(entry.tokenLength))], to: hex)
-          arguments.append(UnsafeRawBufferPointer(rebasing: text[..<(2 * Int(entry.tokenLength))]))
-          line.set(entry.record, unknownReason: entry.detail < 0 ? [] : details[Int(entry.detail)].reason)
+          let token = UnsafeRawBufferPointer(rebasing: bytes[start..<(start + Int(entry.tokenLength))])
+          let length = service.writeText(of: token, to: text)
+          arguments.append(UnsafeRawBufferPointer(rebasing: text[..<length]))
+          line.set(entry.record, unknownReason: entry.detail < 0 ? [] : details[Int(entry.detail)].unknownReason)
           arguments.append(line.text)
         }
       }
     }
-  }
-}
-
-/// A line of the results hash: `outcome status reason at-ms`, a dash for none.
-private struct ResultLine {
-  /// Apple's words for all codes; nothing where there is no reason, and for one that has no code.
-  static let reasons = (0...UInt8.max).map { code in Array((Reason(rawValue: code)?.name ?? "").utf8) }
-
-  private(set) var text: [UInt8] = []
-  private var record: LedgerRecord?
-
-  /// Answers that came together have the same line.
-  mutating func set(_ record: LedgerRecord, unknownReason: [UInt8]) {
-    if record == self.record, record.reason != .other { return }
-    self.record = record
-    text.removeAll(keepingCapacity: true)
-    guard case .terminal(let outcome) = record.state else { return }
-    text.append(contentsOf: outcome.name.utf8)
-    append(word: record.status == 0 ? [] : Array(String(record.status).utf8))
-    append(word: record.reason == .other ? unknownReason : Self.reasons[Int(record.reason.rawValue)])
-    append(word: Array(String(record.at).utf8))
-  }
-
-  private mutating func append(word: [UInt8]) {
-    text.append(UInt8(ascii: " "))
-    if word.isEmpty { text.append(UInt8(ascii: "-")) } else { text.append(contentsOf: word) }
   }
 }

@@ -1,53 +1,33 @@
 public import PushCore
 import Redis
 
-/// A device that is kept, and not sent to any more: APNs called its token bad, or of another topic.
+/// A device that is kept, and not sent to any more: its push service called the token bad.
 public struct QuarantinedDevice: Sendable, Equatable {
   public var user: String
   public var token: DeviceToken
+  /// The name of the push service that the token is of.
+  public var service: String
   /// The app that it was sent to.
   public var app: String
-  /// What APNs said.
+  /// What the service said.
   public var reason: String
   /// The campaign whose push it was.
   public var campaign: String
   /// ms since the epoch.
   public var at: Int
 
-  /// Memberwise.
-  public init(user: String, token: DeviceToken, app: String, reason: String, campaign: String, at: Int) {
-    self.user = user
+  /// From what stands in Redis.
+  ///
+  /// - Returns: `nil` for what is no notice.
+  init?(token: DeviceToken, note: RedisReply, _ services: PushServices) {
+    guard let notice = DeviceNotice.all(in: note).first else { return nil }
+    user = notice.user
     self.token = token
-    self.app = app
-    self.reason = reason
-    self.campaign = campaign
-    self.at = at
-  }
-
-  /// From what stands in Redis, as `commit.lua` writes it.
-  init?(note: [UInt8]) {
-    guard let value = try? JSONValue(parsing: note, maximumDepth: 2), case .object(let members) = value.kind else {
-      return nil
-    }
-    var text: [String: String] = [:]
-    for member in members { if case .string(let string) = member.value.kind { text[member.name] = string } }
-    guard let user = text["user"], let token = text["token"].flatMap({ DeviceToken(hex: $0) }) else { return nil }
-    self.init(
-      user: user, token: token, app: text["app"] ?? "", reason: text["reason"] ?? "", campaign: text["campaign"] ?? "",
-      at: text["at"].flatMap { Int($0) } ?? 0)
-  }
-
-  var note: [UInt8] {
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("user", user)
-    json.member("token", token.hex)
-    json.member("app", app)
-    json.member("reason", reason)
-    json.member("campaign", campaign)
-    json.member("at", String(at))
-    json.endObject()
-    return json.take()
+    service = notice.head.service
+    app = notice.head.app
+    reason = notice.reasonText(of: services[notice.head.service])
+    campaign = notice.head.campaign
+    at = Int(notice.head.at)
   }
 }
 
@@ -66,7 +46,9 @@ extension CampaignStore {
         cursor = reply[0].string ?? "0"
         let pairs = reply[1]
         let page = stride(from: 1, to: pairs.count, by: 2).compactMap { index in
-          pairs[index].bytes.flatMap { QuarantinedDevice(note: Array($0)) }
+          pairs[index - 1].bytes.flatMap { DeviceToken(bytes: $0) }.flatMap {
+            QuarantinedDevice(token: $0, note: pairs[index], services)
+          }
         }
         if !page.isEmpty, try await !body(page) { return }
       } while cursor != "0"
@@ -74,15 +56,19 @@ extension CampaignStore {
   }
 
   /// What is known of tokens in quarantine; `nil` for those that are not.
-  public func quarantined(_ tokens: [DeviceToken]) async throws -> [QuarantinedDevice?] {
-    let owners = try await owners(of: tokens)
+  ///
+  /// - Parameters:
+  ///   - tokens: which.
+  ///   - service: that they are of.
+  public func quarantined(_ tokens: [DeviceToken], of service: any PushService) async throws -> [QuarantinedDevice?] {
+    let owners = try await owners(of: tokens, service)
     var devices: [QuarantinedDevice?] = tokens.map { _ in nil }
     for (index, owner) in owners.enumerated() {
       guard let owner else { continue }
       var pipeline = RedisPipeline()
       let partition = Partition.of(user: owner, count: keys.partitions)
       pipeline.append("HGET", keys.quarantine(partition), tokens[index].bytes)
-      devices[index] = try await run(pipeline)[0].bytes.flatMap { QuarantinedDevice(note: Array($0)) }
+      devices[index] = QuarantinedDevice(token: tokens[index], note: try await run(pipeline)[0], services)
     }
     return devices
   }
@@ -101,8 +87,9 @@ extension CampaignStore {
     let gone = try await edit(devices.map { Self.edit($0, .prune, instant: $0.at) })
     let now = try await time() / 1000
     try await tellBackend(
-      zip(devices, gone).filter { $1 }.map {
-        FeedbackEntry.json(user: $0.0.user, token: $0.0.token, app: $0.0.app, reason: $0.0.reason, at: now)
+      zip(devices, gone).filter { $1 }.map(\.0).map {
+        feedback(
+          user: $0.user, token: OwnedToken($0.token.bytes, $0.service), app: $0.app, reason: $0.reason, at: now)
       })
     return gone
   }
@@ -113,6 +100,7 @@ extension CampaignStore {
   private static func edit(
     _ device: QuarantinedDevice, _ action: DeviceEdit.Action, instant: Int
   ) -> DeviceEdit {
-    DeviceEdit(user: device.user, token: device.token.bytes, action: action, instant: instant)
+    DeviceEdit(
+      user: device.user, token: OwnedToken(device.token.bytes, device.service), action: action, instant: instant)
   }
 }

@@ -2,7 +2,7 @@ import PushCore
 
 /// What a batch of outcomes has recorded, in a few bytes a target: whom they concern stands in the sealed targets.
 public struct RecordedOutcomes: Sendable {
-  /// Neighbours that became the same at the same time: what came in one read from APNs.
+  /// Neighbours that became the same at the same time: what one read brought.
   private struct Stretch {
     var first: UInt32
     var count: UInt32
@@ -15,7 +15,7 @@ public struct RecordedOutcomes: Sendable {
     var index: UInt32
     var action: OutcomeBatch.Action
     var timestamp: UInt64
-    var reason: [UInt8]
+    var unknownReason: [UInt8]
   }
 
   private var stretches: [Stretch] = []
@@ -28,7 +28,8 @@ public struct RecordedOutcomes: Sendable {
       guard entry.detail >= 0 else { continue }
       let detail = batch.details[Int(entry.detail)]
       effects.append(
-        Effect(index: entry.index, action: detail.action, timestamp: detail.timestamp, reason: detail.reason))
+        Effect(
+          index: entry.index, action: detail.action, timestamp: detail.timestamp, unknownReason: detail.unknownReason))
     }
   }
 
@@ -44,7 +45,7 @@ public struct RecordedOutcomes: Sendable {
   public func batch(of ledger: SliceLedger) async throws -> OutcomeBatch {
     var batch = OutcomeBatch()
     var effects = self.effects[...]
-    var chunk: TargetChunk?
+    var targets = TargetReader(ledger)
     for stretch in stretches {
       for index in stretch.first..<(stretch.first + stretch.count) {
         let effect = effects.first?.index == index ? effects.removeFirst() : nil
@@ -53,22 +54,36 @@ public struct RecordedOutcomes: Sendable {
           batch.append(stretch.record, at: index)
           continue
         }
-        if chunk.map({ index < $0.first || index >= $0.first + Self.chunkSize }) ?? true {
-          let first = index / TargetPage.size * TargetPage.size
-          chunk = try await ledger.targets(from: first, count: Self.chunkSize)
-        }
         // An index that the list does not have is another slice's, or of a seal that Redis forgot.
-        guard let chunk, index - chunk.first < chunk.count else { continue }
-        let position = index - chunk.first
+        guard let (token, user) = try await targets.target(index) else { continue }
         batch.append(
-          stretch.record, at: index, action: effect?.action ?? .none, token: chunk.token(position),
-          user: chunk.user(position), timestamp: effect?.timestamp ?? 0, keepsResult: stretch.hasLines,
-          unknownReason: effect.map { String(decoding: $0.reason, as: UTF8.self) } ?? "")
+          stretch.record, at: index, action: effect?.action ?? .none, token: token, user: user,
+          timestamp: effect?.timestamp ?? 0, keepsResult: stretch.hasLines,
+          unknownReason: effect.map { String(decoding: $0.unknownReason, as: UTF8.self) } ?? "")
       }
     }
     return batch
   }
+}
+
+/// Reads sealed targets in the order of their indexes, some pages at a time.
+struct TargetReader {
+  private let ledger: SliceLedger
+  private var chunk: TargetChunk?
 
   /// Targets read at once.
   private static let chunkSize = 512
+
+  init(_ ledger: SliceLedger) {
+    self.ledger = ledger
+  }
+
+  /// Token and user; `nil` when there is no such target.
+  mutating func target(_ index: Int) async throws -> (token: ArraySlice<UInt8>, user: ArraySlice<UInt8>)? {
+    if chunk.map({ index < $0.first || index >= $0.first + Self.chunkSize }) ?? true {
+      chunk = try await ledger.targets(from: index / TargetPage.size * TargetPage.size, count: Self.chunkSize)
+    }
+    guard let chunk, index - chunk.first < chunk.count else { return nil }
+    return (chunk.token(index - chunk.first), chunk.user(index - chunk.first))
+  }
 }

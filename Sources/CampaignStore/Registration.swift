@@ -78,20 +78,21 @@ extension CampaignStore {
   }
 
   private func currentOwners(of registrations: [DeviceRegistration]) async throws -> [TokenOwner?] {
-    try await owners(ofTokens: registrations.map(\.device.token))
+    try await owners(of: registrations.map(\.device.owned))
   }
 
   /// Step (a). For each: `nil` when a newer owner stands, else the user that had it, or nothing.
   func own(_ registrations: [DeviceRegistration]) async throws -> [String?] {
     var answers: [String?] = registrations.map { _ in nil }
-    try await perPartition(registrations.indices, of: { partition(ofToken: registrations[$0].device.token) }) {
+    let records = try registrations.map { try $0.device.bytes }
+    try await perPartition(registrations.indices, of: { try partition(of: registrations[$0].device.owned) }) {
       partition, part, pipeline in
       pipeline.script(StoreScripts.own, keys: [keys.owner(partition), keys.moving(partition)]) { arguments in
         for index in part {
           let registration = registrations[index]
           arguments.append(registration.device.token)
           arguments.append("\(registration.device.registeredAt):\(registration.user)")
-          arguments.append(MoveNote(old: "", registration: registration).value)
+          arguments.append(records[index] + registration.attributes)
         }
       }
     } replies: { part, reply in
@@ -112,12 +113,13 @@ extension CampaignStore {
   private func leave(_ devices: [(user: String, device: DeviceRecord)]) async throws {
     _ = try await drop(
       devices.map {
-        DeviceEdit(user: $0.user, token: $0.device.token, action: .prune, instant: Int($0.device.registeredAt))
+        DeviceEdit(user: $0.user, token: $0.device.owned, action: .prune, instant: Int($0.device.registeredAt))
       })
   }
 
   /// Step (c).
   private func enter(_ registrations: [DeviceRegistration]) async throws {
+    let records = try registrations.map { try $0.device.bytes }
     try await perPartition(
       registrations.indices, of: { Partition.of(user: registrations[$0].user, count: keys.partitions) }
     ) { partition, part, pipeline in
@@ -129,11 +131,9 @@ extension CampaignStore {
       ) { arguments in
         for index in part {
           let registration = registrations[index]
-          var record: [UInt8] = []
-          registration.device.write(to: &record)
           arguments.append(registration.user)
           arguments.append(registration.device.token)
-          arguments.append(record)
+          arguments.append(records[index])
           arguments.append(registration.attributes)
         }
       }
@@ -142,7 +142,7 @@ extension CampaignStore {
 
   /// Step (e).
   private func clear(_ notes: [MoveNote]) async throws {
-    try await perPartition(notes.indices, of: { partition(ofToken: notes[$0].registration.device.token) }) {
+    try await perPartition(notes.indices, of: { try partition(of: notes[$0].registration.device.owned) }) {
       partition, part, pipeline in
       pipeline.command("HDEL") { arguments in
         arguments.append(keys.moving(partition))
@@ -150,6 +150,19 @@ extension CampaignStore {
       }
     }
   }
+}
+
+extension DeviceRecord {
+  /// As stored.
+  fileprivate var bytes: [UInt8] {
+    get throws(StoreError) {
+      var bytes: [UInt8] = []
+      try write(to: &bytes)
+      return bytes
+    }
+  }
+
+  fileprivate var owned: CampaignStore.OwnedToken { CampaignStore.OwnedToken(token, service) }
 }
 
 extension CampaignStore.TokenOwner {
@@ -177,13 +190,9 @@ private struct MoveNote {
     return Self.prefixed(old) + Self.prefixed(registration.user) + at + registration.device.token
   }
 
-  /// The device record, and behind it the user's attributes.
-  var value: [UInt8] {
-    var bytes: [UInt8] = []
-    registration.device.write(to: &bytes)
-    return bytes + registration.attributes
-  }
-
+  /// - Parameters:
+  ///   - field: see ``field``.
+  ///   - value: the device record, and behind it the user's attributes.
   init?(field: RedisReply, value: RedisReply) {
     let users = field.withBytes { bytes -> (old: String, new: String)? in
       guard let (old, rest) = Self.prefix(bytes[...]), let (new, _) = Self.prefix(rest) else { return nil }

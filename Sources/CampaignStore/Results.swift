@@ -10,7 +10,7 @@ public struct TargetResult: Sendable {
   public var outcome: Outcome?
   /// The last HTTP status; 0 for none.
   public var status: UInt16
-  /// Apple's word; empty for none.
+  /// Its push service's word; empty for none.
   public var reason: String
   /// ms since the epoch; 0 without an outcome.
   public var at: UInt64
@@ -25,20 +25,25 @@ extension CampaignStore {
   ///   - body: gets at most 500 results at a time; returns false to stop.
   public func forEachResult(of id: String, _ body: ([TargetResult]) async throws -> Bool) async throws {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let service = try service(of: record)
     let partitions = partitions(of: record)
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
       let page = partitions[start..<min(start + Self.batch, partitions.count)]
       var pipeline = RedisPipeline()
-      for partition in page { pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted") }
+      for partition in page {
+        pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted", "format")
+      }
       for (partition, slice) in zip(page, try await run(pipeline)) {
-        guard try await read(SliceView(partition: partition, reply: slice), of: id, body) else { return }
+        let view = try SliceView(SliceReference(campaign: id, partition: partition), slice)
+        guard try await read(view, service, body) else { return }
       }
     }
   }
 
   /// What became of one token; `nil` when it was no target.
   public func result(of token: DeviceToken, in id: String) async throws -> TargetResult? {
-    guard try await campaign(id) != nil else { throw noSuchCampaign(id) }
+    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let service = try service(of: record)
     var found: TargetResult?
     let look: ([TargetResult]) async throws -> Bool = { page in
       found = page.first { $0.token == token }
@@ -46,32 +51,45 @@ extension CampaignStore {
     }
     // The owner's slice first, and the token's own, where a raw token of a job stands. A pruned token has no owner any
     // more: then all slices are walked.
-    var likely = [partition(ofToken: token.bytes)]
-    if let owner = try await owners(of: [token])[0] {
+    var likely = [Partition.of(token: token.bytes, of: service, count: keys.partitions)]
+    if let owner = try await owners(of: [token], service)[0] {
       likely.insert(Partition.of(user: owner, count: keys.partitions), at: 0)
     }
     for partition in likely {
       var pipeline = RedisPipeline()
-      pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted")
-      _ = try await read(SliceView(partition: partition, reply: run(pipeline)[0]), of: id, look)
+      pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted", "format")
+      let view = try await SliceView(SliceReference(campaign: id, partition: partition), run(pipeline)[0])
+      _ = try await read(view, service, look)
       if found != nil { return found }
     }
     try await forEachResult(of: id, look)
     return found
   }
 
-  private func read(_ slice: SliceView, of id: String, _ body: ([TargetResult]) async throws -> Bool) async throws
-    -> Bool
-  {
+  /// The push service of a campaign.
+  private func service(of record: CampaignRecord) throws(StoreError) -> any PushService {
+    guard let service = services[record.service] else {
+      throw StoreError(
+        .mismatch,
+        "campaign \(record.id) is of the push service \(Excerpt.quoted(record.service)), which this program doesn't know",
+        hint: "run the version of Carillon that took it in")
+    }
+    return service
+  }
+
+  private func read(
+    _ slice: SliceView, _ service: any PushService, _ body: ([TargetResult]) async throws -> Bool
+  ) async throws -> Bool {
     let size = LedgerRecord.size
+    let (id, partition) = (slice.reference.campaign, slice.reference.partition)
     for first in stride(from: 0, to: slice.count, by: Self.batch) {
       let last = min(first + Self.batch, slice.count) - 1
       var pipeline = RedisPipeline()
       let pages = TargetPage.pages(of: first..<(last + 1))
-      pipeline.append("LRANGE", keys.targets(slice.partition, id), pages.lowerBound, pages.upperBound)
-      pipeline.append("GETRANGE", keys.ledger(slice.partition, id), first * size, (last + 1) * size - 1)
+      pipeline.append("LRANGE", keys.targets(partition, id), pages.lowerBound, pages.upperBound)
+      pipeline.append("GETRANGE", keys.ledger(partition, id), first * size, (last + 1) * size - 1)
       pipeline.command("HMGET") { arguments in
-        arguments.append(keys.reasons(slice.partition, id))
+        arguments.append(keys.reasons(partition, id))
         for index in first...last { arguments.append(index) }
       }
       let replies = try await run(pipeline)
@@ -86,7 +104,8 @@ extension CampaignStore {
           return TargetResult(
             user: String(decoding: chunk.user(position), as: UTF8.self), token: token, outcome: outcome,
             status: record.status,
-            reason: record.reason == .other ? replies[2][position].string ?? "" : record.reason.name,
+            reason: record.reason == .other
+              ? replies[2][position].string ?? "" : service.reasonName(of: record.reason),
             at: outcome == nil ? 0 : record.at)
         }
       }
@@ -98,17 +117,23 @@ extension CampaignStore {
 
 /// What of a slice's hash the reading of its ledger needs.
 private struct SliceView {
-  var partition: Int
+  var reference: SliceReference
   var isCancelled: Bool
   var count: Int
   var granted: Int
 
-  /// - Parameter reply: phase, count and granted.
-  init(partition: Int, reply: RedisReply) {
-    self.partition = partition
+  /// - Parameters:
+  ///   - reference: the slice.
+  ///   - reply: its phase, count, granted and format.
+  /// - Throws: ``StoreError`` `mismatch` when it has targets that this version can't read.
+  init(_ reference: SliceReference, _ reply: RedisReply) throws(StoreError) {
+    self.reference = reference
     isCancelled = reply[0].string == "cancelled"
     count = reply[1].integer ?? 0
     granted = reply[2].integer ?? 0
+    guard count == 0 || reply[3].integer == TargetPage.formatVersion else {
+      throw StoreError(unreadable: reference, version: reply[3].integer)
+    }
   }
 
   /// Closing a cancelled slice writes counters only; what its targets without an outcome became follows from the phase.

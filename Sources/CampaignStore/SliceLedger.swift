@@ -141,23 +141,29 @@ public struct SliceLedger: Sendable {
   public let slice: SliceReference
   /// How long a lease lasts, in ms.
   public let lease: Int
-  /// 128 random bits in hex. Random, not counted: a number that Redis forgot would be given out twice.
+  /// 128 random bits as text. Random, not counted: a number that Redis forgot would be given out twice.
   public let claim: [UInt8]
   let store: CampaignStore
+  /// What delivers the pushes of its campaign.
+  let service: any PushService
+  /// What its notices begin with.
+  private let names: [UInt8]
 
   private let sliceKey: [UInt8]
   private let building: [UInt8]
   private let targets: [UInt8]
-  private let ledger: [UInt8]
-  private let commitKeys: [[UInt8]]
+  let commitKeys: [[UInt8]]
 
-  /// A ledger under a new claim, which ``claim(worker:app:)`` is yet to make good.
+  /// A ledger under a new claim, which ``claim(worker:sparing:)`` is yet to make good.
   ///
   /// - Parameters:
   ///   - store: where the slice is.
   ///   - slice: which one.
   ///   - lease: ms; a worker that is silent for longer may lose the slice.
-  public init(store: CampaignStore, slice: SliceReference, lease: Int) {
+  ///   - app: of its campaign.
+  public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String) {
+    service = store.services.service(ofApp: app)
+    names = DeviceNotice.Head.names(service: service.name, app: app, campaign: slice.campaign)
     self.store = store
     self.slice = slice
     self.lease = lease
@@ -168,11 +174,10 @@ public struct SliceLedger: Sendable {
     sliceKey = Array(keys.slice(partition, of: id).utf8)
     building = Array(keys.building(partition, id).utf8)
     targets = Array(keys.targets(partition, id).utf8)
-    ledger = Array(keys.ledger(partition, id).utf8)
     commitKeys = [
       keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
       keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
-      keys.owner(partition), keys.targets(partition, id), keys.quarantine(partition),
+      keys.owner(partition), keys.quarantine(partition),
     ].map { Array($0.utf8) }
   }
 
@@ -180,21 +185,22 @@ public struct SliceLedger: Sendable {
   ///
   /// - Parameters:
   ///   - worker: who claims it.
-  ///   - app: of its campaign.
   ///   - sparing: ms for which another's claim that has run out is taken for a live one.
-  public func claim(worker: String, app: String, sparing: Int = 0) async throws -> ClaimAnswer {
+  /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
+  public func claim(worker: String, sparing: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.claim, keys: [sliceKey, building]) {
       $0.append(claim)
       $0.append(worker)
       $0.append(lease)
-      $0.append(app)
       $0.append(sparing)
+      $0.append(TargetPage.formatVersion)
     }
     let reply = try await store.run(pipeline)[0]
     switch reply[0].string {
     case "done": return .finished
     case "held": return .held(milliseconds: reply[1].integer ?? lease)
+    case "format": throw StoreError(unreadable: slice, version: reply[1].integer)
     default:
       return .claimed(
         SliceStanding(
@@ -247,6 +253,7 @@ public struct SliceLedger: Sendable {
       $0.append(count)
       $0.append(pages)
       $0.append(lease)
+      $0.append(TargetPage.formatVersion)
     }
   }
 
@@ -268,15 +275,13 @@ public struct SliceLedger: Sendable {
   public func records(from first: Int, count: Int) async throws -> (records: [LedgerRecord], isOwner: Bool) {
     let size = LedgerRecord.size
     var pipeline = RedisPipeline()
-    pipeline.append("GETRANGE", ledger, first * size, (first + count) * size - 1)
+    pipeline.append("GETRANGE", commitKeys[1], first * size, (first + count) * size - 1)
     pipeline.append("HGET", sliceKey, "claim")
     let replies = try await store.run(pipeline)
     let records = try replies[0].withBytes { bytes in
       try (0..<count).map { index in
         guard let record = LedgerRecord(bytes, at: index * size) else {
-          throw StoreError(
-            .mismatch, "record \(first + index) of slice \(slice) is not one this version can read",
-            hint: "a newer version wrote it: run that one")
+          throw StoreError(unreadable: slice, version: nil)
         }
         return record
       }
@@ -309,9 +314,13 @@ public struct SliceLedger: Sendable {
         arguments.append("" as StaticString)
         arguments.append(granted)
       }
-      outcomes.write(to: &arguments)
+      outcomes.write(to: &arguments, of: service, names: names)
     }
     let reply = try await store.run(pipeline)[0]
+    let overruling = reply[9].withBytes { bytes in
+      stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
+    }
+    if !overruling.isEmpty { try await overrule(overruling, with: outcomes, under: request.seal) }
     let retries = reply[6].withBytes { bytes in
       stride(from: 0, to: bytes.count - 5, by: 6).map { at in
         let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }

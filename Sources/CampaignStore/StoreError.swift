@@ -36,6 +36,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.hint = hint
   }
 
+  /// That of a slice whose targets and ledger another version has written.
+  init(unreadable slice: SliceReference, version: Int?) {
+    self.init(
+      .mismatch, "slice \(slice) has targets and a ledger of version \(version ?? 0), not \(TargetPage.formatVersion)",
+      hint: "run the version of Carillon that sealed it until its campaign has ended")
+  }
+
   /// What a refusal by the server means for its user.
   public init(_ error: RedisServerError) {
     switch error.code {

@@ -31,6 +31,7 @@ enum StoreScripts {
   static let append = script("append", PackageResources.append_lua)
   static let seal = script("seal", PackageResources.seal_lua)
   static let commit = script("commit", PackageResources.commit_lua, editsDevices: true)
+  static let overrule = script("overrule", PackageResources.overrule_lua)
   static let tryOnly = script("try", PackageResources.try_lua)
   static let release = script("release", PackageResources.release_lua)
   static let close = script("close", PackageResources.close_lua)

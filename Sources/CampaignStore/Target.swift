@@ -1,15 +1,18 @@
-/// One entry of a slice's target list: ``size`` targets one behind the other, fewer in the last. For each u8 token length,
-/// u16 user length (big-endian), raw token, user in UTF-8 (nothing for a raw token of a job).
+/// One entry of a slice's target list: ``size`` targets one behind the other, fewer in the last. For each u16 token
+/// length, u16 user length (big-endian), token, user in UTF-8 (nothing for a raw token of a job).
 ///
 /// An entry for each target would cost Redis twice as much to append, and many times as much to read.
 enum TargetPage {
-  /// Also in `commit.lua`. Some 6 kB: an entry is copied whole when one of its targets is looked up.
+  /// The version of these pages and of the records in the ledger beside them; a slice says at its seal which it has.
+  static let formatVersion = 1
+  /// Some 6 kB: an entry is copied whole when one of its targets is looked up.
   static let size = 128
+  /// Bytes in front of each token.
+  static let header = 4
 
   static func write(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(token.count))
-    bytes.append(UInt8(user.count >> 8))
-    bytes.append(UInt8(user.count & 255))
+    bytes.append(length: token.count)
+    bytes.append(length: user.count)
     bytes.append(contentsOf: token)
     bytes.append(contentsOf: user)
   }
@@ -48,10 +51,10 @@ public struct TargetChunk: Sendable {
     let start = bytes.count
     bytes.append(contentsOf: page)
     var at = 0
-    while at + 3 <= page.count, places.count < capacity {
-      let token = at + 3
-      let user = token + Int(page[at])
-      let end = user + (Int(page[at + 1]) << 8 | Int(page[at + 2]))
+    while at + TargetPage.header <= page.count, places.count < capacity {
+      let token = at + TargetPage.header
+      let user = token + page.length(at: at)
+      let end = user + page.length(at: at + 2)
       guard end <= page.count else { return }
       if skipped > 0 {
         skipped -= 1

@@ -232,7 +232,7 @@ actor BenchWorld {
           return info.fields["process_id"] == String(process.id) && !info.isLoading
         }
         guard let keys = Keyspace(namespace: Self.namespace, partitions: Self.partitions) else { break }
-        let store = CampaignStore(redis: client, keys: keys)
+        let store = CampaignStore(redis: client, keys: keys, services: .known)
         try await store.open()
         return RedisProcess(process: process, address: address, directory: directory, client: client, store: store)
       } catch let error as CommandError {

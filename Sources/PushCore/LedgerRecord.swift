@@ -44,14 +44,14 @@ public struct LedgerRecord: Equatable, Sendable {
   public var free: UInt8
   /// The last HTTP status; 0 for none.
   public var status: UInt16
-  /// The last reason.
-  public var reason: Reason
+  /// The last reason, in the codes of the campaign's push service.
+  public var reason: ReasonCode
   /// When the state was reached, in ms since the epoch; in a commit, a waiting record has its delay here instead.
   public var at: UInt64
 
   /// Memberwise.
   public init(
-    state: State, attempt: UInt8 = 0, free: UInt8 = 0, status: UInt16 = 0, reason: Reason = .none, at: UInt64 = 0
+    state: State, attempt: UInt8 = 0, free: UInt8 = 0, status: UInt16 = 0, reason: ReasonCode = .none, at: UInt64 = 0
   ) {
     self.state = state
     self.attempt = attempt
@@ -69,12 +69,13 @@ public struct LedgerRecord: Equatable, Sendable {
       self.init(state: .granted)
       return
     }
-    guard let state = State(code: bytes[offset]), let reason = Reason(rawValue: bytes[offset + 4]) else { return nil }
+    guard let state = State(code: bytes[offset]) else { return nil }
     var at: UInt64 = 0
     for byte in bytes[(offset + 6)..<(offset + Self.size)] { at = at << 8 | UInt64(byte) }
     self.init(
       state: state, attempt: bytes[offset + 1], free: bytes[offset + 5],
-      status: UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3]), reason: reason, at: at)
+      status: UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3]),
+      reason: ReasonCode(rawValue: bytes[offset + 4]), at: at)
   }
 
   /// Appends the record as stored.

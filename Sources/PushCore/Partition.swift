@@ -10,10 +10,15 @@ public enum Partition {
     Int(CRC16.of(bytes)) % count
   }
 
-  /// The partition of a token without a user, and of a token's owner: CRC16 of its lower-case hex, modulo `count`.
+  /// The partition of a token without a user, and of a token's owner: CRC16 of its canonical text, modulo `count`.
   ///
-  /// Of the hex, not of the raw bytes: the hex is what other languages hold and what `redis-cli` shows.
-  public static func of(token: DeviceToken, count: Int) -> Int {
-    Int(CRC16.of(token.hexBytes)) % count
+  /// Of the text, not of the bytes: the text is what other languages hold and what `redis-cli` shows.
+  public static func of(token bytes: [UInt8], of service: any PushService, count: Int) -> Int {
+    bytes.withUnsafeBytes { token in
+      withUnsafeTemporaryAllocation(byteCount: 2 * token.count, alignment: 1) { buffer in
+        let length = service.writeText(of: token, to: buffer)
+        return Int(CRC16.of(UnsafeRawBufferPointer(rebasing: buffer[..<length]))) % count
+      }
+    }
   }
 }

@@ -49,6 +49,12 @@ public enum Reason: UInt8, CaseIterable, Sendable {
   /// A reason this table doesn't know; its text is kept beside the record.
   case other = 255
 
+  /// As stored.
+  public var code: ReasonCode { ReasonCode(rawValue: rawValue) }
+
+  /// The reason that a code stands for; ``other`` for a code that this table doesn't know.
+  public init(_ code: ReasonCode) { self = Reason(rawValue: code.rawValue) ?? .other }
+
   /// Apple's spelling; empty for ``none``, and for ``other``, whose text is kept beside the record.
   public var name: String { Self.names[Int(rawValue)] }
 

@@ -19,7 +19,7 @@ struct CampaignJourneyTests {
     let campaign = try CampaignJob.parse(job, knownApps: ["news": AppTraits(topic: "com.example.news")])
     #expect(try await store.submit(job, as: campaign) == .new)
     let blocked = try Backend.connect(to: await backend.server)
-    let intake = CampaignStore(redis: blocked, keys: world.keys)
+    let intake = CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services)
     let taken = try #require(try await intake.awaitJob(worker: "w1", seconds: 1))
     #expect(taken == job)
     #expect(try await store.unfinishedJob(worker: "w1") == job)
@@ -95,11 +95,12 @@ struct CampaignJourneyTests {
     switch number % 10 {
     case 0:
       batch.append(
-        LedgerRecord(state: .terminal(.unregistered), status: 410, reason: .unregistered, at: 5000), at: index,
+        LedgerRecord(state: .terminal(.unregistered), status: 410, reason: Reason.unregistered.code, at: 5000),
+        at: index,
         action: .prune, token: chunk.token(position), user: chunk.user(position), timestamp: 4000, keepsResult: true)
     case 1:
       batch.append(
-        LedgerRecord(state: .terminal(.badToken), status: 400, reason: .badDeviceToken, at: 5000), at: index,
+        LedgerRecord(state: .terminal(.badToken), status: 400, reason: Reason.badDeviceToken.code, at: 5000), at: index,
         action: .quarantine, token: chunk.token(position), user: chunk.user(position), timestamp: 5000,
         keepsResult: true)
     default:

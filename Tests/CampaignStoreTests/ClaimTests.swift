@@ -10,8 +10,9 @@ struct ClaimTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     _ = try await world.claimed("a", worker: "w1", lease: 60_000)
-    let other = SliceLedger(store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 1000)
-    guard case .held(let left) = try await other.claim(worker: "w2", app: "news") else {
+    let other = SliceLedger(
+      store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 1000, app: "news")
+    guard case .held(let left) = try await other.claim(worker: "w2") else {
       Issue.record("claimed a slice that another worker holds")
       return
     }
@@ -25,10 +26,11 @@ struct ClaimTests {
     try await world.activate("a")
     let first = try await world.claimed("a", worker: "w1", lease: 1)
     #expect(first.standing.claims == 1)
-    let other = SliceLedger(store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 60_000)
+    let other = SliceLedger(
+      store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 60_000, app: "news")
     // A lease of 1 ms by Redis' clock: each round trip brings its end nearer.
     while true {
-      if case .claimed(let standing) = try await other.claim(worker: "w2", app: "news") {
+      if case .claimed(let standing) = try await other.claim(worker: "w2") {
         #expect(standing.claims == 2)
         break
       }
@@ -43,7 +45,7 @@ struct ClaimTests {
     let campaign = try await world.activate("a")
     try await world.registerUsers(0..<10)
     let (ledger, _) = try await world.claimed("a")
-    guard case .claimed = try await ledger.claim(worker: "w", app: "news") else {
+    guard case .claimed = try await ledger.claim(worker: "w") else {
       Issue.record("the owner was refused its own slice")
       return
     }
@@ -85,7 +87,7 @@ struct ClaimTests {
     try await ledger.commit(credit: 1)
     try await ledger.commit([0: .terminal(.accepted)])
     #expect(try await ledger.close(.finish).counters != nil)
-    guard case .finished = try await ledger.claim(worker: "w", app: "news") else {
+    guard case .finished = try await ledger.claim(worker: "w") else {
       Issue.record("claimed a slice that had ended")
       return
     }

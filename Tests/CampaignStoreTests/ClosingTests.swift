@@ -135,8 +135,8 @@ struct ClosingTests {
     let rescued = try await world.store.rescue(from: "dead")
     #expect(rescued == [ledger.slice])
     let slice = try #require(try await world.store.takeSlice(worker: "w"))
-    let next = SliceLedger(store: world.store, slice: slice, lease: 1000)
-    guard case .finished = try await next.claim(worker: "w", app: "news") else {
+    let next = SliceLedger(store: world.store, slice: slice, lease: 1000, app: "news")
+    guard case .finished = try await next.claim(worker: "w") else {
       Issue.record("the slice had ended")
       return
     }

@@ -121,7 +121,7 @@ struct DeviceMoveTests {
   func registrationThatWasUnregisteredOnItsWayIsGone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await own(world, "x", 1000)
-    _ = try await world.store.unregister([try TestStore.deviceToken(1)], at: 5000)
+    _ = try await world.store.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
     #expect(try await world.store.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == [])
   }
@@ -156,12 +156,13 @@ struct DeviceMoveTests {
         case 7: story.append("redone: \(try await world.store.redoMoves(in: 0))")
         default:
           story.append(
-            "unregistered@\(at): \(try await world.store.unregister([TestStore.deviceToken(1)], at: Int(at)))")
+            "unregistered@\(at): \(try await world.store.unregister([TestStore.deviceToken(1)], of: TestStore.service, at: Int(at)))"
+          )
         }
         story.append("holders: \(try await holders(world))")
       }
       while try await world.store.redoMoves(in: 0) > 0 {}
-      let owner = try await world.store.owners(of: [TestStore.deviceToken(1)])[0]
+      let owner = try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service)[0]
       #expect(try await holders(world) == (owner.map { [$0] } ?? []), "seed \(seed.value): \(story)")
     }
   }

@@ -8,7 +8,7 @@ struct DeviceRegistryTests {
   @Test(arguments: Backend.allCases)
   func deviceIsReadAsItWasWritten(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    var device = DeviceRecord(token: [UInt8](0..<200))
+    var device = DeviceRecord(token: [UInt8](0..<200), service: "apns")
     device.registeredAt = 281_474_976_710_655
     device.lastSeen = 1_700_000_000_123
     device.app = "news"
@@ -17,7 +17,7 @@ struct DeviceRegistryTests {
     device.timezone = "Europe/Berlin"
     device.appVersion = "5.2"
     device.osVersion = String(repeating: "x", count: 255)
-    var quarantined = DeviceRecord(token: [0])
+    var quarantined = DeviceRecord(token: [0], service: "apns")
     quarantined.isQuarantined = true
     let attributes = Array(#"{"name":"Ada"}"#.utf8)
     try await world.store.register([
@@ -56,14 +56,15 @@ struct DeviceRegistryTests {
   func onlyALaterRegistrationEndsAQuarantine(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<1, registeredAt: 0)
-    let edit = CampaignStore.DeviceEdit(user: "u0", token: TestStore.token(0), action: .quarantine, instant: 5000)
+    let token = CampaignStore.OwnedToken(TestStore.token(0), "apns")
+    let edit = CampaignStore.DeviceEdit(user: "u0", token: token, action: .quarantine, instant: 5000)
     #expect(try await world.store.edit([edit, edit]) == [true, false])
     try await world.registerUsers(0..<1, registeredAt: 0)
     #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [true])
     try await world.registerUsers(0..<1, registeredAt: 1)
     #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [false])
     #expect(try await world.store.edit([edit]) == [true])
-    let release = CampaignStore.DeviceEdit(user: "u0", token: TestStore.token(0), action: .release, instant: 5000)
+    let release = CampaignStore.DeviceEdit(user: "u0", token: token, action: .release, instant: 5000)
     #expect(try await world.store.edit([release]) == [true])
     #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [false])
   }
@@ -73,13 +74,13 @@ struct DeviceRegistryTests {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<3, registeredAt: 1000)
     let tokens = try [0, 7, 2].map { try TestStore.deviceToken($0) }
-    #expect(try await world.store.unregister(tokens, at: 999) == [false, false, false])
-    #expect(try await world.store.owners(of: tokens) == ["u0", nil, "u2"])
-    #expect(try await world.store.unregister(tokens, at: 1000) == [true, false, true])
-    #expect(try await world.store.owners(of: tokens) == [nil, nil, nil])
+    #expect(try await world.store.unregister(tokens, of: TestStore.service, at: 999) == [false, false, false])
+    #expect(try await world.store.owners(of: tokens, TestStore.service) == ["u0", nil, "u2"])
+    #expect(try await world.store.unregister(tokens, of: TestStore.service, at: 1000) == [true, false, true])
+    #expect(try await world.store.owners(of: tokens, TestStore.service) == [nil, nil, nil])
     #expect(try await world.store.user("u0") == nil)
     #expect(try await world.store.user("u1") != nil)
-    #expect(try await world.store.unregister(tokens, at: 1000) == [false, false, false])
+    #expect(try await world.store.unregister(tokens, of: TestStore.service, at: 1000) == [false, false, false])
     // An older registration that arrives late does come back: nothing remembers a token that nobody has.
     try await world.registerUsers(0..<1, registeredAt: 1)
     #expect(try await world.store.user("u0") != nil)
@@ -92,9 +93,9 @@ struct DeviceRegistryTests {
       DeviceRegistration(user: "x", device: TestStore.device(1)),
       DeviceRegistration(user: "x", device: TestStore.device(2)),
     ])
-    _ = try await world.store.unregister([try TestStore.deviceToken(1)], at: 5000)
+    _ = try await world.store.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
     #expect(try await world.command("SCARD", world.keys.users(0)).integer == 1)
-    _ = try await world.store.unregister([try TestStore.deviceToken(2)], at: 5000)
+    _ = try await world.store.unregister([try TestStore.deviceToken(2)], of: TestStore.service, at: 5000)
     #expect(try await world.command("SCARD", world.keys.users(0)).integer == 0)
     #expect(try await world.command("HLEN", world.keys.devices(0)).integer == 0)
   }
@@ -124,7 +125,7 @@ struct DeviceRegistryTests {
     try await world.registerUsers(0..<20)
     for number in 0..<20 {
       let token = try TestStore.deviceToken(number)
-      let partition = Partition.of(token: token, count: 16)
+      let partition = Partition.of(token: token.bytes, of: TestStore.service, count: 16)
       #expect(try await world.command("HGET", world.keys.owner(partition), token.bytes).string == "1000:u\(number)")
     }
   }
@@ -138,14 +139,15 @@ struct DeviceRegistryTests {
     for (number, user) in users.enumerated() {
       for length in [1, 13, 32, 127, 128, 200] {
         registrations.append(
-          DeviceRegistration(user: user, device: DeviceRecord(token: Array(repeating: UInt8(number), count: length))))
+          DeviceRegistration(
+            user: user, device: DeviceRecord(token: Array(repeating: UInt8(number), count: length), service: "apns")))
       }
     }
     #expect(try await world.store.register(registrations).allSatisfy { $0 })
     for user in users { #expect(try await world.store.user(user)?.devices.count == 6) }
     let middle = try #require(DeviceToken(bytes: Array(repeating: UInt8(3), count: 127)))
-    #expect(try await world.store.owners(of: [middle]) == [users[3]])
-    #expect(try await world.store.unregister([middle], at: 1) == [true])
+    #expect(try await world.store.owners(of: [middle], TestStore.service) == [users[3]])
+    #expect(try await world.store.unregister([middle], of: TestStore.service, at: 1) == [true])
     #expect(try await world.store.user(users[3])?.devices.map(\.token.count) == [1, 13, 32, 128, 200])
   }
 }

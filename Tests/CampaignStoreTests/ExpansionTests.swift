@@ -27,7 +27,7 @@ struct ExpansionTests {
   @Test(arguments: Backend.allCases)
   func listedTokensNeedNoUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let hex = try (0..<3).map { try TestStore.deviceToken($0).hex }
+    let hex = (0..<3).map { TestStore.text($0) }
     #expect(try await targets(world, #"{"tokens":["\#(hex[0])","\#(hex[2])","\#(hex[0])"]}"#) == [":0", ":2"])
   }
 
@@ -43,7 +43,7 @@ struct ExpansionTests {
     let campaign = try CampaignJob.parse(job, knownApps: nil)
     #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
     let target = try #require(DeviceToken(bytes: "a+b=".utf8))
-    let (ledger, _) = try await world.claimed("a", Partition.of(token: target, count: 4))
+    let (ledger, _) = try await world.claimed("a", Partition.of(token: target.bytes, of: TestStore.service, count: 4))
     #expect(try await world.expand(ledger, campaign) == 1)
     #expect(Array(try await ledger.targets(from: 0, count: 1).token(0)) == target.bytes)
   }
@@ -61,6 +61,25 @@ struct ExpansionTests {
     devices[6].environment = "sandbox"
     try await world.store.register(devices.map { DeviceRegistration(user: "x", device: $0) })
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func onlyTokensOfTheCampaignsServiceAndKindAreIn(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    var devices = (0..<TokenKind.allCases.count).map { TestStore.device($0) }
+    for (number, kind) in TokenKind.allCases.enumerated() { devices[number].kind = kind }
+    try await world.store.register(devices.map { DeviceRegistration(user: "x", device: $0) })
+    for (number, kind) in TokenKind.allCases.enumerated() {
+      let campaign = try await world.activate("c\(number)")
+      let ledger = try await world.claimed("c\(number)").ledger
+      let filter = DeviceFilter(service: "apns", kind: kind, app: "news", environment: "production")
+      #expect(try await world.store.expand(ledger, audience: campaign.audience, filter: filter)?.count == 1)
+      #expect(try await ledger.targets(from: 0, count: 9).token(0).elementsEqual(TestStore.token(number)))
+      let other = try await world.activate("d\(number)")
+      let foreign = DeviceFilter(service: "other", kind: kind, app: "news", environment: "production")
+      let ledgerOfOther = try await world.claimed("d\(number)").ledger
+      #expect(try await world.store.expand(ledgerOfOther, audience: other.audience, filter: foreign)?.count == 0)
+    }
   }
 
   @Test(arguments: Backend.allCases)

@@ -8,9 +8,9 @@ struct FeedbackTests {
   @Test(arguments: Backend.allCases)
   func prunedTokenIsToldAndHasNoOwner(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: #"x "quoted" ü"#)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [#"x "quoted" ü"#])
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [#"x "quoted" ü"#])
     #expect(try await world.store.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [nil])
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
     let lines = try await world.command("LRANGE", world.keys.feedback, 0, -1)
     let time = try await world.store.time() / 1000
     let members = try JSONValue(parsing: Array(lines[0].bytes ?? []), maximumDepth: 1)
@@ -23,7 +23,7 @@ struct FeedbackTests {
         if case .string(let string) = member.value.kind { (member.name, string) } else { (member.name, "") }
       })
     #expect(text["user"] == #"x "quoted" ü"#)
-    #expect(text["token"] == (try TestStore.deviceToken(1).hex))
+    #expect(text["token"] == TestStore.text(1))
     #expect(text["app"] == "news")
     #expect(text["reason"] == "Unregistered")
     let at = try #require(Timestamp.milliseconds(text["at"] ?? ""))
@@ -38,7 +38,7 @@ struct FeedbackTests {
     try await world.store.register([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 0))])
     #expect(try await world.store.deliverFeedback(from: [0]) == 1)
     #expect(try await world.store.user("x")?.devices.count == 1)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == ["x"])
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["x"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -47,7 +47,7 @@ struct FeedbackTests {
     try await world.store.register([DeviceRegistration(user: "y", device: TestStore.device(1, registeredAt: 2000))])
     #expect(try await world.store.deliverFeedback(from: [0]) == 1)
     #expect(try await world.store.user("y")?.devices.count == 1)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == ["y"])
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["y"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -69,7 +69,7 @@ struct FeedbackTests {
     }
     #expect(try await world.store.deliverFeedback(from: 0..<8) == pruned)
     #expect(try await world.command("LLEN", world.keys.feedback).integer == pruned)
-    let owners = try await world.store.owners(of: (0..<60).map { try TestStore.deviceToken($0) })
+    let owners = try await world.store.owners(of: (0..<60).map { try TestStore.deviceToken($0) }, TestStore.service)
     #expect(owners.count { $0 == nil } == pruned)
     for partition in 0..<8 { #expect(try await world.command("LLEN", world.keys.outbox(partition)).integer == 0) }
   }

@@ -152,11 +152,11 @@ struct ForgettingTests {
     let ledger = try await world.claimed("a").ledger
     let targets = try #require(
       try await world.store.expand(
-        ledger, audience: campaign.audience, filter: DeviceFilter(app: "news", environment: "production")))
+        ledger, audience: campaign.audience, filter: TestStore.filter))
     let list = try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string)
     try await before.bringBack(in: world)
 
-    guard case .claimed(let standing) = try await ledger.claim(worker: "w", app: "news") else {
+    guard case .claimed(let standing) = try await ledger.claim(worker: "w") else {
       Issue.record("the claim is free")
       return
     }

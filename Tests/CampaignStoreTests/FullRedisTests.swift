@@ -17,7 +17,8 @@ struct FullRedisTests {
     init(_ arguments: [String] = []) async throws {
       server = try await RedisServer.start(arguments: arguments)
       client = try Backend.connect(to: server)
-      store = CampaignStore(redis: client, keys: try #require(Keyspace(namespace: "full", partitions: 4)))
+      store = CampaignStore(
+        redis: client, keys: try #require(Keyspace(namespace: "full", partitions: 4)), services: TestStore.services)
       try await store.open()
       job = TestStore.job("a", audience: #"{"segment":"*"}"#)
       campaign = try CampaignJob.parse(job, knownApps: nil)

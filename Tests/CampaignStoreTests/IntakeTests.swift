@@ -112,7 +112,9 @@ struct IntakeTests {
   func nothingToTakeInIsNoJob(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let blocked = try Backend.connect(to: await backend.server)
-    #expect(try await CampaignStore(redis: blocked, keys: world.keys).awaitJob(worker: "w", seconds: 1) == nil)
+    #expect(
+      try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
+        worker: "w", seconds: 1) == nil)
     await blocked.close()
   }
 
@@ -171,8 +173,8 @@ struct IntakeTests {
     #expect(try await world.store.campaign("users")?.slices.total == expected.count)
 
     let token = try TestStore.deviceToken(1)
-    try await world.activate("tokens", audience: #"{"tokens":["\#(token.hex)"]}"#)
-    let partition = Partition.of(token: token, count: 16)
+    try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.service.text(of: token))"]}"#)
+    let partition = Partition.of(token: token.bytes, of: TestStore.service, count: 16)
     #expect(try await world.command("LRANGE", world.keys.open("tokens"), 0, -1).map(\.integer) == [partition])
     #expect(try await world.command("SMEMBERS", world.keys.audience(partition, "tokens"))[0].bytes == token.bytes[...])
   }
@@ -211,6 +213,7 @@ struct IntakeTests {
   private func take(_ world: TestStore, worker: String) async throws -> [UInt8]? {
     let blocked = try Backend.connect(to: await world.backend.server)
     defer { Task { await blocked.close() } }
-    return try await CampaignStore(redis: blocked, keys: world.keys).awaitJob(worker: worker, seconds: 5)
+    return try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
+      worker: worker, seconds: 5)
   }
 }

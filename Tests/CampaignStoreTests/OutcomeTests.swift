@@ -171,7 +171,7 @@ struct OutcomeTests {
   func rawTokenIsPrunedAtItsOwner(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<3)
-    let tokens = try (0..<5).map { "\"" + (try TestStore.deviceToken($0).hex) + "\"" }.joined(separator: ",")
+    let tokens = (0..<5).map { "\"" + TestStore.text($0) + "\"" }.joined(separator: ",")
     let campaign = try await world.activate("a", audience: #"{"tokens":[\#(tokens)]}"#)
     while let slice = try await world.store.takeSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
@@ -193,7 +193,10 @@ struct OutcomeTests {
     #expect(try await world.store.user("u0") == nil)
     #expect(try await world.store.user("u1")?.devices.map(\.isQuarantined) == [true])
     #expect(try await world.store.user("u2")?.devices.map(\.isQuarantined) == [false])
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(0), TestStore.deviceToken(1)]) == [nil, "u1"])
+    #expect(
+      try await world.store.owners(of: [TestStore.deviceToken(0), TestStore.deviceToken(1)], TestStore.service) == [
+        nil, "u1",
+      ])
     #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
     let counters = try #require(try await world.store.show("a")).counters
     #expect(counters.pruned == 1)

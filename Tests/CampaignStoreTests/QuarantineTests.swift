@@ -17,7 +17,7 @@ import Testing
     var batch = OutcomeBatch()
     var record = LedgerRecord(state: .terminal(.badToken), attempt: 0)
     record.status = 400
-    record.reason = .badDeviceToken
+    record.reason = Reason.badDeviceToken.code
     batch.append(
       record, at: 0, action: .quarantine, token: try TestStore.deviceToken(1).bytes[...],
       user: Array((isRaw ? "" : "x").utf8)[...], timestamp: 5000, keepsResult: false)
@@ -48,7 +48,8 @@ import Testing
     #expect((now - 60_000...now).contains(device.at))
     #expect(try await world.store.user("x")?.devices.first?.isQuarantined == true)
     #expect(
-      try await world.store.quarantined([TestStore.deviceToken(1), TestStore.deviceToken(2), TestStore.deviceToken(9)])
+      try await world.store.quarantined(
+        [TestStore.deviceToken(1), TestStore.deviceToken(2), TestStore.deviceToken(9)], of: TestStore.service)
         == [device, nil, nil])
   }
 
@@ -66,7 +67,7 @@ import Testing
     let (world, devices) = try await made(on: backend)
     #expect(try await world.store.purge(devices) == [true])
     #expect(try await world.store.user("x")?.devices.isEmpty != false)
-    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)]) == [nil])
+    #expect(try await world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
     #expect(try await listed(world) == [])
     #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
     #expect(try await world.store.user("y")?.devices.count == 1)

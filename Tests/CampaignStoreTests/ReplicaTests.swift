@@ -11,7 +11,8 @@ struct ReplicaTests {
     let primary = try await RedisServer.start()
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
     let client = try Backend.connect(to: primary)
-    let store = CampaignStore(redis: client, keys: try #require(Keyspace(namespace: "copy", partitions: 4)))
+    let store = CampaignStore(
+      redis: client, keys: try #require(Keyspace(namespace: "copy", partitions: 4)), services: TestStore.services)
     try await store.open()
     while try await !replica.command("info", "replication").contains("master_link_status:up") { await Task.yield() }
 
@@ -27,7 +28,7 @@ struct ReplicaTests {
     let other = TestStore.job("b", audience: #"{"segment":"*"}"#)
     #expect(try await store.submit(other, as: CampaignJob.parse(other, knownApps: nil)) == .new)
     let late = try Backend.connect(to: primary)
-    let again = CampaignStore(redis: late, keys: store.keys)
+    let again = CampaignStore(redis: late, keys: store.keys, services: TestStore.services)
     #expect(try await again.submit(other, as: CampaignJob.parse(other, knownApps: nil)) == .duplicate)
     #expect(try await again.awaitReplicas(1, of: "b", timeout: .milliseconds(200)) == 0)
     await replica.kill(SIGCONT)

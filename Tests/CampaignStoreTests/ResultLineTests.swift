@@ -72,7 +72,8 @@ struct ResultLineTests {
     case 1: return LedgerRecord(state: .terminal(.unknown), attempt: attempt, at: at)
     case 2: return LedgerRecord(state: .terminal(.rejected), attempt: attempt, status: 400, reason: .other, at: at)
     case 3:
-      return LedgerRecord(state: .terminal(.badToken), attempt: attempt, status: 400, reason: .badDeviceToken, at: at)
+      return LedgerRecord(
+        state: .terminal(.badToken), attempt: attempt, status: 400, reason: Reason.badDeviceToken.code, at: at)
     default: return acceptance(&seed)
     }
   }
@@ -84,7 +85,7 @@ struct ResultLineTests {
         guard let outcome = result.outcome, keepsAccepted || outcome != .accepted else { continue }
         let status = result.status == 0 ? "-" : String(result.status)
         let reason = result.reason.isEmpty ? "-" : result.reason
-        expected[result.token.hex] = "\(outcome.name) \(status) \(reason) \(result.at)"
+        expected[TestStore.service.text(of: result.token)] = "\(outcome.name) \(status) \(reason) \(result.at)"
       }
       return true
     }

@@ -78,7 +78,7 @@ struct ScheduleTests {
           group.addTask {
             let client = try Backend.connect(to: await backend.server)
             defer { Task { await client.close() } }
-            let store = CampaignStore(redis: client, keys: world.keys)
+            let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
             return try await store.promote(store.heartbeat(worker: "w", silence: 1000).scheduled)
           }
         }
@@ -115,7 +115,7 @@ struct ScheduleTests {
   func cancelThatRacesWithItsTimeLeavesNothingHalfDone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let other = try Backend.connect(to: await backend.server)
-    let rival = CampaignStore(redis: other, keys: world.keys)
+    let rival = CampaignStore(redis: other, keys: world.keys, services: TestStore.services)
     for round in 0..<20 {
       let id = "race-\(round)"
       try await schedule(id, world)

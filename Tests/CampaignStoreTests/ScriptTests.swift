@@ -13,7 +13,7 @@ struct ScriptTests {
     StoreScripts.forget, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.release, StoreScripts.close, StoreScripts.own, StoreScripts.disown, StoreScripts.store,
     StoreScripts.drop, StoreScripts.deliver, StoreScripts.follow, StoreScripts.confirm, StoreScripts.promote,
-    StoreScripts.include,
+    StoreScripts.include, StoreScripts.overrule,
   ]
 
   @Test func noneIsLeftOut() throws {

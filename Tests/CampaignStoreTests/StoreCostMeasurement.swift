@@ -16,7 +16,7 @@ struct StoreCostMeasurement {
     let server = try await RedisServer.start()
     let client = try Backend.connect(to: server)
     let keys = try #require(Keyspace(namespace: "carillon", partitions: 64))
-    let store = CampaignStore(redis: client, keys: keys)
+    let store = CampaignStore(redis: client, keys: keys, services: TestStore.services)
     try await store.open()
 
     try await measure("register", count, client) {
@@ -33,9 +33,9 @@ struct StoreCostMeasurement {
     var ledgers: [(SliceLedger, Int)] = []
     try await measure("expand", count, client) {
       while let slice = try await store.takeSlice(worker: "w") {
-        let ledger = SliceLedger(store: store, slice: slice, lease: 600_000)
-        _ = try await ledger.claim(worker: "w", app: "news")
-        let filter = DeviceFilter(app: "news", environment: "production")
+        let ledger = SliceLedger(store: store, slice: slice, lease: 600_000, app: "news")
+        _ = try await ledger.claim(worker: "w")
+        let filter = TestStore.filter
         let targets = try #require(try await store.expand(ledger, audience: campaign.audience, filter: filter))
         ledgers.append((ledger, targets.count))
       }

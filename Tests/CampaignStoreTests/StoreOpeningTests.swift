@@ -18,19 +18,19 @@ struct StoreOpeningTests {
     let world = try await TestStore(on: backend, partitions: 4)
     let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 8))
     let error = await #expect(throws: StoreError.self) {
-      try await CampaignStore(redis: world.redis, keys: keys).open()
+      try await CampaignStore(redis: world.redis, keys: keys, services: TestStore.services).open()
     }
     #expect(error?.code == .mismatch)
     #expect(error?.hint.contains("redis.partitions to 4") == true)
   }
 
   @Test(arguments: Backend.allCases)
-  func anotherLayoutIsRefused(on backend: Backend) async throws {
+  func anotherVersionIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.command("HSET", "{\(world.keys.namespace)}:store", "version", CampaignStore.layoutVersion + 1)
     let error = await #expect(throws: StoreError.self) { try await world.store.open() }
     #expect(error?.code == .mismatch)
-    #expect(error?.message.contains("layout \(CampaignStore.layoutVersion + 1)") == true)
+    #expect(error?.message.contains("version \(CampaignStore.layoutVersion + 1)") == true)
   }
 
   @Test func serverThatEvictsIsRefused() async throws {
@@ -67,7 +67,7 @@ struct StoreOpeningTests {
     let client = try Backend.connect(to: server)
     let keys = try #require(Keyspace(namespace: "carillon", partitions: 4))
     do {
-      try await CampaignStore(redis: client, keys: keys).open()
+      try await CampaignStore(redis: client, keys: keys, services: TestStore.services).open()
     } catch {
       await client.close()
       throw error

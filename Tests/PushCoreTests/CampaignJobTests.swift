@@ -64,7 +64,7 @@ struct CampaignJobTests {
 
   @Test func tokensAreReadInAnyDressAndKeptOnce() throws {
     let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
-    #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { DeviceToken(hex: $0) }))
+    #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { APNsTokens().token($0) }))
   }
 
   @Test func backgroundIsSentAtPriorityFive() throws {

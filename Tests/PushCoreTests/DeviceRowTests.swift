@@ -2,11 +2,14 @@ import PushCore
 import TestSupport
 import Testing
 
+private let service = APNsTokens()
+private let services = PushServices(standard: service)
+
 /// Reads a whole text in chunks of a size.
 private func read(
   _ text: some Sequence<UInt8>, as format: DeviceRowReader.Format, chunk size: Int = 1 << 16
 ) throws -> [Result<DeviceRow, DeviceRowReader.RowError>] {
-  var reader = DeviceRowReader(format: format)
+  var reader = DeviceRowReader(format: format, services: services)
   var rows: [Result<DeviceRow, DeviceRowReader.RowError>] = []
   var rest = Array(text)[...]
   while !rest.isEmpty {
@@ -20,7 +23,7 @@ private func read(
 private func summary(_ rows: [Result<DeviceRow, DeviceRowReader.RowError>]) -> [String] {
   rows.map { row in
     switch row {
-    case .success(let device): "\(device.user) \(device.token.hex)"
+    case .success(let device): "\(device.user) \(service.text(of: device.token))"
     case .failure(let error): "\(error.line): \(error.message)"
     }
   }
@@ -37,14 +40,14 @@ struct DeviceRowReaderTests {
         #""Paris, France","A ""B"""#, "\nC\"\r\n\r\n", #"ab,"2",,,,,,,,,,"#,
       ].joined()
     let rows = try read(text.utf8, as: .csv, chunk: size).map { try $0.get() }
-    let (first, second) = try (#require(DeviceToken(hex: "00ffaa")), #require(DeviceToken(hex: "ab")))
+    let (first, second) = try (#require(service.token("00ffaa")), #require(service.token("ab")))
     #expect(
       rows == [
         DeviceRow(
-          user: "zoë", token: first, app: "news", environment: .sandbox, locale: "zh-Hans-CN",
+          user: "zoë", token: first, service: "apns", app: "news", environment: .sandbox, locale: "zh-Hans-CN",
           timezone: "Europe/Berlin", appVersion: "5.2", osVersion: "iOS 19", registeredAt: 1_796_115_600_000,
           lastSeen: 1_796_115_600_007, attributes: ["city": "Paris, France", "first \"name\"": "A \"B\"\nC"]),
-        DeviceRow(user: "2", token: second),
+        DeviceRow(user: "2", token: second, service: "apns"),
       ])
   }
 
@@ -56,13 +59,13 @@ struct DeviceRowReaderTests {
       {"user":"2","token":"ab","app":null,"score":1.50}\r
       """
     let rows = try read(text.utf8, as: .ndjson, chunk: size).map { try $0.get() }
-    let (first, second) = try (#require(DeviceToken(hex: "00ff")), #require(DeviceToken(hex: "ab")))
+    let (first, second) = try (#require(service.token("00ff")), #require(service.token("ab")))
     #expect(
       rows == [
         DeviceRow(
-          user: "zoë", token: first, registeredAt: 1_796_115_600_007, lastSeen: 1_796_115_600_000,
+          user: "zoë", token: first, service: "apns", registeredAt: 1_796_115_600_007, lastSeen: 1_796_115_600_000,
           attributes: ["city": "Paris", "vip": "true"]),
-        DeviceRow(user: "2", token: second, attributes: ["score": "1.50"]),
+        DeviceRow(user: "2", token: second, service: "apns", attributes: ["score": "1.50"]),
       ])
   }
 
@@ -141,7 +144,7 @@ struct DeviceRowReaderTests {
   }
 
   @Test func attributesAreBounded() throws {
-    var draft = DeviceRowDraft()
+    var draft = DeviceRowDraft(services: services)
     #expect(throws: DeviceRowDraft.Problem.self) {
       try draft.setAttribute("a", to: String(repeating: "x", count: 1025))
     }
@@ -174,16 +177,17 @@ struct DeviceRowReaderTests {
 struct DeviceRowWriterTests {
   @Test(arguments: DeviceRowReader.Format.allCases)
   func whatIsWrittenReadsBackTheSame(format: DeviceRowReader.Format) throws {
-    let token = try #require(DeviceToken(hex: "00ffaa"))
+    let token = try #require(service.token("00ffaa"))
     let rows = [
-      DeviceRow(user: "a,b", token: token, attributes: ["say": "\"hi\"\r\nyou"]),
+      DeviceRow(user: "a,b", token: token, service: "apns", attributes: ["say": "\"hi\"\r\nyou"]),
       DeviceRow(
-        user: "=zoë", token: token, app: "news", environment: .production, locale: "de", timezone: "UTC",
+        user: "=zoë", token: token, service: "apns", app: "news", environment: .production, locale: "de",
+        timezone: "UTC",
         appVersion: "1", osVersion: "2", registeredAt: 1_796_115_600_007, lastSeen: 0,
         attributes: ["city": "Paris", "say": "\u{1}\\"]),
-      DeviceRow(user: "3", token: token),
+      DeviceRow(user: "3", token: token, service: "apns"),
     ]
-    var writer = DeviceRowWriter(format: format, attributes: ["city", "say"])
+    var writer = DeviceRowWriter(format: format, services: services, attributes: ["city", "say"])
     var bytes: [UInt8] = []
     for row in rows {
       writer.append(row)

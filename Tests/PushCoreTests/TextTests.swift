@@ -132,12 +132,13 @@ struct CRC16Tests {
     #expect(CRC16.of("foo") % 16384 == 12182)
   }
 
-  @Test func partitionsAreSpreadEvenlyAndTokensGoByTheirHex() throws {
+  @Test func partitionsAreSpreadEvenlyAndTokensGoByTheirText() throws {
     var counts = Array(repeating: 0, count: 256)
     for user in 0..<100_000 { counts[Partition.of(user: "user-\(user)", count: 256)] += 1 }
     #expect(counts.allSatisfy { (250...550).contains($0) })
-    let token = try #require(DeviceToken(hex: "<00FF aa>"))
-    #expect(Partition.of(token: token, count: 16384) == Int(CRC16.of("00ffaa")) % 16384)
+    let service = APNsTokens()
+    let token = try #require(service.token("<00FF aa>"))
+    #expect(Partition.of(token: token.bytes, of: service, count: 16384) == Int(CRC16.of("00ffaa")) % 16384)
     #expect(Partition.of(user: Array("foo".utf8), count: 16384) == 12182)
   }
 }

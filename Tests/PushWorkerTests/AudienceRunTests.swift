@@ -12,7 +12,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(20) { $0 == 4 ? .unregistered : .registered }
     try await rig.submit("users", audience: #"{"users":["u1","u2","u2","nobody"]}"#)
-    let tokens = [3, 4].map { DeviceToken(bytes: WorkerRig.token($0))?.hex ?? "" }
+    let tokens = [3, 4].map { WorkerRig.text($0) }
     try await rig.submit("tokens", audience: #"{"tokens":["\#(tokens[0])","\#(tokens[1])"]}"#)
     try await rig.worker("w").run()
     let users = try #require(try await rig.store.show("users"))

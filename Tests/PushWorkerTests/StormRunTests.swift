@@ -60,7 +60,7 @@ import Testing
     let run = Task { try await worker.run() }
     try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
     // More than the window, of a lower lane.
-    let tokens = (0..<200).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex }
+    let tokens = (0..<200).map { WorkerRig.text($0) }
     let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
     try await rig.push(
       raw:
@@ -122,7 +122,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine, partitions: 2) {
       $0.log = log
       $0.knobs.tokenFailures = (0..<10).map {
-        let token = DeviceToken(bytes: WorkerRig.token($0))?.hex ?? ""
+        let token = WorkerRig.text($0)
         return .init(token: token, status: [500, 503, 429][$0 % 3], reason: "InternalServerError", times: 1)
       }
     }

@@ -14,7 +14,7 @@ import Testing
     let log = try folder.write("requests.log", "")
     let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.log = log }
     try await rig.register(60)
-    let listed = (100..<130).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex }
+    let listed = (100..<130).map { WorkerRig.text($0) }
     try await rig.submit("listed", audience: #"{"tokens":[\#(listed.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
     try await rig.submit("registered")
     try await rig.worker("w").run()
@@ -49,7 +49,7 @@ import Testing
     try await rig.until { try await rig.store.show("second")?.state == .completed }
     await worker.stop()
     try await running
-    let bad = Set((0..<4).compactMap { DeviceToken(bytes: WorkerRig.token($0))?.hex })
+    let bad = Set((0..<4).map { WorkerRig.text($0) })
     let second = try RequestLine.read(log).dropFirst(before.count)
     #expect(second.count == 40)
     let suspects = Set(second.filter { bad.contains($0.token) }.map(\.connection))

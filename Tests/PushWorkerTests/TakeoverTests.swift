@@ -13,10 +13,12 @@ import Testing
     let campaign = try CampaignJob.parse(job, knownApps: ["news": AppTraits(topic: "com.example.news")])
     _ = try await rig.store.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.takeSlice(worker: "dead"))
-    let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease)
-    _ = try await ledger.claim(worker: "dead", app: "news")
+    let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease, app: "news")
+    _ = try await ledger.claim(worker: "dead")
     _ = try await rig.store.expand(
-      ledger, audience: campaign.audience, filter: DeviceFilter(app: "news", environment: "production"))
+      ledger, audience: campaign.audience,
+      filter:
+        DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
     #expect(try await ledger.commit(&nothing, request).granted == granted)

@@ -35,7 +35,7 @@ struct TwoAppRig {
     try await rig.register(healthy)
     try await rig.store.add((0..<healthy).map { "u\($0)" }, to: "news")
     let others = (0..<ill).map { number in
-      var record = DeviceRecord(token: WorkerRig.token(1_000_000 + number))
+      var record = DeviceRecord(token: WorkerRig.token(1_000_000 + number), service: "apns")
       record.app = Self.sickApp
       record.registeredAt = 1000
       return DeviceRegistration(user: "s\(number)", device: record)

@@ -35,7 +35,8 @@ struct WorkerRig {
     if server == nil { server = try await RedisServer.shared }
     url = try RedisURL(#require(server).url)
     keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
-    store = CampaignStore(redis: RedisClient(url: url, options: Self.unhurried), keys: keys)
+    store = CampaignStore(
+      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsTokens()))
     try await store.open()
     let key = try ECPrivateKey.generate()
     var configuration = SimulatorConfiguration()
@@ -56,7 +57,7 @@ struct WorkerRig {
     var devices: [SimulatedDevice] = []
     for number in 0..<users {
       let token = Self.token(number)
-      var record = DeviceRecord(token: token)
+      var record = DeviceRecord(token: token, service: "apns")
       record.app = "news"
       record.registeredAt = 1000
       registrations.append(DeviceRegistration(user: "u\(number)", device: record))
@@ -69,6 +70,9 @@ struct WorkerRig {
   static func token(_ number: Int) -> [UInt8] {
     (0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 4)) &+ $0 * 7) }
   }
+
+  /// The text of the token of this number.
+  static func text(_ number: Int) -> String { String(decoding: Hex.encode(token(number)), as: UTF8.self) }
 
   func worker(
     _ name: String, window: Int = 100, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
@@ -84,7 +88,8 @@ struct WorkerRig {
   }
 
   func client() -> CampaignStore {
-    CampaignStore(redis: RedisClient(url: url, options: Self.unhurried), keys: keys)
+    CampaignStore(
+      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsTokens()))
   }
 
   /// No test here is about a Redis that is out of reach: a loaded machine must not fail one.

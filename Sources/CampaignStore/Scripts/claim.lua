@@ -4,20 +4,23 @@
 -- Before the seal nothing was sent, so a new owner starts the expansion over. A claim that was not given back but ran
 -- out with targets in doubt counts as a death, until an outcome is recorded: by that a slice shows that it kills its
 -- workers. Whoever holds the claim may claim again. For a while after Redis came back a claim that ran out is spared:
--- its owner could not renew it, and has things to tell.
+-- its owner could not renew it, and has things to tell. A slice whose targets and ledger are of another version is not
+-- claimed.
 -- KEYS 1 slice, 2 building
--- ARGV 1 claim id, 2 worker, 3 lease ms, 4 app, 5 ms for which claims that ran out are spared (0: not at all)
--- Returns {'done'} | {'held', ms left} | {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms,
---          seal, sequence, replays, deaths, trial as 'first last' or ''}
+-- ARGV 1 claim id, 2 worker, 3 lease ms, 4 ms for which claims that ran out are spared (0: not at all), 5 version of
+--      targets and ledger that the worker can read
+-- Returns {'done'} | {'held', ms left} | {'format', version} | {'claimed', phase, count, high-water mark, in doubt,
+--          waiting, claims, now ms, seal, sequence, replays, deaths, trial as 'first last' or ''}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',
-  'seq', 'deaths', 'trial', 'replays')
+  'seq', 'deaths', 'trial', 'replays', 'format')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return {'done'} end
+if phase == 'sealed' and slice[13] ~= ARGV[5] then return {'format', slice[13] or ''} end
 local lease, deaths = tonumber(slice[3] or 0), tonumber(slice[10] or 0)
 if slice[2] and slice[2] ~= ARGV[1] then
-  local left = math.max(lease - now, tonumber(ARGV[5]))
+  local left = math.max(lease - now, tonumber(ARGV[4]))
   if left > 0 then return {'held', left} end
   if tonumber(slice[6] or 0) > 0 then deaths = redis.call('HINCRBY', KEYS[1], 'deaths', 1) end
 end
@@ -28,7 +31,7 @@ if deaths > 0 and tonumber(slice[6] or 0) == 0 then
 end
 if not phase then phase = 'expanding' end
 if phase == 'expanding' then redis.call('UNLINK', KEYS[2]) end
-redis.call('HSET', KEYS[1], 'phase', phase, 'claim', ARGV[1], 'owner', ARGV[2], 'app', ARGV[4],
+redis.call('HSET', KEYS[1], 'phase', phase, 'claim', ARGV[1], 'owner', ARGV[2],
   'lease', now + tonumber(ARGV[3]))
 local claims = redis.call('HINCRBY', KEYS[1], 'claims', 1)
 return {'claimed', phase, tonumber(slice[4] or 0), tonumber(slice[5] or 0), tonumber(slice[6] or 0),

@@ -1,38 +1,44 @@
 #!lua flags=allow-oom
 -- commit: merges outcomes into the ledger, prunes what they say is dead, and grants more targets.
--- Keeps: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all;
--- of two terminals `accepted` wins, else the first stays), and the counters move with them. A target is granted only
--- to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count, but it is given
--- nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
+-- Keeps: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all; of
+-- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them. A target
+-- is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count,
+-- but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
 -- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has forgotten commits, or
 -- was told by somebody else what it had forgotten. A replay tells again what Redis had acknowledged; it is taken from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
--- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 targets,
---      11 quarantine
+-- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
---      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 number of result lines,
---      10... lines in the order of the records they are of, two each: token in hex, line; behind them details, in that
---      order too, seven each: index, action ('' | 'prune' | 'quarantine'), raw token, user, timestamp ms, note or
---      outbox entry as JSON (without a user that is '', and without what `tail` adds), reason where it has no code
+--      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 names of service, app and
+--      campaign, each u8 length and text, 10 number of result lines, 11... lines in the order of the records they are
+--      of, two each: token's text, line; behind them details, in that order too, six each: index, action ('' |
+--      'prune' | 'quarantine'), token, user ('' for a raw token of a job), timestamp ms, reason: u8 code, and its text
+--      where it has no code
 -- Records come in stretches of neighbours, sorted by index: index of the first u32, their number u16, how many have
 -- details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8 number of different outcomes,
 -- for each outcome its state u8 and number u16, then the 12 bytes of the ledger for each record: state u8, attempt u8,
 -- status u16, reason u8, free u8, at u48 (ms). A stretch has either terminal records only, or none and no outcomes. A
 -- waiting record has its delay in ms in `at` instead.
+-- A quarantine's note and an outbox entry are: u48 time (ms), the names of ARGV 9, then notices, one in a note: u8
+-- action (0 prune, 1 quarantine, 2 pruned here), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason
+-- that has no code, u16 length and token (none in a note: it stands under it), u16 length and user.
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
---          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored}
+--          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored, u32 indexes of
+--          targets that have an acceptance here and another outcome in the ledger, which stands}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'app', 'seal',
-  'seq', 'deaths', 'trial', 'replays')
+local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
+  'deaths', 'trial', 'replays')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
-local phase, seq, replays = slice[2], (slice[9] or 0) + 0, (slice[12] or 0) + 0
+local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
 local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
-if sealed and (slice[8] or '') ~= ARGV[5] then return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays} end
-local moved, settled, restored = {}, false, replay
+if sealed and (slice[7] or '') ~= ARGV[5] then
+  return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, ''}
+end
+local moved, settled, restored, overruling = {}, false, replay, {}
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
@@ -59,55 +65,43 @@ local function keep_lines(line, number)
   lines_to = line + 2 * number - 1
 end
 
--- An acceptance in place of another outcome: the line of that one goes, under the token that the target list has. That
--- has pages of 128 targets, each u8 token length, u16 user length, token, user.
-local function remove_result(index)
-  write_lines()
-  local page = redis.call('LINDEX', KEYS[10], math.floor(index / 128)) or ''
-  local at = 1
-  for _ = 1, index % 128 do
-    if at >= #page then return end
-    local token_length, high, low = page:byte(at, at + 2)
-    at = at + 3 + token_length + high * 256 + low
-  end
-  if at >= #page then return end
-  local token = page:sub(at + 3, at + 2 + page:byte(at))
-  redis.call('HDEL', KEYS[5], index)
-  redis.call('HDEL', KEYS[4], (token:gsub('.', function(byte) return ('%02x'):format(byte:byte()) end)))
-end
-
--- What others have yet to hear of, and what all notes and entries end in. Times as text: cjson keeps fourteen digits.
+-- What others have yet to hear of.
 local outgoing = {}
-local ending
-local function tail()
-  ending = ending or (',"app":%s,"campaign":%s,"at":"%.0f"}'):format(
-    cjson.encode(slice[7]), cjson.encode(KEYS[1]:match('slice:(.*)$')), now)
-  return ending
+local head
+local function notice_head()
+  head = head or struct.pack('>I6', now) .. ARGV[9]
+  return head
+end
+local function notice(action, reason, timestamp, token, user)
+  return struct.pack('>BBI6B', action, reason:byte(), timestamp, #reason - 1) .. reason:sub(2)
+    .. struct.pack('>I2', #token) .. token .. struct.pack('>I2', #user) .. user
 end
 
 -- What the details in ARGV from `i` on say of a record that has just become terminal.
 local function settle(i)
-  local action, token, user, json = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 5]
-  if ARGV[i + 6] ~= '' then redis.call('HSET', KEYS[5], ARGV[i], ARGV[i + 6]) end
+  local action, token, user, timestamp, reason = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
+  if #reason > 1 then redis.call('HSET', KEYS[5], ARGV[i], reason:sub(2)) end
   if action == '' then return end
-  local edited = user ~= ''
+  local prunes, edited = action == 'prune', user ~= ''
   if edited then
-    local note = action == 'quarantine' and json .. tail()
-    if not edit_device(KEYS[6], KEYS[7], KEYS[11], user, token, action, tonumber(ARGV[i + 4]), note) then return end
+    local note = not prunes and notice_head() .. notice(1, reason, timestamp, '', user)
+    if not edit_device(KEYS[6], KEYS[7], KEYS[10], user, token, action, tonumber(timestamp), note) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)
     if not owner then return end
-    json = json .. ',"user":' .. cjson.encode(owner:match('^%d+:(.*)$'))
+    user = owner:match('^%d+:(.*)$')
   end
-  if action == 'prune' then count_by('pruned', 1) else count_by('quarantined', 1) end
-  if action == 'prune' or not edited then outgoing[#outgoing + 1] = json .. tail() end
+  count_by(prunes and 'pruned' or 'quarantined', 1)
+  if prunes or not edited then
+    outgoing[#outgoing + 1] = notice(edited and 2 or prunes and 0 or 1, reason, timestamp, token, user)
+  end
 end
 
 local wire = ARGV[8]
 local stretches = {}
-local position, line = 1, 10
-local detail = line + 2 * tonumber(ARGV[9])
+local position, line = 1, 11
+local detail = line + 2 * tonumber(ARGV[10])
 while position <= #wire do
   local a, b, c, d, high, low, details_high, details_low, has_lines, outcomes = wire:byte(position, position + 9)
   local first, number = ((a * 256 + b) * 256 + c) * 256 + d, high * 256 + low
@@ -119,7 +113,7 @@ while position <= #wire do
     stretch.tally[state] = tally_high * 256 + tally_low
     if state == 16 and has_lines == 2 then lines = lines - stretch.tally[state] end
   end
-  detail = detail + 7 * (details_high * 256 + details_low)
+  detail = detail + 6 * (details_high * 256 + details_low)
   line = line + 2 * lines
   stretch.at, stretch.behind_details, stretch.lines = position + 10 + outcomes * 3, detail, lines
   position = stretch.at + number * 12
@@ -129,7 +123,7 @@ while position <= #wire do
 end
 
 -- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the
--- old, and whether another outcome stood there.
+-- old.
 local function merge(base, index, old)
   local state, attempt = wire:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)
@@ -137,8 +131,8 @@ local function merge(base, index, old)
   -- and since what a replay tells of, another may have been. What is left in doubt is safe.
   if state < 16 and not (owner or replay) or state == 1 and replay then return nil end
   if old_state >= 16 then
-    if state ~= 16 or old_state == 16 then return nil end
-    count_by(old_state, -1)
+    if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
+    return nil
   elseif state < 16 and attempt * 2 + state <= old_attempt * 2 + old_state then
     return nil
   elseif old_state == 1 then
@@ -150,7 +144,7 @@ local function merge(base, index, old)
   if state >= 16 then
     count_by(state, 1)
     settled = true
-    return wire:sub(base, base + 11), old_state >= 16
+    return wire:sub(base, base + 11)
   end
   if state == 0 then
     doubt = doubt + 1
@@ -183,24 +177,23 @@ local function settle_all(stretch)
   settled = true
   for state, number in pairs(stretch.tally) do count_by(state, number) end
   if stretch.lines > 0 then keep_lines(stretch.line, stretch.lines) end
-  for i = stretch.detail, stretch.behind_details - 1, 7 do settle(i) end
+  for i = stretch.detail, stretch.behind_details - 1, 6 do settle(i) end
 end
 
 -- Any other: record by record. Puts what is to be stored into `pieces`: of the block, which begins with the record of
 -- `origin` and of which what stands before `from` is there already, and of the new records. Returns the new `from`.
 local function merge_each(stretch, block, origin, pieces, from)
   local details = {}
-  for i = stretch.detail, stretch.behind_details - 1, 7 do details[tonumber(ARGV[i])] = i end
+  for i = stretch.detail, stretch.behind_details - 1, 6 do details[tonumber(ARGV[i])] = i end
   local base, line = stretch.at, stretch.line
   for index = stretch.first, stretch.last do
     local offset = (index - origin) * 12
     local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and wire:byte(base) ~= 16
-    local record, overrides = merge(base, index, block:sub(offset + 1, offset + 12))
+    local record = merge(base, index, block:sub(offset + 1, offset + 12))
     if record then
       pieces[#pieces + 1] = block:sub(from, offset)
       pieces[#pieces + 1] = record
       from = offset + 13
-      if overrides then remove_result(index) end
       if record:byte(1) >= 16 then
         if has_line then keep_lines(line, 1) end
         if details[index] then settle(details[index]) end
@@ -251,7 +244,7 @@ while sealed and i <= #stretches do
   i = j + 1
 end
 write_lines()
-if #outgoing > 0 then redis.call('RPUSH', KEYS[8], unpack(outgoing)) end
+if #outgoing > 0 then redis.call('RPUSH', KEYS[8], notice_head() .. table.concat(outgoing)) end
 
 local retries = {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
@@ -282,7 +275,7 @@ if sealed then
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
 -- A slice that gets on is not what kills its workers, unless just that is being tried.
-if settled and slice[10] and not slice[11] then redis.call('HDEL', KEYS[1], 'deaths') end
+if settled and slice[9] and not slice[10] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
 -- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.
 if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
@@ -294,4 +287,5 @@ if waiting > 0 then
   local nearest = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
   if nearest[2] then due = math.max(0, tonumber(nearest[2]) - now) end
 end
-return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays}
+return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays,
+  table.concat(overruling)}

@@ -1,21 +1,25 @@
 -- Shared by the scripts that edit device records; the loader puts it in front of them.
--- A user's devices stand one behind the other in one value. A device is: u16 length of the rest, u8 token length,
--- token, u48 registeredAt (ms), u48 lastSeen (ms), u8 flags (1: quarantined), then six names, each u8 length and text.
+-- A user's devices stand one behind the other in one value. A device is: u16 length of the rest, u8 version (1), u8
+-- flags (1: quarantined), u8 kind of token, u48 registeredAt (ms), u48 lastSeen (ms), u16 token length, token, then
+-- seven texts, each u8 length and text (service, app, environment, locale, timezone, appVersion, osVersion), then
+-- attributes up to the end, each u8 length and name, u16 length and value.
 
--- Finds a device: where it begins, where the next one would, where its registeredAt stands; nil when it isn't there.
+-- Finds a device: where it begins, and where the next one would; nil when it isn't there.
 local function find_device(blob, token)
   local at = 1
   while at < #blob do
-    local behind = at + 2 + struct.unpack('>I2', blob, at)
-    local times = at + 3 + blob:byte(at + 2)
-    if blob:sub(at + 3, times - 1) == token then return at, behind, times end
-    at = behind
+    local length, token_length = struct.unpack('>I2', blob, at), struct.unpack('>I2', blob, at + 17)
+    if token_length == #token and blob:sub(at + 19, at + 18 + token_length) == token then return at, at + 2 + length end
+    at = at + 2 + length
   end
 end
 
--- A record or blob with other flags for the device whose registeredAt stands at `times`.
-local function with_flags(blob, times, flags)
-  return blob:sub(1, times + 11) .. string.char(flags) .. blob:sub(times + 13)
+local function registered_at(blob, at) return (struct.unpack('>I6', blob, at + 5)) end
+local function flags_of(blob, at) return blob:byte(at + 3) end
+
+-- The same with other flags for the device that begins at `at`.
+local function with_flags(blob, at, flags)
+  return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
 
 local function write_devices(devices, users, user, blob)
@@ -31,16 +35,16 @@ end
 -- What is in quarantine has a note there, why and since when.
 local function edit_device(devices, users, quarantine, user, token, action, instant, note)
   local blob = redis.call('HGET', devices, user) or ''
-  local at, behind, times = find_device(blob, token)
+  local at, behind = find_device(blob, token)
   if not at then redis.call('HDEL', quarantine, token) end
-  if not at or struct.unpack('>I6', blob, times) > instant then return false end
-  local known_flags = blob:byte(times + 12)
+  if not at or registered_at(blob, at) > instant then return false end
+  local known_flags = flags_of(blob, at)
   if action == 'prune' then
     blob = blob:sub(1, at - 1) .. blob:sub(behind)
   else
     local flags = action == 'quarantine' and 1 or 0
     if known_flags == flags then return false end
-    blob = with_flags(blob, times, flags)
+    blob = with_flags(blob, at, flags)
   end
   write_devices(devices, users, user, blob)
   if action == 'quarantine' then

@@ -9,19 +9,19 @@ local new = 0
 for i = 1, #ARGV, 4 do
   local user, token, record = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local blob = redis.call('HGET', KEYS[1], user)
-  local at, behind, times
-  if blob then at, behind, times = find_device(blob, token) end
+  local at, behind
+  if blob then at, behind = find_device(blob, token) end
   local older = false
   if not at then
     redis.call('HSET', KEYS[1], user, (blob or '') .. record)
     if not blob then redis.call('SADD', KEYS[2], user) end
     new = new + 1
   else
-    local known_at, new_at = struct.unpack('>I6', blob, times), struct.unpack('>I6', record, 4 + #token)
+    local known_at, new_at = registered_at(blob, at), registered_at(record, 1)
     older = known_at > new_at
     if known_at == new_at then
-      record = with_flags(record, 4 + #token, blob:byte(times + 12))
-    elseif known_at < new_at and blob:byte(times + 12) == 1 then
+      record = with_flags(record, 1, flags_of(blob, at))
+    elseif known_at < new_at and flags_of(blob, at) == 1 then
       redis.call('HDEL', KEYS[4], token)
     end
     if not older then redis.call('HSET', KEYS[1], user, blob:sub(1, at - 1) .. record .. blob:sub(behind)) end

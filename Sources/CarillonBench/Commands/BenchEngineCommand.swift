@@ -54,7 +54,7 @@ struct BenchEngineCommand: CarillonCommand {
         hint: Nearest.hint(app, among: configuration.apps.keys))
     }
     let list = try InputFile.contents(tokens, limit: 1 << 28).split(separator: UInt8(ascii: "\n")).map { line in
-      guard let token = DeviceToken(hex: String(decoding: line, as: UTF8.self)) else {
+      guard let token = PushServices.known.standard.token(String(decoding: line, as: UTF8.self)) else {
         throw CommandError(.input, "\(tokens): a line is not a device token", hint: "one token in hex a line")
       }
       return token.bytes

@@ -81,7 +81,7 @@ private struct ClaimClient {
   func run(until end: ContinuousClock.Instant) async throws -> ClaimTally {
     let options = RedisOptions(clientName: name, answerTimeout: .seconds(60), patience: .seconds(60))
     let client = RedisClient(url: try RedisURL(redis.address), options: options)
-    let store = CampaignStore(redis: client, keys: redis.store.keys)
+    let store = CampaignStore(redis: client, keys: redis.store.keys, services: .known)
     var tally = ClaimTally()
     while ContinuousClock.now < end {
       let began = ContinuousClock.now
@@ -90,8 +90,8 @@ private struct ClaimClient {
         try await Task.sleep(for: Self.pause)
         continue
       }
-      let ledger = SliceLedger(store: store, slice: slice, lease: 60_000)
-      if case .claimed = try await ledger.claim(worker: name, app: "news") {
+      let ledger = SliceLedger(store: store, slice: slice, lease: 60_000, app: "news")
+      if case .claimed = try await ledger.claim(worker: name) {
         tally.claimed += 1
         tally.milliseconds.append((ContinuousClock.now - began) / .milliseconds(1))
         try await ledger.release()

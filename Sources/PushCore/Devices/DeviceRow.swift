@@ -4,6 +4,10 @@ public struct DeviceRow: Sendable, Equatable {
   public var user: String
   /// The device token.
   public var token: DeviceToken
+  /// The name of the push service that the token is of.
+  public var service: String
+  /// What the token is for.
+  public var kind: TokenKind
   /// The app of the configuration that the token belongs to.
   public var app: String?
   /// Which of APNs' two environments issued the token.
@@ -16,7 +20,8 @@ public struct DeviceRow: Sendable, Equatable {
   public var appVersion: String?
   /// The version of its system.
   public var osVersion: String?
-  /// When the app registered the token, in milliseconds since 1970. A 410 of APNs prunes only what registered before it.
+  /// When the app registered the token, in milliseconds since 1970. An answer that the token is gone prunes only what
+  /// registered before it.
   public var registeredAt: Int?
   /// When the app was last seen on the device, in milliseconds since 1970.
   public var lastSeen: Int?
@@ -25,12 +30,15 @@ public struct DeviceRow: Sendable, Equatable {
 
   /// Memberwise; ``DeviceRowDraft`` validates.
   public init(
-    user: String, token: DeviceToken, app: String? = nil, environment: PushEnvironment? = nil, locale: String? = nil,
+    user: String, token: DeviceToken, service: String, kind: TokenKind = .alert, app: String? = nil,
+    environment: PushEnvironment? = nil, locale: String? = nil,
     timezone: String? = nil, appVersion: String? = nil, osVersion: String? = nil, registeredAt: Int? = nil,
     lastSeen: Int? = nil, attributes: [String: String] = [:]
   ) {
     self.user = user
     self.token = token
+    self.service = service
+    self.kind = kind
     self.app = app
     self.environment = environment
     self.locale = locale
@@ -50,5 +58,5 @@ public enum PushEnvironment: String, CaseIterable, Sendable {
 
 /// The columns of a device file that have a meaning of their own; any other is an attribute of the user.
 public enum DeviceColumn: String, CaseIterable, Sendable {
-  case user, token, app, environment, locale, timezone, appVersion, osVersion, registeredAt, lastSeen
+  case user, token, service, kind, app, environment, locale, timezone, appVersion, osVersion, registeredAt, lastSeen
 }

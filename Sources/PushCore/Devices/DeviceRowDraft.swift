@@ -16,8 +16,11 @@ public struct DeviceRowDraft: Sendable {
   /// Locales, versions and zone names are a dozen bytes; more is a mixed-up column.
   private static let maximumDetail = 64
 
+  private let services: PushServices
   private var user: String?
-  private var token: DeviceToken?
+  private var token: String?
+  private var service: (any PushService)?
+  private var kind: TokenKind?
   private var app: String?
   private var environment: PushEnvironment?
   private var locale: String?
@@ -29,7 +32,11 @@ public struct DeviceRowDraft: Sendable {
   private var attributes: [String: String] = [:]
 
   /// An empty draft.
-  public init() {}
+  ///
+  /// - Parameter services: those that a token can be of.
+  public init(services: PushServices) {
+    self.services = services
+  }
 
   /// Sets a column; an empty text is not given.
   public mutating func set(_ column: DeviceColumn, to text: String) throws(Problem) {
@@ -38,11 +45,20 @@ public struct DeviceRowDraft: Sendable {
     case .user:
       if let problem = UserID.problem(text) { throw Problem(description: problem) }
       user = text
-    case .token:
-      guard let parsed = DeviceToken(hex: text) else {
-        throw Problem(description: "token: not hex of 1 to \(DeviceToken.maximumLength) bytes")
+    case .token: token = text
+    case .service:
+      guard let known = services[text] else {
+        throw Problem(
+          description: "service: \(Excerpt.quoted(text)) is none of \(services.names.joined(separator: ", "))")
       }
-      token = parsed
+      service = known
+    case .kind:
+      guard let known = TokenKind(rawValue: text) else {
+        throw Problem(
+          description: "kind: \(Excerpt.quoted(text)) is none of "
+            + TokenKind.allCases.map(\.rawValue).joined(separator: ", "))
+      }
+      kind = known
     case .app:
       guard PlainName.isValid(text) else {
         throw Problem(description: "app: \(Excerpt.quoted(text)) is not \(PlainName.form)")
@@ -85,12 +101,15 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// The row, once user and token are there.
+  /// The row, once user and token are there. Without a service the token is of that of the row's app.
   public func row() throws(Problem) -> DeviceRow {
     guard let user else { throw Problem(description: "user: is missing") }
     guard let token else { throw Problem(description: "token: is missing") }
+    let service = self.service ?? services.service(ofApp: app ?? "")
+    guard let parsed = service.token(token) else { throw Problem(description: "token: not \(service.tokenForm)") }
     return DeviceRow(
-      user: user, token: token, app: app, environment: environment, locale: locale, timezone: timezone,
+      user: user, token: parsed, service: service.name, kind: kind ?? .alert, app: app, environment: environment,
+      locale: locale, timezone: timezone,
       appVersion: appVersion, osVersion: osVersion, registeredAt: registeredAt, lastSeen: lastSeen,
       attributes: attributes)
   }

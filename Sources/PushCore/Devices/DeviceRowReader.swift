@@ -29,6 +29,7 @@ public struct DeviceRowReader: Sendable {
   public static let maximumRecord = 16384
 
   private let format: Format
+  private let services: PushServices
   private var header: [Column]?
   private var fields = CSVFields()
   private var pending: [UInt8] = []
@@ -44,8 +45,13 @@ public struct DeviceRowReader: Sendable {
   }
 
   /// A reader at the beginning of a file.
-  public init(format: Format) {
+  ///
+  /// - Parameters:
+  ///   - format: how its rows are written.
+  ///   - services: those that its tokens can be of.
+  public init(format: Format, services: PushServices) {
     self.format = format
+    self.services = services
   }
 
   /// Takes the next bytes of the file and gives the rows that they complete.
@@ -103,7 +109,7 @@ public struct DeviceRowReader: Sendable {
       return nil
     }
     do {
-      return .success(format == .csv ? try readCSVRow() : try NDJSONLine.row(Array(pending[content])))
+      return .success(format == .csv ? try readCSVRow() : try NDJSONLine.row(Array(pending[content]), services))
     } catch {
       return .failure(RowError(line: line, message: error.description))
     }
@@ -169,7 +175,7 @@ public struct DeviceRowReader: Sendable {
     guard fields.count == header.count else {
       throw DeviceRowDraft.Problem(description: "\(fields.count) fields, but the header has \(header.count)")
     }
-    var draft = DeviceRowDraft()
+    var draft = DeviceRowDraft(services: services)
     for (index, column) in header.enumerated() {
       guard let text = fields.text(index, in: pending) else {
         throw DeviceRowDraft.Problem(description: "field \(index + 1) is not UTF-8")

@@ -3,7 +3,7 @@ extension CampaignJob {
   ///
   /// - Parameters:
   ///   - job: a valid job.
-  ///   - token: in hex.
+  ///   - token: as its service writes it.
   ///   - suffix: what makes the id another; at most 32 characters of those that an id may have.
   /// - Throws: when the job is not valid JSON.
   public static func alone(_ job: [UInt8], token: String, suffix: String) throws(JSONSyntaxError) -> [UInt8] {

@@ -64,10 +64,13 @@ public enum CampaignJob {
     let pushType = try fields.choice("pushType", default: PushType.alert)
     let sendAt = try readSendAt(fields)
     let destination = destination(root)
+    let id = try readID(fields)
+    let app = try readApp(fields, knownApps: knownApps)
+    let service = knownApps?[app]?.service ?? AppTraits.standardService
     return Campaign(
-      id: try readID(fields),
-      app: try readApp(fields, knownApps: knownApps),
-      audience: try JobAudience.read(fields.required("audience"), path: "audience"),
+      id: id,
+      app: app,
+      audience: try JobAudience.read(fields.required("audience"), of: service, path: "audience"),
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
       pushType: pushType,
       priority: try readPriority(fields, pushType: pushType),

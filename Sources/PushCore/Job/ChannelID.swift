@@ -1,7 +1,7 @@
 /// The id of a broadcast channel: Base64 that APNs has made up, of no documented size.
 public enum ChannelID {
   /// What is taken at most, in characters: in the ledger it stands where a device token does.
-  public static let maximumLength = DeviceToken.maximumLength
+  public static let maximumLength = 200
 
   /// Why a text can't be the id of a channel; `nil` when it can.
   public static func problem(_ text: String) -> String? {

@@ -3,7 +3,10 @@ enum JobAudience {
   private static let fields = ["segment", "users", "tokens", "channel"]
   private static let plannedFields: Set = ["campaign", "where", "limit", "sample"]
 
-  static func read(_ value: JSONValue, path: String) throws(JobError) -> Audience {
+  /// - Parameter service: what a list of tokens is of.
+  static func read(
+    _ value: JSONValue, of service: any PushService, path: String
+  ) throws(JobError) -> Audience {
     let fields = try JobFields(value, path: path, known: fields, planned: plannedFields)
     let given = Self.fields.filter { fields.value($0) != nil }
     guard given.count == 1 else {
@@ -20,7 +23,7 @@ enum JobAudience {
       }
       return .channel(channel)
     }
-    return .tokens(try readTokens(try fields.strings("tokens") ?? [], fields))
+    return .tokens(try readTokens(try fields.strings("tokens") ?? [], of: service, fields))
   }
 
   private static func readExpression(_ text: String, _ fields: JobFields) throws(JobError) -> AudienceExpression {
@@ -41,14 +44,15 @@ enum JobAudience {
   }
 
   /// The tokens, each once, in their order. Messages name the index, not the token: they end up in logs.
-  private static func readTokens(_ texts: [String], _ fields: JobFields) throws(JobError) -> [DeviceToken] {
+  private static func readTokens(
+    _ texts: [String], of service: any PushService, _ fields: JobFields
+  ) throws(JobError) -> [DeviceToken] {
     guard !texts.isEmpty else { throw fields.error("tokens", "is empty") }
     var tokens: [DeviceToken] = []
     tokens.reserveCapacity(texts.count)
     for (index, text) in texts.enumerated() {
-      guard let token = DeviceToken(hex: text) else {
-        throw fields.error(
-          "tokens[\(index)]", "is not a device token", hint: "a token is hex, 1 to \(DeviceToken.maximumLength) bytes")
+      guard let token = service.token(text) else {
+        throw fields.error("tokens[\(index)]", "is not a device token", hint: "a token is \(service.tokenForm)")
       }
       tokens.append(token)
     }

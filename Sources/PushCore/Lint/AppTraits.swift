@@ -1,5 +1,5 @@
 /// What is known of an app of the configuration when a push for it is judged.
-public struct AppTraits: Sendable, Equatable {
+public struct AppTraits: Sendable {
   /// What the app shows APNs.
   public enum Authentication: Sendable, Equatable {
     /// A provider token.
@@ -19,6 +19,8 @@ public struct AppTraits: Sendable, Equatable {
     case management
   }
 
+  /// What delivers its pushes.
+  public var service: any PushService
   /// The bundle id; push types add their suffix.
   public var topic: String
   /// What it shows APNs.
@@ -27,11 +29,18 @@ public struct AppTraits: Sendable, Equatable {
   public var isTopicExact: Bool
 
   /// Memberwise.
-  public init(topic: String, authentication: Authentication = .token, isTopicExact: Bool = false) {
+  public init(
+    topic: String, service: any PushService = AppTraits.standardService, authentication: Authentication = .token,
+    isTopicExact: Bool = false
+  ) {
     self.topic = topic
+    self.service = service
     self.authentication = authentication
     self.isTopicExact = isTopicExact
   }
+
+  /// The service of an app that names none.
+  public static let standardService: any PushService = APNsTokens()
 
   /// `apns-topic` of a push of this type.
   public func topic(for type: PushType) -> String { isTopicExact ? topic : type.topic(bundle: topic) }

@@ -43,7 +43,9 @@ final class CampaignContext {
       topic: campaign.defaultTopic(bundle: app.topic), pushType: campaign.pushType, priority: campaign.priority,
       expiration: record.expiration, collapseID: collapse, channel: campaign.channel)
     ids = PushID(campaign: campaign.id)
-    filter = DeviceFilter(app: campaign.app, environment: app.environment)
+    let service = app.traits.service
+    filter = DeviceFilter(
+      service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: app.environment)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant.

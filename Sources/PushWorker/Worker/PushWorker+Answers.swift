@@ -150,7 +150,7 @@ extension PushWorker {
     var record = LedgerRecord(
       state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : Self.counted(free),
       status: completion.status,
-      reason: completion.reason)
+      reason: completion.reason.code)
     switch decision.target {
     case .finish(let outcome):
       record.state = .terminal(outcome)

@@ -76,11 +76,10 @@ extension PushWorker {
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
     try await control.include(slice.ledger.slice)
-    let app = slice.context.campaign.app
     let isSealed = try await replay(
-      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, app: app)
+      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
     if isSealed, let ending = slice.ending {
-      if case .claimed = try await slice.ledger.claim(worker: configuration.name, app: app),
+      if case .claimed = try await slice.ledger.claim(worker: configuration.name),
         try await !end(slice.ledger, slice.context, ending)
       {
         try await slice.ledger.release()
@@ -137,11 +136,10 @@ extension PushWorker {
       return withdraw(session, .lost)
     }
     try await control.include(session.slice)
-    let app = session.context.campaign.app
-    var answer = try await session.ledger.claim(worker: configuration.name, app: app)
+    var answer = try await session.ledger.claim(worker: configuration.name)
     if isForgotten(answer, of: session.claim) {
-      try await tellAgain(session, app)
-      answer = try await session.ledger.claim(worker: configuration.name, app: app)
+      try await tellAgain(session)
+      answer = try await session.ledger.claim(worker: configuration.name)
       // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
       session.doubt.isInherited = true
     }
@@ -170,9 +168,9 @@ extension PushWorker {
     return standing.version.sequence < claim.version.sequence || standing.version.replays != claim.version.replays
   }
 
-  private func tellAgain(_ session: SliceSession, _ app: String) async throws {
+  private func tellAgain(_ session: SliceSession) async throws {
     let isSealed = try await replay(
-      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal, app: app)
+      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal)
     if !isSealed, isInGrace {
       // Whoever can seal them again needs the claim for it.
       try await session.ledger.release()
@@ -185,7 +183,7 @@ extension PushWorker {
 
   /// - Returns: whether the slice is sealed under this seal.
   private func replay(
-    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal, app: String
+    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal
   ) async throws -> Bool {
     if breaks(.noReplay) { return true }
     var nothing = OutcomeBatch()
@@ -193,7 +191,7 @@ extension PushWorker {
     if try await !ledger.commit(&nothing, request).isSealed {
       // Ended long since: there is nothing to tell.
       guard let targets = journal.targets,
-        case .claimed(let standing) = try await ledger.claim(worker: configuration.name, app: app), !standing.isSealed,
+        case .claimed(let standing) = try await ledger.claim(worker: configuration.name), !standing.isSealed,
         try await store.restore(targets, of: ledger)
       else { return false }
       _ = try await ledger.commit(&nothing, request)

@@ -38,12 +38,13 @@ extension PushWorker {
     {
       return nil
     }
-    let ledger = SliceLedger(store: store, slice: reference, lease: configuration.lease)
+    let ledger = SliceLedger(
+      store: store, slice: reference, lease: configuration.lease, app: context.campaign.app)
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
     let standing: SliceStanding
     switch try await ledger.claim(
-      worker: configuration.name, app: context.campaign.app, sparing: failover.sparing(EventLoop.now))
+      worker: configuration.name, sparing: failover.sparing(EventLoop.now))
     {
     case .held(let milliseconds):
       try await control.postpone(reference, for: milliseconds, worker: configuration.name)

@@ -63,7 +63,7 @@ struct SendCommand: CarillonCommand {
   }
 
   private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
-    let token = try DeviceToken(argument: token)
+    let token = try APNsTokens().token(argument: token)
     var traits = configuration.appTraits()
     if let topic {
       traits[app]?.topic = topic
@@ -102,7 +102,7 @@ struct SendCommand: CarillonCommand {
     job.member("id", "send")
     job.member("app", app)
     job.name("audience")
-    job.raw(#"{"tokens":["\#(token.hex)"]}"#.utf8)
+    job.raw(#"{"tokens":["\#(APNsTokens().text(of: token))"]}"#.utf8)
     job.name("payload")
     job.raw(bytes)
     job.member("pushType", pushType)

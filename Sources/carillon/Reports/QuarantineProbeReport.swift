@@ -96,7 +96,7 @@ struct QuarantineProbeReport {
   /// For people.
   var text: String {
     let lines = answers.map { answer in
-      "\(answer.token.shortened)  \(answer.status) \(answer.reason == .none ? "accepted" : answer.reason.name)"
+      "\(APNsTokens().shortText(of: answer.token))  \(answer.status) \(answer.reason == .none ? "accepted" : answer.reason.name)"
     }
     return (lines + [finding, "  " + advice]).map(Excerpt.harmless).joined(separator: "\n")
   }
@@ -114,7 +114,7 @@ struct QuarantineProbeReport {
     json.beginArray()
     for answer in answers {
       json.beginObject()
-      json.member("token", answer.token.hex)
+      json.member("token", APNsTokens().text(of: answer.token))
       json.member("status", Int(answer.status))
       json.member("reason", answer.reason == .none ? nil : answer.reason.name)
       json.endObject()

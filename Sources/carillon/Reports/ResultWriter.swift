@@ -5,13 +5,21 @@ import PushCore
 /// Writes what became of targets, as lines of an export. Confined to one thread, as the digest in it.
 struct ResultWriter {
   private let campaign: String
+  private let service: any PushService
   private let ids: PushID
   private var csv: CSVWriter?
   private var json = JSONWriter()
 
-  /// - Parameter spreadsheetSafe: see ``PushCore/CSVWriter``.
-  init(campaign: String, format: DeviceRowReader.Format, spreadsheetSafe: Bool = false) {
+  /// - Parameters:
+  ///   - campaign: its id.
+  ///   - service: whose tokens it was sent to.
+  ///   - format: CSV begins with its header.
+  ///   - spreadsheetSafe: see ``PushCore/CSVWriter``.
+  init(
+    campaign: String, service: any PushService, format: DeviceRowReader.Format, spreadsheetSafe: Bool = false
+  ) {
     self.campaign = campaign
+    self.service = service
     ids = PushID(campaign: campaign)
     guard format == .csv else { return }
     var header = CSVWriter(spreadsheetSafe: spreadsheetSafe)
@@ -23,7 +31,8 @@ struct ResultWriter {
   /// What is known, in the order of the contract; `nil` where there is nothing.
   func row(_ result: TargetResult) -> [(name: String, text: String?)] {
     [
-      ("campaign", campaign), ("user", result.user.isEmpty ? nil : result.user), ("token", result.token.hex),
+      ("campaign", campaign), ("user", result.user.isEmpty ? nil : result.user),
+      ("token", service.text(of: result.token)),
       ("outcome", result.outcome?.name), ("status", result.status == 0 ? nil : String(result.status)),
       ("reason", result.reason.isEmpty ? nil : result.reason),
       ("apnsId", PushID.text(ids.apnsID(token: result.token.bytes))),

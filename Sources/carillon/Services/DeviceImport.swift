@@ -60,7 +60,8 @@ struct DeviceImport {
 extension DeviceRegistration {
   /// - Parameter app: for a row that names none.
   init(_ row: DeviceRow, app: String) {
-    var device = DeviceRecord(token: row.token.bytes)
+    var device = DeviceRecord(token: row.token.bytes, service: row.service)
+    device.kind = row.kind
     device.registeredAt = UInt64(row.registeredAt ?? 0)
     device.lastSeen = UInt64(row.lastSeen ?? 0)
     device.app = row.app ?? app

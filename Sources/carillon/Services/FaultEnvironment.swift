@@ -23,7 +23,7 @@ enum FaultEnvironment {
         switches.pass = pass
       }
       if let text = environment["CARILLON_FAULT_POISON"] {
-        guard let token = DeviceToken(hex: text) else { throw unknown("CARILLON_FAULT_POISON", ["a token in hex"]) }
+        guard let token = APNsTokens().token(text) else { throw unknown("CARILLON_FAULT_POISON", ["a token in hex"]) }
         switches.poison = token.bytes
       }
       if let text = environment["CARILLON_FAULT_MUTANT"] {

@@ -21,7 +21,7 @@ struct SinglePush {
   let id: UUID
 
   /// The address that the request goes to, with as much of the token as may be seen.
-  var url: String { "\(channel.endpoint.url)/3/device/\(token.shortened)" }
+  var url: String { "\(channel.endpoint.url)/3/device/\(APNsTokens().shortText(of: token))" }
 
   /// The headers of the request in their order; the provider token is shortened, as it is a secret for an hour.
   var shownHeaders: [APNsExchange.Header] {
@@ -52,7 +52,8 @@ struct SinglePush {
     let start = ContinuousClock.now
     do {
       let response = try await APNsExchange.perform(
-        .init(method: "POST", path: "/3/device/\(token.hex)", headers: requestHeaders, body: payload),
+        .init(
+          method: "POST", path: "/3/device/\(APNsTokens().text(of: token))", headers: requestHeaders, body: payload),
         at: channel.endpoint, identity: channel.credential.authorization()?.identity)
       return Outcome(response: response, duration: ContinuousClock.now - start)
     } catch {

@@ -37,7 +37,8 @@ struct StoreConnection {
     let options = RedisOptions(
       clientName: name, connectTimeout: Self.patience, patience: Self.patience, backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
-      redis: RedisClient(url: url, options: options, on: loop), keys: keys, feedbackLength: feedbackLength)
+      redis: RedisClient(url: url, options: options, on: loop), keys: keys, services: .known,
+      feedbackLength: feedbackLength)
   }
 
   /// The store over a connection of its own, checked and initialised.

@@ -10,7 +10,7 @@ extension OutcomeBatch {
   ) {
     let status: UInt16 = outcome == .accepted ? 200 : outcome == .unregistered ? 410 : 400
     let record = LedgerRecord(
-      state: .terminal(outcome), status: status, reason: Reason(name: reason), at: instant)
+      state: .terminal(outcome), status: status, reason: Reason(name: reason).code, at: instant)
     append(
       record, at: chunk.first + position, action: action, token: chunk.token(position), user: chunk.user(position),
       timestamp: instant, keepsResult: keepsResult, unknownReason: reason)
@@ -24,7 +24,8 @@ extension LedgerRecord {
 
   /// As it goes into a commit: with its delay.
   static func waiting(attempt: UInt8 = 0, milliseconds: UInt64 = 0) -> LedgerRecord {
-    LedgerRecord(state: .waiting, attempt: attempt, status: 503, reason: .serviceUnavailable, at: milliseconds)
+    LedgerRecord(
+      state: .waiting, attempt: attempt, status: 503, reason: Reason.serviceUnavailable.code, at: milliseconds)
   }
 }
 

@@ -20,7 +20,7 @@ struct TestStore {
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
     let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36)
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
-    store = CampaignStore(redis: redis, keys: keys)
+    store = CampaignStore(redis: redis, keys: keys, services: TestStore.services)
     try await store.open()
   }
 
@@ -50,6 +50,12 @@ struct TestStore {
     try await command("HSET", keys.slice(partition, of: id), "lease", 1)
   }
 
+  /// What delivers the pushes of the app that campaigns are for.
+  static let service = APNsTokens()
+  static let services = PushServices(standard: service)
+  /// What the campaigns reach.
+  static let filter = DeviceFilter(service: service.name, kind: .alert, app: "news", environment: "production")
+
   // MARK: Devices
 
   /// A token that only this number has: 32 bytes, like Apple's.
@@ -61,8 +67,11 @@ struct TestStore {
     try #require(DeviceToken(bytes: token(number)))
   }
 
+  /// The text of the token of this number.
+  static func text(_ number: Int) -> String { String(decoding: Hex.encode(token(number)), as: UTF8.self) }
+
   static func device(_ number: Int, registeredAt: UInt64 = 1000) -> DeviceRecord {
-    var device = DeviceRecord(token: token(number))
+    var device = DeviceRecord(token: token(number), service: service.name)
     device.registeredAt = registeredAt
     return device
   }
@@ -100,8 +109,9 @@ struct TestStore {
   func claimed(
     _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = 60_000
   ) async throws -> (ledger: SliceLedger, standing: SliceStanding) {
-    let ledger = SliceLedger(store: store, slice: SliceReference(campaign: id, partition: partition), lease: lease)
-    guard case .claimed(let standing) = try await ledger.claim(worker: worker, app: "news") else {
+    let ledger = SliceLedger(
+      store: store, slice: SliceReference(campaign: id, partition: partition), lease: lease, app: "news")
+    guard case .claimed(let standing) = try await ledger.claim(worker: worker) else {
       throw TestSupportError("slice \(ledger.slice) could not be claimed")
     }
     return (ledger, standing)
@@ -109,7 +119,7 @@ struct TestStore {
 
   /// A slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
   func sealed(_ id: String, count: Int, lease: Int = 60_000, _ more: String = "") async throws -> SliceLedger {
-    let tokens = (0..<count).map { "\"\(DeviceToken(bytes: Self.token($0))?.hex ?? "")\"" }.joined(separator: ",")
+    let tokens = (0..<count).map { "\"\(Self.text($0))\"" }.joined(separator: ",")
     let campaign = try await activate(id, audience: "{\"tokens\":[\(tokens)]}", more)
     let ledger = try await claimed(id, lease: lease).ledger
     #expect(try await expand(ledger, campaign) == count)
@@ -127,6 +137,6 @@ struct TestStore {
 
   func expand(_ ledger: SliceLedger, _ campaign: Campaign) async throws -> Int? {
     try await store.expand(
-      ledger, audience: campaign.audience, filter: DeviceFilter(app: campaign.app, environment: "production"))?.count
+      ledger, audience: campaign.audience, filter: TestStore.filter)?.count
   }
 }

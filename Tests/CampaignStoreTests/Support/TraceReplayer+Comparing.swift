@@ -151,7 +151,10 @@ extension TraceReplayer {
       try await test.command("HSET", key, "claim", claimText(slice.claim, number), "lease", lease)
       try await test.command("HSET", key, "owner", Self.worker(slice.owner))
     }
-    if slice.seal != 0 { try await test.command("HSET", key, "seal", claimText(slice.seal, number)) }
+    if slice.seal != 0 {
+      try await test.command(
+        "HSET", key, "seal", claimText(slice.seal, number), "format", TargetPage.formatVersion)
+    }
     for (field, value) in zip(Self.numbers, values(slice)) where value != 0 {
       try await test.command("HSET", key, field, value)
     }

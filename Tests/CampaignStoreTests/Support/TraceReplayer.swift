@@ -37,7 +37,7 @@ struct TraceReplayer {
   /// The model's claim as a real one.
   mutating func ledger(_ claim: Int, _ slice: Int) -> SliceLedger {
     if let known = ledgers[claim] { return known }
-    let new = SliceLedger(store: test.store, slice: reference(slice), lease: Self.hour)
+    let new = SliceLedger(store: test.store, slice: reference(slice), lease: Self.hour, app: "news")
     ledgers[claim] = new
     return new
   }
@@ -77,7 +77,7 @@ struct TraceReplayer {
       try expect(
         taken?.partition == (reply.result == .done ? reply.slice : nil), "took \(taken.map { "\($0)" } ?? "-")")
     case .claim:
-      let answer = try await ledger(call.claim, call.slice).claim(worker: worker, app: "news")
+      let answer = try await ledger(call.claim, call.slice).claim(worker: worker)
       switch answer {
       case .claimed(let standing):
         try expect(reply.result == .done, "claimed")

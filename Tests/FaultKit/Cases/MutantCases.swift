@@ -15,7 +15,8 @@ enum MutantCases {
       ]),
     ReferenceCases.doubled.mutant(
       "no-lease", ["CARILLON_FAULT_SCRIPT": "claim|if left > 0 then return {'held', left} end|"]),
-    SkipCases.stopped.mutant("no-merge-order", ["CARILLON_FAULT_SCRIPT": "commit|state ~= 16 or old_state == 16|true"]),
+    SkipCases.stopped.mutant(
+      "no-merge-order", ["CARILLON_FAULT_SCRIPT": "commit|state == 16 and old_state ~= 16|false"]),
     ReferenceCases.doubled.mutant(
       "counts-twice",
       ["CARILLON_FAULT_SCRIPT": "finish|'SETBIT', KEYS[2], ARGV[1], 1) == 1|'SETBIT', KEYS[2], ARGV[1], 1) == 2"]),

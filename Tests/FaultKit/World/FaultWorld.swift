@@ -85,7 +85,7 @@ public final class FaultWorld: Sendable {
     redis = RedisClient(
       url: try RedisURL(server.url),
       options: RedisOptions(clientName: "faults", answerTimeout: .seconds(60), patience: .seconds(60)))
-    store = CampaignStore(redis: redis, keys: keys)
+    store = CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsTokens()))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }
 

@@ -9,7 +9,7 @@ import Testing
 
 /// A worker, a store and an APNs that gives the answer of a row, and what became of a campaign there.
 struct ReasonStage {
-  static let firstToken = DeviceToken(bytes: WorkerRig.token(0))?.hex ?? ""
+  static let firstToken = WorkerRig.text(0)
   /// Unlike each other, and so long that none of them ends while a test looks.
   static let retry = RetryPolicy(firstServerError: 100_000, serverError: 900_000, tooManyRequests: 200_000)
   /// What a `Retry-After` asks for where there is one; longer than ``retry`` asks for, shorter than its longest.

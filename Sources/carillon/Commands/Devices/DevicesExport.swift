@@ -31,7 +31,7 @@ extension DevicesCommand {
         }
       }
       var output = StandardOutput()
-      var writer = DeviceRowWriter(format: format, attributes: attributes.sorted())
+      var writer = DeviceRowWriter(format: format, services: .known, attributes: attributes.sorted())
       var bar = ProgressBar("exporting", unit: "devices", total: nil)
       var count = 0
       try await store.forEachUser { users in
@@ -72,7 +72,7 @@ extension DeviceRow {
     guard let token = DeviceToken(bytes: device.token) else { return nil }
     let given = { (text: String) in text.isEmpty ? nil : text }
     self.init(
-      user: user.user, token: token, app: given(device.app),
+      user: user.user, token: token, service: device.service, kind: device.kind, app: given(device.app),
       environment: PushEnvironment(rawValue: device.environment), locale: given(device.locale),
       timezone: given(device.timezone), appVersion: given(device.appVersion), osVersion: given(device.osVersion),
       registeredAt: device.registeredAt == 0 ? nil : Int(device.registeredAt),

@@ -8,12 +8,16 @@ extension DevicesCommand {
     static let configuration = CommandConfiguration(
       abstract: "Imports devices from CSV or NDJSON.",
       discussion: """
-        Columns: user and token, and any of app, environment, locale, timezone, appVersion, osVersion, registeredAt \
-        (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of the user. A token belongs to one \
-        user: importing it for another moves it.
+        Columns: user and token, and any of service, kind, app, environment, locale, timezone, appVersion, osVersion, \
+        registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of the user. A token \
+        belongs to one user: importing it for another moves it.
+
+        The service is apns unless given. The kind says what a token is for, alert unless given: \
+        \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign goes to tokens of the kind that its \
+        push type needs.
 
         A device without app or environment gets the campaigns of every app, of the app's own environment. Without \
-        registeredAt, any 410 of APNs prunes it.
+        registeredAt, any answer that the token is gone prunes it.
 
         A bad row is reported with its line and skipped; the good ones are in, and the exit status is 65.
 
@@ -58,7 +62,7 @@ extension DevicesCommand {
       _ input: InputFile, _ format: DeviceRowReader.Format, into devices: inout DeviceImport,
       _ report: inout ImportReport
     ) async throws {
-      var reader = DeviceRowReader(format: format)
+      var reader = DeviceRowReader(format: format, services: .known)
       var bar = ProgressBar("importing", unit: "rows", total: nil)
       var bytes = 0
       while true {

@@ -18,7 +18,9 @@ extension DevicesCommand {
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The user's id.") var user: String
-    @Option(help: "The device token, hex.") var token: String
+    @Option(help: "The device token, as its push service writes it.") var token: String
+    @Option(help: "Its push service; that of the app unless given, or apns.") var service: String?
+    @Option(help: "What the token is for, such as voip; alert unless given.") var kind: String?
     @Option(help: "The app; any unless given.") var app: String?
     @Option(help: "production or sandbox; the app's unless given.") var environment: String?
     @Option(help: "Such as en or zh-Hans-CN.") var locale: String?
@@ -33,31 +35,34 @@ extension DevicesCommand {
       if let app { try configuration.checkApp(app) }
       var row = try row()
       let store = try await StoreConnection(configuration.redis).open()
+      let service = try PushServices.known.named(row.service)
+      let token = service.text(of: row.token)
       // Redis' clock, as everywhere: registrations of several machines are compared with each other.
       if row.registeredAt == nil { row.registeredAt = try await store.time() / 1000 }
       guard try await store.register([DeviceRegistration(row, app: "")]) == [true] else {
-        let owner = try await store.owners(of: [row.token])[0] ?? "another user"
+        let owner = try await store.owners(of: [row.token], service)[0] ?? "another user"
         throw CommandError(
           .failed, "a newer registration of the token for \(Excerpt.quoted(owner)) stands",
           hint: "leave --registered-at out to register it as of now")
       }
       guard global.json else {
-        return try StandardOutput.printLine("registered \(row.token.hex) for \(Excerpt.harmless(row.user))")
+        return try StandardOutput.printLine("registered \(token) for \(Excerpt.harmless(row.user))")
       }
       var json = JSONWriter()
       json.beginObject()
       json.member("user", row.user)
-      json.member("token", row.token.hex)
-      json.member("registeredAt", row.text(of: .registeredAt))
+      json.member("token", token)
+      json.member("registeredAt", row.registeredAt.map(Timestamp.format(milliseconds:)))
       json.endObject()
       try StandardOutput.printLine(json.text)
     }
 
     /// The same checks as for a row of a file.
     private func row() throws -> DeviceRow {
-      var draft = DeviceRowDraft()
+      var draft = DeviceRowDraft(services: .known)
       for (column, text) in [
-        (DeviceColumn.user, user), (.token, token), (.app, app), (.environment, environment), (.locale, locale),
+        (DeviceColumn.user, user), (.token, token), (.service, service), (.kind, kind), (.app, app),
+        (.environment, environment), (.locale, locale),
         (.timezone, timezone), (.appVersion, appVersion), (.osVersion, osVersion), (.registeredAt, registeredAt),
       ] {
         if let text { try draft.set(column, to: text) }

@@ -55,7 +55,7 @@ extension DevicesCommand {
       var rows = [["user", record.user], ["segments", segments.joined(separator: ", ")]]
       for (name, value) in record.attributeTexts.sorted(by: { $0.key < $1.key }) { rows.append([name, value]) }
       for device in record.devices {
-        rows.append([device.isQuarantined ? "device, quarantined" : "device", Hex.text(device.token)])
+        rows.append([device.isQuarantined ? "device, quarantined" : "device", tokenText(of: device)])
         for (name, text) in columns(of: device).dropFirst() {
           if let text { rows.append(["  " + name, text]) }
         }
@@ -63,12 +63,18 @@ extension DevicesCommand {
       return TextTable(rows.map { $0.map(Excerpt.harmless) }).text
     }
 
+    /// The token's text; empty when its service is none of this program's.
+    private func tokenText(of device: DeviceRecord) -> String {
+      DeviceToken(bytes: device.token).flatMap { PushServices.known[device.service]?.text(of: $0) } ?? ""
+    }
+
     /// What is known of a device, in the order of the contract; `nil` for what nobody said.
     private func columns(of device: DeviceRecord) -> [(name: String, text: String?)] {
       let given = { (text: String) in text.isEmpty ? nil : text }
       let instant = { (time: UInt64) in time == 0 ? nil : Timestamp.format(milliseconds: Int(time)) }
       return [
-        ("token", Hex.text(device.token)), ("app", given(device.app)), ("environment", given(device.environment)),
+        ("token", tokenText(of: device)), ("service", device.service), ("kind", device.kind.rawValue),
+        ("app", given(device.app)), ("environment", given(device.environment)),
         ("locale", given(device.locale)), ("timezone", given(device.timezone)),
         ("appVersion", given(device.appVersion)),
         ("osVersion", given(device.osVersion)), ("registeredAt", instant(device.registeredAt)),
@@ -76,8 +82,4 @@ extension DevicesCommand {
       ]
     }
   }
-}
-
-extension Hex {
-  fileprivate static func text(_ bytes: [UInt8]) -> String { String(decoding: encode(bytes), as: UTF8.self) }
 }

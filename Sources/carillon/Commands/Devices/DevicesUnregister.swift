@@ -14,28 +14,23 @@ extension DevicesCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "The device token, hex.") var token: String
+    @Option(help: "The device token, as its push service writes it.") var token: String
+    @Option(help: "Its push service; apns unless given.") var service: String?
 
     func run() async throws {
-      let token = try DeviceToken(argument: token)
+      let service = try PushServices.known.named(service)
+      let token = try service.token(argument: token)
+      let text = service.text(of: token)
       let store = try await global.openStore()
-      guard try await store.unregister([token], at: store.time() / 1000) == [true] else {
-        throw CommandError(.notFound, "nobody has the token \(token.hex)", hint: "it may have been pruned already")
+      guard try await store.unregister([token], of: service, at: store.time() / 1000) == [true] else {
+        throw CommandError(.notFound, "nobody has the token \(text)", hint: "it may have been pruned already")
       }
-      guard global.json else { return try StandardOutput.printLine("unregistered \(token.hex)") }
-      try StandardOutput.printLine(#"{"token":"\#(token.hex)"}"#)
+      guard global.json else { return try StandardOutput.printLine("unregistered \(text)") }
+      var json = JSONWriter()
+      json.beginObject()
+      json.member("token", text)
+      json.endObject()
+      try StandardOutput.printLine(json.text)
     }
-  }
-}
-
-extension DeviceToken {
-  /// The value of `--token`.
-  init(argument: String) throws(CommandError) {
-    guard let token = DeviceToken(hex: argument) else {
-      throw CommandError(
-        .input, "--token: not hex of 1 to \(Self.maximumLength) bytes",
-        hint: "a token is what the app got from registerForRemoteNotifications, as hex")
-    }
-    self = token
   }
 }

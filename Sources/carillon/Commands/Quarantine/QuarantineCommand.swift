@@ -7,12 +7,13 @@ import PushCore
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quarantine",
-    abstract: "Shows devices whose tokens APNs called bad or of another topic, and frees or removes them.",
+    abstract: "Shows devices whose tokens a push service called bad, and frees or removes them.",
     subcommands: [List.self, Probe.self, Release.self, Purge.self])
 
   /// The devices that a command is about.
   struct Selection: ParsableArguments {
     @Argument(help: "Device tokens.") var tokens: [String] = []
+    @Option(help: "The push service of the tokens; apns unless given.") var service: String?
     @Option(help: "Those that were sent to for this app.") var app: String?
     @Option(help: "Those that this campaign brought there.") var campaign: String?
     @Flag(help: "All of them.") var all = false
@@ -36,11 +37,12 @@ struct QuarantineCommand: AsyncParsableCommand {
             page.filter { (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign })
         }
       }
-      let tokens = try tokens.map { try DeviceToken(argument: $0) }
-      let known = try await store.quarantined(tokens)
+      let service = try PushServices.known.named(service)
+      let tokens = try tokens.map { try service.token(argument: $0) }
+      let known = try await store.quarantined(tokens, of: service)
       if let missing = zip(tokens, known).first(where: { $1 == nil })?.0 {
         throw CommandError(
-          .failed, "token \(missing.hex.prefix(8))… is not in quarantine",
+          .failed, "token \(service.shortText(of: missing)) is not in quarantine",
           hint: "see what is: carillon quarantine list; nothing was changed")
       }
       _ = try await body(known.compactMap { $0 })

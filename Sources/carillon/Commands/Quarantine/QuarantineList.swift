@@ -9,8 +9,8 @@ extension QuarantineCommand {
     static let configuration = CommandConfiguration(
       abstract: "Lists the devices in quarantine, in no order: they are kept, and not sent to.",
       discussion: """
-        APNs called their tokens bad (BadDeviceToken: usually of the other environment) or of another topic \
-        (DeviceTokenNotForTopic). A device that registers again is free by itself.
+        Their push service called their tokens bad (BadDeviceToken: usually of the other environment) or of another \
+        topic (DeviceTokenNotForTopic). A device that registers again is free by itself.
 
         Examples:
           carillon quarantine list --campaign spring-sale
@@ -42,9 +42,14 @@ extension QuarantineCommand {
       try output.flush()
     }
 
+    /// The token's text; empty when its service is none of this program's.
+    private static func token(_ device: QuarantinedDevice) -> String {
+      PushServices.known[device.service]?.text(of: device.token) ?? ""
+    }
+
     private static func line(_ device: QuarantinedDevice) -> String {
       let fields = [
-        device.token.hex, Excerpt.harmless(device.user), device.app, Excerpt.harmless(device.reason), device.campaign,
+        Self.token(device), Excerpt.harmless(device.user), device.app, Excerpt.harmless(device.reason), device.campaign,
         Timestamp.format(milliseconds: device.at),
       ]
       return fields.joined(separator: "\t")
@@ -53,7 +58,7 @@ extension QuarantineCommand {
     private static func json(_ device: QuarantinedDevice) -> [UInt8] {
       var json = JSONWriter()
       json.beginObject()
-      json.member("token", device.token.hex)
+      json.member("token", token(device))
       json.member("user", device.user)
       json.member("app", device.app)
       json.member("reason", device.reason)

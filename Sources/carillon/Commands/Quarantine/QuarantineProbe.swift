@@ -141,7 +141,7 @@ extension QuarantineCommand {
       job.member("id", "probe")
       job.member("app", name)
       job.name("audience")
-      job.raw(#"{"tokens":["\#(token.hex)"]}"#.utf8)
+      job.raw(#"{"tokens":["\#(APNsTokens().text(of: token))"]}"#.utf8)
       job.name("payload")
       job.raw(payload)
       job.member("pushType", PushType.background.rawValue)

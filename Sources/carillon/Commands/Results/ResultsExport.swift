@@ -28,11 +28,12 @@ extension ResultsCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      guard let total = try await store.show(id)?.counters.targets else { throw try await store.whereIs(id) }
+      guard let record = try await store.show(id) else { throw try await store.whereIs(id) }
       var output = StandardOutput()
       var writer = ResultWriter(
-        campaign: id, format: global.json ? .ndjson : format, spreadsheetSafe: spreadsheetSafe)
-      var bar = ProgressBar("exporting", unit: "results", total: total)
+        campaign: id, service: try PushServices.known.named(record.service),
+        format: global.json ? .ndjson : format, spreadsheetSafe: spreadsheetSafe)
+      var bar = ProgressBar("exporting", unit: "results", total: record.counters.targets)
       var read = 0
       try await store.forEachResult(of: id) { results in
         for result in results where only == nil || result.outcome == only { writer.append(result) }

@@ -15,18 +15,19 @@ extension ResultsCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Option(help: "The device token, hex.") var token: String
+    @Option(help: "The device token, as its push service writes it.") var token: String
 
     func run() async throws {
-      let token = try DeviceToken(argument: token)
       let store = try await global.openStore()
-      guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
+      guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
+      let service = try PushServices.known.named(record.service)
+      let token = try service.token(argument: token)
       guard let result = try await store.result(of: token, in: id) else {
         throw CommandError(
           .notFound, "the token was no target of campaign \(Excerpt.quoted(id))",
           hint: "its user may not be in the audience; see: carillon devices show USER")
       }
-      var writer = ResultWriter(campaign: id, format: .ndjson)
+      var writer = ResultWriter(campaign: id, service: service, format: .ndjson)
       if global.json {
         writer.append(result)
         var output = StandardOutput()

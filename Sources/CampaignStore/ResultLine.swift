@@ -1,0 +1,30 @@
+import PushCore
+
+/// A line of the results hash: `outcome status reason at-ms`, a dash for none.
+struct ResultLine {
+  private let service: any PushService
+  private(set) var text: [UInt8] = []
+  private var record: LedgerRecord?
+
+  /// - Parameter service: whose reasons its records have.
+  init(service: any PushService) {
+    self.service = service
+  }
+
+  /// Answers that came together have the same line.
+  mutating func set(_ record: LedgerRecord, unknownReason: [UInt8]) {
+    if record == self.record, record.reason != .other { return }
+    self.record = record
+    text.removeAll(keepingCapacity: true)
+    guard case .terminal(let outcome) = record.state else { return }
+    text.append(contentsOf: outcome.name.utf8)
+    append(word: record.status == 0 ? [] : Array(String(record.status).utf8))
+    append(word: record.reason == .other ? unknownReason : service.reasonText(of: record.reason))
+    append(word: Array(String(record.at).utf8))
+  }
+
+  private mutating func append(word: [UInt8]) {
+    text.append(UInt8(ascii: " "))
+    if word.isEmpty { text.append(UInt8(ascii: "-")) } else { text.append(contentsOf: word) }
+  }
+}

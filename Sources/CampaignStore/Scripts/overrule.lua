@@ -1,0 +1,31 @@
+#!lua flags=allow-oom
+-- overrule: puts acceptances into the place of other outcomes.
+-- Keeps: of two terminal outcomes `accepted` wins, whoever tells of it and however late; counters, results and reasons
+-- move with the record. `commit` leaves this to whoever called it: another outcome's result line stands under the text
+-- of the token, which only its push service can write.
+-- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
+-- ARGV 1 seal, 2... four each: index, the 12 bytes of the record, token's text, result line ('' for none)
+-- Returns the number of outcomes that were replaced
+local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'deaths', 'trial')
+if slice[1] ~= 'sealed' or (slice[2] or '') ~= ARGV[1] then return 0 end
+local replaced = 0
+for i = 2, #ARGV, 4 do
+  local state = redis.call('GETRANGE', KEYS[2], ARGV[i] * 12, ARGV[i] * 12):byte() or 0
+  if state > 16 then
+    redis.call('SETRANGE', KEYS[2], ARGV[i] * 12, ARGV[i + 1])
+    redis.call('HINCRBY', KEYS[1], state, -1)
+    redis.call('HDEL', KEYS[4], ARGV[i])
+    if ARGV[i + 3] == '' then
+      redis.call('HDEL', KEYS[3], ARGV[i + 2])
+    else
+      redis.call('HSET', KEYS[3], ARGV[i + 2], ARGV[i + 3])
+    end
+    replaced = replaced + 1
+  end
+end
+if replaced > 0 then
+  redis.call('HINCRBY', KEYS[1], '16', replaced)
+  -- As with `commit`: a slice that gets on is not what kills its workers.
+  if slice[3] and not slice[4] then redis.call('HDEL', KEYS[1], 'deaths') end
+end
+return replaced

@@ -1,0 +1,74 @@
+@testable import CampaignStore
+import Foundation
+import PushCore
+import Redis
+import Testing
+
+/// What stands in Redis, byte for byte. `Formats/` has a sample of every version that there was: who changes a format
+/// raises its version (`Sources/CampaignStore/README.md` says where it stands) and adds the new sample.
+struct FormatTests {
+  @Test func deviceRecordIsThatOfItsVersion() throws {
+    var bytes: [UInt8] = []
+    try Self.device.write(to: &bytes)
+    let kinds = TokenKind.allCases.map { "\($0.rawValue) \($0.code)" }
+    try expect([Self.hex(bytes)] + kinds, "device-record", Int(DeviceRecord.version))
+    #expect(bytes.withUnsafeBytes(DeviceRecord.all) == [Self.device])
+    #expect(TokenKind.allCases.allSatisfy { TokenKind(code: $0.code) == $0 })
+  }
+
+  /// Targets and ledger have one version between them; their codes are as much a part of it as their places.
+  @Test func targetsAndLedgerAreThoseOfTheirVersion() throws {
+    var target: [UInt8] = []
+    ([0xAA, 0xBB] as [UInt8]).withUnsafeBytes { token in
+      Array("zoë".utf8).withUnsafeBytes { TargetPage.write(token: token, user: $0, to: &target) }
+    }
+    var record: [UInt8] = []
+    LedgerRecord(
+      state: .terminal(.rejected), attempt: 3, free: 1, status: 400, reason: ReasonCode(rawValue: 5),
+      at: 1_796_115_600_007
+    ).write(to: &record)
+    let outcomes = Outcome.allCases.map { "\($0.name) \($0.rawValue)" }
+    let service = APNsTokens()
+    let reasons = (0...UInt8.max).map { (code: $0, text: service.reasonName(of: ReasonCode(rawValue: $0))) }
+    let words = reasons.filter { !$0.text.isEmpty }.map { "\(service.name) \($0.text) \($0.code)" }
+    let sizes = "\(TargetPage.size) targets a page"
+    try expect(
+      [sizes, Self.hex(target), Self.hex(record)] + outcomes + words, "slice", TargetPage.formatVersion)
+  }
+
+  /// All that has no version of its own.
+  @Test func storeIsThatOfItsVersion() async throws {
+    var scene = try await FormatScene()
+    try expect(try await scene.play(), "store", CampaignStore.layoutVersion)
+  }
+
+  private func expect(_ lines: [String], _ name: String, _ version: Int) throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Formats/\(name)-\(version).txt")
+    let sample = try #require(
+      try? String(contentsOf: file, encoding: .utf8),
+      "there is no sample of version \(version); \(file.lastPathComponent) is to be:\n\(lines.joined(separator: "\n"))")
+    let known = sample.split(separator: "\n").map(String.init)
+    for (line, expected) in zip(lines, known) where line != expected {
+      Issue.record("version \(version) of \(name) has changed, raise it: \(line), was \(expected)")
+    }
+    #expect(lines.count == known.count, "version \(version) of \(name) has changed, raise it: \(lines)")
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String { String(decoding: Hex.encode(bytes), as: UTF8.self) }
+
+  private static var device: DeviceRecord {
+    var device = DeviceRecord(token: [0xAA, 0xBB, 0xCC], service: "apns")
+    device.kind = .voip
+    device.registeredAt = 1000
+    device.lastSeen = 2000
+    device.isQuarantined = true
+    device.app = "news"
+    device.environment = "production"
+    device.locale = "de"
+    device.timezone = "Europe/Berlin"
+    device.appVersion = "5.2"
+    device.osVersion = "iOS 19"
+    device.attributes = ["auth": "x", "p256dh": "yz"]
+    return device
+  }
+}

@@ -1,0 +1,145 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// A push service of another kind than APNs: its tokens are texts of up to 2,048 bytes, its reasons are its own.
+private struct TextService: PushService {
+  var name: String { "text" }
+  var tokenForm: String { "a text that begins with t:" }
+
+  func token(_ text: String) -> DeviceToken? { text.hasPrefix("t:") ? DeviceToken(bytes: text.utf8) : nil }
+
+  func writeText(of token: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int {
+    buffer.copyMemory(from: token)
+    return token.count
+  }
+
+  func reasonText(of code: ReasonCode) -> [UInt8] { code.rawValue == 7 ? Array("Gone".utf8) : [] }
+
+  func tokenKind(for campaign: Campaign) -> TokenKind { .alert }
+}
+
+/// The store keeps what any service has, and asks the service for texts.
+struct ServiceTests {
+  private static let service = TextService()
+  private static let services = PushServices(
+    standard: TestStore.service, others: [service], apps: ["web": service])
+  private static let gone = ReasonCode(rawValue: 7)
+  /// As long as a token can be, and longer than its length would fit into a byte.
+  private static let tokens = [2048, 300, 5, 40].enumerated().map { number, length in
+    "t:\(number)" + String(repeating: "x", count: length - 3)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func anotherServicesCampaignIsKeptInItsOwnWords(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 4)
+    let store = CampaignStore(redis: world.redis, keys: world.keys, services: Self.services)
+    let tokens = try Self.tokens.map { try #require(Self.service.token($0)) }
+    #expect(tokens[0].bytes.count == DeviceToken.maximumLength)
+    try await store.register(
+      tokens.enumerated().map { number, token in
+        var device = DeviceRecord(token: token.bytes, service: "text")
+        device.registeredAt = 1000
+        return DeviceRegistration(user: "u\(number)", device: device)
+      } + [DeviceRegistration(user: "u0", device: TestStore.device(1))])
+    #expect(try await store.owners(of: tokens, Self.service) == ["u0", "u1", "u2", "u3"])
+    for token in tokens {
+      // Where other languages look for it: by the CRC16 of the text.
+      let partition = Int(CRC16.of(Self.service.text(of: token))) % 4
+      #expect(try await world.command("HEXISTS", world.keys.owner(partition), token.bytes).integer == 1)
+    }
+    try await answer(store)
+    for (number, text) in Self.tokens.enumerated() {
+      let partition = Partition.of(user: "u\(number)", count: 4)
+      let line = try await world.command("HGET", world.keys.results(partition, "a"), text).string
+      #expect(line == "unregistered 404 \(number == 2 ? "moved" : "Gone") 5000")
+    }
+    var results: [String: String] = [:]
+    try await store.forEachResult(of: "a") { page in
+      for result in page { results[Self.service.text(of: result.token)] = result.reason }
+      return true
+    }
+    #expect(Set(results.keys) == Set(Self.tokens))
+    #expect(results[Self.tokens[0]] == "Gone" && results[Self.tokens[2]] == "moved")
+    try await store.deliverFeedback(from: 0..<4)
+    #expect(try await store.owners(of: tokens, Self.service) == [nil, nil, nil, nil])
+    let told = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
+    #expect(told.count == 4)
+    for text in Self.tokens { #expect(told.contains { $0.contains("\"token\":\"\(text)\"") }) }
+    // APNs' device of the same user was no target.
+    #expect(try await store.user("u0")?.devices.map(\.service) == ["apns"])
+  }
+
+  /// Sends to everybody of the service, who are all gone.
+  private func answer(_ store: CampaignStore) async throws {
+    let job = Array(
+      TestStore.job("a", audience: #"{"segment":"*"}"#).split(separator: Array("news".utf8)).joined(
+        separator: Array("web".utf8)))
+    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await store.campaign("a")?.service == "text")
+    let filter = DeviceFilter(
+      service: Self.service.name, kind: Self.service.tokenKind(for: campaign), app: "web", environment: "")
+    while let slice = try await store.takeSlice(worker: "w") {
+      let ledger = SliceLedger(store: store, slice: slice, lease: 60_000, app: "web")
+      _ = try await ledger.claim(worker: "w")
+      let count = try #require(try await store.expand(ledger, audience: campaign.audience, filter: filter)).count
+      try await ledger.commit(credit: count)
+      let chunk = try await ledger.targets(from: 0, count: count)
+      var batch = OutcomeBatch()
+      for position in 0..<chunk.count {
+        let hasCode = !chunk.user(position).elementsEqual("u2".utf8)
+        let record = LedgerRecord(
+          state: .terminal(.unregistered), status: 404, reason: hasCode ? Self.gone : .other, at: 5000)
+        batch.append(
+          record, at: position, action: .prune, token: chunk.token(position), user: chunk.user(position),
+          timestamp: 5000, keepsResult: true, unknownReason: hasCode ? "" : "moved")
+      }
+      _ = try await ledger.commit(&batch, credit: 0)
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func deviceOfAnUnknownServiceIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let device = DeviceRecord(token: [1, 2, 3], service: "text")
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.register([DeviceRegistration(user: "x", device: device)])
+    }
+    #expect(error?.code == .mismatch && error?.message.contains("'text'") == true)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sliceOfAnotherVersionIsNeitherClaimedNorRead(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 3)
+    try await ledger.release()
+    try await world.command("HSET", world.keys.slice(0, of: "a"), "format", TargetPage.formatVersion + 1)
+    let before = try await world.slice("a").text
+    for refused in [
+      await #expect(throws: StoreError.self) { try await world.claimed("a") },
+      await #expect(throws: StoreError.self) { try await world.store.forEachResult(of: "a") { _ in true } },
+    ] {
+      #expect(refused?.code == .mismatch)
+      #expect(refused?.hint.contains("the version of Carillon that sealed it") == true)
+    }
+    #expect(try await world.slice("a").text == before)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func deviceWithTooManyAttributesIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    var device = TestStore.device(1)
+    device.attributes = ["key": String(repeating: "x", count: 65_000)]
+    let fits = device
+    #expect(try await world.store.register([DeviceRegistration(user: "x", device: fits)]) == [true])
+    #expect(try await world.store.user("x")?.devices == [fits])
+    device.attributes["more"] = String(repeating: "x", count: 1000)
+    let tooLong = device
+    let error = await #expect(throws: StoreError.self) {
+      try await world.store.register([DeviceRegistration(user: "x", device: tooLong)])
+    }
+    #expect(error?.code == .invalid)
+  }
+}

@@ -1,0 +1,102 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+
+/// A store that has something under every key.
+struct FormatScene {
+  let world: TestStore
+  private let ledger: SliceLedger
+  /// What no two runs share, and what is written for it.
+  private var names: [String: String] = [:]
+
+  init() async throws {
+    world = try await TestStore(on: .single, partitions: 1)
+    let slice = SliceReference(campaign: "a", partition: 0)
+    ledger = SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news")
+    names[String(decoding: ledger.claim, as: UTF8.self)] = "<claim>"
+  }
+
+  /// Plays it, and says what stands there then.
+  mutating func play() async throws -> [String] {
+    try await registerDevices()
+    try await takeInJobs()
+    try await answer()
+    try await workersTalk()
+    return try await StoreDump(world: world, names: names).lines()
+  }
+
+  private func registerDevices() async throws {
+    let store = world.store
+    try await store.register(
+      (0..<6).map {
+        let attributes = Array(#"{"city":"Paris"}"#.utf8)
+        return DeviceRegistration(user: "u\($0)", device: Self.device($0), attributes: $0 == 0 ? attributes : [])
+      })
+    try await store.add(["u0", "u1"], to: "vip")
+    // A registration that is under way.
+    _ = try await store.own([DeviceRegistration(user: "mover", device: Self.device(5), attributes: [])])
+  }
+
+  /// Two bytes are token enough.
+  private static func device(_ number: Int) -> DeviceRecord {
+    var device = DeviceRecord(token: [0xD0, UInt8(number)], service: "apns")
+    device.registeredAt = 1000
+    device.app = "news"
+    return device
+  }
+
+  private mutating func takeInJobs() async throws {
+    let store = world.store
+    try await world.activate("a", audience: #"{"users":["u0","u1","u2","u3","u4","u5"]}"#)
+    let tomorrow = Timestamp.format(milliseconds: try await store.time() / 1000 + 86_400_000)
+    try await world.activate("later", #","sendAt":"\#(tomorrow)""#)
+    let digest = try await world.command("GETRANGE", world.keys.job("later"), 0, 39).string ?? ""
+    names.merge([tomorrow: "<tomorrow>", digest: "<digest>"]) { $1 }
+    try await world.activate("paused", audience: #"{"tokens":["d000"]}"#)
+    try await store.steer("paused", .pause, reason: "why not")
+    let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
+    _ = try await store.submit(job, as: CampaignJob.parse(job, knownApps: nil))
+    try await store.bury(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
+  }
+
+  private func answer() async throws {
+    let store = world.store
+    _ = try await store.takeSlice(worker: "w")
+    _ = try await ledger.claim(worker: "w")
+    let users = (0..<6).map { "u\($0)" }
+    // Not in the order that a set happens to have.
+    var targets = SealedTargets()
+    for (number, user) in users.enumerated() {
+      ([0xD0, UInt8(number)] as [UInt8]).withUnsafeBytes { token in
+        Array(user.utf8).withUnsafeBytes { TargetPage.write(token: token, user: $0, to: &targets.bytes) }
+      }
+    }
+    targets.count = users.count
+    targets.ends = [targets.bytes.count]
+    _ = try await store.restore(targets, of: ledger)
+    try await ledger.commit(credit: 6)
+    let chunk = try await ledger.targets(from: 0, count: 6)
+    var batch = OutcomeBatch()
+    batch.append(.terminal(.accepted), at: 0, token: chunk.token(0))
+    batch.append(.unregistered, chunk, 1, .prune, reason: "Unregistered")
+    batch.append(.badToken, chunk, 2, .quarantine, reason: "BadDeviceToken")
+    batch.append(.rejected, chunk, 3, reason: "NobodyKnows")
+    batch.append(.waiting(milliseconds: 3_600_000), at: 4)
+    _ = try await ledger.commit(&batch, credit: 0)
+  }
+
+  private func workersTalk() async throws {
+    let store = world.store
+    _ = try await store.heartbeat(worker: "w", silence: 1000)
+    _ = try await store.follow(["a"], worker: "w", followed: 1)
+    _ = try await store.probe(
+      "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 3, suspects: 1, gone: 1),
+      returned: 0, round: 0)
+    try await store.noteFall(for: 60_000)
+    _ = try await store.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
+    try await store.tellBackend([
+      store.feedback(
+        user: "u9", token: .init([0xD0, 9], "apns"), app: "news", reason: "Unregistered", at: 1_796_115_600_007)
+    ])
+  }
+}
