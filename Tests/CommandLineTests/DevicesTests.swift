@@ -37,6 +37,36 @@ struct DevicesTests {
     #expect(emil.objects("devices")?.first?.text("registeredAt") == "2026-01-01T00:00:00.000Z")
   }
 
+  @Test func tokensHaveAServiceAndAKind() async throws {
+    let world = try await CarillonWorld()
+    let rows = """
+      user,token,service,kind
+      ada,\(token),apns,voip
+      ben,\(CarillonWorld.token(2)),,
+      cleo,\(CarillonWorld.token(3)),pigeon,
+      dora,\(CarillonWorld.token(4)),,carrier
+
+      """
+    let output = try await world.run("devices", "import", "-", "--format", "csv", "--json", input: rows)
+    #expect(output.exit == .status(65))
+    let errors = try #require(try JSONObject(output.standardOutput).objects("errors")).map { $0.text("message") ?? "" }
+    #expect(errors[0] == "service: 'pigeon' is none of apns")
+    #expect(errors[1].hasPrefix("kind: 'carrier' is none of alert, voip, complication"))
+    try await world.succeed(
+      "devices", "register", "--user", "emil", "--token", CarillonWorld.token(5), "--kind", "liveactivity-start")
+    let exported = try await world.succeed("devices", "export", "--format", "ndjson")
+    let devices = try exported.split(separator: "\n").map { try JSONObject(String($0)) }
+    #expect(
+      Dictionary(uniqueKeysWithValues: devices.map { ($0.text("user") ?? "", $0.text("kind") ?? "") })
+        == ["ada": "voip", "ben": "alert", "emil": "liveactivity-start"])
+    #expect(devices.allSatisfy { $0.text("service") == "apns" })
+    let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
+    #expect(ada.objects("devices")?.first?.text("kind") == "voip")
+    #expect(ada.objects("devices")?.first?.text("service") == "apns")
+    let wrong = try await world.run("devices", "unregister", "--token", token, "--service", "apms")
+    #expect(wrong.exit == .status(65) && wrong.standardError.contains("did you mean 'apns'?"))
+  }
+
   @Test func importTakesNDJSONFromStandardInput() async throws {
     let world = try await CarillonWorld()
     let row = #"{"user":"ada","token":"\#(token)","timezone":"Europe/Berlin","age":41}"# + "\n"

@@ -1,4 +1,5 @@
 import CampaignStore
+import CommandSupport
 import Foundation
 import PushCore
 import Redis

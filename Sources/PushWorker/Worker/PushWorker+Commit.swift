@@ -181,9 +181,8 @@ extension PushWorker {
   /// between, it stands there twice, and not nowhere.
   private func bury(_ session: SliceSession, _ target: GrantedTarget) async throws {
     try await session.load([target.index])
-    guard let (chunk, position) = session.targets.place(of: target.index),
-      let token = DeviceToken(bytes: chunk.token(position))
-    else { return }
+    guard let (chunk, position) = session.targets.place(of: target.index) else { return }
+    guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = session.slice
     let job = try CampaignJob.alone(
       session.context.job, token: session.context.app.traits.service.text(of: token),

@@ -76,8 +76,7 @@ extension PushWorker {
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
     try await control.include(slice.ledger.slice)
-    let isSealed = try await replay(
-      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
+    let isSealed = try await replay(slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
     if isSealed, let ending = slice.ending {
       if case .claimed = try await slice.ledger.claim(worker: configuration.name),
         try await !end(slice.ledger, slice.context, ending)

@@ -93,6 +93,7 @@ struct FormatScene {
       "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 3, suspects: 1, gone: 1),
       returned: 0, round: 0)
     try await store.noteFall(for: 60_000)
+    try await store.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
     _ = try await store.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
     try await store.tellBackend([
       store.feedback(

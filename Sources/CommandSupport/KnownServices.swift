@@ -1,11 +1,11 @@
-import PushCore
+package import PushCore
 
 extension PushServices {
   /// The push services that this program has.
-  static let known = PushServices(standard: AppTraits.standardService)
+  package static let known = PushServices(standard: AppTraits.standardService)
 
   /// A service by the value of `--service`; the standard one without.
-  func named(_ name: String?) throws(CommandError) -> any PushService {
+  package func named(_ name: String?) throws(CommandError) -> any PushService {
     guard let name else { return standard }
     guard let service = self[name] else {
       throw CommandError(
@@ -17,7 +17,7 @@ extension PushServices {
 
 extension PushService {
   /// A token by the value of `--token`.
-  func token(argument: String) throws(CommandError) -> DeviceToken {
+  package func token(argument: String) throws(CommandError) -> DeviceToken {
     guard let token = token(argument) else {
       throw CommandError(
         .input, "--token: not \(tokenForm)", hint: "a token is what the app got when it registered for pushes")
