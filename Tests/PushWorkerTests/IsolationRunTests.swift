@@ -2,6 +2,7 @@ import APNs
 import APNsSimulator
 import CampaignStore
 import PushCore
+import Synchronization
 import Testing
 
 /// One app's trouble is nobody else's, and neighbours in a lane take turns. `FaultKit`'s isolation cases are the same with
@@ -18,6 +19,12 @@ import Testing
   /// What a campaign may take beside trouble, in seconds: what it takes alone, three times over for the machine's other
   /// work, and the bound of the isolation table.
   private static func bound(alone: Double) -> Double { 3 * alone + 1.5 }
+
+  /// Seconds that a healthy campaign takes while nothing else is sent, connections being open: the better of two.
+  private func timeAlone(_ apps: TwoAppRig) async throws -> Double {
+    _ = try await apps.time("warm")
+    return min(try #require(try await apps.time("alone")), try #require(try await apps.time("again")))
+  }
 
   /// Sends to the healthy app, in the lane above the other app's campaign and in the same.
   private func expectBothLanesInTime(_ apps: TwoAppRig, alone: Double) async throws {
@@ -58,9 +65,7 @@ import Testing
   /// itself.
   private func play(_ trouble: SickEndpoint.Trouble, _ engine: PushEngineKind) async throws {
     let apps = try await TwoAppRig(engine: engine, healthy: Self.healthy, ill: Self.ill)
-    // The first opens connections.
-    _ = try await apps.time("warm")
-    let alone = try #require(try await apps.time("alone"))
+    let alone = try await timeAlone(apps)
     if trouble.isFromTheStart { await apps.sick.suffer(trouble) }
     try await apps.push("sick", app: TwoAppRig.sickApp)
     if trouble.isFromTheStart {
@@ -88,25 +93,35 @@ import Testing
   @Test(arguments: PushEngineKind.allCases)
   func listOfRawTokensLeavesAnotherAppsCampaignAlone(engine: PushEngineKind) async throws {
     let apps = try await TwoAppRig(engine: engine, healthy: Self.healthy)
-    _ = try await apps.time("warm")
-    let alone = try #require(try await apps.time("alone"))
-    let size = 14_000
-    let lists = ["list", "next"]
-    for (number, id) in lists.enumerated() {
-      let tokens = (0..<size).map { WorkerRig.text(1_000_000 + number * size + $0) }
-      let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
-      try await apps.push(id, app: TwoAppRig.sickApp, audience: #"{"tokens":[\#(list)]}"#)
-    }
+    let alone = try await timeAlone(apps)
+    let isMeasured = Mutex(false)
+    async let lists = sendLists(apps) { isMeasured.withLock { $0 } }
     // It goes over one connection, that of tokens that no record vouches for: fewer are its middle.
     try await apps.rig.until { await apps.sick.received >= 500 }
     try await expectBothLanesInTime(apps, alone: alone)
-    let isOver = try await apps.rig.store.campaign("next")?.finishedAt != nil
-    #expect(!isOver, "the lists were over too soon to be in anybody's way")
-    for (id, targets) in [("list", size), ("next", size), ("urgent", Self.healthy), ("normal", Self.healthy)] {
+    isMeasured.withLock { $0 = true }
+    try await lists
+    for id in ["urgent", "normal"] {
       #expect(try await apps.ending(of: id, within: .seconds(60)) != nil, "\(id)")
-      #expect(try await apps.outcomes(of: id) == [.accepted: targets], "\(id)")
+      #expect(try await apps.outcomes(of: id) == [.accepted: Self.healthy], "\(id)")
     }
     try await apps.stop()
+  }
+
+  /// Sends one list after the other to the other app, so that there is one all the time.
+  private func sendLists(_ apps: TwoAppRig, until isEnough: @Sendable () -> Bool) async throws {
+    // A job of a megabyte has room for hardly more.
+    let size = 14_000
+    var number = 0
+    repeat {
+      let tokens = (0..<size).map { WorkerRig.text(1_000_000 + number * size + $0) }
+      let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+      let id = "list-\(number)"
+      number += 1
+      try await apps.push(id, app: TwoAppRig.sickApp, audience: #"{"tokens":[\#(list)]}"#)
+      #expect(try await apps.ending(of: id, within: .seconds(60)) != nil, "\(id)")
+      #expect(try await apps.outcomes(of: id) == [.accepted: size], "\(id)")
+    } while !isEnough() && !Task.isCancelled
   }
 
   @Test(arguments: PushEngineKind.allCases)
@@ -133,7 +148,7 @@ import Testing
     let beside = try await singles("beside")
     // Credit comes back with the first answers, and then it is sent: two answers' time, and what the machine makes of it.
     #expect(beside[10] <= 2 * alone[10] + 0.25, "\(beside); alone \(alone)")
-    #expect(beside[18] <= 3 * alone[10] + 1, "\(beside); alone \(alone)")
+    #expect(beside[19] <= 3 * alone[10] + 1, "\(beside); alone \(alone)")
     let isOver = try await apps.rig.store.campaign("million")?.finishedAt != nil
     #expect(!isOver, "the neighbour was over too soon to be in anybody's way")
     #expect(try await apps.ending(of: "million", within: .seconds(60)) != nil)

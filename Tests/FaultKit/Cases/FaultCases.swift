@@ -9,12 +9,14 @@ public enum FaultCases {
     + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
     + NeighbourCases.all + MutantCases.all
 
-  /// One of each way in which things break, and every mutant: what can be played in two minutes.
+  /// One of each way in which things break, and every mutant: what can be played in three minutes.
   public static let quick: [FaultCase] = {
     let names: Set = [
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment", "guard-stopped",
+      "isolation-killed", "isolation-frozen", "isolation-slow", "isolation-refused", "isolation-silent",
+      "isolation-raw-tokens", "neighbour-one-target",
     ]
     return all.filter { names.contains($0.name) || $0.name.hasPrefix("mutant-") }
   }()

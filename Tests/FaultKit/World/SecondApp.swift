@@ -60,8 +60,10 @@ public final class SecondApp: Sendable {
     return "apps:\n" + apps.joined()
   }
 
-  /// Requests received in full since the world began.
-  public func received() throws -> Int { try SimulatorLog(log).requests.count }
+  /// Bytes that its simulators have written down: they grow with every request received in full.
+  public var logSize: Int {
+    get throws { try FileManager.default.attributesOfItem(atPath: log.path)[.size] as? Int ?? 0 }
+  }
 
   /// Changes knobs of the simulator: a JSON object with their names and values.
   public func set(_ knobs: String) async throws {
