@@ -46,9 +46,9 @@ demo: ## a private Redis, the simulator, 100,000 devices, three workers, one kil
 
 bench: ## everything measured beside what is asked of it, on this machine (ARGS='--only engine --rounds 3')
 	@deploy/install-dependencies bench
-	swift build -c release --product carillon
+	swift build -c release --product carillon && swift build -c release --product carillon-bench
 	@$${CC:-cc} -O2 -o .build/release/curl-loop deploy/bench/curl-loop.c -lcurl
-	@$(CARILLON) bench --curl-loop .build/release/curl-loop $(ARGS)
+	@$(CARILLON)-bench --curl-loop .build/release/curl-loop $(ARGS)
 
 clean: ## removes everything that was built
 	swift package clean

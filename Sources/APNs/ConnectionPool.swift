@@ -20,8 +20,8 @@ public final class ConnectionPool: Sendable {
     public var maximumStreams: Int
     /// Streams at most on the connection for suspects, which has to carry all of them.
     public var suspectStreams: Int
-    /// Streams always used instead of as many as answers allow: what ``EngineBenchmark`` compares with.
-    var fixedStreams: Int?
+    /// Streams always used instead of as many as answers allow: what the benchmark compares with.
+    package var fixedStreams: Int?
     /// Nanoseconds for one push from start to answer; beyond that it is ambiguous.
     public var requestTimeout: UInt64
     /// Nanoseconds to look up, connect and shake hands.
@@ -41,7 +41,7 @@ public final class ConnectionPool: Sendable {
       endpoint: APNsEndpoint, connections: Int = 2, maximumStreams: Int = 1000, suspectStreams: Int = 1000,
       requestTimeout: UInt64 = 30_000_000_000, connectTimeout: UInt64 = 10_000_000_000,
       idleLimit: UInt64 = 3_600_000_000_000, reconnect: ReconnectBudget.Limits = .init(),
-      storm: StormBreaker.Limits = .init(), engine: PushEngineKind = .curl
+      storm: StormBreaker.Limits = .init(), engine: PushEngineKind = .native
     ) {
       self.endpoint = endpoint
       self.connections = max(1, connections)

@@ -2,6 +2,7 @@ import PushCore
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 struct CommandErrorTests {

@@ -4,6 +4,7 @@ import PushCore
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 /// A configuration of the least that is needed; lines are added at the end.
@@ -37,7 +38,7 @@ struct ConfigurationTests {
     #expect(
       configuration.apps == [
         "news": .init(
-          topic: "com.example.news", environment: .production,
+          service: .apns, topic: "com.example.news", environment: .production,
           credential: .token(
             .init(keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")),
           endpoint: nil, port: 443, trustRoots: nil, proxy: nil)
@@ -45,7 +46,7 @@ struct ConfigurationTests {
     #expect(
       configuration.worker
         == .init(
-          engine: .curl, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
+          engine: .native, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
     #expect(
       configuration.retry
         == .init(
@@ -112,7 +113,11 @@ struct ConfigurationTests {
     (yaml("worker: { window: 0 }"), ["'0' is not a whole number from 1 to 100000"]),
     (
       yaml("worker: { engine: native }", app: "    proxy: { url: 'https://proxy.example.com' }"),
-      ["worker.engine: native reaches proxies by http:// only", "apps.news", "use curl"]
+      ["worker.engine: native reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
+    ),
+    (
+      yaml(app: "    proxy: { url: 'https://proxy.example.com' }"),
+      ["worker.engine: native, the default, reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
     ),
     (yaml("worker: { engine: culr }"), ["worker.engine: unknown value 'culr'", "did you mean 'curl'?"]),
     (yaml("worker: { deadline: 20 }"), ["worker.deadline: '20' is not a duration"]),
@@ -140,6 +145,8 @@ struct ConfigurationTests {
       yaml(app: "    port: 2197\n    endpoint: https://a"), ["apps.news.port: is for Apple's servers", "into endpoint"]
     ),
     (yaml(app: "    environment: prod"), ["apps.news.environment: unknown value 'prod'", "production"]),
+    (yaml(app: "    service: anps"), ["apps.news.service: unknown value 'anps'", "did you mean 'apns'? known: apns"]),
+    (yaml(app: "    service: fcm"), ["apps.news.service: unknown value 'fcm', in carillon.yaml line 7 known: apns"]),
     (yaml(app: "    endpoint: http://127.0.0.1:2197"), ["apps.news.endpoint", "is not https://HOST"]),
     (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
     (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),

@@ -8,6 +8,7 @@ import TLS
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 /// Credentials from the configuration: checked at the start, read again when their files change.
@@ -23,7 +24,7 @@ import Testing
   private func app(
     _ credential: CarillonConfiguration.Credential, topic: String = "com.example.news"
   ) -> CarillonConfiguration.App {
-    .init(topic: topic, environment: .production, credential: credential)
+    .init(service: .apns, topic: topic, environment: .production, credential: credential)
   }
 
   /// Writes a certificate with its key, as PEM, and gives the app that uses it.

@@ -3,6 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 struct TextTableTests {
@@ -65,26 +66,34 @@ struct LineReaderTests {
 }
 
 struct KubernetesVariableTests {
-  private func ignored(_ name: String) throws -> Bool {
+  private func ignored(_ name: String, _ value: String) throws -> Bool {
     var root = ConfigurationNode(content: .section([:]), origin: "")
-    return try EnvironmentOverlay.apply([name: "tcp://10.0.0.1:80"], to: &root) == [name]
+    return try EnvironmentOverlay.apply([name: value], to: &root) == [name]
   }
 
   @Test(arguments: [
-    "CARILLON_SERVICE_HOST", "CARILLON_SERVICE_PORT", "CARILLON_SERVICE_PORT_HTTP", "CARILLON_PORT",
-    "CARILLON_PORT_8080_TCP", "CARILLON_PORT_8080_TCP_ADDR", "CARILLON_ADMIN_PORT_53_UDP_PROTO",
-    "CARILLON_REDIS_SERVICE_HOST",
+    ("CARILLON_SERVICE_HOST", "10.0.0.11"), ("CARILLON_SERVICE_PORT", "8080"), ("CARILLON_SERVICE_PORT_HTTP", "8080"),
+    ("CARILLON_PORT", "tcp://10.0.0.11:8080"), ("CARILLON_PORT_8080_TCP", "tcp://10.0.0.11:8080"),
+    ("CARILLON_PORT_8080_TCP_ADDR", "10.0.0.11"), ("CARILLON_PORT_8080_TCP_PORT", "8080"),
+    ("CARILLON_ADMIN_PORT_53_UDP_PROTO", "udp"), ("CARILLON_REDIS_SERVICE_HOST", "fd00::11"),
+    ("CARILLON_REDIS_PORT", "tcp://[fd00::11]:6379"),
   ])
-  func variablesOfServicesAreIgnored(name: String) throws {
-    #expect(try ignored(name))
+  func variablesOfServicesAreIgnored(name: String, value: String) throws {
+    #expect(try ignored(name, value))
   }
 
   @Test(arguments: [
-    "CARILLON_SERVICE", "CARILLON_HOST", "CARILLON_PORTS", "CARILLON_PORT_X", "CARILLON_PORT_8080_HTTP",
-    "CARILLON_SERVICE_HOSTS", "CARILLON_PORT_8080_TCP_NAME",
+    ("CARILLON_SERVICE", "10.0.0.11"), ("CARILLON_HOST", "10.0.0.11"), ("CARILLON_PORTS", "tcp://10.0.0.11:80"),
+    ("CARILLON_PORT_X", "tcp://10.0.0.11:80"), ("CARILLON_PORT_8080_HTTP", "tcp://10.0.0.11:80"),
+    ("CARILLON_SERVICE_HOSTS", "10.0.0.11"), ("CARILLON_PORT_8080_TCP_NAME", "tcp"),
+    // Names that Kubernetes could make, with values that it doesn't.
+    ("CARILLON_REDIS_PORT", "6380"), ("CARILLON_PORT", "0"), ("CARILLON_REDIS_PORT", "redis://10.0.0.11:6379"),
+    ("CARILLON_REDIS_PORT", "tcp://redis:6379"), ("CARILLON_REDIS_PORT", "tcp://10.0.0.11"),
+    ("CARILLON_REDIS_SERVICE_HOST", "redis"), ("CARILLON_REDIS_SERVICE_PORT", "http"),
+    ("CARILLON_PORT_8080_TCP_PORT", "80"), ("CARILLON_PORT_8080_TCP_PROTO", "udp"),
   ])
-  func othersAreMistakes(name: String) {
-    #expect(throws: ConfigurationError.self) { try ignored(name) }
+  func othersAreMistakes(name: String, value: String) {
+    #expect(throws: ConfigurationError.self) { try ignored(name, value) }
   }
 
   @Test func ignoredVariableIsWarnedOf() async throws {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 struct ProgressLineTests {
@@ -31,7 +32,7 @@ struct ProgressLineTests {
 
   @Test func writesNumbersAndTimesForPeople() {
     #expect(
-      [0, 999, 1000, 1_234_567, -1000].map(ProgressLine.grouped) == ["0", "999", "1,000", "1,234,567", "-1,000"])
+      [0, 999, 1000, 1_234_567, -1000].map(\.grouped) == ["0", "999", "1,000", "1,234,567", "-1,000"])
     #expect([0, 75, 3675].map(ProgressLine.clock) == ["0:00", "1:15", "1:01:15"])
   }
 }

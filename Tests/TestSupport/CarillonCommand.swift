@@ -2,11 +2,14 @@ public import Foundation
 
 /// The `carillon` that was built with the tests.
 public enum CarillonCommand {
-  /// Its path: the build puts it beside the program that runs the tests.
-  public static let path: String = {
+  /// Its path.
+  public static let path = path(of: "carillon")
+
+  /// The path of one of our programs: the build puts them beside the one that runs the tests.
+  public static func path(of program: String) -> String {
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-    return URL(fileURLWithPath: tests).deletingLastPathComponent().appending(path: "carillon").path
-  }()
+    return URL(fileURLWithPath: tests).deletingLastPathComponent().appending(path: program).path
+  }
 
   /// Runs it to its end.
   ///

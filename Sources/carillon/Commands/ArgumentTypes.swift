@@ -1,13 +1,9 @@
-public import APNs
 public import APNsSimulator
 public import ArgumentParser
-public import Logging
 public import PushCore
 
 // Values of other modules as the command line spells them. Neither module knows of the other, so the conformances can
 // only stand here.
-
-extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension DeviceRowReader.Format: ExpressibleByArgument {}
 
@@ -16,8 +12,6 @@ extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
 }
 
 extension SimulatorEnvironment: ExpressibleByArgument {}
-
-extension PushEngineKind: ExpressibleByArgument {}
 
 extension PushType: ExpressibleByArgument {}
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 
 /// The root of the command tree.
 struct Carillon: AsyncParsableCommand {
@@ -23,7 +24,7 @@ struct Carillon: AsyncParsableCommand {
     subcommands: [
       WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, ResultsCommand.self,
       QuarantineCommand.self, DeadCommand.self, SendCommand.self, LintCommand.self, ChannelCommand.self,
-      SimulateCommand.self, BenchCommand.self,
+      SimulateCommand.self,
     ])
 
   /// The version of this program.

@@ -1,5 +1,6 @@
 import APNs
 import ArgumentParser
+import CommandSupport
 import Foundation
 import PushCore
 import PushWorker

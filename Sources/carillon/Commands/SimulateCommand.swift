@@ -1,5 +1,6 @@
 import APNsSimulator
 import ArgumentParser
+import CommandSupport
 import Foundation
 import PushCore
 

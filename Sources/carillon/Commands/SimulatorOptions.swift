@@ -1,5 +1,6 @@
 import APNsSimulator
 import ArgumentParser
+import CommandSupport
 
 /// How a simulator is hostile, and whose keys it believes: what `carillon simulate` takes beside ports and files.
 struct SimulatorOptions: ParsableArguments {

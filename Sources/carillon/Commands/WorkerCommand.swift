@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import EventLoop
 import Foundation
 import PushCore
@@ -37,6 +38,8 @@ struct WorkerCommand: CarillonCommand {
     let configuration = try global.loadConfiguration()
     let name = self.name ?? Self.ownName
     let channels = try AppChannels.make(configuration.apps)
+    try EnvironmentProxy.check(
+      channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
     let connection = try StoreConnection(configuration.redis)
     // Three connections: commits must not wait behind large replies, nor either behind the blocking wait for a job.
     // The first two live where the worker does: no thread is woken for a call.

@@ -1,4 +1,5 @@
 import CampaignStore
+import CommandSupport
 import PushCore
 
 /// A campaign as commands show it.
@@ -50,6 +51,13 @@ struct CampaignReport {
     json.member("sealed", record.sealedSlices)
     json.member("total", record.slices.total)
     json.endObject()
+    if let waiting = record.waiting {
+      json.name("waiting")
+      json.beginObject()
+      json.member("reason", waiting.reason)
+      json.member("since", Timestamp.format(milliseconds: waiting.since))
+      json.endObject()
+    }
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
     json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
@@ -66,28 +74,30 @@ struct CampaignReport {
 
   /// Everything, for people.
   var text: String {
-    let number = ProgressLine.grouped
     let counters = record.counters
     var rows: [(String, String)] = [
       ("campaign", record.id), ("state", state + (record.reason.map { ": " + $0 } ?? "")),
-      ("app", record.app), ("lane", record.lane.rawValue), ("targets", number(counters.targets)),
+      ("app", record.app), ("lane", record.lane.rawValue), ("targets", counters.targets.grouped),
     ]
-    rows += outcomes.map { ("  " + $0.name, number($0.count)) }
-    rows.append(("pending", number(record.pending)))
-    if counters.inDoubt > 0 { rows.append(("  in doubt", number(counters.inDoubt))) }
-    if counters.retrying > 0 { rows.append(("  retrying", number(counters.retrying))) }
+    if let waiting = record.waiting {
+      rows.append(("waiting", "\(waiting.reason), since \(Timestamp.format(milliseconds: waiting.since))"))
+    }
+    rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
+    rows.append(("pending", record.pending.grouped))
+    if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }
+    if counters.retrying > 0 { rows.append(("  retrying", counters.retrying.grouped)) }
     for (name, count) in [
       ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("sent again", counters.resent),
     ] where count > 0 {
-      rows.append((name, number(count)))
+      rows.append((name, count.grouped))
     }
-    rows.append(("slices", "\(number(record.slices.finished)) of \(number(record.slices.total)) done"))
+    rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
     if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
     if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
     if let finishedAt = record.finishedAt {
       rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
-      if let speed = averageSpeed { rows.append(("speed", "\(number(speed)) a second")) }
+      if let speed = averageSpeed { rows.append(("speed", "\(speed.grouped) a second")) }
     }
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
   }
@@ -101,14 +111,13 @@ struct CampaignReport {
   /// One line about how far it has come.
   var line: String {
     guard record.state != .scheduled else { return "\(record.id) \(state)" }
-    let number = ProgressLine.grouped
-    var progress = number(done)
+    var progress = done.grouped
     if let total {
-      progress += " of \(total.isFinal ? "" : "about ")\(number(total.count))"
+      progress += " of \(total.isFinal ? "" : "about ")\(total.count.grouped)"
       if total.count > 0 { progress += " (\(done * 100 / total.count)%)" }
     }
     let parts = ["\(record.id) \(record.state.rawValue)", progress]
-    return (parts + outcomes.map { "\($0.name) \(number($0.count))" }).joined(separator: "  ")
+    return (parts + outcomes.map { "\($0.name) \($0.count.grouped)" }).joined(separator: "  ")
   }
 
   /// Targets a second from the first slice to the last; `nil` before the end.

@@ -1,4 +1,5 @@
 import CampaignStore
+import CommandSupport
 import PushCore
 
 /// A job of the dead list as commands show it.
@@ -40,7 +41,7 @@ struct DeadJobReport {
       ["reason", job.reason],
     ]
     if !job.hint.isEmpty { rows.append(["hint", job.hint]) }
-    rows.append(["size", "\(ProgressLine.grouped(job.size)) bytes" + (job.isCut ? ", cut: it can't be retried" : "")])
+    rows.append(["size", "\(job.size.grouped) bytes" + (job.isCut ? ", cut: it can't be retried" : "")])
     let text = String(decoding: job.job, as: UTF8.self)
     return TextTable(rows.map { $0.map(Excerpt.harmless) }).text + "\n\n" + Excerpt.harmless(text)
   }

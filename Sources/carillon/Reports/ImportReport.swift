@@ -1,3 +1,4 @@
+import CommandSupport
 import PushCore
 
 /// What became of an import: counts, and the rows that could not be taken.
@@ -35,10 +36,9 @@ struct ImportReport {
 
   /// The counts for people.
   func text(of file: String) -> String {
-    let number = ProgressLine.grouped
-    var text = "\(file): \(number(rows)) rows, \(number(imported)) imported"
-    if skipped > 0 { text += ", \(number(skipped)) bad ones skipped" }
-    if let outdated, outdated > 0 { text += ", \(number(outdated)) older than what is registered" }
+    var text = "\(file): \(rows.grouped) rows, \(imported.grouped) imported"
+    if skipped > 0 { text += ", \(skipped.grouped) bad ones skipped" }
+    if let outdated, outdated > 0 { text += ", \(outdated.grouped) older than what is registered" }
     return text
   }
 

@@ -1,4 +1,5 @@
 import APNs
+import CommandSupport
 import PushCore
 import TLS
 

@@ -1,4 +1,5 @@
 import APNs
+import CommandSupport
 import Foundation
 import PushCore
 

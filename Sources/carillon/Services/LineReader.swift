@@ -1,3 +1,5 @@
+import CommandSupport
+
 /// The lines of a file that is read in chunks; what it holds is one chunk and one line.
 struct LineReader: ~Copyable {
   /// One line, without its end.

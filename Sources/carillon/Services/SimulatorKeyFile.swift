@@ -1,4 +1,5 @@
 import APNsSimulator
+import CommandSupport
 import Foundation
 
 /// A list of signing keys for a simulator, in JSON.

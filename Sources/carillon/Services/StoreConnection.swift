@@ -1,4 +1,5 @@
 import CampaignStore
+import CommandSupport
 import EventLoop
 import PushCore
 import Redis

@@ -1,3 +1,4 @@
+import CommandSupport
 import Glibc
 
 /// Draws a ``ProgressLine`` over itself on standard error; draws nothing where that is not a terminal.

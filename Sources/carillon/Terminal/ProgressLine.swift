@@ -1,3 +1,5 @@
+import CommandSupport
+
 /// One line that says how far something has come.
 struct ProgressLine {
   /// What is going on, such as `importing`.
@@ -11,10 +13,10 @@ struct ProgressLine {
 
   /// The line, at most `width` characters wide.
   func text(width: Int) -> String {
-    var tail = Self.grouped(done)
-    if let total { tail += "/" + Self.grouped(total) }
+    var tail = done.grouped
+    if let total { tail += "/" + total.grouped }
     tail += " " + unit
-    if seconds >= 1 { tail += "  " + Self.grouped(Int(Double(done) / seconds)) + "/s" }
+    if seconds >= 1 { tail += "  " + Int(Double(done) / seconds).grouped + "/s" }
     if let total, let remaining = remaining(total) { tail += "  " + Self.clock(remaining) + " left" }
     guard let total, total > 0 else { return String("\(label)  \(tail)".prefix(width)) }
     let share = min(1, Double(done) / Double(total))
@@ -30,17 +32,6 @@ struct ProgressLine {
   private func remaining(_ total: Int) -> Int? {
     guard seconds >= 2, done > 0, done < total else { return nil }
     return Int(seconds / Double(done) * Double(total - done))
-  }
-
-  /// `1234567` as `1,234,567`.
-  static func grouped(_ number: Int) -> String {
-    let digits = Array(String(number.magnitude))
-    var text = number < 0 ? "-" : ""
-    for (index, digit) in digits.enumerated() {
-      if index > 0, (digits.count - index) % 3 == 0 { text += "," }
-      text.append(digit)
-    }
-    return text
   }
 
   /// `75` as `1:15`, `3675` as `1:01:15`.

@@ -4,6 +4,7 @@ import TLS
 import TestSupport
 import Testing
 
+@testable import CommandSupport
 @testable import carillon
 
 /// Every combination that the reference calls bad is refused by the command and by the workers in the same words, or is

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CampaignStore
+import CommandSupport
 import PushCore
 
 extension CampaignCommand {
@@ -19,11 +20,10 @@ extension CampaignCommand {
         json.endArray()
         return try StandardOutput.printLine(json.text)
       }
-      let number = ProgressLine.grouped
       let rows = records.map { record in
         [
           record.id, CampaignReport(record).state, record.app, record.lane.rawValue,
-          "\(number(CampaignReport(record).done))/\(number(record.counters.targets))",
+          "\(CampaignReport(record).done.grouped)/\(record.counters.targets.grouped)",
           "\(record.slices.finished)/\(record.slices.total)", Timestamp.format(milliseconds: record.createdAt),
         ]
       }

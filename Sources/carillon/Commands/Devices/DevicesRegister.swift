@@ -1,5 +1,6 @@
 import ArgumentParser
 import CampaignStore
+import CommandSupport
 import PushCore
 
 extension DevicesCommand {

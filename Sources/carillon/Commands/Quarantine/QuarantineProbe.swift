@@ -1,6 +1,7 @@
 import APNs
 import ArgumentParser
 import CampaignStore
+import CommandSupport
 import Foundation
 import PushCore
 import PushWorker

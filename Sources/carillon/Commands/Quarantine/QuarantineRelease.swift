@@ -1,5 +1,6 @@
 import ArgumentParser
 import CampaignStore
+import CommandSupport
 
 extension QuarantineCommand {
   /// `carillon quarantine release`.

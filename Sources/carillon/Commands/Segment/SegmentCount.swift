@@ -1,5 +1,6 @@
 import ArgumentParser
 import CampaignStore
+import CommandSupport
 import PushCore
 
 extension SegmentCommand {
@@ -22,8 +23,7 @@ extension SegmentCommand {
       let parsed = try AudienceExpression(parsing: expression)
       let count = try await global.openStore().count(parsed)
       guard global.json else {
-        let number = ProgressLine.grouped
-        return try StandardOutput.printLine("\(number(count.users)) users, \(number(count.devices)) devices")
+        return try StandardOutput.printLine("\(count.users.grouped) users, \(count.devices.grouped) devices")
       }
       var json = JSONWriter()
       json.beginObject()

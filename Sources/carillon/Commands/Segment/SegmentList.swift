@@ -1,5 +1,6 @@
 import ArgumentParser
 import CampaignStore
+import CommandSupport
 import PushCore
 
 extension SegmentCommand {
@@ -17,7 +18,7 @@ extension SegmentCommand {
         segments.append((name, try await store.size(ofSegment: name)))
       }
       guard global.json else {
-        let rows = segments.map { [$0.name, ProgressLine.grouped($0.users)] }
+        let rows = segments.map { [$0.name, $0.users.grouped] }
         return try StandardOutput.printLine(TextTable([["segment", "users"]] + rows).text)
       }
       var json = JSONWriter()

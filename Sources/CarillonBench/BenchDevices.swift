@@ -1,0 +1,127 @@
+import CommandSupport
+import Glibc
+
+/// The devices that a benchmark sends to, the same for the same seed on every machine.
+///
+/// A fifth of the devices are second ones of their users. Tokens are 32 random bytes, so nothing about them is in order.
+struct BenchDevices: Sendable {
+  /// Devices in all.
+  var count: Int
+  /// So many users more, with a device each, whom campaigns can leave out.
+  var urgent = 0
+  var seed: UInt64
+
+  /// What the tokens of the users apart begin with, in hex; no other token does.
+  static let urgentPrefix = "eeee"
+  /// Enough that a system call is paid once in some thousand rows.
+  private static let chunk = 1 << 20
+  private static let locales = ["en", "de", "fr", "es", "ja"].map { Array($0.utf8) }
+
+  /// Tells one set of devices from another of the same seed.
+  var name: String { "registry-\(count)-\(urgent)" }
+  /// Users, those apart not counted.
+  var users: Int { max(1, count * 4 / 5) }
+
+  /// Writes them for `devices import`, and the users apart for `segment import`.
+  func write(devices: String, urgent names: String) throws {
+    let file = try OutputFile(devices)
+    var bytes = Array("user,token,app,environment,locale,appVersion,registeredAt\n".utf8)
+    var random = SplitMix(state: seed)
+    for row in 0..<count + urgent {
+      append(row, to: &bytes, &random)
+      if bytes.count > Self.chunk { try file.write(&bytes) }
+    }
+    try file.write(&bytes)
+    for user in 0..<urgent { bytes += "x\(user)\n".utf8 }
+    try OutputFile(names).write(&bytes)
+  }
+
+  /// Tokens in hex, one a line, each behind `prefix`.
+  func writeTokens(_ path: String, prefix: String = "") throws {
+    var bytes: [UInt8] = []
+    var random = SplitMix(state: seed)
+    for _ in 0..<count {
+      bytes += prefix.utf8
+      Self.appendToken(to: &bytes, &random, isUrgent: false)
+      bytes.append(UInt8(ascii: "\n"))
+    }
+    try OutputFile(path).write(&bytes)
+  }
+
+  private func append(_ row: Int, to bytes: inout [UInt8], _ random: inout SplitMix) {
+    let isUrgent = row >= count
+    // Every fourth user has a second device.
+    let user = isUrgent ? row - count : row < users ? row : (row - users) * 4 % users
+    bytes.append(isUrgent ? UInt8(ascii: "x") : UInt8(ascii: "u"))
+    bytes += String(user).utf8
+    bytes.append(UInt8(ascii: ","))
+    Self.appendToken(to: &bytes, &random, isUrgent: isUrgent)
+    bytes += ",news,production,".utf8
+    let bits = random.next()
+    bytes += Self.locales[Int(bits % 5)]
+    bytes += ",5.".utf8
+    bytes.append(UInt8(ascii: "0") + UInt8(bits >> 32 & 3))
+    bytes += ",2026-01-01T00:00:00Z\n".utf8
+  }
+
+  private static func appendToken(to bytes: inout [UInt8], _ random: inout SplitMix, isUrgent: Bool) {
+    for word in 0..<4 {
+      var bits = random.next()
+      if word == 0 {
+        // The first two bytes say which kind it is.
+        bits = isUrgent ? bits & ~0xFFFF | 0xEEEE : bits & 0xFFFF == 0xEEEE ? bits ^ 1 : bits
+      }
+      for _ in 0..<8 {
+        bytes.append(digits[Int(bits >> 4 & 15)])
+        bytes.append(digits[Int(bits & 15)])
+        bits >>= 8
+      }
+    }
+  }
+
+  private static let digits = Array("0123456789abcdef".utf8)
+}
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators").
+struct SplitMix: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
+
+/// A file that is written from front to back, and replaced if it was there.
+final class OutputFile {
+  private let path: String
+  private let descriptor: Int32
+
+  init(_ path: String) throws(FileError) {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw FileError.last(path) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Writes the bytes, and takes them out of the array.
+  func write(_ bytes: inout [UInt8]) throws(FileError) {
+    var written = 0
+    while written < bytes.count {
+      // write(2), as in StandardOutput.
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno != EINTR {
+        throw FileError.last(path)
+      }
+    }
+    bytes.removeAll(keepingCapacity: true)
+  }
+}

@@ -1,0 +1,101 @@
+import CommandSupport
+import Foundation
+import Glibc
+
+/// What a benchmark tells: progress on standard error, figures as they come or in one table at the end, plots.
+final class BenchReport {
+  /// Targets a second over time, a line for each kind of campaign.
+  var timelines: [SVGPlot.Series] = []
+  /// CPU time a target over the size of the campaign.
+  var costs: [SVGPlot.Series] = []
+  private(set) var figures: [Figure] = []
+  /// Parts that could not be measured, and why.
+  private(set) var failures: [String] = []
+
+  private let isJSON: Bool
+  /// The lines of JSON so far.
+  private var lines: [String] = []
+
+  init(isJSON: Bool) {
+    self.isJSON = isJSON
+  }
+
+  /// Says with what everything was measured, as `name: value`.
+  func begin(_ settings: BenchSettings, _ machine: [String: String]) throws {
+    struct Begin: Encodable {
+      var event = "settings"
+      var settings: BenchSettings
+      var machine: [String: String]
+    }
+    try note(Begin(settings: settings, machine: machine))
+    guard !isJSON else { return }
+    for (name, value) in machine.sorted(by: { $0.key < $1.key }) { try StandardOutput.printLine("\(name): \(value)") }
+    try StandardOutput.printLine(settings.description + "\n")
+  }
+
+  /// Says what is being measured.
+  func progress(_ text: String) { StandardError.write(text + "\n") }
+
+  func add(_ figure: Figure) throws {
+    figures.append(figure)
+    try note(figure)
+  }
+
+  /// Notes that a part could not be measured; the others go on.
+  func fail(_ part: String, _ error: any Error) throws {
+    let message = CommandError(error).message
+    failures.append("\(part): \(message)")
+    progress("\(part) failed: \(message)")
+    try note(["event": "failed", "part": part, "message": message])
+  }
+
+  /// Prints the table: what something is asked of first, in the order of the parts.
+  func end() throws {
+    guard !isJSON else { return }
+    let rows = figures.filter { $0.bound != nil } + figures.filter { $0.bound == nil }
+    try StandardOutput.printLine(TextTable([Figure.head] + rows.map(\.row)).text)
+    for failure in failures { try StandardOutput.printLine("not measured: \(failure)") }
+  }
+
+  /// Writes figures and plots into a folder.
+  func write(to folder: String) throws {
+    guard mkdir(folder, 0o777) == 0 || errno == EEXIST else { throw FileError.last(folder) }
+    try write(lines.joined(separator: "\n") + "\n", folder + "/bench.ndjson")
+    if !timelines.isEmpty {
+      try write(
+        SVGPlot(
+          title: "Throughput of a campaign, by the slices that ended", xLabel: "seconds from LPUSH",
+          yLabel: "targets a second", series: timelines
+        ).text, folder + "/throughput.svg")
+    }
+    if !costs.isEmpty {
+      try write(
+        SVGPlot(
+          title: "Cost of a target by size of the campaign", xLabel: "targets", yLabel: "CPU µs a target",
+          isLogarithmic: true, series: costs
+        ).text, folder + "/cost.svg")
+    }
+  }
+
+  private func write(_ text: String, _ path: String) throws(FileError) {
+    var bytes = Array(text.utf8)
+    try OutputFile(path).write(&bytes)
+  }
+
+  private func note(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let line = String(decoding: try encoder.encode(value), as: UTF8.self)
+    lines.append(line)
+    if isJSON { try StandardOutput.printLine(line) }
+  }
+}
+
+extension BenchSettings {
+  /// One line.
+  var description: String {
+    let numbers = { (list: [Int]) in list.map(\.grouped).joined(separator: " ") }
+    return "seed \(seed), \(rounds) rounds, \(requests.grouped) pushes of an engine alone, campaigns to "
+      + "\(targets.grouped), growth over \(numbers(sizes)), \(samples) samples of latencies, \(numbers(clients)) claiming"
+  }
+}

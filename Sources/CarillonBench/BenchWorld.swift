@@ -1,0 +1,294 @@
+import APNs
+import CampaignStore
+import CommandSupport
+import Foundation
+import Glibc
+import Redis
+import TLS
+
+/// What a benchmark measures in: a folder of its own, Redis servers, simulators and workers on ports that nobody else uses,
+/// and none of it left when it is closed.
+actor BenchWorld {
+  /// A running Redis.
+  struct RedisProcess: Sendable {
+    var process: BenchProcess
+    /// As `redis.url` has it.
+    var address: String
+    /// Where its files are.
+    var directory: String
+    /// What the benchmark itself asks it by.
+    var client: RedisClient
+    /// Its campaigns.
+    var store: CampaignStore
+  }
+
+  /// A running simulator.
+  struct SimulatorProcess: Sendable {
+    var process: BenchProcess
+    var endpoint: String
+  }
+
+  /// Everything that is written lies here.
+  nonisolated let folder: String
+  private static let namespace = "bench"
+  private static let partitions = 256
+  /// Loading ten million devices takes some tens of seconds.
+  private static let redisPatience = 300.0
+  /// Importing ten million takes minutes.
+  private static let importPatience = 3600.0
+
+  /// The file of this program, whose `engine` is measured, too.
+  nonisolated let program: String
+  /// The file of the program that ships, which lies beside it.
+  private nonisolated let carillon: String
+  private var processes: [BenchProcess] = []
+  private var registries: [String: String] = [:]
+  private var importSeconds: [String: Double] = [:]
+  private var names = 0
+
+  init() throws {
+    // readlink of our own file: a child must not be found by way of *its* /proc/self.
+    program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    carillon = URL(fileURLWithPath: program).deletingLastPathComponent().appending(path: "carillon").path
+    guard access(carillon, X_OK) == 0 else {
+      throw CommandError(
+        .failed, "there is no program \(carillon) to measure",
+        hint: "make bench builds it: swift build --product carillon")
+    }
+    var template = Array((FileManager.default.temporaryDirectory.path + "/carillon-bench.XXXXXX").utf8CString)
+    // mkdtemp(3): a new folder that only we may enter; the template becomes its name.
+    guard mkdtemp(&template) != nil else { throw FileError.last("the temporary folder") }
+    folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// Stops everything that runs, latest first.
+  func stopAll() {
+    for process in processes.reversed() { process.stop() }
+    processes = []
+  }
+
+  /// Stops everything that runs, and deletes the folder.
+  func close() {
+    stopAll()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  nonisolated func path(_ name: String) -> String { folder + "/" + name }
+
+  // MARK: Processes
+
+  /// Runs a program to its end, which must be a good one.
+  ///
+  /// - Returns: its standard output and what it took.
+  func run(
+    _ words: [String], environment: [String: String] = [:]
+  ) async throws -> (output: String, end: BenchProcess.End) {
+    let process = try start(words, environment: environment)
+    defer { stop(process) }
+    let end = try await process.finish()
+    let output = FileManager.default.contents(atPath: process.output) ?? Data()
+    return (String(decoding: output, as: UTF8.self), end)
+  }
+
+  /// Runs one of our own commands.
+  func carillon(
+    _ arguments: [String], environment: [String: String] = [:]
+  ) async throws -> (output: String, end: BenchProcess.End) {
+    try await run([carillon] + arguments, environment: environment)
+  }
+
+  func stop(_ process: BenchProcess) {
+    process.stop()
+    processes.removeAll { $0 === process }
+    for file in [process.output, process.errors] { unlink(file) }
+  }
+
+  private func start(_ words: [String], environment: [String: String]) throws -> BenchProcess {
+    names += 1
+    let process = try BenchProcess(words, environment: environment, output: path("\(names).out"))
+    processes.append(process)
+    return process
+  }
+
+  // MARK: Simulators
+
+  /// Starts a simulator.
+  ///
+  /// - Parameter options: of `simulate`.
+  func startSimulator(_ options: [String] = []) async throws -> SimulatorProcess {
+    let directory = try await simulatorFolder()
+    let process = try start(
+      [carillon, "simulate", "--directory", directory, "--port", "0", "--control-port", "0"] + options, environment: [:]
+    )
+    var listening: Listening?
+    try await process.wait(for: "the simulator", seconds: 30) {
+      let data = FileManager.default.contents(atPath: process.output) ?? Data()
+      listening = try? JSONDecoder().decode(Listening.self, from: data.prefix { $0 != UInt8(ascii: "\n") })
+      return listening != nil
+    }
+    return SimulatorProcess(process: process, endpoint: "https://127.0.0.1:\(listening?.port ?? 0)")
+  }
+
+  private func simulatorFolder() async throws -> String {
+    let directory = path("simulator")
+    if access(directory, F_OK) != 0 { _ = try await carillon(["simulate", "--init", directory]) }
+    return directory
+  }
+
+  /// How workers are set up, where the part does not say otherwise; the environment has its say in it.
+  func workerSettings() async throws -> CarillonConfiguration.Worker {
+    let file = try await simulatorFolder() + "/" + SimulatorFolder.configuration
+    return try ConfigurationLoader(argument: file, environment: ProcessInfo.processInfo.environment).load { _ in }
+      .worker
+  }
+
+  private struct Listening: Decodable {
+    var port: Int
+  }
+
+  /// What points our own commands at a simulator, and at a Redis if they need one.
+  nonisolated func environment(_ simulator: SimulatorProcess, _ redis: RedisProcess? = nil) -> [String: String] {
+    var environment = [
+      "CARILLON_CONFIG": path("simulator/" + SimulatorFolder.configuration),
+      "CARILLON_APPS_NEWS_ENDPOINT": simulator.endpoint, "CARILLON_REDIS_NAMESPACE": Self.namespace,
+      "CARILLON_REDIS_PARTITIONS": String(Self.partitions),
+    ]
+    if let redis { environment["CARILLON_REDIS_URL"] = redis.address }
+    return environment
+  }
+
+  /// A provider token for clients that are not ours.
+  nonisolated func providerToken() throws -> String {
+    let key = try ECPrivateKey(contentsOf: path("simulator/" + SimulatorFolder.signingKey))
+    let source = try ProviderTokenSource(keyID: SimulatorFolder.keyID, teamID: SimulatorFolder.teamID, key: key)
+    guard let token = source.current() else { throw CommandError(.defect, "no provider token") }
+    return token.jwt
+  }
+
+  // MARK: Workers
+
+  /// Starts a worker and waits until it takes jobs.
+  func startWorker(
+    _ name: String, _ simulator: SimulatorProcess, _ redis: RedisProcess, environment more: [String: String]
+  ) async throws -> BenchProcess {
+    let process = try start(
+      [carillon, "worker", "--name", name, "--json"],
+      environment: environment(simulator, redis).merging(more) { $1 })
+    try await process.wait(for: "worker \(name)", seconds: 30) {
+      let log = FileManager.default.contents(atPath: process.errors) ?? Data()
+      return String(decoding: log, as: UTF8.self).contains(#""event":"started""#)
+    }
+    return process
+  }
+
+  // MARK: Redis
+
+  /// Starts a Redis as a production one should be (nothing is evicted, the append-only file is synced every second), with
+  /// devices in it that are imported when they are first wanted and copied from then on.
+  func startRedis(_ devices: BenchDevices?) async throws -> RedisProcess {
+    let source = try await registry(of: devices)
+    let directory = path("redis-\(names)")
+    if let source {
+      try RedisFiles.copy(source, to: directory)
+    } else {
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    }
+    return try await startRedis(in: directory)
+  }
+
+  /// Devices a second that `devices import` brought in; `nil` when they were not wanted so far.
+  func importRate(_ devices: BenchDevices) -> Double? {
+    importSeconds[devices.name].map { Double(devices.count + devices.urgent) / $0 }
+  }
+
+  /// Stops it and deletes what it wrote.
+  func stop(_ redis: RedisProcess) async {
+    await redis.client.close()
+    // What it would still write is deleted next.
+    redis.process.send(SIGKILL)
+    stop(redis.process)
+    try? FileManager.default.removeItem(atPath: redis.directory)
+  }
+
+  private func startRedis(in directory: String) async throws -> RedisProcess {
+    var failure: any Error = CommandError(.failed, "no port for Redis")
+    // Another process may take the port between the choice and the server's own bind.
+    for _ in 0..<10 {
+      // Below the range from which Linux takes the ports of outgoing connections.
+      let port = Int.random(in: 20_000..<32_000)
+      let process = try start(
+        [
+          "redis-server", "--port", String(port), "--bind", "127.0.0.1", "--dir", directory, "--save", "",
+          "--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
+        ], environment: [:])
+      let address = "redis://127.0.0.1:\(port)/0"
+      let client = RedisClient(
+        url: try RedisURL(address),
+        options: RedisOptions(clientName: "bench", answerTimeout: .seconds(60), patience: .milliseconds(200)))
+      do {
+        try await process.wait(for: "Redis on port \(port)", seconds: Self.redisPatience) {
+          guard let info = try? await client.serverInfo(section: "all") else { return false }
+          // Another server on this port must not be taken for ours.
+          return info.fields["process_id"] == String(process.id) && !info.isLoading
+        }
+        guard let keys = Keyspace(namespace: Self.namespace, partitions: Self.partitions) else { break }
+        let store = CampaignStore(redis: client, keys: keys)
+        try await store.open()
+        return RedisProcess(process: process, address: address, directory: directory, client: client, store: store)
+      } catch let error as CommandError {
+        await client.close()
+        stop(process)
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  /// The folder of a Redis that has these devices in it and does not run.
+  private func registry(of devices: BenchDevices?) async throws -> String? {
+    guard let devices else { return nil }
+    if let directory = registries[devices.name] { return directory }
+    let directory = path(devices.name)
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    let simulator = try await startSimulator()
+    let redis = try await startRedis(in: directory)
+    let environment = environment(simulator, redis)
+    let (rows, urgent) = (path("devices.csv"), path("urgent"))
+    try devices.write(devices: rows, urgent: urgent)
+    let began = WallClock.now
+    _ = try await carillon(["devices", "import", rows, "--json"], environment: environment)
+    importSeconds[devices.name] = WallClock.now - began
+    if devices.urgent > 0 {
+      _ = try await carillon(["segment", "import", "urgent", urgent, "--json"], environment: environment)
+    }
+    for file in [rows, urgent] { unlink(file) }
+    _ = try await redis.client.command("BGREWRITEAOF")
+    try await redis.process.wait(for: "the file of \(devices.count) devices", seconds: Self.importPatience) {
+      let fields = try await redis.client.serverInfo(section: "persistence").fields
+      return fields["aof_rewrite_in_progress"] == "0" && fields["aof_rewrite_scheduled"] == "0"
+    }
+    await redis.client.close()
+    stop(redis.process)
+    stop(simulator.process)
+    registries[devices.name] = directory
+    return directory
+  }
+}
+
+/// The files of a Redis that does not run.
+private enum RedisFiles {
+  /// Copies them; the base of the append-only file, which Redis never writes to again, by another name for the same file.
+  static func copy(_ source: String, to target: String) throws {
+    let files = FileManager.default
+    let log = "/appendonlydir"
+    try files.createDirectory(atPath: target + log, withIntermediateDirectories: true)
+    for name in try files.contentsOfDirectory(atPath: source + log) {
+      let (from, to) = ("\(source)\(log)/\(name)", "\(target)\(log)/\(name)")
+      if name.hasSuffix(".base.rdb") {
+        try files.linkItem(atPath: from, toPath: to)
+      } else {
+        try files.copyItem(atPath: from, toPath: to)
+      }
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import CampaignStore
+import CommandSupport
+import Foundation
+import Glibc
+import PushCore
+import Redis
+
+/// One campaign, measured from LPUSH to its end, in a world made for it.
+struct CampaignRun: Sendable {
+  /// What it is like.
+  struct Settings: Sendable {
+    var devices: BenchDevices
+    var engine = "native"
+    /// What is kept as hashes, see the job's field of this name.
+    var results = "failures"
+    var workers = 1
+    /// Whether 3 % of the devices are gone and 1 % have a bad token; those are taken out of the registry on the way.
+    var hasFailures = true
+  }
+
+  /// What came of it. CPU times are microseconds a target.
+  struct Result: Sendable {
+    var seconds = 0.0
+    /// All workers together.
+    var worker = 0.0
+    var redis = 0.0
+    /// What of that Redis says it spent on executing commands, by command.
+    var commands: [String: Double] = [:]
+    var simulator = 0.0
+    /// This process, which looks on.
+    var benchmark = 0.0
+    /// The share of all cores that all of the above used.
+    var used = 0.0
+    /// The share that other processes of the machine used.
+    var others = 0.0
+    /// The most memory a worker had, in bytes.
+    var workerPeak = 0.0
+    /// What Redis has before, in bytes a device: the registry.
+    var registryBytes = 0.0
+    /// What Redis has more of at the end than before, in bytes a target.
+    var redisBytes = 0.0
+    /// How many targets were done when, in seconds from the LPUSH, by the campaign's totals: a slice at a time.
+    var progress: [(seconds: Double, done: Int)] = []
+
+    /// Targets a second.
+    var rate = 0.0
+  }
+
+  /// 242 bytes, as the bare libcurl loop sends.
+  static let payload =
+    #"{"aps":{"alert":{"title":"Hello","body":"This is the body of a push, of the usual length or so"},"#
+    + #""sound":"default"},"deeplink":"app://news/\#(String(repeating: "x", count: 113))"}"#
+  private static let failures =
+    #"failures=[{"share":0.03,"status":410,"reason":"Unregistered"},"#
+    + #"{"share":0.01,"status":400,"reason":"BadDeviceToken"}]"#
+  private static let interval = Duration.milliseconds(50)
+
+  let world: BenchWorld
+  let settings: Settings
+
+  /// A job to all devices.
+  static func job(_ id: String, segment: String = "*", results: String = "failures", lane: String = "normal") -> String
+  {
+    #"{"id":"\#(id)","app":"news","audience":{"segment":"\#(segment)"},"payload":\#(payload),"#
+      + #""results":"\#(results)","lane":"\#(lane)"}"#
+  }
+
+  /// Runs it.
+  func measure() async throws -> Result {
+    let redis = try await world.startRedis(settings.devices)
+    let simulator = try await world.startSimulator(settings.hasFailures ? ["--knob", Self.failures] : [])
+    var workers: [BenchProcess] = []
+    for number in 0..<settings.workers {
+      workers.append(
+        try await world.startWorker(
+          "w\(number)", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": settings.engine]))
+    }
+    let result = try await measure(redis, simulator, workers)
+    for worker in workers.reversed() { await world.stop(worker) }
+    await world.stop(simulator.process)
+    await world.stop(redis)
+    return result
+  }
+
+  private func measure(
+    _ redis: BenchWorld.RedisProcess, _ simulator: BenchWorld.SimulatorProcess, _ workers: [BenchProcess]
+  ) async throws -> Result {
+    var result = Result()
+    let memory = try await RedisMemory(redis.client)
+    let commands = try await RedisCommands(redis.client)
+    let before = usage(redis, simulator, workers)
+    let began = WallClock.now
+    _ = try await redis.client.command(
+      "LPUSH", redis.store.keys.campaigns, Self.job("campaign", results: settings.results))
+    while true {
+      try await Task.sleep(for: Self.interval)
+      for process in workers + [redis.process, simulator.process] where process.poll() != nil {
+        _ = try await process.finish()
+        throw CommandError(.failed, "a process ended while a campaign ran")
+      }
+      guard let campaign = try await redis.store.campaign("campaign") else { continue }
+      let done = campaign.counters.outcomes.values.reduce(0, +)
+      result.progress.append((WallClock.now - began, done))
+      if campaign.state != .active {
+        guard campaign.state == .completed, done == settings.devices.count, let end = campaign.finishedAt else {
+          throw CommandError(
+            .failed, "the campaign is \(campaign.state) with \(done) outcomes: \(campaign.reason ?? "")")
+        }
+        result.seconds = Double(end) / 1000 - began
+        break
+      }
+    }
+    let after = usage(redis, simulator, workers)
+    let targets = Double(settings.devices.count)
+    result.rate = targets / result.seconds
+    result.worker = (after.worker - before.worker) / targets
+    result.redis = (after.redis - before.redis) / targets
+    result.simulator = (after.simulator - before.simulator) / targets
+    result.benchmark = (after.own - before.own) / targets
+    let cores = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN))) * (after.at - before.at) * 1e6
+    let used = after.all - before.all
+    result.used = used / cores
+    result.others = max(0, after.machine - before.machine - used) / cores
+    result.workerPeak = workers.map { ProcessUsage.peakBytes(of: $0.id) }.max() ?? 0
+    result.commands = try await RedisCommands(redis.client).since(commands, each: targets)
+    result.registryBytes = memory.used / targets
+    result.redisBytes = (try await RedisMemory(redis.client).used - memory.used) / targets
+    return result
+  }
+
+  /// CPU times so far, in microseconds.
+  private struct Usage {
+    var at: Double
+    var worker: Double
+    var redis: Double
+    var simulator: Double
+    var own: Double
+    var machine: Double
+
+    var all: Double { worker + redis + simulator + own }
+  }
+
+  private func usage(
+    _ redis: BenchWorld.RedisProcess, _ simulator: BenchWorld.SimulatorProcess, _ workers: [BenchProcess]
+  ) -> Usage {
+    Usage(
+      at: WallClock.now, worker: workers.reduce(0) { $0 + ProcessUsage.cpuMicroseconds(of: $1.id) },
+      redis: ProcessUsage.cpuMicroseconds(of: redis.process.id),
+      simulator: ProcessUsage.cpuMicroseconds(of: simulator.process.id), own: ProcessUsage.ownMicroseconds(),
+      machine: ProcessUsage.machineMicroseconds())
+  }
+}

@@ -1,0 +1,101 @@
+import APNs
+import ArgumentParser
+import CommandSupport
+import PushCore
+import PushWorker
+
+/// `carillon-bench engine`.
+struct BenchEngineCommand: CarillonCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "engine",
+    abstract: "Sends pushes through one pool of connections, without Redis.",
+    discussion: """
+      Sends real pushes, so point the app at a simulator.
+
+      Examples:
+        carillon-bench engine --app news --tokens tokens.txt --requests 200000 --engine native
+        carillon-bench engine --app news --tokens tokens.txt --seconds 5 --engine native
+      """)
+
+  @OptionGroup var global: GlobalOptions
+
+  @Option(help: "An app of the configuration.")
+  var app: String
+
+  @Option(help: "A file of device tokens in hex, one a line, used in turn.")
+  var tokens: String
+
+  @Option(help: "Pushes to send.")
+  var requests = 100_000
+
+  @Option(help: "Instead of --requests: seconds in which answers are counted, after as many to get up to speed.")
+  var seconds: Double?
+
+  @Option(help: "Streams at most on one connection.")
+  var streams = 1000
+
+  @Option(help: "What sends; both, one after the other, without it.")
+  var engine: PushEngineKind?
+
+  @Option(help: "Bytes of the payload, between 50 and 4096.")
+  var payload = 242
+
+  func validate() throws {
+    guard requests > 0, streams > 0, seconds ?? 1 > 0, (50...4096).contains(payload) else {
+      throw ValidationError("--requests, --streams and --seconds must be positive, --payload 50 to 4096.")
+    }
+  }
+
+  func run() async throws {
+    let configuration = try global.loadConfiguration()
+    guard let channel = try AppChannels.make(configuration.apps)[app] else {
+      throw CommandError(
+        .configuration, "there is no app \(Excerpt.quoted(app))",
+        hint: Nearest.hint(app, among: configuration.apps.keys))
+    }
+    let list = try InputFile.contents(tokens, limit: 1 << 28).split(separator: UInt8(ascii: "\n")).map { line in
+      guard let token = DeviceToken(hex: String(decoding: line, as: UTF8.self)) else {
+        throw CommandError(.input, "\(tokens): a line is not a device token", hint: "one token in hex a line")
+      }
+      return token.bytes
+    }
+    guard !list.isEmpty else { throw CommandError(.input, "\(tokens): no tokens") }
+    for engine in engine.map({ [$0] }) ?? PushEngineKind.allCases {
+      let result = await EngineBenchmark.run(
+        ConnectionPool.Configuration(
+          endpoint: channel.endpoint, connections: configuration.worker.connections, maximumStreams: streams,
+          engine: engine),
+        credential: channel.credential,
+        headers: PushHeaders(
+          topic: channel.topic, pushType: .alert, priority: 10, collapseID: PushID.collapseID(campaign: "bench")),
+        payload: Self.body(of: payload), extent: seconds.map { .seconds($0) } ?? .pushes(requests)
+      ) { list[$0 % list.count] }
+      try report(result, of: engine)
+    }
+  }
+
+  private func report(_ result: EngineBenchmark.Result, of engine: PushEngineKind) throws {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("engine", engine.rawValue)
+    json.member("pushes", result.pushes)
+    json.member("accepted", result.accepted)
+    json.member("rejected", result.rejected)
+    json.member("unanswered", result.unanswered)
+    json.member("perSecond", Int(Double(result.pushes) / result.seconds))
+    json.name("cpuMicroseconds")
+    json.raw(Array(String(result.cpuPerPush).utf8))
+    if seconds != nil { json.member("inFlight", Int(result.inFlight)) }
+    json.endObject()
+    try StandardOutput.printLine(String(decoding: json.take(), as: UTF8.self))
+    if let error = result.lastError, result.accepted < (seconds == nil ? requests : 1) {
+      throw CommandError(.unreachable, error)
+    }
+  }
+
+  /// A payload of exactly so many bytes.
+  private static func body(of size: Int) -> [UInt8] {
+    let (head, tail) = (Array(#"{"aps":{"alert":{"body":""#.utf8), Array(#""}}}"#.utf8))
+    return head + Array(repeating: UInt8(ascii: "x"), count: size - head.count - tail.count) + tail
+  }
+}

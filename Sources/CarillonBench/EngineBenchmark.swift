@@ -1,0 +1,150 @@
+import APNs
+import EventLoop
+import Glibc
+import PushCore
+import Synchronization
+
+/// Sends pushes to distinct tokens through one pool and measures what that costs; `carillon-bench engine` prints it.
+enum EngineBenchmark {
+  /// How much is sent.
+  enum Extent: Sendable {
+    /// So many pushes, all of which are measured.
+    case pushes(Int)
+    /// For so many seconds without measuring, while connections are opened and windows widen, and as many with.
+    case seconds(Double)
+  }
+
+  /// What was measured.
+  struct Result: Sendable {
+    /// Pushes that completed.
+    var pushes = 0
+    /// Of them, those that APNs accepted.
+    var accepted = 0
+    /// Of them, those it rejected.
+    var rejected = 0
+    /// Of them, those without an answer.
+    var unanswered = 0
+    /// Wall-clock seconds that were measured: from the first submission to the last completion, if it went by pushes.
+    var seconds = 0.0
+    /// CPU time of this whole process (user and system) in microseconds, for each push.
+    var cpuPerPush = 0.0
+    /// Pushes in the hands of the connections, on average, if it went by seconds.
+    var inFlight = 0.0
+    /// What went wrong last.
+    var lastError: String?
+  }
+
+  /// Pushes in one batch, and so many batches wait or are on their way at most.
+  private static let batchSize = 500
+  private static let batchesAhead = 8
+  /// What is in flight is looked at so often, in milliseconds, and not when answers come, as there is less of it then.
+  private static let interval = 20
+
+  /// Sends pushes and returns when the last has completed, or when the time is over.
+  ///
+  /// - Parameters:
+  ///   - configuration: where to; one connection unless it says otherwise.
+  ///   - credential: what APNs lets pushes in for.
+  ///   - headers: of every push.
+  ///   - payload: of every push.
+  ///   - extent: how many.
+  ///   - token: the raw device token of the n-th push, from 0.
+  static func run(
+    _ configuration: ConnectionPool.Configuration, credential: any PushCredential, headers: PushHeaders,
+    payload: [UInt8], extent: Extent, token: @escaping @Sendable (Int) -> [UInt8]
+  ) async -> Result {
+    let done = Mutex(Result())
+    let (news, continuation) = AsyncStream.makeStream(of: Int.self)
+    let pool = ConnectionPool(configuration: configuration, credential: credential) { completions in
+      done.withLock { result in
+        for completion in completions {
+          result.pushes += 1
+          switch completion.kind {
+          case .answered where completion.status == 200: result.accepted += 1
+          case .answered: result.rejected += 1
+          case .notSent, .ambiguous: result.unanswered += 1
+          }
+        }
+      }
+      continuation.yield(completions.count)
+    }
+    let ids = PushID(campaign: "bench")
+    let count = if case .pushes(let count) = extent { count } else { Int.max }
+    let warmUp = if case .seconds(let seconds) = extent { UInt64(seconds * 1e9) } else { UInt64(0) }
+    var began = Snapshot(Result())
+    var submitted = 0
+    var completed = 0
+    func submitMore() {
+      while submitted < count, submitted - completed <= (batchesAhead - 1) * batchSize {
+        var batch = PushBatch(headers: headers)
+        batch.bytes = payload
+        let end = submitted + min(batchSize, count - submitted)
+        for index in submitted..<end {
+          let bytes = token(index)
+          let start = Int32(batch.bytes.count)
+          batch.bytes += bytes
+          batch.pushes.append(
+            Push(
+              tag: UInt64(index), apnsID: ids.apnsID(token: bytes), token: start..<Int32(batch.bytes.count),
+              payload: 0..<Int32(payload.count)))
+        }
+        pool.submit(batch, lane: 0)
+        submitted = end
+      }
+    }
+    submitMore()
+    let looks = Task {
+      while warmUp > 0, !Task.isCancelled {
+        try await Task.sleep(for: .milliseconds(interval))
+        continuation.yield(0)
+      }
+    }
+    defer { looks.cancel() }
+    var isMeasuring = warmUp == 0
+    var inFlight = (sum: 0, count: 0)
+    var ends = news.makeAsyncIterator()
+    while completed < count, let ended = await ends.next() {
+      completed += ended
+      submitMore()
+      guard warmUp > 0 else { continue }
+      if isMeasuring, ended == 0 { inFlight = (inFlight.sum + pool.published.inFlight, inFlight.count + 1) }
+      guard EventLoop.now - began.at >= warmUp else { continue }
+      if isMeasuring { break }
+      isMeasuring = true
+      began = Snapshot(done.withLock { $0 })
+    }
+    var result = Snapshot(done.withLock { $0 }).since(began)
+    _ = await pool.drain(deadline: warmUp == 0 ? 1_000_000_000 : 0)
+    result.inFlight = Double(inFlight.sum) / Double(max(inFlight.count, 1))
+    result.lastError = pool.published.lastError
+    return result
+  }
+
+  /// What was done at a moment, and what it had taken.
+  private struct Snapshot {
+    var result: Result
+    let at = EventLoop.now
+    private let cpu = EngineBenchmark.cpuTime()
+
+    init(_ result: Result) { self.result = result }
+
+    func since(_ other: Snapshot) -> Result {
+      var result = result
+      result.pushes -= other.result.pushes
+      result.accepted -= other.result.accepted
+      result.rejected -= other.result.rejected
+      result.unanswered -= other.result.unanswered
+      result.seconds = Double(at - other.at) / 1e9
+      result.cpuPerPush = (cpu - other.cpu) / Double(max(result.pushes, 1))
+      return result
+    }
+  }
+
+  /// CPU time of this process so far, in microseconds (getrusage(2)).
+  private static func cpuTime() -> Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e6 + Double(time.tv_usec) }
+    return microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+/// The native engine where answers take 50 ms: streams over latency is all there is to be had, and how much of it is.
+struct CeilingPart: BenchPart {
+  private static let milliseconds = 50
+  private static let streams = 1000
+
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    try BenchDevices(count: 10_000, seed: settings.seed).writeTokens(world.path("tokens"))
+    var said: [Int: [Said]] = [:]
+    for round in 0..<settings.rounds {
+      for connections in [1, 2] {
+        report.progress("ceiling: \(connections) connections, round \(round + 1) of \(settings.rounds)")
+        let simulator = try await world.startSimulator([
+          "--latency", "\(Self.milliseconds)ms", "--seed", String(settings.seed), "--knob", "tracksDuplicates=false",
+        ])
+        let (output, _) = try await world.run(
+          [
+            world.program, "engine", "--engine", "native", "--app", "news", "--tokens", world.path("tokens"),
+            "--seconds",
+            String(settings.seconds), "--streams", String(Self.streams), "--payload",
+            String(CampaignRun.payload.utf8.count),
+          ],
+          environment: world.environment(simulator).merging(["CARILLON_WORKER_CONNECTIONS": String(connections)]) { $1 }
+        )
+        await world.stop(simulator.process)
+        said[connections, default: []].append(try JSONDecoder().decode(Said.self, from: Data(output.utf8)))
+      }
+    }
+    for (connections, runs) in said.sorted(by: { $0.key < $1.key }) {
+      let streams = Double(connections * Self.streams)
+      try report.add(
+        Figure(
+          "ceiling.native.\(connections)",
+          "native engine, \(Self.milliseconds) ms, \(connections) × \(Self.streams) streams, share of the ceiling", "",
+          samples: runs.map { $0.perSecond / ceiling(connections) }))
+      // What is missing is either streams that the window does not use, or answers that take longer than they must.
+      try report.add(
+        Figure(
+          "ceiling.native.\(connections).streams",
+          "\(connections) × \(Self.streams) streams, \(Self.milliseconds) ms: share of them in use", "",
+          samples: runs.map { $0.inFlight / streams }))
+      // On a machine with much else to do there may be none in so short a time.
+      let answered = runs.filter { $0.perSecond > 0 }
+      guard !answered.isEmpty else { continue }
+      try report.add(
+        Figure(
+          "ceiling.native.\(connections).latency",
+          "\(connections) × \(Self.streams) streams, \(Self.milliseconds) ms: what an answer takes", "ms",
+          samples: answered.map { $0.inFlight / $0.perSecond * 1000 }))
+    }
+  }
+
+  /// A line of `carillon-bench engine --seconds`.
+  private struct Said: Decodable {
+    var perSecond: Double
+    var inFlight: Double
+  }
+
+  /// Answers a second that so many connections can have.
+  private func ceiling(_ connections: Int) -> Double {
+    Double(connections * Self.streams) * 1000 / Double(Self.milliseconds)
+  }
+}

@@ -1,0 +1,154 @@
+import CampaignStore
+import CommandSupport
+import Glibc
+import Redis
+
+/// How soon the first push of an urgent campaign arrives while a bulk campaign has every core busy.
+struct UrgentPart: BenchPart {
+  /// Targets of each urgent campaign.
+  private static let urgent = 1000
+  /// Devices that the bulk campaigns go to, one campaign after the other.
+  private static let mostBulk = 200_000
+
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    report.progress("urgent: \(settings.samples) campaigns while others saturate")
+    let devices = BenchDevices(count: min(settings.targets, Self.mostBulk), urgent: Self.urgent, seed: settings.seed)
+    let scene = try await LatencyScene(world, devices)
+    var bulk: [String] = []
+    var begun = 0
+    // One runs and one waits, so that no moment is without.
+    func feed() async throws {
+      while let first = bulk.first, try await scene.hasEnded(first) { bulk.removeFirst() }
+      while bulk.count < 2 {
+        begun += 1
+        bulk.append("bulk-\(begun)")
+        try await scene.push(CampaignRun.job("bulk-\(begun)", segment: "* & !urgent", results: "none", lane: "bulk"))
+      }
+    }
+    try await feed()
+    try await scene.waitForArrival()
+    let began = WallClock.now
+    let machine = ProcessUsage.machineMicroseconds()
+    var random = SplitMix(state: settings.seed)
+    var times: [Double] = []
+    for sample in 0..<settings.samples {
+      try await feed()
+      let id = "urgent-\(sample)"
+      times.append(
+        try await scene.push(CampaignRun.job(id, segment: "urgent", results: "none", lane: "urgent")))
+      try await scene.waitForEnd(id)
+      try await Task.sleep(for: .milliseconds(Int.random(in: 0..<100, using: &random)))
+    }
+    let seconds = WallClock.now - began
+    let cores = Double(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    let busy = (ProcessUsage.machineMicroseconds() - machine) / (seconds * 1e6 * cores)
+    let log = try await scene.end(prefix: BenchDevices.urgentPrefix)
+    var figure = try Figure.latency(
+      "urgent.first", "urgent campaign, LPUSH to its first push at APNs while bulk saturates, p99", 0.99, log, times)
+    figure.details["busy"] = busy
+    figure.details["bulkPerSecond"] = Double(log.others) / seconds
+    try report.add(figure)
+    try report.add(
+      Figure("urgent.bulk", "bulk pushes a second meanwhile", "/s", value: Double(log.others) / seconds))
+  }
+}
+
+/// How soon the push of a campaign with one target arrives, when a worker has nothing else to do.
+struct SinglePart: BenchPart {
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    let devices = BenchDevices(count: 10_000, seed: settings.seed)
+    let scene = try await LatencyScene(world, devices)
+    report.progress("single: \(settings.samples) campaigns with one target")
+    var random = SplitMix(state: settings.seed)
+    var times: [Double] = []
+    // The first connects, and doesn't count.
+    for sample in 0...settings.samples {
+      let id = "single-\(sample)"
+      let user = Int.random(in: 0..<devices.users / 2, using: &random) * 2 + 1
+      let time = try await scene.push(
+        #"{"id":"\#(id)","app":"news","audience":{"users":["u\#(user)"]},"payload":\#(CampaignRun.payload)}"#)
+      if sample > 0 { times.append(time) }
+      try await scene.waitForEnd(id)
+      try await Task.sleep(for: .milliseconds(Int.random(in: 20..<60, using: &random)))
+    }
+    let log = try await scene.end(prefix: "")
+    try report.add(
+      Figure.latency("single.first", "campaign with one target, LPUSH to its push at APNs, p50", 0.5, log, times))
+  }
+}
+
+/// A worker of the native engine, and a simulator that notes when each push arrives.
+private struct LatencyScene {
+  let world: BenchWorld
+  let redis: BenchWorld.RedisProcess
+  let simulator: BenchWorld.SimulatorProcess
+  let worker: BenchProcess
+  private let file: String
+
+  init(_ world: BenchWorld, _ devices: BenchDevices) async throws {
+    self.world = world
+    file = world.path("arrivals.log")
+    redis = try await world.startRedis(devices)
+    simulator = try await world.startSimulator(["--log", file])
+    worker = try await world.startWorker(
+      "latency", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
+  }
+
+  /// Pushes a job as a producer does.
+  ///
+  /// - Returns: when, in seconds since 1970.
+  @discardableResult
+  func push(_ job: String) async throws -> Double {
+    let now = WallClock.now
+    _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, job)
+    return now
+  }
+
+  func hasEnded(_ id: String) async throws -> Bool {
+    guard let campaign = try await redis.store.campaign(id) else { return false }
+    guard campaign.state == .active || campaign.state == .completed else {
+      throw CommandError(.failed, "campaign \(id) is \(campaign.state): \(campaign.reason ?? "")")
+    }
+    return campaign.finishedAt != nil
+  }
+
+  func waitForEnd(_ id: String) async throws {
+    try await worker.wait(for: "campaign \(id)", seconds: 60) { try await hasEnded(id) }
+  }
+
+  /// Waits until anything was sent.
+  func waitForArrival() async throws {
+    try await worker.wait(for: "the first push", seconds: 60) { (try? InputFile(file).size) ?? 0 > 0 }
+  }
+
+  /// Stops everything and reads what arrived.
+  func end(prefix: String) async throws -> ArrivalLog {
+    worker.send(SIGKILL)
+    await world.stop(worker)
+    await world.stop(simulator.process)
+    await world.stop(redis)
+    let log = try ArrivalLog(file: file, prefix: prefix)
+    unlink(file)
+    return log
+  }
+}
+
+extension Figure {
+  /// A percentile of milliseconds from a beginning to the first arrival after it, with others for details.
+  fileprivate static func latency(
+    _ key: String, _ name: String, _ share: Double, _ log: ArrivalLog, _ beginnings: [Double]
+  ) throws -> Figure {
+    let samples = log.firstAfter(beginnings).compactMap { $0 }
+    guard samples.count == beginnings.count else {
+      throw CommandError(
+        .failed, "\(name): only \(samples.count) of \(beginnings.count) campaigns have a push in the log")
+    }
+    let latencies = Latencies(milliseconds: samples)
+    return Figure(
+      key, name, "ms", value: latencies.at(share), samples: samples,
+      details: [
+        "p50": latencies.at(0.5), "p90": latencies.at(0.9), "p99": latencies.at(0.99), "max": latencies.at(1),
+        "samples": Double(samples.count),
+      ])
+  }
+}

@@ -1,0 +1,104 @@
+import APNs
+import EventLoop
+import PushCore
+import Synchronization
+
+/// Sends for some time as fast as one connection takes pushes, with the limit that ``CongestionWindow`` finds or with a
+/// fixed one; `carillon-bench limits` compares them.
+enum RateBenchmark {
+  /// What was measured, after the time to warm up.
+  struct Result: Sendable {
+    /// Pushes accepted in a second.
+    var perSecond = 0.0
+    /// Pushes in the hands of the connection, on average.
+    var inFlight = 0.0
+    /// What went wrong last; pushes without an answer are no error of the benchmark.
+    var lastError: String?
+  }
+
+  /// Pushes in one batch, and so many wait for the connection at least.
+  private static let batchSize = 500
+  private static let ahead = 1000
+  /// The clock is looked at, and what is in flight, so often, in milliseconds.
+  private static let interval = 20
+
+  /// - Parameters:
+  ///   - configuration: where to; one connection unless it says otherwise.
+  ///   - streams: a fixed limit; `nil` for the adaptive one.
+  ///   - credential: what APNs lets pushes in for.
+  ///   - headers: of every push.
+  ///   - payload: of every push.
+  ///   - warmUp: seconds before anything is measured.
+  ///   - seconds: that are measured.
+  static func run(
+    _ configuration: ConnectionPool.Configuration, streams: Int?, credential: any PushCredential, headers: PushHeaders,
+    payload: [UInt8], warmUp: Double, seconds: Double
+  ) async -> Result {
+    var configuration = configuration
+    configuration.fixedStreams = streams
+    let accepted = Atomic(0)
+    let ended = Atomic(0)
+    let (news, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let pool = ConnectionPool(configuration: configuration, credential: credential) { completions in
+      accepted.add(completions.count { $0.kind == .answered && $0.status == 200 }, ordering: .relaxed)
+      ended.add(completions.count, ordering: .relaxed)
+      continuation.yield()
+    }
+    let timer = Task {
+      while !Task.isCancelled {
+        try await Task.sleep(for: .milliseconds(interval))
+        continuation.yield()
+      }
+    }
+    let ids = PushID(campaign: "bench")
+    var submitted = 0
+    var inFlight = (sum: 0, count: 0)
+    let begin = EventLoop.now + UInt64(warmUp * 1e9)
+    var before: (at: UInt64, accepted: Int)?
+    var result = Result()
+    func submit() {
+      while submitted - ended.load(ordering: .relaxed) < configuration.maximumStreams + ahead {
+        pool.submit(batch(from: submitted, headers, payload, ids), lane: 0)
+        submitted += batchSize
+      }
+    }
+    submit()
+    for await _ in news {
+      submit()
+      let now = EventLoop.now
+      guard now >= begin else { continue }
+      guard let before else {
+        before = (now, accepted.load(ordering: .relaxed))
+        continue
+      }
+      inFlight.sum += pool.published.inFlight
+      inFlight.count += 1
+      if Double(now - before.at) < seconds * 1e9 { continue }
+      result.perSecond = Double(accepted.load(ordering: .relaxed) - before.accepted) * 1e9 / Double(now - before.at)
+      break
+    }
+    timer.cancel()
+    _ = await pool.drain(deadline: 0)
+    result.inFlight = Double(inFlight.sum) / Double(max(inFlight.count, 1))
+    result.lastError = pool.published.lastError
+    return result
+  }
+
+  /// Pushes to tokens of their own.
+  private static func batch(
+    from first: Int, _ headers: PushHeaders, _ payload: [UInt8], _ ids: PushID
+  ) -> PushBatch {
+    var batch = PushBatch(headers: headers)
+    batch.bytes = payload
+    for index in first..<first + batchSize {
+      let token = (0..<32).map { UInt8(truncatingIfNeeded: index >> (8 * ($0 % 8))) ^ UInt8($0) }
+      let start = Int32(batch.bytes.count)
+      batch.bytes += token
+      batch.pushes.append(
+        Push(
+          tag: UInt64(index), apnsID: ids.apnsID(token: token), token: start..<Int32(batch.bytes.count),
+          payload: 0..<Int32(payload.count)))
+    }
+    return batch
+  }
+}

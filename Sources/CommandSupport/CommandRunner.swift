@@ -1,0 +1,65 @@
+package import ArgumentParser
+import Glibc
+import Logging
+
+/// The frame of every command of a program: parses, runs, and turns what went wrong into a message and an exit status.
+package enum CommandRunner {
+  /// Runs the command that this process' arguments name, and ends the process with its exit status.
+  ///
+  /// - Parameter root: the program's command; the others are below it.
+  package static func main(_ root: any ParsableCommand.Type) async -> Never {
+    // A reader of our output that went away must be an error of write(2), not a death in the middle of a commit.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await run(GlobalArguments.moved(Array(CommandLine.arguments.dropFirst())), of: root))
+  }
+
+  /// - Returns: the exit status.
+  private static func run(_ arguments: [String], of root: any ParsableCommand.Type) async -> Int32 {
+    var command: any ParsableCommand
+    do {
+      command = try root.parseAsRoot(arguments)
+    } catch {
+      return refuse(error, of: root, arguments: arguments, json: arguments.contains("--json"))
+    }
+    var isJSON = false
+    if let command = command as? any CarillonCommand {
+      isJSON = command.global.json
+      let level = command.global.logLevel
+      LoggingSystem.bootstrap { [isJSON] in LineLogHandler(label: $0, level: level, isJSON: isJSON) }
+    }
+    do {
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+      return 0
+    } catch let status as ExitCode {
+      // The command has said everything itself.
+      return status.rawValue
+    } catch let error as FileError where error.isBrokenPipe {
+      // `carillon results export … | head`: whoever reads has had enough.
+      return CommandError.Code.failed.exitStatus
+    } catch  where root.exitCode(for: error) == .success {
+      // A command without subcommand prints its help.
+      return refuse(error, of: root, arguments: arguments, json: isJSON)
+    } catch {
+      let failure = CommandError(error)
+      StandardError.write(failure.report(json: isJSON))
+      return failure.code.exitStatus
+    }
+  }
+
+  /// Arguments that don't parse, or that ask for help.
+  private static func refuse(
+    _ error: any Error, of root: any ParsableCommand.Type, arguments: [String], json isJSON: Bool
+  ) -> Int32 {
+    guard root.exitCode(for: error) != .success else {
+      try? StandardOutput.printLine(root.fullMessage(for: error))
+      return 0
+    }
+    let failure = UsageError.commandError(for: error, of: root, arguments: arguments)
+    StandardError.write(failure.report(json: isJSON))
+    return failure.code.exitStatus
+  }
+}

@@ -1,0 +1,115 @@
+package import APNs
+package import PushCore
+
+/// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.
+package struct CarillonConfiguration: Equatable {
+  package var redis: Redis
+  /// By the name that jobs use.
+  package var apps: [String: App]
+  package var worker: Worker
+  package var retry: Retry
+  package var `guard`: Guard
+
+  package struct Redis: Equatable {
+    package var url: String
+    /// What all keys begin with.
+    package var namespace: String
+    /// Fixed when the store is initialised.
+    package var partitions: Int
+    /// Entries of the feedback list at most.
+    package var feedbackLength: Int
+  }
+
+  /// Who carries pushes to an app's devices.
+  package enum Service: String, CaseIterable {
+    /// Apple's.
+    case apns
+  }
+
+  package struct App: Equatable {
+    package var service: Service
+    /// The bundle id; push types add their suffix.
+    package var topic: String
+    package var environment: PushEnvironment
+    package var credential: Credential
+    /// In the place of Apple's host: the simulator, or a proxy.
+    package var endpoint: Endpoint?
+    /// In the place of ``endpoint`` for broadcasts.
+    package var broadcastEndpoint: Endpoint?
+    /// In the place of ``endpoint`` for channel management.
+    package var channelEndpoint: Endpoint?
+    /// The port of Apple's host: 443 or 2197.
+    package var port: Int = 443
+    /// A file of PEM certificates to trust instead of the system's.
+    package var trustRoots: String?
+    /// An HTTP proxy on the way to APNs.
+    package var proxy: Proxy?
+  }
+
+  /// What APNs lets an app's pushes in for.
+  package enum Credential: Hashable {
+    case token(Token)
+    case certificate(Certificate)
+  }
+
+  package struct Token: Hashable {
+    package var keyFile: String
+    package var keyID: String
+    package var teamID: String
+  }
+
+  package struct Certificate: Hashable {
+    /// PKCS#12, or PEM with certificate and key.
+    package var file: String
+    /// A file whose first line is the passphrase.
+    package var passphraseFile: String?
+  }
+
+  package struct Proxy: Equatable {
+    /// `http://host:port` or `https://host:port`.
+    package var url: String
+    /// A file whose first line is `user:password`.
+    package var credentialsFile: String?
+  }
+
+  package struct Endpoint: Equatable {
+    package var host: String
+    package var port: Int
+  }
+
+  package struct Worker: Equatable {
+    package var engine: PushEngineKind
+    /// Per app.
+    package var connections: Int
+    /// Targets in doubt at most.
+    package var window: Int
+    /// How long a push may be under way before it is in doubt.
+    package var answerTimeout: Duration
+    /// How long a worker may take to finish after SIGTERM.
+    package var deadline: Duration
+  }
+
+  package struct Retry: Equatable {
+    /// How long a token waits after its first 5xx, if that is not longer than ``serverError``.
+    package var firstServerError: Duration
+    /// How long a token waits after any other 5xx.
+    package var serverError: Duration
+    /// How long a token waits after its first 429; doubles.
+    package var tooManyRequests: Duration
+    /// How often a token is tried in all.
+    package var attempts: Int
+    /// What any wait lasts at most.
+    package var longest: Duration
+    /// The share of a wait by which chance makes it longer.
+    package var jitter: Double
+  }
+
+  package struct Guard: Equatable {
+    /// The share of suspect answers that pauses a campaign.
+    package var threshold: Double
+    /// The share of 410 answers that does the same.
+    package var pruneShare: Double
+    /// Answers before the shares count.
+    package var minimum: Int
+  }
+}

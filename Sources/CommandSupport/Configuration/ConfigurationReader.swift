@@ -1,0 +1,213 @@
+import APNs
+import PushCore
+
+/// Makes the typed configuration of a tree.
+struct ConfigurationReader {
+  /// What relative paths are relative to; empty is the working directory.
+  var directory: String
+
+  /// A day in milliseconds.
+  private static let day = 86_400_000
+
+  func read(_ root: ConfigurationNode) throws(ConfigurationError) -> CarillonConfiguration {
+    let top = try ConfigurationSection(root, path: "", schema: "")
+    if top.has("admin") { throw top.error("admin", "is not supported yet", hint: "take the section out") }
+    let redis = try readRedis(try top.section("redis", schema: "redis"))
+    let apps = try readApps(try top.section("apps", schema: nil))
+    return CarillonConfiguration(
+      redis: redis, apps: apps, worker: try readWorker(try top.section("worker", schema: "worker"), apps),
+      retry: try readRetry(try top.section("retry", schema: "retry")),
+      guard: try readGuard(try top.section("guard", schema: "guard")))
+  }
+
+  private func readRedis(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Redis {
+    let url = try section.string("url") ?? "redis://127.0.0.1:6379/0"
+    let schemes = ["redis", "rediss", "sentinel", "cluster"]
+    guard let separator = url.firstRange(of: "://"), schemes.contains(String(url[..<separator.lowerBound])) else {
+      // The URL itself may hold a password: it is not repeated.
+      throw section.error("url", "must begin with redis://", hint: "such as redis://127.0.0.1:6379/0")
+    }
+    let namespace = try section.string("namespace") ?? "carillon"
+    guard Self.isName(namespace) else {
+      // A brace would break the hash tags that keep related keys in one slot.
+      throw section.error("namespace", "\(Excerpt.quoted(namespace)) is not \(Self.nameForm)")
+    }
+    return CarillonConfiguration.Redis(
+      url: url, namespace: namespace,
+      // Redis Cluster has 16384 slots; more partitions than slots would only cost.
+      partitions: try section.integer("partitions", in: 1...16384, default: 256),
+      feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000))
+  }
+
+  private func readApps(_ section: ConfigurationSection) throws(ConfigurationError) -> [String: CarillonConfiguration
+    .App]
+  {
+    guard !section.keys.isEmpty else {
+      throw ConfigurationError(
+        key: "apps", message: "names no app", origin: section.origin, hint: "Config/carillon.yaml has an example")
+    }
+    var apps: [String: CarillonConfiguration.App] = [:]
+    for name in section.keys {
+      guard Self.isName(name) else {
+        throw section.error(name, "the name of an app must be \(Self.nameForm)")
+      }
+      apps[name] = try readApp(try section.section(name, schema: "apps.*"))
+    }
+    return apps
+  }
+
+  private func readApp(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.App {
+    let service = try section.choice("service", default: CarillonConfiguration.Service.apns)
+    let topic = try section.required("topic", hint: "the app's bundle id, such as com.example.news")
+    guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy({ PlainName.isLetter($0) }) else {
+      throw section.error("topic", "\(Excerpt.quoted(topic)) is not a bundle id")
+    }
+    let endpoint = try readEndpoint("endpoint", section)
+    if endpoint != nil, section.has("port") {
+      throw section.error("port", "is for Apple's servers", hint: "write the port into endpoint: https://HOST:PORT")
+    }
+    return CarillonConfiguration.App(
+      service: service, topic: topic,
+      environment: try section.choice("environment", default: PushEnvironment.production),
+      credential: try readCredential(section),
+      endpoint: endpoint,
+      broadcastEndpoint: try readEndpoint("broadcastEndpoint", section),
+      channelEndpoint: try readEndpoint("channelEndpoint", section),
+      port: try section.integer("port", in: 1...65535, default: 443),
+      trustRoots: try section.string("trustRoots").map(resolve),
+      proxy: try readProxy(section))
+  }
+
+  private func readCredential(
+    _ section: ConfigurationSection
+  ) throws(ConfigurationError) -> CarillonConfiguration.Credential {
+    guard section.has("certificate") else {
+      let token = try section.section("token", schema: "apps.*.token")
+      return .token(
+        CarillonConfiguration.Token(
+          keyFile: resolve(try token.required("keyFile", hint: "the .p8 file of an APNs key of developer.apple.com")),
+          keyID: try appleID("keyID", token, hint: "the ten characters in the name of AuthKey_….p8"),
+          teamID: try appleID("teamID", token, hint: "the ten characters of the team, under Membership")))
+    }
+    guard !section.has("token") else {
+      throw section.error("certificate", "stands beside a token", hint: "keep one of the two: a token serves all apps")
+    }
+    let certificate = try section.section("certificate", schema: "apps.*.certificate")
+    return .certificate(
+      CarillonConfiguration.Certificate(
+        file: resolve(try certificate.required("file", hint: "a .p12 file, or PEM with certificate and key")),
+        passphraseFile: try certificate.string("passphraseFile").map(resolve)))
+  }
+
+  private func readProxy(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Proxy? {
+    guard section.has("proxy") else { return nil }
+    let proxy = try section.section("proxy", schema: "apps.*.proxy")
+    let url = try proxy.required("url", hint: "such as http://proxy.example.com:3128")
+    guard !url.contains("@") else {
+      // The URL holds a password: it is not repeated.
+      throw proxy.error("url", "must hold no name and password", hint: "put user:password into a file: credentialsFile")
+    }
+    let scheme = url.hasPrefix("http://") ? "http://" : "https://"
+    guard url.hasPrefix(scheme), CarillonConfiguration.Endpoint(url: "https://" + url.dropFirst(scheme.count)) != nil
+    else {
+      throw proxy.error("url", "\(Excerpt.quoted(url)) is not http://HOST:PORT or https://HOST:PORT")
+    }
+    return CarillonConfiguration.Proxy(
+      url: url, credentialsFile: try proxy.string("credentialsFile").map(resolve))
+  }
+
+  private func appleID(
+    _ key: String, _ section: ConfigurationSection, hint: String
+  ) throws(ConfigurationError) -> String {
+    let id = try section.required(key, hint: hint)
+    // Apple, "Establishing a token-based connection to APNs": a 10-character identifier.
+    guard id.utf8.count == 10, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+      throw section.error(key, "\(Excerpt.quoted(id)) is not ten letters and digits", hint: hint)
+    }
+    return id
+  }
+
+  private func readEndpoint(
+    _ key: String, _ section: ConfigurationSection
+  ) throws(ConfigurationError) -> CarillonConfiguration.Endpoint? {
+    guard let text = try section.string(key) else { return nil }
+    guard let endpoint = CarillonConfiguration.Endpoint(url: text) else {
+      throw section.error(
+        key, "\(Excerpt.quoted(text)) is not https://HOST or https://HOST:PORT",
+        hint: "APNs speaks HTTP/2 over TLS only")
+    }
+    return endpoint
+  }
+
+  private func readWorker(
+    _ section: ConfigurationSection, _ apps: [String: CarillonConfiguration.App]
+  ) throws(ConfigurationError) -> CarillonConfiguration.Worker {
+    let engine = try section.choice("engine", default: PushEngineKind.native)
+    if engine == .native,
+      let (name, _) = apps.first(where: { $0.value.proxy.map { !$0.url.hasPrefix("http://") } ?? false })
+    {
+      throw section.error(
+        "engine",
+        "native\(section.has("engine") ? "" : ", the default,") reaches proxies by http:// only, not the one of apps.\(name)",
+        hint: "set worker.engine to curl, which knows proxies of every kind")
+    }
+    return CarillonConfiguration.Worker(
+      engine: engine,
+      connections: try section.integer("connections", in: 1...32, default: 2),
+      window: try section.integer("window", in: 1...100_000, default: 1000),
+      answerTimeout: try section.duration("answerTimeout", in: 1000...300_000, default: 30_000),
+      deadline: try section.duration("deadline", in: 1000...Self.day, default: 20_000))
+  }
+
+  private func readRetry(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Retry {
+    let retry = CarillonConfiguration.Retry(
+      firstServerError: try section.duration("firstServerError", in: 100...Self.day, default: 5000),
+      serverError: try section.duration("serverError", in: 1000...Self.day, default: 900_000),
+      tooManyRequests: try section.duration("tooManyRequests", in: 100...3_600_000, default: 2000),
+      attempts: try section.integer("attempts", in: 1...20, default: 5),
+      longest: try section.duration("longest", in: 1000...Self.day, default: 3_600_000),
+      jitter: try section.share("jitter", orNone: true, default: 0.1))
+    for (key, wait) in [("serverError", retry.serverError), ("tooManyRequests", retry.tooManyRequests)]
+    where wait > retry.longest {
+      throw section.error(
+        key, "is longer than retry.longest", hint: "raise retry.longest: no wait is longer than that")
+    }
+    return retry
+  }
+
+  private func readGuard(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Guard {
+    CarillonConfiguration.Guard(
+      threshold: try section.share("threshold", default: 0.1),
+      pruneShare: try section.share("pruneShare", default: 0.5),
+      minimum: try section.integer("minimum", in: 1...1_000_000, default: 200))
+  }
+
+  private func resolve(_ path: String) -> String {
+    path.hasPrefix("/") || directory.isEmpty ? path : directory + "/" + path
+  }
+
+  private static let nameForm = "1 to 64 of A-Z a-z 0-9 _ -"
+
+  /// Names here have no dot, which separates keys.
+  private static func isName(_ name: String) -> Bool { PlainName.isValid(name) && !name.contains(".") }
+}
+
+extension CarillonConfiguration.Endpoint {
+  /// Reads `https://host`, `https://host:port` and `https://[v6]:port`.
+  package init?(url: String) {
+    let scheme = "https://"
+    guard url.hasPrefix(scheme) else { return nil }
+    var rest = url.dropFirst(scheme.count)
+    if rest.hasSuffix("/") { rest.removeLast() }
+    var port = 443
+    if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
+      guard let number = Int(rest[rest.index(after: colon)...]), (1...65535).contains(number) else { return nil }
+      port = number
+      rest = rest[..<colon]
+    }
+    if rest.hasPrefix("["), rest.hasSuffix("]") { rest = rest.dropFirst().dropLast() }
+    let isHost = rest.utf8.allSatisfy { PlainName.isLetter($0) || $0 == UInt8(ascii: ":") }
+    guard !rest.isEmpty, isHost else { return nil }
+    self.init(host: String(rest), port: port)
+  }
+}

@@ -1,0 +1,35 @@
+/// Every key there is, by section: what the reader knows and what environment variables can set. `*` is an app's name.
+enum ConfigurationSchema {
+  static let sections: [String: [String]] = [
+    "": ["redis", "apps", "worker", "retry", "guard", "admin"],
+    "redis": ["url", "namespace", "partitions", "feedbackLength"],
+    "apps.*": [
+      "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
+      "port",
+      "trustRoots", "proxy",
+    ],
+    "apps.*.token": ["keyFile", "keyID", "teamID"],
+    "apps.*.certificate": ["file", "passphraseFile"],
+    "apps.*.proxy": ["url", "credentialsFile"],
+    "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
+    "retry": ["firstServerError", "serverError", "tooManyRequests", "attempts", "longest", "jitter"],
+    "guard": ["threshold", "pruneShare", "minimum"],
+  ]
+
+  /// The paths of all keys that hold a value, with these app names in the place of `*`.
+  static func paths(apps: some Sequence<String>) -> [[String]] {
+    let apps = Array(apps)
+    var paths: [[String]] = []
+    for (section, keys) in sections where !section.isEmpty {
+      let parts = section.split(separator: ".").map(String.init)
+      for key in keys where sections[section + "." + key] == nil {
+        if parts.contains("*") {
+          paths += apps.map { app in parts.map { $0 == "*" ? app : $0 } + [key] }
+        } else {
+          paths.append(parts + [key])
+        }
+      }
+    }
+    return paths
+  }
+}

@@ -1,0 +1,54 @@
+package import ArgumentParser
+import Foundation
+package import Logging
+
+/// The options that every command has.
+package struct GlobalOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The configuration file.", valueName: "file"),
+    completion: .file(extensions: ["yaml", "yml"]))
+  package var config: String?
+
+  @Flag(help: "Print JSON, and errors as JSON.")
+  package var json = false
+
+  @Option(help: ArgumentHelp("How much is logged to standard error.", valueName: "level"))
+  package var logLevel: Logger.Level = .info
+
+  package init() {}
+
+  /// The configuration that these options and the environment lead to.
+  package func loadConfiguration() throws -> CarillonConfiguration {
+    let logger = Logger(label: "configuration")
+    return try ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
+      .load { logger.warning("\($0)") }
+  }
+}
+
+/// A command with the global options.
+package protocol CarillonCommand: AsyncParsableCommand {
+  var global: GlobalOptions { get }
+}
+
+/// Moves global options from before the command to behind it, where its parser looks for them:
+/// `carillon --config FILE campaign list` is `carillon campaign list --config FILE`.
+enum GlobalArguments {
+  static func moved(_ arguments: [String]) -> [String] {
+    var leading: [String] = []
+    var rest = arguments[...]
+    while let first = rest.first {
+      if first == "--json" || first.hasPrefix("--config=") || first.hasPrefix("--log-level=") {
+        leading.append(first)
+        rest = rest.dropFirst()
+      } else if first == "--config" || first == "--log-level", rest.count > 1 {
+        leading += rest.prefix(2)
+        rest = rest.dropFirst(2)
+      } else {
+        break
+      }
+    }
+    guard !leading.isEmpty, !rest.isEmpty else { return arguments }
+    let end = rest.firstIndex(of: "--") ?? rest.endIndex
+    return Array(rest[..<end]) + leading + Array(rest[end...])
+  }
+}

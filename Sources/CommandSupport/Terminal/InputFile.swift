@@ -1,0 +1,55 @@
+import Glibc
+
+/// A file, or standard input for `-`, read from front to back in chunks.
+package final class InputFile {
+  /// A chunk: large enough that system calls don't count, small enough for any cache.
+  package static let chunk = 1 << 16
+
+  package let path: String
+  /// The size in bytes of a regular file; `nil` for a pipe or a terminal.
+  package let size: Int?
+  private let descriptor: Int32
+
+  package init(_ path: String) throws(FileError) {
+    self.path = path == "-" ? "standard input" : path
+    // open(2): a descriptor, or -1 with errno.
+    descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError.last(path) }
+    var status = stat()
+    size = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+  }
+
+  deinit {
+    if descriptor != STDIN_FILENO { close(descriptor) }
+  }
+
+  /// The next bytes; empty at the end.
+  package func read() throws(FileError) -> [UInt8] {
+    while true {
+      var failed = false
+      let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunk) { buffer, count in
+        // read(2): at most as many bytes as asked for, 0 at the end, -1 with errno.
+        let read = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        failed = read < 0
+        count = max(0, read)
+      }
+      guard failed else { return bytes }
+      // read(2): EINTR is a signal that came first, not a failure.
+      guard errno == EINTR else { throw FileError.last(path) }
+    }
+  }
+
+  /// A whole file of at most `limit` bytes.
+  package static func contents(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
+    let file = try InputFile(path)
+    var bytes: [UInt8] = []
+    while true {
+      let chunk = try file.read()
+      guard !chunk.isEmpty else { return bytes }
+      bytes += chunk
+      guard bytes.count <= limit else {
+        throw FileError(path: file.path, reason: "larger than \(limit) bytes")
+      }
+    }
+  }
+}

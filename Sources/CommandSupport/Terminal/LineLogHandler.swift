@@ -1,0 +1,72 @@
+import Glibc
+package import Logging
+import PushCore
+
+/// Writes log entries to standard error, one line each: text for people, or one JSON object for machines.
+package struct LineLogHandler: LogHandler {
+  /// Metadata that names what happened, for machines only: the message says it to people.
+  package static let eventKey = "event"
+
+  package var metadata: Logger.Metadata = [:]
+  package var logLevel: Logger.Level
+  private let label: String
+  private let isJSON: Bool
+
+  init(label: String, level: Logger.Level, isJSON: Bool) {
+    self.label = label
+    logLevel = level
+    self.isJSON = isJSON
+  }
+
+  package func log(event: LogEvent) {
+    let merged = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+    var now = timespec()
+    // clock_gettime(3): can't fail for CLOCK_REALTIME.
+    clock_gettime(CLOCK_REALTIME, &now)
+    let time = Timestamp.format(milliseconds: Int(now.tv_sec) * 1000 + Int(now.tv_nsec) / 1_000_000)
+    StandardError.write(
+      isJSON
+        ? jsonLine(time, event.level, "\(event.message)", merged)
+        : textLine(time, event.level, "\(event.message)", merged))
+  }
+
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  private func textLine(
+    _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)]
+  ) -> String {
+    var line = "\(time) \(level.rawValue) \(label): \(Self.oneLine(message))"
+    for (key, value) in metadata where key != Self.eventKey {
+      let text = Self.oneLine("\(value)")
+      line += " \(key)=" + (text.contains(" ") || text.isEmpty ? "\"\(text)\"" : text)
+    }
+    return line + "\n"
+  }
+
+  private func jsonLine(
+    _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)]
+  ) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("at", time)
+    json.member("level", level.rawValue)
+    json.member("source", label)
+    json.member("message", message)
+    for (key, value) in metadata {
+      if case .stringConvertible(let number as Int) = value {
+        json.member(key, number)
+      } else {
+        json.member(key, "\(value)")
+      }
+    }
+    json.endObject()
+    json.endLine()
+    return json.text
+  }
+
+  /// Text from outside must not make lines of its own, nor drive a terminal.
+  private static func oneLine(_ text: String) -> String { Excerpt.harmless(text) }
+}

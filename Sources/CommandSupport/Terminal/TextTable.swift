@@ -1,0 +1,27 @@
+/// Rows of cells in columns that line up, for people.
+package struct TextTable {
+  private let rows: [[String]]
+
+  package init(_ rows: [[String]]) {
+    self.rows = rows
+  }
+
+  /// The rows, one a line, two blanks between the columns and none at the end.
+  package var text: String {
+    var widths: [Int] = []
+    for row in rows {
+      for (column, cell) in row.enumerated() {
+        if column == widths.count { widths.append(0) }
+        widths[column] = max(widths[column], cell.count)
+      }
+    }
+    return rows.map { row in
+      var line = ""
+      for (column, cell) in row.enumerated() {
+        line += cell
+        if column < row.count - 1 { line += String(repeating: " ", count: widths[column] - cell.count + 2) }
+      }
+      return line
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,82 @@
+public import APNs
+public import PushCore
+
+/// How a worker is set up.
+public struct WorkerConfiguration: Sendable {
+  /// The worker's name; it may be used again after the worker has gone.
+  public var name: String
+  /// Targets in doubt at most, over all slices the worker holds: what may be sent twice if it dies.
+  public var window: Int
+  /// Connections for every app.
+  public var connections: Int
+  /// What carries pushes to APNs.
+  public var engine = PushEngineKind.native
+  /// When and how often to retry.
+  public var retry: RetryPolicy
+  /// When a campaign's answers stop it and its prunes.
+  public var `guard`: GuardPolicy
+  /// Exit when no campaign is left.
+  public var drains: Bool
+  /// ms for which a slice stays this worker's without a sign of life. A dead worker's slices are taken over after that,
+  /// so it bounds how long they lie still; a live worker renews three times as often.
+  public var lease: Int
+  /// ms for one push from its start to APNs' answer; beyond that it is in doubt, and its connection given up.
+  public var answerTimeout = 30_000
+  /// ``lease`` of every worker that `carillon worker` starts: commands that wait for workers go by it.
+  public static let standardLease = 6000
+  /// The apps that jobs may name.
+  public var apps: [String: AppChannel]
+  /// What a test breaks; nothing of it is in a release build.
+  public var faults = FaultSwitches()
+
+  /// Memberwise; the ranges are the configuration file's to check.
+  public init(
+    name: String, window: Int = 1000, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
+    guard: GuardPolicy = GuardPolicy(), drains: Bool = false, lease: Int = WorkerConfiguration.standardLease,
+    apps: [String: AppChannel]
+  ) {
+    self.name = name
+    self.window = window
+    self.connections = connections
+    self.retry = retry
+    self.guard = `guard`
+    self.drains = drains
+    self.lease = lease
+    self.apps = apps
+  }
+}
+
+/// The way to one app's devices.
+public struct AppChannel: Sendable {
+  /// The bundle id; the push type may add to it.
+  public var topic: String
+  /// `production` or `sandbox`: devices of the other are left out.
+  public var environment: String
+  /// Where APNs is.
+  public var endpoint: APNsEndpoint
+  /// Where it takes broadcasts; `nil` for the same place.
+  public var broadcastEndpoint: APNsEndpoint?
+  /// The signing key's tokens, or the certificate. Apps that share the same one share their connections.
+  public var credential: any PushCredential
+
+  /// Memberwise.
+  public init(topic: String, environment: String, endpoint: APNsEndpoint, credential: any PushCredential) {
+    self.topic = topic
+    self.environment = environment
+    self.endpoint = endpoint
+    self.credential = credential
+  }
+
+  /// The way to its broadcast channels.
+  var broadcasting: AppChannel {
+    var other = self
+    other.endpoint = broadcastEndpoint ?? endpoint
+    return other
+  }
+
+  /// What the rules for pushes have to know of it.
+  public var traits: AppTraits {
+    guard let certificate = (credential as? ClientCertificate)?.certificate else { return AppTraits(topic: topic) }
+    return AppTraits(topic: topic, authentication: .certificate(topics: Set(certificate.topics)))
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CarillonBench
+
+/// The benchmark as a program: that it works, not what it measures.
+struct BenchTests {
+  private static let program = CarillonCommand.path(of: "carillon-bench")
+  private static let tiny = [
+    "--rounds", "1", "--requests", "500", "--targets", "1000", "--sizes", "500,1000", "--samples", "2", "--clients",
+    "4",
+    "--seconds", "0.2", "--seed", "1",
+  ]
+
+  @Test func measuresEverythingThatSomethingIsAskedOf() async throws {
+    let folder = try ScratchFolder("bench")
+    let output = try await ChildProcess.run(
+      Self.program, ["--json", "--output", folder.path("out")] + Self.tiny, environment: ["TMPDIR": folder.path("")])
+    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    let lines = try JSONObject.all(in: output.standardOutput)
+    #expect(lines.first?.text("event") == "settings")
+    let figures = lines.filter { $0.text("event") == "figure" }
+    let keys = Set(figures.compactMap { $0.text("key") })
+    // Nobody has compiled the libcurl loop here.
+    #expect(Set(BenchTargets.bounds.keys).subtracting(keys) == ["engine.curl/loop"])
+    #expect(figures.count == keys.count && figures.allSatisfy { $0.names.contains("value") })
+    #expect(
+      Set(figures.filter { $0.text("verdict") != nil }.compactMap { $0.text("key") }).isSubset(
+        of: BenchTargets.bounds.keys))
+    let held = try #require(figures.first { $0.text("key") == "claims.4.held" })
+    #expect(held.number("value") == 0)
+
+    #expect(try String(contentsOfFile: folder.path("out/bench.ndjson"), encoding: .utf8) == output.standardOutput)
+    for plot in ["throughput.svg", "cost.svg"] {
+      #expect(try String(contentsOfFile: folder.path("out/" + plot), encoding: .utf8).contains("<polyline"))
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["out"])
+    #expect(try Self.processes(of: folder) == [])
+  }
+
+  @Test func leavesNothingWhenInterrupted() async throws {
+    let folder = try ScratchFolder("bench")
+    let bench = try await ChildProcess.start(
+      Self.program, ["--only", "single", "--samples", "1000000"],
+      environment: ["TMPDIR": folder.path("")])
+    // By then it has a Redis, a simulator and a worker of its own.
+    _ = try #require(await bench.errorLine(containing: "single:"))
+    #expect(try !Self.processes(of: folder).isEmpty)
+    bench.send(signal: SIGINT)
+    #expect(await bench.waitForExit() == .status(1))
+    #expect(await bench.errorLine(containing: "interrupted") != nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == [])
+    #expect(try Self.processes(of: folder) == [])
+  }
+
+  @Test func partThatFailsIsToldAndTheOthersGoOn() async throws {
+    let folder = try ScratchFolder("bench")
+    let output = try await ChildProcess.run(
+      Self.program, ["--only", "engine,claims", "--curl-loop", "/bin/false"] + Self.tiny,
+      environment: ["TMPDIR": folder.path("")])
+    #expect(output.exit == .status(1))
+    #expect(output.standardOutput.contains("not measured: engine: false ended with 1"))
+    #expect(output.standardOutput.contains("4 clients that claim"))
+    #expect(try Self.processes(of: folder) == [])
+  }
+
+  @Test(arguments: [
+    ["--only", "engines"], ["--rounds", "0"], ["--sizes", "1,x"], ["--engines", "carrier-pigeon"],
+    ["limits", "--engine", "carrier-pigeon"],
+  ])
+  func nonsenseIsUsage(arguments: [String]) async throws {
+    let output = try await ChildProcess.run(Self.program, arguments)
+    #expect(output.exit == .status(64))
+  }
+
+  /// The ids of processes that have something of the folder in their arguments.
+  private static func processes(of folder: ScratchFolder) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { id in
+      guard Int32(id) != nil else { return false }
+      // One that has ended meanwhile has none.
+      let words = FileManager.default.contents(atPath: "/proc/\(id)/cmdline") ?? Data()
+      return String(decoding: words, as: UTF8.self).contains(folder.url.lastPathComponent)
+    }
+  }
+}
