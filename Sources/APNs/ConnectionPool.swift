@@ -314,12 +314,15 @@ extension ConnectionPool: PushSupply {
         state.budget.established(now: now)
         state.addresses.established(engine)
       case .trouble(let error): state.lastError = error
-      case .failed(let error, _):
+      case .failed(let error, let accepted):
         state.lastError = error
+        state.budget.ended(accepted: accepted)
         state.failure = (since: state.failure?.since ?? silentSince ?? now, reason: error)
         state.budget.failed(now: now, jitter: .random(in: 0..<1))
         state.addresses.failed(engine)
-      case .closed: state.addresses.closed(engine)
+      case .closed(let accepted):
+        state.budget.ended(accepted: accepted)
+        state.addresses.closed(engine)
       case .opening, .credential: break
       }
     }

@@ -1,4 +1,4 @@
-/// When connections may be opened: spaced, jittered, ever more slowly while they fail, and never in a storm.
+/// When connections may be opened: spaced, jittered, ever more slowly while they fail, and never many for little.
 ///
 /// APNs may take rapid connecting for an attack and block the sender (Apple, "Sending notification requests to APNs").
 /// One budget serves all connections of a pool. Pure: time and chance are arguments.
@@ -17,7 +17,7 @@ public struct ReconnectBudget: Sendable, Equatable {
     public var refill: UInt64
 
     /// Defaults: some seconds apart as Apple's engineers advise, and in the long run no more than twelve a minute,
-    /// so that even a server that ends each connection early is not stormed.
+    /// so that even a server that ends each connection early is not flooded with them.
     public init(
       spacing: UInt64 = 2_000_000_000, firstBackoff: UInt64 = 1_000_000_000, longestBackoff: UInt64 = 60_000_000_000,
       burst: Int = 8, refill: UInt64 = 5_000_000_000
@@ -37,10 +37,16 @@ public struct ReconnectBudget: Sendable, Equatable {
     case wait(UInt64)
   }
 
+  /// So many accepted pushes earn one opening: a server, or a proxy, that ends every connection in order after some
+  /// hundred requests is to be followed; one that ends them early is to be left in peace.
+  static let acceptedPerOpening = 250
+
   /// The numbers in force.
   public let limits: Limits
   /// Failures since the last answer.
   public private(set) var failures = 0
+  /// Accepted pushes that have not earned an opening yet.
+  private var achieved = 0
   private var nextOpening: UInt64 = 0
   private var tokens: Int
   private var refilledAt: UInt64
@@ -73,6 +79,13 @@ public struct ReconnectBudget: Sendable, Equatable {
   public mutating func established(now: UInt64) {
     failures = 0
     nextOpening = min(nextOpening, now)
+  }
+
+  /// A connection has ended, after so many accepted pushes: they pay for its successor.
+  public mutating func ended(accepted: Int) {
+    achieved += accepted
+    tokens = min(limits.burst, tokens + achieved / Self.acceptedPerOpening)
+    achieved %= Self.acceptedPerOpening
   }
 
   /// A connection could not be opened, or broke.

@@ -24,15 +24,20 @@ enum IndexedAuthorization {
   static func smallestFrame(value: String) -> Int { frameHeader + 1 + count + 1 + value.utf8.count * 5 / 8 }
 
   /// Puts the true name into a HEADERS frame that spells the alias out.
-  static func restoreName(in frame: UnsafeMutableRawBufferPointer) {
+  ///
+  /// - Returns: whether it did.
+  static func restoreName(in frame: UnsafeMutableRawBufferPointer) -> Bool {
     // The type is the fourth byte of the frame header.
-    guard frame.count >= frameHeader + count, frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) else { return }
+    guard frame.count >= frameHeader + count, frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) else { return false }
+    var isFound = false
     for place in frameHeader...frame.count - count
     where UInt64(bigEndian: frame.loadUnaligned(fromByteOffset: place, as: UInt64.self)) == head
       && UInt16(bigEndian: frame.loadUnaligned(fromByteOffset: place + 8, as: UInt16.self)) == tail
     {
       frame[place + count - 1] = trueEnd
+      isFound = true
     }
+    return isFound
   }
 
   /// RFC 9113 section 4.1.

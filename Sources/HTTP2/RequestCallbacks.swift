@@ -10,15 +10,19 @@ enum RequestCallbacks {
       guard let frame else { return 0 }
       let slot = RequestTable.slot(
         userData: nghttp2_session_get_stream_user_data(session, frame.pointee.hd.stream_id))
-      return withSession(context) { $0.current = slot }
+      return withSession(context) {
+        $0.current = slot
+        $0.headerListSize = 0
+      }
     }
     nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       _, _, name, nameCount, value, valueCount, _, context in
-      guard let name, let value else { return 0 }
-      // The two that matter have seven and eleven bytes: `:status` and `retry-after`.
-      guard nameCount == 7 || nameCount == 11 else { return 0 }
-      return withSession(context) { session in
-        guard session.current >= 0 else { return }
+      guard let name, let value, let context else { return 0 }
+      return Unmanaged<RequestSession>.fromOpaque(context)._withUnsafeGuaranteedRef { session in
+        guard session.current >= 0 else { return 0 }
+        session.headerListSize += nameCount + valueCount + 32
+        guard session.headerListSize <= RequestSession.longestHeaderList else { return refuse(session) }
+        // The two that matter have seven and eleven bytes: `:status` and `retry-after`.
         let bytes = UnsafeBufferPointer(start: value, count: valueCount)
         if nameCount == 7, name[0] == UInt8(ascii: ":") {
           session.table.slots[session.current].status = number(bytes)
@@ -26,6 +30,14 @@ enum RequestCallbacks {
         {
           session.table.slots[session.current].retryAfter = number(bytes)
         }
+        return 0
+      }
+    }
+    // Without this one nghttp2 passes over fields that RFC 9113 section 8.2.1 forbids.
+    nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) { _, _, _, _, _, _, _, context in
+      guard let context else { return 0 }
+      return Unmanaged<RequestSession>.fromOpaque(context)._withUnsafeGuaranteedRef { session in
+        session.current >= 0 ? refuse(session) : 0
       }
     }
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
@@ -107,6 +119,12 @@ private func withSession(_ context: UnsafeMutableRawPointer?, _ body: (RequestSe
   // The session outlives its callbacks, which come during its own methods only: no need to count references.
   Unmanaged<RequestSession>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
   return 0
+}
+
+/// The header block that is being read is malformed: nghttp2 is to reset its stream (nghttp2_on_header_callback(3)).
+private func refuse(_ session: RequestSession) -> Int32 {
+  session.table.slots[session.current].isMalformed = true
+  return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
 }
 
 /// A number in digits; 0 for anything else, and no more than fits.

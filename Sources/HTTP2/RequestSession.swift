@@ -17,7 +17,7 @@ public final class RequestSession {
     public var mark: Int
     /// When it was opened, in the caller's nanoseconds.
     public var startedAt: UInt64
-    /// The final status; 0 when there is none.
+    /// The final status; 0 when there is none, or when the answer was malformed (RFC 9113 section 8.1.1).
     public var status: UInt16
     /// Seconds of a `retry-after` field in digits; 0 without one.
     public var retryAfter: UInt16
@@ -41,6 +41,8 @@ public final class RequestSession {
 
   /// APNs' answers have some hundred bytes at most; what a proxy writes beyond this is dropped.
   public static let keptBody = 512
+  /// APNs' header blocks have some hundred bytes; a longer one than this is malformed, so that none is without end.
+  static let longestHeaderList = 16_384
   /// Bytes of payload in the largest TLS record (RFC 8446 section 5.1), and in the largest frame that is made here.
   private static let largestFrame = 16_384 + 9
   /// Output that is kept for the socket: some records, small enough for a second-level cache.
@@ -60,6 +62,8 @@ public final class RequestSession {
   public internal(set) var pingAnswers = 0
   /// The slot whose header block is being read.
   var current = -1
+  /// The size of that block so far, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 section 6.5.2).
+  var headerListSize = 0
 
   private let blocks = SessionMemory()
   private let memory: UnsafeMutableRawBufferPointer
@@ -69,6 +73,8 @@ public final class RequestSession {
   private(set) var produced: UInt64 = 0
   private var written: UInt64 = 0
   private var hasIndexedIdentifier = false
+  /// Whether ``IndexedAuthorization`` has done its work.
+  private var hasNamedAuthorization = false
   /// Of the last template.
   private var smallestWithAlias = Int.max
 
@@ -164,15 +170,22 @@ public final class RequestSession {
     provider.read_callback = RequestCallbacks.readBody
     let id = nghttp2_submit_request(
       handle, nil, template.fields.baseAddress, template.fields.count, &provider, RequestTable.userData(slot))
-    guard id > 0 else {
+    do {
+      guard id > 0 else { throw HTTP2Error("open a stream", code: Int(id)) }
+      table.slots[slot].id = id
+      try produce()
+      // The template is free again only when nghttp2 has made the frame; over the peer's limit it would keep it back.
+      guard nghttp2_session_get_outbound_queue_size(handle) == 0 else {
+        throw HTTP2Error("open a stream", code: Int(NGHTTP2_ERR_INVALID_STATE.rawValue))
+      }
+      // The first request spells every name out: an nghttp2 that writes this one otherwise would have it refused for ever.
+      guard hasNamedAuthorization || smallestWithAlias == .max else {
+        throw HTTP2Error("name the authorization field", code: Int(NGHTTP2_ERR_HEADER_COMP.rawValue))
+      }
+    } catch {
+      // The caller has the request back: it must not end a second time.
       table.discard(slot)
-      throw HTTP2Error("open a stream", code: Int(id))
-    }
-    table.slots[slot].id = id
-    try produce()
-    // The template is free again only when nghttp2 has made the frame; over the peer's limit it would keep it back.
-    guard nghttp2_session_get_outbound_queue_size(handle) == 0 else {
-      throw HTTP2Error("open a stream", code: Int(NGHTTP2_ERR_INVALID_STATE.rawValue))
+      throw error
     }
     if table.slots[slot].bodyLeft > 0 { table.keepBody(of: slot) }
   }
@@ -263,7 +276,7 @@ public final class RequestSession {
   private func append(_ bytes: UnsafeRawBufferPointer) {
     let place = UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count])
     place.copyMemory(from: bytes)
-    if bytes.count >= smallestWithAlias { IndexedAuthorization.restoreName(in: place) }
+    if bytes.count >= smallestWithAlias, IndexedAuthorization.restoreName(in: place) { hasNamedAuthorization = true }
     end += bytes.count
     produced += UInt64(bytes.count)
   }

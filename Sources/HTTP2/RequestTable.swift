@@ -21,6 +21,7 @@ final class RequestTable {
     var answerCount = 0
     var isOpen = false
     var wasSent = false
+    var isMalformed = false
   }
 
   let capacity: Int
@@ -102,6 +103,8 @@ final class RequestTable {
   func end(_ slot: Int, error: UInt32) {
     guard slots[slot].isOpen else { return }
     slots[slot].error = error
+    // nghttp2 ends so what breaks the rules for messages, such as a second status or a body of another length.
+    if error == HTTP2ErrorCode.protocolError.rawValue { slots[slot].isMalformed = true }
     slots[slot].wasSent = slots[slot].end != .max
     close(slot)
   }
@@ -140,7 +143,8 @@ final class RequestTable {
     }
     let end = slots[slot]
     return RequestSession.Ended(
-      tag: end.tag, mark: end.mark, startedAt: end.startedAt, status: end.status, retryAfter: end.retryAfter,
+      tag: end.tag, mark: end.mark, startedAt: end.startedAt, status: end.isMalformed ? 0 : end.status,
+      retryAfter: end.retryAfter,
       error: HTTP2ErrorCode(rawValue: end.error), wasSent: end.wasSent,
       body: UnsafeRawBufferPointer(start: answers + slot * RequestSession.keptBody, count: end.answerCount))
   }

@@ -34,13 +34,23 @@ public final class RequestTemplate {
   ///   - fields: what stays, names in lower case; HPACK indexes them.
   ///   - identifier: the name of the field that is another in each request.
   ///   - identifierCount: bytes of its value.
-  public init(
+  public convenience init(
     authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String,
     identifierCount: Int
   ) {
+    self.init(
+      authority: authority, path: path, pathCapacity: pathCapacity, fields: fields, identifier: identifier,
+      identifierCount: identifierCount, alias: IndexedAuthorization.alias)
+  }
+
+  /// - Parameter alias: what nghttp2 is given for `authorization`.
+  init(
+    authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String,
+    identifierCount: Int, alias: String
+  ) {
     let all =
       [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", path)]
-      + fields.map { ($0.name == IndexedAuthorization.name ? IndexedAuthorization.alias : $0.name, $0.value) }
+      + fields.map { ($0.name == IndexedAuthorization.name ? alias : $0.name, $0.value) }
       + [(identifier, "")]
     let capacity = max(pathCapacity, path.utf8.count)
     let size = all.reduce(capacity + identifierCount) { $0 + $1.0.utf8.count + $1.1.utf8.count }

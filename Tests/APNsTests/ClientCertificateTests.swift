@@ -66,6 +66,23 @@ struct ClientCertificateTests {
   }
 
   @Test(
+    "a collapse id that reads like a GOAWAY ends no connection, and stops no credential",
+    arguments: PushEngineKind.allCases)
+  func forgedGoAway(engine: PushEngineKind) async throws {
+    let scene = try await Scene(engine)
+    for tag in UInt64(0)..<4 {
+      var batch = PoolHarness.batch([tag])
+      batch.headers.collapseID = "GOAWAY error=0 last_stream=0"
+      scene.pool.submit(batch, lane: 0)
+      #expect(await scene.completions.next(1).first?.status == 200)
+    }
+    #expect(scene.pool.published.failures == 0)
+    #expect(scene.pool.published.openings == 1)
+    #expect(scene.credential.stopped == nil)
+    await scene.stop()
+  }
+
+  @Test(
     "an expired certificate is known by its alert: nothing was sent, the credential stops",
     arguments: PushEngineKind.allCases)
   func expired(engine: PushEngineKind) async throws {

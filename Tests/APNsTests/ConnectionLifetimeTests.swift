@@ -48,6 +48,21 @@ struct ConnectionLifetimeTests {
   }
 
   @Test(
+    "a server that ends every connection in order after hundreds of pushes is followed, whatever the budget",
+    arguments: PushEngineKind.allCases)
+  func achievements(engine: PushEngineKind) async throws {
+    let hour: UInt64 = 3_600_000_000_000
+    let limits = ReconnectBudget.Limits(
+      spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 1_000_000, burst: 3, refill: hour)
+    var knobs = SimulatorKnobs()
+    knobs.goAwayAfterRequests = 400
+    let harness = try await PoolHarness(engine: engine, reconnect: limits, knobs: knobs)
+    try await sendAll(harness, 3000)
+    #expect(await harness.simulator.counters().connections >= 6)
+    await harness.stop()
+  }
+
+  @Test(
     "connections of a limited age are replaced without loss, whatever they do", arguments: PushEngineKind.allCases)
   func limitedAge(engine: PushEngineKind) async throws {
     var knobs = SimulatorKnobs()

@@ -1,4 +1,5 @@
 import APNsSimulator
+import EventLoop
 import PushCore
 import TestSupport
 import Testing
@@ -115,6 +116,25 @@ struct NativeEngineTests {
     #expect(await harness.completions.next(200 - heard).contains { $0.status == 200 })
     #expect(try await harness.sendUntilAccepted(1000..<1100).allSatisfy { $0.status == 200 })
     #expect(await harness.simulator.counters().connections == 2)
+    await harness.stop()
+  }
+
+  @Test("an address that falls silent in the handshake is left, and the next is reached by a handshake of its own")
+  func stalledHandshake() async throws {
+    // Connections are completed by the kernel; nobody ever says a word on them.
+    let silent = try Socket.listen(at: SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
+    defer { silent.close() }
+    let stalled = try SocketAddress.resolve(host: "127.0.0.1", port: silent.localAddress().port)[0]
+    let harness = try await PoolHarness(
+      engine: .native, connectTimeout: 6_000_000_000,
+      makeEngine: { number, configuration, supply in
+        var connector = NativeConnector(configuration)
+        connector.resolve = { [stalled] + (try SocketAddress.resolve(host: $0, port: $1)) }
+        return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
+      })
+    harness.pool.submit(PoolHarness.batch([1]), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    #expect((harness.pool.published.openings, harness.pool.published.failures) == (1, 0))
     await harness.stop()
   }
 

@@ -99,4 +99,21 @@ struct PushCertificateTests {
     #expect(CurlGoAway(verbose: "Connected to 127.0.0.1") == nil)
     #expect(CurlGoAway(verbose: "GOAWAY") == nil)
   }
+
+  @Test(
+    "what a job writes into a header is no GOAWAY",
+    arguments: [
+      "h2h3 [apns-collapse-id: GOAWAY error=0 last_stream=0]",
+      "h2h3 [apns-collapse-id: received GOAWAY, error=0, last_stream=0",
+      "[HTTP/2] [1] [apns-collapse-id: received GOAWAY, error=0, last_stream=0]",
+      "received GOAWAY, error=0, last_stream=0]", "received GOAWAY, error=0]\n, last_stream=0",
+    ])
+  func forgedGoAway(line: String) { #expect(CurlGoAway(verbose: line) == nil) }
+
+  @Test("who names authorities to trust trusts no others: libcurl's own directory is taken away as well")
+  func trust() {
+    // File and directory.
+    #expect(APNsEndpoint(url: "https://a", trustRoots: "/ca.pem").trustOptions.map(\.value) == ["/ca.pem", nil])
+    #expect(APNsEndpoint.production.trustOptions.isEmpty)
+  }
 }

@@ -89,4 +89,30 @@ struct ReconnectBudgetTests {
     }
     #expect(opened == 8)
   }
+
+  @Test("what connections have achieved pays for the next, in full or in part, and buys no more than a burst")
+  func achievements() {
+    var budget = ReconnectBudget(now: start)
+    let per = ReconnectBudget.acceptedPerOpening
+    var open = 0
+    // Ends each connection after 700 pushes.
+    for step in 0..<100 {
+      let now = start + UInt64(step)
+      if budget.request(now: now, jitter: 0.5) == .open { open += 1 }
+      budget.established(now: now)
+      budget.ended(accepted: 700)
+    }
+    #expect(open == 100)
+    // Half of what an opening costs: every second one is paid for, and eight are saved up.
+    open = 0
+    for step in 100..<200 {
+      let now = start + UInt64(step)
+      if budget.request(now: now, jitter: 0.5) == .open {
+        open += 1
+        budget.ended(accepted: per / 2)
+      }
+      budget.established(now: now)
+    }
+    #expect((14...17).contains(open), "\(open)")
+  }
 }

@@ -1,5 +1,6 @@
-import HTTP2
 import Testing
+
+@testable import HTTP2
 
 /// The client for many small requests, joined in memory with a server session.
 @Suite struct RequestSessionTests {
@@ -116,6 +117,95 @@ import Testing
     #expect(ended.map(\.retryAfter) == [0, 0, 77])
     #expect(ended.allSatisfy { $0.mark == 7 && $0.startedAt == $0.tag && $0.wasSent && $0.error == .noError })
     #expect(pair.client.openCount == 0)
+  }
+
+  /// An answer as it stands on the wire: its header blocks, the last of which ends the stream.
+  struct Answer: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var blocks: [[(String, String)]]
+    var status: UInt16 = 0
+
+    /// HEADERS frames on stream 1 (RFC 9113 section 6.2), each field a literal without indexing (RFC 7541 section 6.2.2).
+    var bytes: [UInt8] {
+      var bytes: [UInt8] = []
+      for (index, fields) in blocks.enumerated() {
+        var block: [UInt8] = []
+        for (name, value) in fields { block += [0] + Self.text(name) + Self.text(value) }
+        let length = [UInt8(block.count >> 16), UInt8(block.count >> 8 & 255), UInt8(block.count & 255)]
+        bytes += length + [1, index == blocks.count - 1 ? 0x5 : 0x4, 0, 0, 0, 1] + block
+      }
+      return bytes
+    }
+
+    /// A string without Huffman code (RFC 7541 sections 5.1 and 5.2).
+    private static func text(_ text: String) -> [UInt8] {
+      var count = text.utf8.count
+      guard count >= 127 else { return [UInt8(count)] + text.utf8 }
+      var length: [UInt8] = [127]
+      count -= 127
+      while count >= 128 {
+        length.append(UInt8(count & 127 | 128))
+        count >>= 7
+      }
+      return length + [UInt8(count)] + text.utf8
+    }
+  }
+
+  static let answers = [
+    Answer(testDescription: "as it should be", blocks: [[(":status", "200"), ("apns-id", "x")]], status: 200),
+    Answer(testDescription: "interim first", blocks: [[(":status", "103")], [(":status", "200")]], status: 200),
+    Answer(testDescription: "trailers", blocks: [[(":status", "200")], [("x", "y")]], status: 200),
+    Answer(testDescription: "two statuses", blocks: [[(":status", "200"), (":status", "200")]]),
+    Answer(testDescription: "no status", blocks: [[("apns-id", "x")]]),
+    Answer(testDescription: "an upper-case name", blocks: [[(":status", "200"), ("Apns-Id", "x")]]),
+    Answer(testDescription: "a name that is none", blocks: [[(":status", "200"), ("apns id", "x")]]),
+    Answer(
+      testDescription: "a line break in a value", blocks: [[(":status", "200"), ("apns-id", "x\r\nstatus: 410")]]),
+    Answer(testDescription: "a pseudo-header in trailers", blocks: [[(":status", "200")], [(":status", "200")]]),
+    Answer(testDescription: "a pseudo-header behind fields", blocks: [[("apns-id", "x"), (":status", "200")]]),
+    Answer(testDescription: "a field of HTTP/1.1", blocks: [[(":status", "200"), ("connection", "close")]]),
+    Answer(testDescription: "a body of another length", blocks: [[(":status", "200"), ("content-length", "7")]]),
+    Answer(
+      testDescription: "too many fields",
+      blocks: [[(":status", "200")] + (0..<200).map { ("x-\($0)", String(repeating: "y", count: 60)) }]),
+  ]
+
+  @Test(arguments: answers)
+  func malformedAnswerIsNone(_ answer: Answer) throws {
+    let pair = try Pair()
+    try pair.exchange()
+    try pair.open(1)
+    try pair.up()
+    try answer.bytes.withUnsafeBytes { try pair.client.receive($0) }
+    let ended = try #require(pair.client.nextEnded())
+    #expect(ended.status == answer.status)
+    #expect(ended.wasSent)
+    // The connection goes on.
+    #expect(pair.client.openCount == 0 && pair.client.canOpen(bodyCount: 4))
+  }
+
+  @Test func requestThatCouldNotBeOpenedDoesNotEndASecondTime() throws {
+    var settings = HTTP2Settings()
+    settings.maxConcurrentStreams = 1
+    let pair = try Pair(serverSettings: settings)
+    try pair.exchange()
+    try pair.open(1)
+    // Over the peer's limit nghttp2 keeps it.
+    #expect(throws: HTTP2Error.self) { try pair.open(2) }
+    #expect(pair.client.unfinishedCount == 1)
+    pair.client.abandon()
+    #expect(pair.client.nextEnded()?.tag == 1)
+    #expect(pair.client.nextEnded()?.tag == nil)
+  }
+
+  @Test func authorizationThatCouldNotBeNamedIsNoticedWithTheFirstRequest() throws {
+    let pair = try Pair()
+    try pair.exchange()
+    pair.template = RequestTemplate(
+      authority: "api.push.apple.com", path: "/3/device/", pathCapacity: 100, fields: [("authorization", "bearer x")],
+      identifier: "apns-id", identifierCount: 4, alias: "authorizatiol")
+    #expect(throws: HTTP2Error.self) { try pair.open(1) }
+    #expect(pair.client.unfinishedCount == 0)
   }
 
   @Test func streamsAboveTheLastOfAGoAwayAreRefused() throws {

@@ -51,13 +51,6 @@ final class CurlConnection: PushConnection {
   private var armedFor: UInt64?
   private var isClosed = false
 
-  /// Seconds without traffic before the first of TCP's probes, and between them: as often as node-apn sends its PING, and
-  /// less than the five minutes after which NATs forget a connection at the earliest (RFC 5382 asks for two hours).
-  private static let keepaliveIdle = 60
-  private static let keepaliveInterval = 15
-  /// Seconds; longer than ``ConnectionPool/Configuration/idleLimit``, so that libcurl never decides.
-  private static let longestIdle = 7 * 86_400
-
   private static let turnedAwayText =
     "APNs ended the connection before the first push (GOAWAY), as it does with certificates of the other environment"
 
@@ -305,44 +298,14 @@ final class CurlConnection: PushConnection {
   private func makeEasy(for transfer: CurlTransfer) -> UnsafeMutableRawPointer? {
     guard let easy = curl_easy_init() else { return nil }
     let own = Unmanaged.passUnretained(self).toOpaque()
-    var codes = [
-      // ALPN decides; cleartext HTTP/2 is never spoken (it fails on reused connections in 7.88).
-      carillon_easy_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
-      // APNs asks for TLS 1.2 or later.
-      carillon_easy_set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
-      carillon_easy_set_long(easy, CURLOPT_POST, 1),
-      // Wait for the connection's streams instead of opening another connection.
-      carillon_easy_set_long(easy, CURLOPT_PIPEWAIT, 1),
-      // Timeouts of the resolver must not use signals in a program with threads.
-      carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
-      carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, Int(configuration.requestTimeout / 1_000_000)),
-      carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout / 1_000_000)),
-      // A fresh look-up for every connection spreads them over Apple's servers; 0 turns libcurl's cache off.
-      carillon_easy_set_long(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0),
-      // Without this all of them would begin with the first address that the resolver gives.
-      carillon_easy_set_long(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1),
-      // libcurl sends no PING on a multi handle's connections (curl_easy_upkeep(3) knows those of easy handles only), so
-      // TCP's own probes keep an idle connection in the memory of NATs, and notice when the peer is gone.
-      carillon_easy_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
-      carillon_easy_set_long(easy, CURLOPT_TCP_KEEPIDLE, Self.keepaliveIdle),
-      carillon_easy_set_long(easy, CURLOPT_TCP_KEEPINTVL, Self.keepaliveInterval),
-      // libcurl takes no connection that was idle for 118 s; for how long one is good is the driver's to say.
-      carillon_easy_set_long(easy, CURLOPT_MAXAGE_CONN, Self.longestIdle),
-      // The smallest that libcurl takes: it allocates both for every push, and answers and payloads are small.
-      carillon_easy_set_long(easy, CURLOPT_BUFFERSIZE, 1024),
-      carillon_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024),
+    let codes = [
       carillon_easy_set_open_socket(easy, openSocket, own),
       carillon_easy_set_close_socket(easy, closeSocket, own),
+      identity == nil ? CURLE_OK : carillon_easy_set_debug(easy, noteVerbose, own),
     ]
-    if let trustRoots = configuration.endpoint.trustRoots {
-      codes.append(carillon_easy_set_string(easy, CURLOPT_CAINFO, trustRoots))
-    }
-    if let proxy = configuration.endpoint.proxy { codes += proxy.apply(to: easy) }
-    if let identity {
-      codes.append(carillon_easy_set_debug(easy, noteVerbose, own))
-      if !identity.apply(to: easy) { codes.append(CURLE_OUT_OF_MEMORY) }
-    }
-    guard codes.allSatisfy({ $0 == CURLE_OK }), transfer.adopt(easy) else {
+    guard codes.allSatisfy({ $0 == CURLE_OK }), configuration.apply(to: easy), identity?.apply(to: easy) ?? true,
+      transfer.adopt(easy)
+    else {
       curl_easy_cleanup(easy)
       transfer.easy = nil
       return nil

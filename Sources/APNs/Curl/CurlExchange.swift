@@ -66,6 +66,8 @@ struct CurlExchange: Sendable {
       carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
       carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, timeout),
       carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout),
+      // As for campaigns: who gives up a look-up doesn't wait for it.
+      carillon_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1),
       carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
       carillon_easy_set_headers(easy, list),
       carillon_easy_set_header(easy, takeHeader, own),
@@ -82,10 +84,7 @@ struct CurlExchange: Sendable {
     }
     // With a body too: CURLOPT_POST has set POST already, and CURLOPT_CUSTOMREQUEST changes the word only.
     codes.append(carillon_easy_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method))
-    if let trustRoots = endpoint.trustRoots {
-      codes.append(carillon_easy_set_string(easy, CURLOPT_CAINFO, trustRoots))
-    }
-    if let proxy = endpoint.proxy { codes += proxy.apply(to: easy) }
+    codes += endpoint.apply(to: easy)
     return codes.allSatisfy { $0 == CURLE_OK }
   }
 

@@ -1,0 +1,30 @@
+/// The GOAWAY that libcurl tells of in its verbose text and nowhere else: `received GOAWAY, error=0, last_stream=0`
+/// (lib/http2.c; 7.88 writes `recveived`, some put `[HTTP/2] ` before it). What the frame says beyond that it doesn't tell.
+struct CurlGoAway: Equatable {
+  var error: UInt32
+  var lastStream: UInt32
+
+  /// What such a line begins with. The whole line must match: others have values of headers in them, which come from jobs.
+  private static let prefix = "[HTTP/2] "
+  private static let beginnings = ["received GOAWAY, error=", "recveived GOAWAY, error="]
+  private static let middle = ", last_stream="
+
+  /// Memberwise.
+  init(error: UInt32, lastStream: UInt32) {
+    self.error = error
+    self.lastStream = lastStream
+  }
+
+  /// - Returns: `nil` when the text is of something else.
+  init?(verbose text: String) {
+    var line = text.hasSuffix("\n") ? text.dropLast() : text[...]
+    if line.hasPrefix(Self.prefix) { line = line.dropFirst(Self.prefix.count) }
+    guard let beginning = Self.beginnings.first(where: { line.hasPrefix($0) }) else { return nil }
+    let rest = line.dropFirst(beginning.count)
+    guard let middle = rest.firstRange(of: Self.middle), let error = UInt32(rest[..<middle.lowerBound]),
+      let lastStream = UInt32(rest[middle.upperBound...])
+    else { return nil }
+    self.error = error
+    self.lastStream = lastStream
+  }
+}
