@@ -16,6 +16,8 @@ struct Backlog: Sendable {
   private var lanes: [Queue] = []
   /// Pushes in it.
   private(set) var count = 0
+  /// Lanes that have ever had a push.
+  var laneCount: Int { lanes.count }
 
   /// Adds a batch behind those of its lane; lane 0 is served first.
   mutating func append(_ batch: PushBatch, lane: Int) {
@@ -64,6 +66,41 @@ struct Backlog: Sendable {
       lanes[lane] = kept
     }
     count -= removed.count
+    return removed
+  }
+
+  /// Takes back at most `limit` pushes of one lane whose tags satisfy `isUnwanted`; their tags, the newest first.
+  mutating func removeNewest(_ limit: Int, lane: Int, where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
+    guard lane < lanes.count else { return [] }
+    var removed: [UInt64] = []
+    var place = lanes[lane].entries.count
+    while place > lanes[lane].head, removed.count < limit {
+      place -= 1
+      removed += lanes[lane].entries[place].removeNewest(limit - removed.count, where: isUnwanted)
+      if lanes[lane].entries[place].isEmpty { lanes[lane].entries.remove(at: place) }
+    }
+    count -= removed.count
+    return removed
+  }
+}
+
+extension Backlog.Entry {
+  fileprivate var isEmpty: Bool { next == batch.pushes.count }
+
+  fileprivate mutating func removeNewest(_ limit: Int, where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
+    var removed: [UInt64] = []
+    var kept: [Push] = []
+    var place = batch.pushes.count
+    while place > next, removed.count < limit {
+      place -= 1
+      if isUnwanted(batch.pushes[place].tag) {
+        removed.append(batch.pushes[place].tag)
+      } else {
+        kept.append(batch.pushes[place])
+      }
+    }
+    guard !removed.isEmpty else { return [] }
+    batch.pushes.replaceSubrange(place..., with: kept.reversed())
     return removed
   }
 }

@@ -6,10 +6,10 @@ enum ConnectionEvent: Sendable, Equatable {
   case established
   /// Pushes went without an answer, but the connection goes on; the text is for logs.
   case trouble(String)
-  /// The connection could not be opened, or broke; the text is for logs.
-  case failed(String)
-  /// The connection was closed in order, or given up on purpose.
-  case closed
+  /// The connection could not be opened, or broke, after so many accepted pushes; the text is for logs.
+  case failed(String, accepted: Int)
+  /// The connection was closed in order, or given up on purpose, after so many accepted pushes.
+  case closed(accepted: Int)
   /// What APNs said about the credential.
   case credential(CredentialEvent)
 }

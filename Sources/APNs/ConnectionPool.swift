@@ -72,6 +72,10 @@ public final class ConnectionPool: Sendable {
     var connections: [ConnectionState] = []
     var isDraining = false
     var lastError: String?
+    /// When the breaker opened; `nil` while it is closed.
+    var breakerOpenSince: UInt64?
+    /// When connections began to fail, and how the last did; `nil` from an answer on.
+    var failure: (since: UInt64, reason: String)?
   }
 
   private let credential: any PushCredential
@@ -93,8 +97,10 @@ public final class ConnectionPool: Sendable {
       var own = configuration
       if number == configuration.suspectNumber { own.maximumStreams = configuration.suspectStreams }
       return switch configuration.engine {
-      case .curl: CurlEngine(number: number, configuration: own, supply: pool)
-      case .native: NativeEngine(number: number, configuration: own, supply: pool)
+      case .curl:
+        ConnectionEngine(number: number, configuration: own, connector: CurlConnector(configuration: own), supply: pool)
+      case .native:
+        ConnectionEngine(number: number, configuration: own, connector: NativeConnector(own), supply: pool)
       }
     }
   }
@@ -146,6 +152,38 @@ public final class ConnectionPool: Sendable {
     state.withLock { $0.backlog.remove(where: isUnwanted) + $0.suspects.remove(where: isUnwanted) }
   }
 
+  /// Takes back at most `limit` pushes that no connection has taken, because others need their place: of the lowest lane
+  /// first, and of a lane those that were submitted last.
+  ///
+  /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
+  /// - Returns: the tags taken back, in that order; they never complete.
+  public func cancelBacklog(limit: Int, where isUnwanted: (UInt64) -> Bool = { _ in true }) -> [UInt64] {
+    state.withLock { state in
+      var removed: [UInt64] = []
+      for lane in (0..<max(state.backlog.laneCount, state.suspects.laneCount)).reversed() {
+        removed += state.suspects.removeNewest(limit - removed.count, lane: lane, where: isUnwanted)
+        removed += state.backlog.removeNewest(limit - removed.count, lane: lane, where: isUnwanted)
+      }
+      return removed
+    }
+  }
+
+  /// Whether the pool is able to send just now. Cheap enough to be asked for every few milliseconds.
+  ///
+  /// - Parameters:
+  ///   - now: monotonic nanoseconds.
+  ///   - patience: nanoseconds without an answer after which it is not.
+  public func health(now: UInt64, patience: UInt64 = PoolHealth.patience) -> PoolHealth {
+    let stopped = credential.stopped
+    return state.withLock { state in
+      PoolHealth(
+        .init(
+          stopped: stopped, breakerOpenSince: state.breakerOpenSince, connections: state.connections,
+          failure: state.failure),
+        now: now, patience: patience)
+    }
+  }
+
   /// Whether APNs answers nearly everything with 503, so that nothing is sent but a push now and then.
   public var isInStorm: Bool { state.withLock { $0.breaker.state != .closed } }
 
@@ -193,6 +231,16 @@ extension ConnectionPool.State {
     connections[engine].isForSuspects ? suspects.take(upTo: count) : backlog.take(upTo: count)
   }
 
+  fileprivate mutating func noteAnswer(on engine: Int, now: UInt64) {
+    // Answers of connections that are closed for new pushes tell nothing of the one that is there now.
+    if connections[engine].phase != .closed { connections[engine].answeredAt = now }
+    failure = nil
+  }
+
+  fileprivate mutating func noteBreaker(now: UInt64) {
+    breakerOpenSince = breaker.state == .closed ? nil : breakerOpenSince ?? now
+  }
+
   fileprivate func published(now: UInt64) -> PoolState {
     var published = PoolState()
     published.connections = connections
@@ -224,7 +272,7 @@ extension ConnectionPool: PushSupply {
       }
       guard let part = state.take(upTo: isCalm ? count : 1, for: engine) else { return .nothing }
       if !isCalm { state.breaker.probe(tag: part.batch.pushes[part.range.lowerBound].tag) }
-      state.connections[engine].inFlight += part.range.count
+      state.connections[engine].took(part.range.count, now: EventLoop.now)
       return .pushes(part)
     }
   }
@@ -258,14 +306,17 @@ extension ConnectionPool: PushSupply {
     if case .credential(let event) = event { return credential.note(event) }
     let now = EventLoop.now
     state.withLock { state in
+      let silentSince = state.connections[engine].silentSince
       state.connections[engine].note(event, now: now)
       switch event {
       case .established:
+        state.failure = nil
         state.budget.established(now: now)
         state.addresses.established(engine)
       case .trouble(let error): state.lastError = error
-      case .failed(let error):
+      case .failed(let error, _):
         state.lastError = error
+        state.failure = (since: state.failure?.since ?? silentSince ?? now, reason: error)
         state.budget.failed(now: now, jitter: .random(in: 0..<1))
         state.addresses.failed(engine)
       case .closed: state.addresses.closed(engine)
@@ -282,8 +333,10 @@ extension ConnectionPool: PushSupply {
     let (isNews, calmed) = state.withLock { state -> (Bool, [any PushEngine]) in
       state.connections[engine].inFlight -= completions.count
       state.connections[engine].window = window
+      if completions.contains(where: { $0.kind == .answered }) { state.noteAnswer(on: engine, now: EventLoop.now) }
       let storms = state.breaker.storms
       let isNews = state.breaker.note(completions)
+      if isNews { state.noteBreaker(now: EventLoop.now) }
       return (isNews, state.breaker.storms > storms ? state.engines : [])
     }
     for engine in calmed { engine.startSmall() }

@@ -53,6 +53,10 @@ public struct ConnectionState: Sendable, Equatable {
   public var failures = 0
   /// When it was opened, in monotonic nanoseconds.
   var openedAt: UInt64?
+  /// When its last answer came, in monotonic nanoseconds; `nil` when none has come since it was opened.
+  var answeredAt: UInt64?
+  /// When it got pushes after it had none on their way, in monotonic nanoseconds.
+  var busySince: UInt64 = 0
 
   /// Closed, and never opened.
   public init() {}
@@ -62,6 +66,7 @@ public struct ConnectionState: Sendable, Equatable {
     case .opening:
       phase = .opening
       openedAt = now
+      answeredAt = nil
       openings += 1
       window = 1
     case .established: phase = .established
@@ -73,9 +78,16 @@ public struct ConnectionState: Sendable, Equatable {
     }
   }
 
+  /// Pushes go out on it.
+  mutating func took(_ count: Int, now: @autoclosure () -> UInt64) {
+    if inFlight == 0 { busySince = now() }
+    inFlight += count
+  }
+
   private mutating func close() {
     phase = .closed
     openedAt = nil
+    answeredAt = nil
     address = nil
   }
 }

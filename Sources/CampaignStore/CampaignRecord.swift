@@ -43,6 +43,8 @@ public struct CampaignRecord: Sendable {
   public var startedAt: Int?
   /// ms since the epoch.
   public var finishedAt: Int?
+  /// With `show`: why it is not sent, though it is active; `nil` when nothing keeps it.
+  public var waiting: CampaignWait?
 
   /// Targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }

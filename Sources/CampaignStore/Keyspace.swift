@@ -42,6 +42,8 @@ public struct Keyspace: Sendable {
   func probe(_ id: String) -> String { control + "probe:" + id }
   /// Hash: the latest answers to campaigns of an app whose guards had not decided, see `probe.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
+  /// Hash: worker to since when and why it can't send a campaign, see `Waiting.swift`.
+  func waiting(_ id: String) -> String { control + "waiting:" + id }
   /// Bitmap: the partitions whose slices are finished, and those that have none.
   func finished(_ id: String) -> String { control + "finished:" + id }
   /// List: the partitions whose slices wait for a worker.

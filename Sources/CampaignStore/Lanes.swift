@@ -30,18 +30,19 @@ extension CampaignStore {
   /// - Parameters:
   ///   - worker: whose list it goes to.
   ///   - lanes: the lanes to look at, highest first.
-  public func takeSlice(worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...]) async throws -> SliceReference? {
+  ///   - excluded: campaigns of which nothing is taken.
+  public func takeSlice(
+    worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = []
+  ) async throws -> SliceReference? {
     for lane in lanes {
       // A campaign with nothing to take leaves its ring, so this ends.
-      while true {
+      while let id = try await nextCampaign(of: lane, excluding: excluded) {
         var pipeline = RedisPipeline()
-        let ring = keys.lane(lane.rawValue)
-        pipeline.script(StoreScripts.turn, keys: [ring])
-        guard let id = try await run(pipeline)[0].string else { break }
-        pipeline.removeAll()
         pipeline.script(
           StoreScripts.take,
-          keys: [ring, keys.campaign(id), keys.open(id), keys.processing(worker: worker), keys.workers]
+          keys: [
+            keys.lane(lane.rawValue), keys.campaign(id), keys.open(id), keys.processing(worker: worker), keys.workers,
+          ]
         ) {
           $0.append(id)
           $0.append(worker)
@@ -52,6 +53,21 @@ extension CampaignStore {
       }
     }
     return nil
+  }
+
+  /// Campaigns at the head of a lane that are looked at by whoever wants none of some.
+  private static let lookedAhead = 64
+
+  /// Whose turn it is; a look past excluded campaigns takes nobody's turn.
+  private func nextCampaign(of lane: Lane, excluding excluded: Set<String>) async throws -> String? {
+    let ring = keys.lane(lane.rawValue)
+    var pipeline = RedisPipeline()
+    if excluded.isEmpty {
+      pipeline.script(StoreScripts.turn, keys: [ring])
+      return try await run(pipeline)[0].string
+    }
+    pipeline.append("LRANGE", ring, 0, Self.lookedAhead - 1)
+    return try await run(pipeline)[0].lazy.compactMap(\.string).first { !excluded.contains($0) }
   }
 
   /// Puts a slice back among the open ones of its campaign.

@@ -1,13 +1,13 @@
 /// Keeps one wrong setting from erasing the device base: watches what APNs says of a campaign's tokens. Pure.
 ///
-///     probing ── the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
+///   undecided ─ the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
 ///
-/// While probing, prunes and quarantines are to be held back; once open they are carried out; once tripped they are
+/// While undecided, prunes and quarantines are to be held back; once open they are carried out; once tripped they are
 /// dropped, and the campaign is to be paused. It never leaves `tripped`: who resumes the campaign starts a new guard, or
 /// one that is open and stays so.
 ///
-/// What all workers were answered decides while probing; once open, each worker goes by its own answers. Their window
+/// What all workers were answered decides while undecided; once open, each worker goes by its own answers. Their window
 /// slides by halving: when twice ``GuardPolicy/minimum`` are counted, all counts are halved. So a share is always of the
 /// latest `minimum` to `2 × minimum` answers, older ones weighing less, in three integers. A worker that has fewer, as it
 /// came late, counts the missing ones as good: more than they could make up for trips it at once.
@@ -15,15 +15,15 @@ public struct CampaignGuard: Sendable, Equatable {
   /// What is to be done with prunes and quarantines.
   public enum State: Sendable, Equatable {
     /// Hold them back: too few answers to tell.
-    case probing
+    case undecided
     /// Carry them out.
     case open
     /// Drop them and pause the campaign.
     case tripped(reason: String)
   }
 
-  public private(set) var state = State.probing
-  /// What was counted here: all of it while probing, then the window.
+  public private(set) var state = State.undecided
+  /// What was counted here: all of it while undecided, then the window.
   public private(set) var counts = GuardCounts()
   /// The bounds.
   public let policy: GuardPolicy
@@ -42,8 +42,8 @@ public struct CampaignGuard: Sendable, Equatable {
   }
 
   /// Whether prunes and quarantines are to be held back.
-  public var isProbing: Bool {
-    if case .probing = state { true } else { false }
+  public var isUndecided: Bool {
+    if case .undecided = state { true } else { false }
   }
 
   /// Why the campaign is to be paused, if it is.
@@ -63,16 +63,16 @@ public struct CampaignGuard: Sendable, Equatable {
     return false
   }
 
-  /// Decides, while probing, once the fleet has answers enough.
+  /// Decides, while undecided, once the fleet has answers enough.
   ///
   /// - Parameter fleet: what all workers were answered.
   /// - Returns: whether ``state`` is another now.
   public mutating func judge(_ fleet: GuardCounts) -> Bool {
-    guard isProbing, fleet.answers >= policy.minimum else { return false }
+    guard isUndecided, fleet.answers >= policy.minimum else { return false }
     return decide(on: fleet)
   }
 
-  /// Trips, while probing, when its own shares and those of its app's latest campaigns are out of bounds: what is too
+  /// Trips, while undecided, when its own shares and those of its app's latest campaigns are out of bounds: what is too
   /// small to be decided on alone may be one of many.
   ///
   /// - Parameters:
@@ -80,7 +80,7 @@ public struct CampaignGuard: Sendable, Equatable {
   ///   - app: what the latest campaigns of its app were.
   /// - Returns: whether ``state`` is another now.
   public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
-    guard isProbing, objection(to: own) != nil, app.answers >= policy.minimum, let reason = objection(to: app) else {
+    guard isUndecided, objection(to: own) != nil, app.answers >= policy.minimum, let reason = objection(to: app) else {
       return false
     }
     state = .tripped(reason: "with the campaigns before it: " + reason)
@@ -96,7 +96,7 @@ public struct CampaignGuard: Sendable, Equatable {
       state = .tripped(reason: reason)
       return true
     }
-    guard isProbing else { return false }
+    guard isUndecided else { return false }
     state = .open
     while self.counts.answers >= 2 * policy.minimum { self.counts.halve() }
     return true

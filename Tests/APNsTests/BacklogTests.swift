@@ -54,6 +54,25 @@ struct BacklogTests {
     #expect(backlog.remove { _ in true } == [])
   }
 
+  @Test("of what is not taken the newest can be taken back, as many as are wanted, and the rest keeps its order")
+  func newest() {
+    var backlog = Backlog()
+    for first in stride(from: UInt64(0), to: 9, by: 3) { backlog.append(batch(first..<first + 3), lane: 1) }
+    #expect(take(&backlog, 2) == [0, 1])
+    #expect(backlog.removeNewest(2, lane: 1) { _ in true } == [8, 7])
+    #expect(backlog.removeNewest(2, lane: 1) { $0 % 2 == 0 } == [6, 4])
+    #expect(backlog.removeNewest(0, lane: 1) { _ in true } == [])
+    #expect(backlog.removeNewest(9, lane: 0) { _ in true } == [])
+    #expect(backlog.removeNewest(9, lane: 7) { _ in true } == [])
+    backlog.append(batch(20..<21), lane: 1)
+    #expect(backlog.count == 4)
+    #expect(take(&backlog, 9) == [2])
+    #expect(take(&backlog, 9) == [3, 5])
+    #expect(backlog.removeNewest(9, lane: 1) { _ in true } == [20])
+    #expect(take(&backlog, 9) == [])
+    #expect(backlog.count == 0)
+  }
+
   @Test("an empty batch is nothing")
   func empty() {
     var backlog = Backlog()

@@ -1,3 +1,4 @@
+import EventLoop
 import PushCore
 import Synchronization
 import TLS
@@ -75,7 +76,7 @@ struct ConnectionPoolTests {
     pool.note(.opening, of: 0)
     #expect(pool.published.connections[0].phase == .opening)
     #expect(pool.published.connections.map { $0.age == nil } == [false, true])
-    pool.note(.failed("no route"), of: 0)
+    pool.note(.failed("no route", accepted: 0), of: 0)
     #expect(pool.published.connections[0].age == nil)
     #expect(pool.published.openings == 1)
     #expect(pool.published.failures == 1)
@@ -92,6 +93,65 @@ struct ConnectionPoolTests {
     #expect(pool.take(upTo: 1, for: 0).tags == [])
   }
 
+  @Test("what waits can be taken back in part: the lowest lane and the newest first, and never what was taken")
+  func partOfBacklog() async throws {
+    let (pool, _) = try makePool(connections: 1)
+    pool.submit(PoolHarness.batch(0..<4), lane: 0)
+    pool.submit(PoolHarness.batch(10..<13), lane: 2)
+    pool.submit(PoolHarness.batch(20..<22, isSuspect: true), lane: 2)
+    pool.submit(PoolHarness.batch(30..<33), lane: 2)
+    #expect(pool.take(upTo: 2, for: 0).tags == [0, 1])
+    #expect(pool.cancelBacklog(limit: 4) == [21, 20, 32, 31])
+    #expect(pool.cancelBacklog(limit: 1) { $0 < 20 } == [12])
+    #expect(pool.cancelBacklog(limit: 100) == [30, 11, 10, 3, 2])
+    #expect(pool.published.backlog == 0)
+    #expect(pool.published.inFlight == 2)
+    #expect(await pool.drain(deadline: 0) == [])
+  }
+
+  @Test("health follows what connections tell: connecting, ready, silent, failed, and ready again with an answer")
+  func health() throws {
+    let (pool, _) = try makePool(connections: 1)
+    func later(_ seconds: UInt64) -> UInt64 { EventLoop.now + seconds * 1_000_000_000 }
+    #expect(pool.health(now: later(100)) == .ready)
+    pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    pool.note(.opening, of: 0)
+    guard case .connecting = pool.health(now: later(0)), case .unreachable = pool.health(now: later(2)) else {
+      Issue.record("\(pool.health(now: later(0)))")
+      return
+    }
+    _ = pool.take(upTo: 5, for: 0)
+    pool.note(.established, of: 0)
+    answer(pool, [0], 200)
+    #expect(pool.health(now: later(0)).isReady)
+    guard case .unresponsive(let since) = pool.health(now: later(3)) else {
+      Issue.record("\(pool.health(now: later(3)))")
+      return
+    }
+    // It was silent before it broke.
+    pool.note(.failed("reset", accepted: 0), of: 0)
+    #expect(pool.health(now: later(0)) == .unreachable(since: since, reason: "reset"))
+    answer(pool, [1], 410)
+    #expect(pool.health(now: later(0)).isReady)
+  }
+
+  @Test("an open breaker and a stopped credential are health's business")
+  func refusedHealth() throws {
+    let (pool, _) = try makePool(connections: 1, storm: .init(firstWait: 0, longestWait: 0))
+    let now = EventLoop.now
+    storm(pool, 0..<100)
+    guard case .breakerOpen(let since) = pool.health(now: EventLoop.now) else {
+      Issue.record("\(pool.health(now: EventLoop.now))")
+      return
+    }
+    #expect(since >= now)
+    // A trial push that fails changes nothing of that.
+    answer(pool, pool.take(upTo: 1, for: 0).tags, 503, .serviceUnavailable)
+    #expect(pool.health(now: EventLoop.now) == .breakerOpen(since: since))
+    answer(pool, pool.take(upTo: 1, for: 0).tags, 200)
+    #expect(pool.health(now: EventLoop.now).isReady)
+  }
+
   @Test("a stopped credential leaves nothing to send with, and mending it wakes everybody")
   func stoppedCredential() throws {
     let engines = [FakeEngine(), FakeEngine()]
@@ -103,6 +163,7 @@ struct ConnectionPoolTests {
     #expect(pool.authorization() != nil)
     credential.stop(.invalidProviderToken)
     #expect(pool.authorization() == nil)
+    #expect(pool.health(now: EventLoop.now) == .credentialStopped(.invalidProviderToken))
     let before = engines[0].wakes
     credential.resume()
     #expect(engines[0].wakes == before + 1)

@@ -103,7 +103,11 @@ struct NativeEngineTests {
     let liveness = NativeConnection.Liveness(busy: 200_000_000, idle: 200_000_000, answer: 2_000_000_000)
     let harness = try await PoolHarness(
       engine: .native, requestTimeout: 3_600_000_000_000, knobs: knobs,
-      makeEngine: { NativeEngine(number: $0, configuration: $1, supply: $2, liveness: liveness) })
+      makeEngine: { number, configuration, supply in
+        var connector = NativeConnector(configuration)
+        connector.liveness = liveness
+        return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
+      })
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     var heard = 1
     while try await harness.completions.one().kind == .answered { heard += 1 }
@@ -121,7 +125,11 @@ struct NativeEngineTests {
     let liveness = NativeConnection.Liveness(busy: 50_000_000, idle: 50_000_000, answer: 30_000_000_000)
     let harness = try await PoolHarness(
       engine: .native, knobs: knobs,
-      makeEngine: { NativeEngine(number: $0, configuration: $1, supply: $2, liveness: liveness) })
+      makeEngine: { number, configuration, supply in
+        var connector = NativeConnector(configuration)
+        connector.liveness = liveness
+        return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
+      })
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
     #expect(try await harness.completions.one().status == 200)
     #expect(await harness.simulator.counters().connections == 1)
@@ -152,8 +160,10 @@ struct NativeEngineTests {
   func exhausted() async throws {
     let harness = try await PoolHarness(
       engine: .native,
-      makeEngine: {
-        NativeEngine(number: $0, configuration: $1, supply: $2, firstStreamID: Int32.max - 200)
+      makeEngine: { number, configuration, supply in
+        var connector = NativeConnector(configuration)
+        connector.firstStreamID = Int32.max - 200
+        return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
     #expect(try await harness.sendUntilAccepted(0..<500).allSatisfy { $0.kind != .ambiguous })
     // 101 odd numbers from there on.

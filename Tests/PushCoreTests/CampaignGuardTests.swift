@@ -23,11 +23,11 @@ import Testing
     for _ in 0..<199 {
       let changed = count(&breaker, .badToken)
       #expect(!changed)
-      #expect(breaker.isProbing)
+      #expect(breaker.isUndecided)
     }
     let changed = count(&breaker, .badToken)
     #expect(changed)
-    #expect(!breaker.isProbing)
+    #expect(!breaker.isUndecided)
     #expect(breaker.tripReason != nil)
   }
 
@@ -77,7 +77,7 @@ import Testing
     let isAnswer = [.accepted, .rejected, .badToken, .wrongTopic, .unregistered, .expiredToken].contains(outcome)
     let changed = count(&breaker, outcome)
     #expect(changed == isAnswer)
-    #expect(breaker.isProbing == !isAnswer)
+    #expect(breaker.isUndecided == !isAnswer)
   }
 
   @Test func otherRefusalsAreAnswersThatAccuseNoToken() {
@@ -143,7 +143,7 @@ import Testing
       let changed = breaker.count(.badToken)
       #expect(!changed)
     }
-    #expect(breaker.isProbing)
+    #expect(breaker.isUndecided)
     var changed = breaker.judge(GuardCounts(answers: 9, suspects: 9))
     #expect(!changed)
     changed = breaker.judge(GuardCounts(answers: 1000, suspects: 50))
@@ -181,7 +181,7 @@ import Testing
     #expect(breaker.objection(to: GuardCounts()) == nil)
     #expect(breaker.objection(to: GuardCounts(answers: 2, suspects: 1)) != nil)
     #expect(breaker.objection(to: GuardCounts(answers: 2, gone: 1)) == nil)
-    #expect(breaker.isProbing)
+    #expect(breaker.isUndecided)
   }
 
   @Test func smallCampaignIsJudgedAmongThoseOfItsApp() {
@@ -194,7 +194,7 @@ import Testing
       var breaker = made()
       let changed = breaker.judge(own, amongThoseOfItsApp: app)
       #expect(changed == trips)
-      #expect(breaker.isProbing == !trips)
+      #expect(breaker.isUndecided == !trips)
       #expect(breaker.tripReason?.hasPrefix("with the campaigns before it: 15 % of 200 answers") ?? false == trips)
     }
   }

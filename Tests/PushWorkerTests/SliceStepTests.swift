@@ -20,8 +20,20 @@ import Testing
     #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 64, 900) } == .commit(credit: 64))
   }
 
+  @Test func creditThatComesBackWithACommitIsAskedForInItAndIsNoReasonForOne() {
+    #expect(
+      step { ($0.ungranted, $0.credit, $0.returning, $0.pending, $0.unanswered) = (5000, 200, 200, 200, 800) } == .wait)
+    #expect(
+      step {
+        ($0.ungranted, $0.credit, $0.returning, $0.pending) = (5000, 256, 256, SliceSituation.fullBatch)
+        $0.unanswered = 700
+      } == .commit(credit: 256))
+    // It is not there before the commit.
+    #expect(step { ($0.doubt, $0.credit, $0.returning, $0.pending, $0.unanswered) = (5, 3, 3, 3, 1) } == .wait)
+  }
+
   @Test(arguments: 1...300) func anyWindowGetsAnIdleSliceGoing(window: Int) {
-    #expect(step { ($0.ungranted, $0.credit, $0.window) = (5000, window, window) } != .wait)
+    #expect(step { ($0.ungranted, $0.credit, $0.reach) = (5000, window, window) } != .wait)
   }
 
   @Test func outcomesWaitForOthersButNotForLong() {
@@ -71,14 +83,14 @@ import Testing
   }
 
   @Test func heldAnswersWaitForOtherSlicesAnswers() {
-    #expect(step { ($0.held, $0.isProbing, $0.mayMoreCome) = (5, true, true) } == .wait)
+    #expect(step { ($0.held, $0.isScarce, $0.mayMoreCome) = (5, true, true) } == .wait)
     #expect(step { ($0.held, $0.mayMoreCome, $0.renews) = (5, true, true) } == .commit(credit: 0))
-    #expect(step { ($0.held, $0.isProbing) = (5, true) } == .flush)
+    #expect(step { ($0.held, $0.isScarce) = (5, true) } == .flush)
     #expect(step { ($0.held, $0.mayMoreCome, $0.intent) = (5, true, .leave) } == .flush)
   }
 
-  @Test func creditIsScarceWhileProbing() {
-    #expect(step { ($0.ungranted, $0.credit, $0.isProbing) = (5000, 3, true) } == .commit(credit: 3))
+  @Test func scarceCreditIsTakenAsItComes() {
+    #expect(step { ($0.ungranted, $0.credit, $0.isScarce) = (5000, 3, true) } == .commit(credit: 3))
   }
 
   @Test(arguments: [SliceSituation.Intent.leave, .cancel, .lost])
@@ -97,15 +109,5 @@ import Testing
     #expect(step { ($0.isForgotten, $0.doubt, $0.credit, $0.pending) = (true, 5, 10, 300) } == .replay)
     #expect(step { ($0.isForgotten, $0.intent) = (true, .cancel) } == .replay)
     #expect(step { ($0.isForgotten, $0.intent) = (true, .lost) } == .abandon)
-  }
-
-  @Test func creditComesBackOnlyAsItWasLent() {
-    var budget = CreditBudget(window: 100)
-    budget.lend(60)
-    #expect(budget.free == 40)
-    budget.lend(60)
-    #expect(budget.free == 0)
-    budget.giveBack(120)
-    #expect(budget.free == 100)
   }
 }

@@ -93,11 +93,20 @@ public struct CarillonWorld: Sendable {
   /// The same, with the options in an array.
   @discardableResult
   public mutating func startSimulator(options: [String]) async throws -> SimulatorProcess {
-    let folder = try await Self.simulatorFolder.value
-    let simulator = try await SimulatorProcess.start(directory: folder.path("simulator"), options: options)
+    let simulator = try await Self.simulator(options: options)
     environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:\(simulator.port)"
     self.simulator = simulator
     return simulator
+  }
+
+  /// Starts a simulator that no command is pointed at.
+  ///
+  /// - Parameters:
+  ///   - port: for pushes; 0 lets the system choose.
+  ///   - options: of `simulate`.
+  public static func simulator(port: Int = 0, options: [String]) async throws -> SimulatorProcess {
+    try await SimulatorProcess.start(
+      directory: simulatorFolder.value.path("simulator"), port: port, options: options)
   }
 
   /// Runs a worker until no campaign is left.
@@ -123,9 +132,11 @@ public struct CarillonWorld: Sendable {
     return String(repeating: "0a", count: 28) + String(repeating: "0", count: 8 - digits.count) + digits
   }
 
-  /// A job for the app of the configuration.
-  public static func job(_ id: String, audience: String = #"{"segment":"*"}"#, more: String = "") -> String {
-    #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#
+  /// A job, for the app of the configuration unless it names another.
+  public static func job(
+    _ id: String, app: String = "news", audience: String = #"{"segment":"*"}"#, more: String = ""
+  ) -> String {
+    #"{"id":"\#(id)","app":"\#(app)","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#
   }
 
   /// Submits a job.
@@ -160,9 +171,10 @@ public struct SimulatorProcess: Sendable {
   private let controlPort: Int
   private let authority: String
 
-  static func start(directory: String, options: [String]) async throws -> SimulatorProcess {
+  static func start(directory: String, port: Int, options: [String]) async throws -> SimulatorProcess {
     let process = try await ChildProcess.start(
-      CarillonCommand.path, ["simulate", "--directory", directory, "--port", "0", "--control-port", "0"] + options)
+      CarillonCommand.path,
+      ["simulate", "--directory", directory, "--port", String(port), "--control-port", "0"] + options)
     guard let line = await process.line(containing: #""event":"listening""#) else {
       throw TestSupportError("the simulator ended at its start: \(await process.errorLines.reduce("") { $0 + $1 })")
     }

@@ -38,16 +38,14 @@ struct CurlAnswer {
   /// Every error is ambiguous unless libcurl never asked for the body: REFUSED_STREAM too comes as an error that others
   /// share. An acceptance that was received stays one, whatever happened to the stream afterwards.
   ///
-  /// - Parameters:
-  ///   - wasRefused: whether the connection was ended before anything on it was processed.
-  ///   - stopped: why the credential is not used any more, if it isn't.
-  static func failure(_ transfer: CurlTransfer, wasRefused: Bool = false, stopped: Reason? = nil) -> PushCompletion {
+  /// - Parameter wasRefused: whether the connection was ended before anything on it was processed.
+  static func failure(_ transfer: CurlTransfer, wasRefused: Bool = false) -> PushCompletion {
     var status = 0
     if let easy = transfer.easy { _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }
     if transfer.wasRead, status == 200 {
       return PushCompletion(tag: transfer.tag, answer: PushAnswer(kind: .answered, status: 200))
     }
     let kind = transfer.wasRead && !wasRefused ? PushAnswer.Kind.ambiguous : .notSent
-    return PushCompletion(tag: transfer.tag, answer: PushAnswer(kind: kind, reason: stopped ?? .none))
+    return PushCompletion(tag: transfer.tag, answer: PushAnswer(kind: kind))
   }
 }

@@ -2,48 +2,49 @@ internal import CCurl
 internal import Dispatch
 internal import EventLoop
 internal import Glibc
+internal import PushCore
 
 /// One connection to APNs: a multi handle of libcurl, its socket and its transfers.
 ///
-/// Thin: it carries pushes and says what happened; ``CurlEngine`` decides. Confined to the engine's loop, as libcurl's
-/// handles are (libcurl-thread(3)): nothing but the engine and libcurl's callbacks, called from within the engine's own
-/// calls, touches it.
-final class CurlConnection {
-  /// How far the connection has come.
-  enum Phase {
-    case closed
-    /// Being opened, or open without an accepted push yet.
-    case opening
-    /// APNs has accepted a push on it.
-    case established
+/// Thin: it carries pushes and says what happened. Confined to the engine's loop, as libcurl's handles are
+/// (libcurl-thread(3)): nothing but the engine and libcurl's callbacks, called from within the engine's own calls,
+/// touches it.
+final class CurlConnection: PushConnection {
+  enum Event: Sendable {
+    /// A socket of libcurl's is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
+    case ready(descriptor: Int32, events: Int32)
+    /// The timer has fired.
+    case timer
   }
 
-  /// Set by the engine.
-  var phase = Phase.closed
-  /// Pushes on their way.
-  private(set) var inFlight = 0
-  /// Of them, those that libcurl has not begun to send.
-  var waiting: Int { queue.waiting }
-  /// Sockets to APNs that libcurl has open; more than one only while it tries several addresses.
-  private(set) var openSockets = 0
-  /// With what it was opened; it is never used with another.
   let authorization: PushAuthorization
-  /// APNs has ended it without looking at any stream (GOAWAY with last stream 0). Known with a certificate only.
-  private(set) var wasTurnedAway = false
-  /// libcurl wants `run()` to be called at once.
+  var isEstablished = false
+  var waitingCount: Int { queue.waiting }
+  /// libcurl obeys the peer's stream limit, but doesn't tell it.
+  var room: StreamRoom { .queue(waiting: queue.waiting) }
+  /// libcurl begins what it holds by itself.
+  var canResume: Bool { false }
   private(set) var isDue = false
 
+  /// Sockets to APNs that libcurl has open; more than one only while it tries several addresses.
+  private var openSockets = 0
+  /// APNs has ended it without looking at any stream (GOAWAY with last stream 0). Known with a certificate only.
+  private var wasTurnedAway = false
+  private var isRetired = false
   private let multi: UnsafeMutableRawPointer
   private let identity: CurlIdentity?
-  private let loop: EventLoop
   private let configuration: ConnectionPool.Configuration
-  private let onReady: @Sendable (_ descriptor: Int32, _ events: Int32) -> Void
-  private let mayConnect: (_ address: String) -> Bool
+  private let surroundings: ConnectionSurroundings<Event>
   private let timer: LoopTimer
   private var watchers: [Int32: SocketWatcher] = [:]
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
+  /// Pushes that ended otherwise than by libcurl's word.
+  private var returned: [PushCompletion] = []
+  /// Why the first push was lost since somebody asked.
+  private var trouble: String?
+  private var headers: HeaderList?
   private var path: [UInt8]
   private let pathPrefix: Int
   private var deadline: UInt64?
@@ -57,28 +58,25 @@ final class CurlConnection {
   /// Seconds; longer than ``ConnectionPool/Configuration/idleLimit``, so that libcurl never decides.
   private static let longestIdle = 7 * 86_400
 
+  private static let turnedAwayText =
+    "APNs ended the connection before the first push (GOAWAY), as it does with certificates of the other environment"
+
   /// libcurl's own state, once per process; thread-safe since 7.84 (curl_global_init(3)), and `static let` is in any case.
   static let global = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-  /// - Parameters:
-  ///   - onReady: called on the loop when a socket of libcurl's is ready, for `run(descriptor:events:)`.
-  ///   - onTimer: called on the loop when libcurl's timer has fired, for `timerFired()`.
-  ///   - mayConnect: whether to connect to an address, in numbers; libcurl tries the next one if not.
-  /// - Returns: `nil` when libcurl can't be initialised, which means that memory is used up.
-  init?(
-    _ configuration: ConnectionPool.Configuration, _ authorization: PushAuthorization, loop: EventLoop,
-    onReady: @escaping @Sendable (_ descriptor: Int32, _ events: Int32) -> Void,
-    onTimer: @escaping @Sendable () -> Void, mayConnect: @escaping (_ address: String) -> Bool
-  ) {
-    guard Self.global == CURLE_OK, let multi = curl_multi_init() else { return nil }
+  /// - Throws: ``CurlError`` when libcurl can't be initialised, which means that memory is used up.
+  init(
+    _ configuration: ConnectionPool.Configuration, _ authorization: PushAuthorization,
+    _ surroundings: ConnectionSurroundings<Event>
+  ) throws {
+    guard Self.global == CURLE_OK, let multi = curl_multi_init() else { throw CurlError(CURLE_OUT_OF_MEMORY) }
     self.multi = multi
-    self.loop = loop
     self.configuration = configuration
     self.authorization = authorization
+    self.surroundings = surroundings
     identity = authorization.identity.map(CurlIdentity.init)
-    self.onReady = onReady
-    self.mayConnect = mayConnect
-    timer = LoopTimer(on: loop, handler: onTimer)
+    let happened = surroundings.happened
+    timer = LoopTimer(on: surroundings.loop) { happened(.timer) }
     path = Array((configuration.endpoint.url + "/3/device/").utf8)
     pathPrefix = path.count
     let own = Unmanaged.passUnretained(self).toOpaque()
@@ -91,10 +89,31 @@ final class CurlConnection {
     _ = carillon_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
   }
 
-  /// Hands one push to libcurl; `run()` sends it.
-  ///
+  // MARK: Pushes
+
+  /// Hands pushes to libcurl; ``run(now:)`` sends them.
+  func send(_ part: PushBatch.Part, with authorization: PushAuthorization, now: UInt64) {
+    let headers = headerList(part.batch.headers, authorization)
+    part.batch.bytes.withUnsafeBytes { bytes in
+      for push in part.batch.pushes[part.range] {
+        if let headers, start(push, of: bytes, headers: headers, now: now) { continue }
+        returned.append(PushCompletion(tag: push.tag, answer: PushAnswer(kind: .notSent)))
+      }
+    }
+  }
+
+  func resume(with authorization: PushAuthorization, now: UInt64) {}
+
+  func flush() {}
+
+  private func headerList(_ headers: PushHeaders, _ authorization: PushAuthorization) -> HeaderList? {
+    if let list = self.headers, list.generation == authorization.generation, list.headers == headers { return list }
+    self.headers = HeaderList(headers, authorization: authorization)
+    return self.headers
+  }
+
   /// - Returns: `false` when libcurl is out of memory: then nothing was sent.
-  func start(_ push: Push, of bytes: UnsafeRawBufferPointer, headers: HeaderList, now: UInt64) -> Bool {
+  private func start(_ push: Push, of bytes: UnsafeRawBufferPointer, headers: HeaderList, now: UInt64) -> Bool {
     let transfer = idle.popLast() ?? makeTransfer()
     guard let easy = transfer.easy ?? makeEasy(for: transfer) else {
       idle.append(transfer)
@@ -119,26 +138,20 @@ final class CurlConnection {
     }
     // The verbose text is what GOAWAY is known by, and costs more than a push: until the first is accepted only, when one
     // is sent at a time.
-    if identity != nil { _ = carillon_easy_set_long(easy, CURLOPT_VERBOSE, phase == .opening ? 1 : 0) }
+    if identity != nil { _ = carillon_easy_set_long(easy, CURLOPT_VERBOSE, isEstablished ? 0 : 1) }
     guard codes == (CURLE_OK, CURLE_OK, CURLE_OK), curl_multi_add_handle(multi, easy) == CURLM_OK else {
-      retire(transfer, poisoned: true)
+      recycle(transfer, isPoisoned: true)
       return false
     }
-    inFlight += 1
     return true
   }
 
-  /// Lets libcurl read and write what it can: at most everything that is due now.
-  func run(descriptor: Int32 = CURL_SOCKET_BAD, events: Int32 = 0) {
-    guard !isClosed else { return }
-    var running: Int32 = 0
-    if descriptor == CURL_SOCKET_BAD { isDue = false }
-    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). Not called from within a callback.
-    curl_multi_socket_action(multi, descriptor, events, &running)
-  }
-
-  /// Hands out the transfers that have ended, each only for the duration of `body`.
-  func takeEnded(_ body: (CurlTransfer, CURLcode) -> Void) {
+  func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64) {
+    for completion in returned {
+      completions.append(completion)
+      ended.append(EndedPush(sentAt: now, generation: authorization.generation))
+    }
+    returned = []
     guard !isClosed else { return }
     var left: Int32 = 0
     while let message = curl_multi_info_read(multi, &left) {
@@ -149,26 +162,83 @@ final class CurlConnection {
       _ = carillon_easy_get_private(easy, &pointer)
       guard let pointer else { continue }
       let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
-      body(transfer, code)
+      ended.append(EndedPush(sentAt: transfer.sentAt, generation: transfer.headers?.generation ?? 0))
+      if code == CURLE_OK {
+        completions.append(CurlAnswer(transfer).completion(tag: transfer.tag))
+      } else {
+        let error = CurlError(code, detail: transfer.errorDetail)
+        completions.append(CurlAnswer.failure(transfer, wasRefused: noteRefusal(error)))
+        ended[ended.count - 1].loss = loss(of: transfer, error)
+      }
       curl_multi_remove_handle(multi, easy)
-      inFlight -= 1
       // After an error the handle is poisoned: using it again crashes some versions and gives false errors in others.
-      retire(transfer, poisoned: code != CURLE_OK)
+      recycle(transfer, isPoisoned: code != CURLE_OK)
     }
   }
 
-  /// Takes back every transfer that has not ended, each only for the duration of `body`.
-  func abandon(_ body: (CurlTransfer) -> Void) {
-    for transfer in transfers where transfer.headers != nil {
-      body(transfer)
-      if let easy = transfer.easy { curl_multi_remove_handle(multi, easy) }
-      inFlight -= 1
-      retire(transfer, poisoned: true)
+  private func loss(of transfer: CurlTransfer, _ error: CurlError) -> Loss {
+    // On a connection that worked, a push that libcurl did not even begin to send found it closed: no harm done.
+    guard transfer.wasRead || !isEstablished else { return [] }
+    if trouble == nil { trouble = error.description }
+    // After a time-out the connection may be half dead, and libcurl wouldn't tell.
+    return error.isTimeout ? [.ofConnection, .silence] : .ofConnection
+  }
+
+  func takeTrouble() -> String? {
+    defer { trouble = nil }
+    return trouble
+  }
+
+  /// Tells that the connection was ended because of its certificate.
+  ///
+  /// - Returns: whether it was, before anything on it was processed.
+  private func noteRefusal(_ error: CurlError) -> Bool {
+    guard authorization.identity != nil else { return false }
+    let generation = authorization.generation
+    if let alert = error.detail.flatMap(TLSAlert.init(libcurl:)) {
+      surroundings.learned(.certificateRefused(alert, generation: generation))
+      return !isEstablished
+    }
+    guard !isEstablished, wasTurnedAway else { return false }
+    surroundings.learned(.turnedAway(generation: generation))
+    return true
+  }
+
+  // MARK: Turns
+
+  func handle(_ event: Event, now: UInt64) {
+    switch event {
+    case .ready(let descriptor, let events): act(descriptor, events)
+    case .timer:
+      armedFor = nil
+      if let deadline, now >= deadline {
+        self.deadline = nil
+        isDue = true
+      }
     }
   }
 
-  /// Arms the timer for what libcurl has asked for; call after everything else.
-  func armTimer() {
+  /// Lets libcurl read and write what it can: at most everything that is due now.
+  func run(now: UInt64) -> UInt64 {
+    if isDue {
+      isDue = false
+      act(CURL_SOCKET_BAD, 0)
+    }
+    return EventLoop.now
+  }
+
+  private func act(_ descriptor: Int32, _ events: Int32) {
+    guard !isClosed else { return }
+    var running: Int32 = 0
+    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). Not called from within a callback.
+    curl_multi_socket_action(multi, descriptor, events, &running)
+  }
+
+  /// libcurl keeps time by itself.
+  func tick(now: UInt64) {}
+
+  /// Arms the timer for what libcurl has asked for.
+  func rest() {
     guard let deadline, !isClosed else { return }
     // A timer that fires too early is asked again, so it is only ever moved forward: libcurl changes its mind with
     // every push, and arming costs a system call.
@@ -178,16 +248,27 @@ final class CurlConnection {
     timer.schedule(after: .nanoseconds(deadline > now ? Int(deadline - now) : 0))
   }
 
-  /// The timer has fired: notes whether libcurl's time has come.
-  func timerFired() {
-    armedFor = nil
-    if let deadline, EventLoop.now >= deadline {
-      self.deadline = nil
-      isDue = true
+  var condition: ConnectionCondition {
+    if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
+    // While it is being opened, sockets come and go.
+    return isEstablished && openSockets == 0 ? .broken(nil) : .working
+  }
+
+  // MARK: The end
+
+  /// It opens no socket any more: what libcurl holds, and the peer's limit or a closed connection holds back, would all
+  /// rush to the next, which allows one push at first. Without one they come back as not sent.
+  func retire() { isRetired = true }
+
+  func abandon() {
+    for transfer in transfers where transfer.headers != nil {
+      returned.append(CurlAnswer.failure(transfer))
+      if let easy = transfer.easy { curl_multi_remove_handle(multi, easy) }
+      recycle(transfer, isPoisoned: true)
     }
   }
 
-  /// Closes everything; must be called before the last reference goes. Idempotent.
+  /// Closes everything; must be called before the last reference goes.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -204,15 +285,17 @@ final class CurlConnection {
     watchers = [:]
   }
 
+  // MARK: Handles
+
   private func makeTransfer() -> CurlTransfer {
     let transfer = CurlTransfer(queue)
     transfers.append(transfer)
     return transfer
   }
 
-  private func retire(_ transfer: CurlTransfer, poisoned: Bool) {
+  private func recycle(_ transfer: CurlTransfer, isPoisoned: Bool) {
     transfer.unload()
-    if poisoned, let easy = transfer.easy {
+    if isPoisoned, let easy = transfer.easy {
       curl_easy_cleanup(easy)
       transfer.easy = nil
     }
@@ -243,7 +326,7 @@ final class CurlConnection {
       carillon_easy_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
       carillon_easy_set_long(easy, CURLOPT_TCP_KEEPIDLE, Self.keepaliveIdle),
       carillon_easy_set_long(easy, CURLOPT_TCP_KEEPINTVL, Self.keepaliveInterval),
-      // libcurl takes no connection that was idle for 118 s; for how long one is good is the engine's to say.
+      // libcurl takes no connection that was idle for 118 s; for how long one is good is the driver's to say.
       carillon_easy_set_long(easy, CURLOPT_MAXAGE_CONN, Self.longestIdle),
       // The smallest that libcurl takes: it allocates both for every push, and answers and payloads are small.
       carillon_easy_set_long(easy, CURLOPT_BUFFERSIZE, 1024),
@@ -296,10 +379,11 @@ final class CurlConnection {
     // libcurl closes its sockets, and the pipes of its resolver, without asking; so a duplicate is watched. Without
     // one (descriptors used up) the transfers on it run into their timeout.
     guard let socket = try? Socket.duplicate(of: descriptor) else { return nil }
-    let onReady = self.onReady
+    let happened = surroundings.happened
     let watcher = SocketWatcher(
-      socket, on: loop, onReadable: { onReady(descriptor, CURL_CSELECT_IN) },
-      onWritable: { onReady(descriptor, CURL_CSELECT_OUT) })
+      socket, on: surroundings.loop,
+      onReadable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_IN)) },
+      onWritable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_OUT)) })
     watchers[descriptor] = watcher
     return watcher
   }
@@ -317,9 +401,9 @@ final class CurlConnection {
 
   /// Opens a socket, if the engine has allowed a connection: libcurl replaces a dead one without asking.
   fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-    guard phase == .opening, !isClosed else { return CURL_SOCKET_BAD }
+    guard !isEstablished, !isRetired, !isClosed else { return CURL_SOCKET_BAD }
     // Of a proxy there is one.
-    if configuration.endpoint.proxy == nil, !mayConnect(Self.text(of: address)) { return CURL_SOCKET_BAD }
+    if configuration.endpoint.proxy == nil, !surroundings.mayConnect(Self.text(of: address)) { return CURL_SOCKET_BAD }
     let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
     if descriptor >= 0 { openSockets += 1 }

@@ -6,14 +6,11 @@ enum NativeAnswer {
   /// - Parameters:
   ///   - ended: the request.
   ///   - wasRefused: whether the connection was ended for its credential before anything on it was processed.
-  ///   - stopped: why the credential is not used any more, if it isn't; only of interest without an answer.
-  static func completion(
-    _ ended: RequestSession.Ended, wasRefused: Bool = false, stopped: @autoclosure () -> Reason? = nil
-  ) -> PushCompletion {
+  static func completion(_ ended: RequestSession.Ended, wasRefused: Bool) -> PushCompletion {
     if ended.status == 200 { return PushCompletion(tag: ended.tag, answer: PushAnswer(kind: .answered, status: 200)) }
     guard ended.status >= 200 else {
       let kind: PushAnswer.Kind = wasRefused || isUnprocessed(ended) ? .notSent : .ambiguous
-      return PushCompletion(tag: ended.tag, answer: PushAnswer(kind: kind, reason: stopped() ?? .none))
+      return PushCompletion(tag: ended.tag, answer: PushAnswer(kind: kind))
     }
     let body = ResponseBody(ended.body)
     let waits = ended.status == 429 || ended.status >= 500
@@ -28,8 +25,12 @@ enum NativeAnswer {
   /// never sent in whole.
   static func isUnprocessed(_ ended: RequestSession.Ended) -> Bool { !ended.wasSent || ended.error == .refusedStream }
 
-  /// An unanswered push that never got as far as a stream.
-  static func unsent(_ push: Push, stopped: Reason?) -> PushCompletion {
-    PushCompletion(tag: push.tag, answer: PushAnswer(kind: .notSent, reason: stopped ?? .none))
+  /// Why a push got no answer, for logs.
+  static func trouble(_ error: HTTP2ErrorCode) -> String {
+    switch error {
+    case .refusedStream: "APNs refused a stream"
+    case .cancel: "no answer in time"
+    default: "APNs reset a stream (error \(error.rawValue))"
+    }
   }
 }

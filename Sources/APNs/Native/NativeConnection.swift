@@ -6,11 +6,18 @@ internal import TLS
 
 /// One connection to APNs: its socket, TLS and HTTP/2.
 ///
-/// Thin: it carries bytes, keeps time and says what happened; ``NativeEngine`` decides. Confined to the engine's loop.
-final class NativeConnection {
+/// Thin: it carries bytes, keeps time and says what happened. Confined to the engine's loop.
+final class NativeConnection: PushConnection {
+  enum Event: Sendable {
+    /// The host was looked up.
+    case lookedUp(Result<[SocketAddress], any Error>)
+    /// The socket is ready.
+    case ready
+  }
+
   /// How far it has come.
   private enum Phase {
-    case lookingUp, connecting, tunnelling, handshaking, greeting, open, closed
+    case lookingUp, connecting, greeting, open, closed
   }
 
   /// When a silent peer is asked for a sign of life, in nanoseconds.
@@ -23,7 +30,7 @@ final class NativeConnection {
     var answer: UInt64 = 5_000_000_000
   }
 
-  /// What the engine has decided of it.
+  /// What it is to be.
   struct Setup {
     var configuration: ConnectionPool.Configuration
     var target: APNsAuthority
@@ -32,37 +39,32 @@ final class NativeConnection {
     var firstStreamID: Int32 = 1
   }
 
-  /// With what it was opened; it is never used with another.
   let authorization: PushAuthorization
-  /// Whether APNs has accepted a push on it; set by the engine.
   var isEstablished = false
-  /// Pushes taken from the supply that wait for the connection to take them.
-  var waiting: PushBatch.Part?
+  private(set) var isDue = false
   /// Why it is of no more use; set once.
   private(set) var failure: NativeFailure?
-  /// What APNs has said when it took no more; ``takeGoAway()`` gives it once.
-  private var hasNewGoAway = false
-  /// When the last answer to a push came.
-  var answeredAt: UInt64 = 0
-  /// Whether more can be read at once.
-  private(set) var isHungry = false
-  /// The socket takes nothing more just now.
-  private(set) var isBlocked = false
 
   private let setup: Setup
-  private let loop: EventLoop
+  private let surroundings: ConnectionSurroundings<Event>
   private let tls: TLSContext
-  private let onReady: @Sendable () -> Void
-  private let mayConnect: (_ address: String) -> Bool
   private let input: UnsafeMutableRawBufferPointer
+  /// Pushes handed to it that it could not begin yet.
+  private var waiting: PushBatch.Part?
+  private var template: PushTemplate?
+  /// When the last answer to a push came.
+  private var answeredAt: UInt64 = 0
+  /// Whether its certificate was refused before anything on it was processed.
+  private var wasRefused = false
+  private var isRetired = false
+  /// Why the first push was lost since somebody asked.
+  private var trouble: String?
+  /// The socket takes nothing more just now.
+  private var isBlocked = false
   private var phase = Phase.lookingUp
   private var session: RequestSession?
   private var candidates: ArraySlice<SocketAddress> = []
-  private var address: SocketAddress?
-  private var socket: Socket?
-  private var watcher: SocketWatcher?
-  private var tunnel: ProxyTunnel?
-  private var stream: TLSStream?
+  private var link: NativeLink?
   private var deadline: UInt64
   private var attemptDeadline = UInt64.max
   private var heardAt: UInt64 = 0
@@ -74,120 +76,177 @@ final class NativeConnection {
   /// Records read before answers are looked at: others on the loop get their turn.
   private static let readsPerTurn = 16
 
-  /// Looks the host up, and then connects: ``pump(now:)`` carries it forward.
+  /// Looks the host up, and then connects.
   ///
   /// - Parameters:
   ///   - input: where bytes are read to; shared with other connections of the loop.
-  ///   - onLookedUp: called on the loop with what to pass to ``lookedUp(_:now:)``.
-  ///   - onReady: called on the loop when the socket is ready.
-  ///   - mayConnect: whether to connect to an address, in numbers; the next one is tried if not.
+  ///   - resolve: looks a host up; blocks, and is called on another thread.
   init(
-    _ setup: Setup, _ authorization: PushAuthorization, tls: TLSContext, loop: EventLoop,
-    input: UnsafeMutableRawBufferPointer, now: UInt64,
-    onLookedUp: @escaping @Sendable (Result<[SocketAddress], any Error>) -> Void,
-    onReady: @escaping @Sendable () -> Void, mayConnect: @escaping (_ address: String) -> Bool
+    _ setup: Setup, _ authorization: PushAuthorization, tls: TLSContext,
+    _ surroundings: ConnectionSurroundings<Event>, input: UnsafeMutableRawBufferPointer,
+    resolve: @escaping NativeConnector.Resolve, now: UInt64
   ) {
     self.setup = setup
     self.authorization = authorization
     self.tls = tls
-    self.loop = loop
+    self.surroundings = surroundings
     self.input = input
-    self.onReady = onReady
-    self.mayConnect = mayConnect
     deadline = now + setup.configuration.connectTimeout
     let next = setup.proxy ?? setup.target
+    let (loop, happened) = (surroundings.loop, surroundings.happened)
     // getaddrinfo(3) blocks: off the loop, and anew for every connection.
     DispatchQueue.global().async {
-      let result = Result { try SocketAddress.resolve(host: next.host, port: next.port) }
-      loop.execute { onLookedUp(result) }
+      let result = Result { try resolve(next.host, next.port) }
+      loop.execute { happened(.lookedUp(result)) }
     }
   }
 
   // MARK: Pushes
 
-  /// Pushes on their way, those that wait and those whose end is to be told included.
-  var inFlight: Int { (session?.unfinishedCount ?? 0) + waitingCount }
-
-  /// Pushes that wait for the connection to take them.
   var waitingCount: Int { waiting?.range.count ?? 0 }
 
-  /// Streams that APNs allows, once it has said so.
-  var streamLimit: Int { phase == .open ? session?.peerMaxConcurrentStreams ?? 0 : 0 }
+  var room: StreamRoom {
+    // As with every connection, one push is the first; what comes of the connection, comes of it.
+    guard phase == .open, let session else { return .streams(waiting == nil && phase != .closed ? 1 : 0) }
+    guard waiting == nil, canSend(payloadCount: 0) else { return .streams(0) }
+    return .streams(session.peerMaxConcurrentStreams - session.unfinishedCount)
+  }
 
-  /// Whether no stream can be opened on it any more, though nothing is wrong with it.
-  var isExhausted: Bool { session?.isExhausted ?? false }
+  func send(_ part: PushBatch.Part, with authorization: PushAuthorization, now: UInt64) {
+    waiting = part
+    resume(with: authorization, now: now)
+  }
+
+  var canResume: Bool { waiting != nil && canSend(payloadCount: 0) }
+
+  func resume(with authorization: PushAuthorization, now: UInt64) {
+    guard var part = waiting, let session, phase == .open else { return }
+    let template = template(part.batch.headers, authorization)
+    let sent = part.batch.bytes.withUnsafeBytes { bytes in
+      part.batch.pushes.withUnsafeBufferPointer { pushes in
+        for index in part.range {
+          let push = pushes[index]
+          let payload = UnsafeRawBufferPointer(
+            rebasing: bytes[Int(push.payload.lowerBound)..<Int(push.payload.upperBound)])
+          guard canSend(payloadCount: payload.count) else { return index }
+          template.write(push, of: bytes)
+          do {
+            try session.open(
+              template.template, body: payload, tag: push.tag, mark: template.generation, now: now)
+          } catch {
+            fail(error)
+            return index
+          }
+        }
+        return part.range.upperBound
+      }
+    }
+    part.range = sent..<part.range.upperBound
+    waiting = part.range.isEmpty ? nil : part
+  }
 
   /// Whether a push can be sent now.
-  func canSend(payloadCount: Int) -> Bool {
+  private func canSend(payloadCount: Int) -> Bool {
     guard phase == .open, !isBlocked, let session else { return false }
     if !session.hasRoom { write(all: false) }
     return !isBlocked && session.canOpen(bodyCount: payloadCount)
   }
 
-  /// Sends a push; call when ``canSend(payloadCount:)``. What it comes to is told by ``nextEnded()``.
-  ///
-  /// - Returns: `false` when it was not sent, because the connection has failed.
-  func send(_ template: PushTemplate, payload: UnsafeRawBufferPointer, tag: UInt64, now: UInt64) -> Bool {
-    guard let session else { return false }
-    do {
-      try session.open(template.template, body: payload, tag: tag, mark: template.generation, now: now)
-      return true
-    } catch {
-      fail(error)
-      return false
+  private func template(_ headers: PushHeaders, _ authorization: PushAuthorization) -> PushTemplate {
+    if let template, template.generation == authorization.generation, template.headers == headers { return template }
+    let template = PushTemplate(headers, authorization: authorization, endpoint: setup.configuration.endpoint)
+    self.template = template
+    return template
+  }
+
+  func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64) {
+    while let push = session?.nextEnded() {
+      let completion = NativeAnswer.completion(push, wasRefused: wasRefused)
+      completions.append(completion)
+      ended.append(EndedPush(sentAt: push.startedAt, generation: push.mark))
+      if completion.kind == .answered {
+        answeredAt = now
+      } else if !isGoingAway {
+        ended[ended.count - 1].loss = loss(of: push, isKnown: completion.kind == .notSent)
+      }
+    }
+    // What it took and never began.
+    guard isRetired || failure != nil || isGoingAway, let part = waiting else { return }
+    waiting = nil
+    for push in part.batch.pushes[part.range] {
+      completions.append(PushCompletion(tag: push.tag, answer: PushAnswer(kind: .notSent)))
+      ended.append(EndedPush(sentAt: now, generation: authorization.generation))
     }
   }
 
-  /// The next push that has ended.
-  func nextEnded() -> RequestSession.Ended? { session?.nextEnded() }
-
-  /// What APNs said when it took no more streams, once for each time that it said so.
-  func takeGoAway() -> RequestSession.GoAway? {
-    guard hasNewGoAway else { return nil }
-    hasNewGoAway = false
-    return session?.goAway
+  /// - Parameter isKnown: whether the push was provably not processed.
+  private func loss(of push: RequestSession.Ended, isKnown: Bool) -> Loss {
+    if let failure {
+      // On a connection that worked, a push that was not sent in whole found it closed: no harm done.
+      if isEstablished, isKnown { return [] }
+      if trouble == nil { trouble = failure.description }
+      return .ofPush
+    }
+    if trouble == nil { trouble = NativeAnswer.trouble(push.error) }
+    // If nothing else was answered since it was sent, nobody would tell if the connection were dead.
+    return push.error == .cancel && answeredAt <= push.startedAt ? .silence : .ofPush
   }
 
-  /// Whether APNs takes no more streams.
-  var isGoingAway: Bool { session?.goAway != nil }
+  func takeTrouble() -> String? {
+    defer { trouble = nil }
+    return trouble
+  }
 
-  /// What it said with that, as far as it is text.
-  var goAwayText: String { HeaderText.printable(String(decoding: session?.goAway?.debugData ?? [], as: UTF8.self)) }
+  var condition: ConnectionCondition {
+    if let goAway = session?.goAway { return .goingAway(goAway.text) }
+    if let failure { return .broken(failure.description) }
+    return session?.isExhausted == true ? .exhausted : .working
+  }
+
+  private var isGoingAway: Bool { session?.goAway != nil }
 
   // MARK: Moving bytes
 
+  func handle(_ event: Event, now: UInt64) {
+    switch event {
+    case .lookedUp(let result): lookedUp(result, now)
+    case .ready:
+      isBlocked = false
+      isDue = true
+    }
+  }
+
   /// Takes the addresses that were looked up.
-  func lookedUp(_ result: Result<[SocketAddress], any Error>, now: UInt64) {
+  private func lookedUp(_ result: Result<[SocketAddress], any Error>, _ now: UInt64) {
     guard phase == .lookingUp else { return }
     do {
-      candidates = try result.get().shuffled()[...]
+      candidates = try result.get()[...]
       connectNext(now, NativeFailure("other connections have every address of \(setup.target.withPort)"))
     } catch { fail(error) }
   }
 
   /// Reads what is there, or carries the beginning of the connection forward.
-  func pump(now: UInt64) {
-    isHungry = false
-    isBlocked = false
-    guard failure == nil else { return }
+  func run(now: UInt64) -> UInt64 {
+    guard isDue else { return now }
+    isDue = false
+    guard failure == nil else { return now }
     do {
       switch phase {
-      case .lookingUp, .closed: return
-      case .connecting:
-        if let error = socket?.connectionError() { return connectNext(now, NativeFailure(error)) }
-        heardAt = now
-        phase = tunnel == nil ? .handshaking : .tunnelling
-        try tunnel == nil ? shakeHands(now) : digTunnel(now)
-      case .tunnelling: try digTunnel(now)
-      case .handshaking: try shakeHands(now)
+      case .lookingUp, .closed: break
+      case .connecting: try connect(now)
       case .greeting, .open: try read(now)
       }
     } catch { fail(error) }
+    return now
   }
 
+  func flush() { write(all: true) }
+
+  func rest() {}
+
   /// Writes what was made: whole records, or all of it.
-  func write(all: Bool) {
-    guard failure == nil, !isBlocked, let stream, let session else { return }
+  private func write(all: Bool) {
+    guard failure == nil, !isBlocked, let stream = link?.stream, let session else { return }
     do {
       while true {
         let output = session.output
@@ -199,7 +258,7 @@ final class NativeConnection {
         }
         try session.wrote(count)
       }
-      watcher?.wantsWrite = isBlocked
+      link?.wantsWrite = isBlocked
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
     } catch {
       // What APNs said before it closed says more than the closing: an alert, a GOAWAY.
@@ -215,7 +274,7 @@ final class NativeConnection {
       if now >= deadline {
         fail(NativeFailure("could not connect to \(setup.target.withPort) in time"))
       } else if now >= attemptDeadline {
-        connectNext(now, NativeFailure("could not connect to \(address.map { "\($0)" } ?? "the server") in time"))
+        connectNext(now, NativeFailure("could not connect to \(link.map { "\($0.address)" } ?? "the server") in time"))
       }
       return
     }
@@ -249,17 +308,8 @@ final class NativeConnection {
     leaveAddress()
     guard let next = nextCandidate() else { return fail(failure) }
     do {
-      let socket = try Socket.connect(to: next)
-      let onReady = onReady
-      let watcher = SocketWatcher(socket, on: loop, onReadable: onReady, onWritable: onReady)
-      watcher.wantsRead = false
-      watcher.wantsWrite = true
-      self.socket = socket
-      self.watcher = watcher
-      address = next
-      if let proxy = setup.configuration.endpoint.proxy, setup.proxy != nil {
-        tunnel = ProxyTunnel(to: setup.target.withPort, login: proxy.login)
-      }
+      let happened = surroundings.happened
+      link = try NativeLink(to: next, setup, tls: tls, loop: surroundings.loop) { happened(.ready) }
       phase = .connecting
       // What is left of the time is shared by the addresses that are left.
       attemptDeadline = now + (deadline > now ? deadline - now : 0) / UInt64(candidates.count + 1)
@@ -267,38 +317,24 @@ final class NativeConnection {
   }
 
   private func leaveAddress() {
-    watcher?.close()
-    watcher = nil
-    socket = nil
-    address = nil
+    link?.close()
+    link = nil
+    session = nil
   }
 
   private func nextCandidate() -> SocketAddress? {
     while let next = candidates.popFirst() {
       // Of a proxy there is one.
-      if setup.proxy != nil || mayConnect(next.host) { return next }
+      if setup.proxy != nil || surroundings.mayConnect(next.host) { return next }
     }
     return nil
   }
 
-  private func digTunnel(_ now: UInt64) throws {
-    guard let socket else { return }
-    if let wait = try tunnel?.advance(over: socket) { return watch(for: wait) }
-    tunnel = nil
-    phase = .handshaking
-    try shakeHands(now)
-  }
-
-  private func shakeHands(_ now: UInt64) throws {
-    guard let socket else { return }
-    let stream = try self.stream ?? TLSStream(socket, context: tls, serverName: setup.target.host)
-    self.stream = stream
-    if let wait = try stream.handshake() { return watch(for: wait) }
-    watch(for: .wantsRead)
-    // Without ALPN, HTTP/2 is spoken all the same: APNs serves nothing else.
-    if let name = stream.negotiatedProtocol, name != "h2" {
-      throw NativeFailure("\(setup.target.withPort) speaks \(name), not HTTP/2")
-    }
+  private func connect(_ now: UInt64) throws {
+    guard let link else { return }
+    if let error = link.connectionError() { return connectNext(now, NativeFailure(error)) }
+    heardAt = now
+    guard try link.advance() else { return }
     var settings = HTTP2Settings()
     settings.enablePush = false
     session = try RequestSession(
@@ -308,24 +344,20 @@ final class NativeConnection {
     try read(now)
   }
 
-  private func watch(for wait: IOResult) {
-    if wait == .closed { return fail(NativeFailure("\(setup.target.withPort) closed the connection")) }
-    watcher?.wantsRead = wait == .wantsRead
-    watcher?.wantsWrite = wait == .wantsWrite
-  }
-
   // MARK: The middle
 
   private func read(_ now: UInt64) throws {
-    guard let stream, let session else { return }
+    guard let stream = link?.stream, let session else { return }
     for _ in 0..<Self.readsPerTurn {
       switch try stream.read(into: input) {
       case .bytes(let count):
         heardAt = now
         try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
-        if session.goAwayCount != goAways {
+        if session.goAwayCount != goAways, let goAway = session.goAway {
           goAways = session.goAwayCount
-          hasNewGoAway = true
+          if let event = CredentialEvent(goAway, on: authorization, isEstablished: isEstablished) {
+            surroundings.learned(event)
+          }
         }
         // APNs says first how many streams it takes; before that, nothing is sent.
         if phase == .greeting, session.hasReceivedSettings { phase = .open }
@@ -333,21 +365,35 @@ final class NativeConnection {
       case .closed: throw NativeFailure("\(setup.target.withPort) closed the connection")
       }
     }
-    isHungry = true
+    // There may be more.
+    isDue = true
   }
 
   // MARK: The end
 
   private func fail(_ error: any Error) {
     guard failure == nil else { return }
-    failure = NativeFailure(error)
+    let failure = NativeFailure(error)
+    self.failure = failure
     session?.abandon()
+    // There is something to be told, also when it was writing that found the connection dead.
+    isDue = true
+    guard let alert = failure.alert, authorization.identity != nil else { return }
+    wasRefused = !isEstablished
+    surroundings.learned(.certificateRefused(alert, generation: authorization.generation))
   }
 
-  /// Closes it, in order if it can be; what is unanswered ends, and is told by ``nextEnded()``. Idempotent.
+  func retire() { isRetired = true }
+
+  func abandon() {
+    retire()
+    close()
+  }
+
+  /// Closes it, in order if it can be; what is unanswered ends, and is told by ``takeEnded(_:_:now:)``.
   func close() {
     guard phase != .closed else { return }
-    if failure == nil, let stream, let session {
+    if failure == nil, let stream = link?.stream, let session {
       session.abandon()
       // Best effort: APNs sees the end of the connection in any case.
       session.finish()
@@ -355,6 +401,6 @@ final class NativeConnection {
       stream.finishWriting()
     }
     phase = .closed
-    leaveAddress()
+    link?.close()
   }
 }

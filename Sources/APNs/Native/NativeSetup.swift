@@ -1,6 +1,3 @@
-internal import HTTP2
-internal import PushCore
-
 extension NativeConnection.Setup {
   /// - Throws: ``NativeFailure`` when the endpoint or its proxy isn't one for this engine.
   init(
@@ -18,18 +15,5 @@ extension NativeConnection.Setup {
     // 1080 is libcurl's default (CURLOPT_PROXY).
     proxy = APNsAuthority(url: url, scheme: "http", defaultPort: 1080)
     if proxy == nil { throw NativeFailure("the native engine takes http:// proxies only; \(url) needs engine: curl") }
-  }
-}
-
-extension RequestSession.GoAway {
-  /// The reason in its JSON; `none` when there is none.
-  var reason: Reason { debugData.withUnsafeBytes { ResponseBody($0).reason } }
-}
-
-extension NativeConnection {
-  /// What APNs said when it took no more, for logs.
-  var farewell: String {
-    let text = goAwayText
-    return "APNs ended the connection before the first push was accepted (GOAWAY\(text.isEmpty ? "" : ": \(text)"))"
   }
 }

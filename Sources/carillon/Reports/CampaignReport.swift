@@ -51,6 +51,13 @@ struct CampaignReport {
     json.member("sealed", record.sealedSlices)
     json.member("total", record.slices.total)
     json.endObject()
+    if let waiting = record.waiting {
+      json.name("waiting")
+      json.beginObject()
+      json.member("reason", waiting.reason)
+      json.member("since", Timestamp.format(milliseconds: waiting.since))
+      json.endObject()
+    }
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
     json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
@@ -72,6 +79,9 @@ struct CampaignReport {
       ("campaign", record.id), ("state", state + (record.reason.map { ": " + $0 } ?? "")),
       ("app", record.app), ("lane", record.lane.rawValue), ("targets", counters.targets.grouped),
     ]
+    if let waiting = record.waiting {
+      rows.append(("waiting", "\(waiting.reason), since \(Timestamp.format(milliseconds: waiting.since))"))
+    }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
     rows.append(("pending", record.pending.grouped))
     if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }

@@ -24,9 +24,9 @@ struct WorkerLog: Sendable {
     case .tookOver(let slice, let inDoubt):
       log(.warning, "tookOver", "took over a slice", ["slice": "\(slice)", "inDoubt": .number(inDoubt)])
     case .lost(let slice): log(.warning, "lost", "lost a slice to another worker", ["slice": "\(slice)"])
-    case .suspected(let slice, let deaths):
+    case .bisecting(let slice, let deaths):
       log(
-        .error, "suspected", "a slice kills its workers; looking for the target that does it",
+        .error, "bisecting", "a slice kills its workers; looking for the target that does it",
         ["slice": "\(slice)", "deaths": .number(deaths)])
     case .poison(let slice, let index):
       log(

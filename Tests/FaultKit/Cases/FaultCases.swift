@@ -6,7 +6,8 @@ public enum FaultCases {
   public static let all: [FaultCase] =
     KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + SteeringCases.all
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
-    + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + MutantCases.all
+    + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
+    + NeighbourCases.all + MutantCases.all
 
   /// One of each way in which things break, and every mutant: what can be played in two minutes.
   public static let quick: [FaultCase] = {

@@ -1,7 +1,7 @@
 import PushCore
 import TestSupport
 
-/// The judge of all cases: holds the ledger, as the program exports it, against what the simulator received, and looks
+/// The judge of all cases: holds the ledger, as the program exports it, against what the simulators received, and looks
 /// for anything left behind.
 ///
 /// The rules, for every campaign that was submitted since the last check:
@@ -30,8 +30,8 @@ struct Checker {
 
   func check() async throws -> Verdict {
     var verdict = Verdict()
-    let log = try world.uncheckedLog()
-    let requests = Dictionary(grouping: log.requests, by: \.id)
+    let logs = try world.uncheckedLogs()
+    let requests = Dictionary(grouping: logs.values.flatMap(\.requests), by: \.id)
     var known: Set<String> = []
     for campaign in world.campaigns { known.formUnion(try await check(campaign, requests, &verdict)) }
     let strays = requests.keys.filter { !known.contains($0) }
@@ -39,7 +39,7 @@ struct Checker {
       verdict.violations.append(
         "\(strays.count) requests are nobody's, or came after their campaign's end, such as \(stray)")
     }
-    world.setChecked(upTo: log.end)
+    world.setChecked(logs)
     if verdict.duplicates > bound {
       verdict.violations.append("\(verdict.duplicates) duplicates; the injections allow \(bound)")
     }

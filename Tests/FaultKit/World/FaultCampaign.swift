@@ -7,6 +7,8 @@ public struct FaultCampaign: Sendable {
 
   /// Its id.
   public var id: String
+  /// The app that it is for.
+  public var app = "news"
   /// To everybody, unless the case says otherwise.
   public var audience = #"{"segment":"*"}"#
   /// The targets it must have; `nil` for all devices of the world.

@@ -16,6 +16,8 @@ public final class FaultWorld: Sendable {
     public var window = 50
     /// Users `u0`, `u1`, … with one device each.
     public var devices = 2000
+    /// Users `s0`, `s1`, … with one device each of a second app, which has an endpoint of its own; 0 for no such app.
+    public var sportDevices = 0
     /// Options of redis-server, such as `["--appendonly", "yes"]`.
     public var redis: [String] = []
     /// Words before `redis-server`; see `RedisServer.start`.
@@ -45,6 +47,8 @@ public final class FaultWorld: Sendable {
   public let redis: RedisClient
   /// The tokens of the devices.
   public let tokens: [String]
+  /// The second app, if there is one.
+  public let sport: SecondApp?
   /// When dead workers' slices came into other hands.
   public let takeovers: Takeovers
   private let world: CarillonWorld
@@ -52,11 +56,12 @@ public final class FaultWorld: Sendable {
     var workers: [WorkerProcess] = []
     var started = 0
     var campaigns: [FaultCampaign] = []
-    var checkedLog: UInt64 = 0
+    /// Bytes of the simulators' logs.
+    var checkedLogs: [URL: UInt64] = [:]
   }
   private let contents = Mutex(Contents())
 
-  /// Starts Redis and the simulator, and imports the devices.
+  /// Starts Redis and the simulators, and imports the devices.
   ///
   /// - Parameter folder: for logs; must be there.
   public init(_ options: Options = Options(), folder: URL) async throws {
@@ -70,6 +75,9 @@ public final class FaultWorld: Sendable {
     let log = folder.appending(path: "simulator.log").path
     simulator = try await world.startSimulator(options: ["--log", log] + options.simulator)
     tokens = try await world.importDevices(options.devices)
+    sport =
+      options.sportDevices > 0
+      ? try await SecondApp(in: &world, devices: options.sportDevices, folder: folder) : nil
     self.world = world
     guard let keys = Keyspace(namespace: world.namespace, partitions: options.partitions) else {
       throw TestSupportError("namespace \(world.namespace)")
@@ -162,14 +170,15 @@ public final class FaultWorld: Sendable {
   /// Submits a campaign by the command line.
   public func submit(_ campaign: FaultCampaign) async throws {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
-    try await world.submit(campaign.id, audience: campaign.audience, more: more)
+    let job = CarillonWorld.job(campaign.id, app: campaign.app, audience: campaign.audience, more: more)
+    try await world.succeed("campaign", "submit", "-", input: job)
     contents.withLock { $0.campaigns.append(campaign) }
   }
 
   /// Submits a job past the command line, as a producer in another language does.
   public func push(_ campaign: FaultCampaign) async throws {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
-    let job = CarillonWorld.job(campaign.id, audience: campaign.audience, more: more)
+    let job = CarillonWorld.job(campaign.id, app: campaign.app, audience: campaign.audience, more: more)
     try await redis.command("LPUSH", store.keys.campaigns, job).get()
     contents.withLock { $0.campaigns.append(campaign) }
   }
@@ -217,13 +226,20 @@ public final class FaultWorld: Sendable {
     return value
   }
 
-  /// Everything the simulator received so far.
-  public func simulatorLog() throws -> SimulatorLog { try SimulatorLog(folder.appending(path: "simulator.log")) }
+  /// Everything the simulator of the first app received so far.
+  public func simulatorLog() throws -> SimulatorLog { try SimulatorLog(log) }
 
-  /// What the simulator has received since the last check.
-  func uncheckedLog() throws -> SimulatorLog {
-    try SimulatorLog(folder.appending(path: "simulator.log"), from: contents.withLock { $0.checkedLog })
+  private var log: URL { folder.appending(path: "simulator.log") }
+
+  /// What the simulators have received since the last check, by their logs.
+  func uncheckedLogs() throws -> [URL: SimulatorLog] {
+    var logs: [URL: SimulatorLog] = [:]
+    let offsets = contents.withLock { $0.checkedLogs }
+    for url in [log] + (sport.map { [$0.log] } ?? []) { logs[url] = try SimulatorLog(url, from: offsets[url] ?? 0) }
+    return logs
   }
 
-  func setChecked(upTo end: UInt64) { contents.withLock { $0.checkedLog = end } }
+  func setChecked(_ logs: [URL: SimulatorLog]) {
+    contents.withLock { $0.checkedLogs = logs.mapValues(\.end) }
+  }
 }

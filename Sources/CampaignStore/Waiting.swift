@@ -1,0 +1,45 @@
+import Redis
+
+/// Why a campaign that could be sent is not, and since when.
+public struct CampaignWait: Sendable, Equatable {
+  /// For people.
+  public var reason: String
+  /// ms since the epoch.
+  public var since: Int
+}
+
+/// What workers say of campaigns that they can't send. It is a remark for people, and nothing depends on it: it goes by
+/// itself when its worker does.
+extension CampaignStore {
+  /// Seconds that a remark stays unless it is made again; workers make it every second.
+  private static let waitMemory = 10
+
+  /// Says, or says again, why this worker can't send a campaign.
+  ///
+  /// - Parameter since: ms since the epoch.
+  public func noteWaiting(_ id: String, worker: String, reason: String, since: Int) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("HSET", keys.waiting(id), worker, "\(since) \(reason)")
+    pipeline.append("EXPIRE", keys.waiting(id), Self.waitMemory)
+    _ = try await run(pipeline)
+  }
+
+  /// Takes back what this worker said of a campaign.
+  public func clearWaiting(_ id: String, worker: String) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("HDEL", keys.waiting(id), worker)
+    _ = try await run(pipeline)
+  }
+
+  /// Why an active campaign is not sent: what the worker says that has waited longest; `nil` when none says so.
+  func wait(of id: String) async throws -> CampaignWait? {
+    var pipeline = RedisPipeline()
+    pipeline.append("HVALS", keys.waiting(id))
+    let waits = try await run(pipeline)[0].compactMap { reply -> CampaignWait? in
+      guard let parts = reply.string?.split(separator: " ", maxSplits: 1), parts.count == 2, let since = Int(parts[0])
+      else { return nil }
+      return CampaignWait(reason: String(parts[1]), since: since)
+    }
+    return waits.min { $0.since < $1.since }
+  }
+}

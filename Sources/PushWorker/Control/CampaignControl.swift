@@ -1,0 +1,64 @@
+import CampaignStore
+import PushCore
+
+/// The campaigns that a worker has something of, and what people make of them. Pure: time is an argument.
+///
+/// Pausing, resuming and cancelling raise an epoch in Redis; a worker says up to which it has followed.
+struct CampaignControl {
+  /// By id; of campaigns that were active when last looked at.
+  private(set) var contexts: [String: CampaignContext] = [:]
+  /// The epoch up to which this worker has followed; `nil` before its first look.
+  private(set) var epoch: Int?
+  /// Campaigns that are being paused on this worker's word.
+  private var pausing: Set<String> = []
+  /// Campaigns that were paused or cancelled in the last seconds, and when that was seen: Redis may forget it.
+  private var lately: [String: (state: CampaignState, at: UInt64)] = [:]
+
+  /// What is known of a campaign, unless it was resumed since.
+  func context(_ id: String, round: Int) -> CampaignContext? {
+    contexts[id].flatMap { $0.round >= round ? $0 : nil }
+  }
+
+  mutating func add(_ context: CampaignContext) { contexts[context.campaign.id] = context }
+
+  mutating func drop(_ id: String) { contexts[id] = nil }
+
+  /// Lets go of a context that is outdated, unless there is a newer one.
+  mutating func drop(_ context: CampaignContext) {
+    if contexts[context.campaign.id] === context { contexts[context.campaign.id] = nil }
+  }
+
+  /// - Returns: false when the campaign is being paused already.
+  mutating func beginPause(_ id: String) -> Bool { pausing.insert(id).inserted }
+
+  mutating func endPause(_ id: String) { pausing.remove(id) }
+
+  /// Takes note of the epoch that was followed.
+  ///
+  /// - Returns: false when it is the one before: there was nothing to follow.
+  mutating func follow(_ epoch: Int) -> Bool {
+    guard epoch != self.epoch else { return false }
+    self.epoch = epoch
+    return true
+  }
+
+  /// Takes note of a campaign's state.
+  mutating func note(_ state: CampaignState?, of id: String, at now: UInt64) {
+    if state != .active { contexts[id] = nil }
+    switch state {
+    case .paused?, .cancelled?:
+      if let state, lately[id]?.state != state { lately[id] = (state, now) }
+    default: lately[id] = nil
+    }
+  }
+
+  /// What people did in the last seconds.
+  var recent: [(id: String, verb: Steering)] {
+    lately.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
+  }
+
+  /// Lets go of what Redis has had the time to make durable.
+  mutating func forget(before now: UInt64) {
+    lately = lately.filter { now - $0.value.at <= SliceJournal.memory }
+  }
+}

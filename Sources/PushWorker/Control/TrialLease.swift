@@ -1,0 +1,114 @@
+import CampaignStore
+import PushCore
+
+/// The sends of a campaign that this worker may make while its guard has not decided.
+struct TrialLease {
+  /// Lent, and not spent yet.
+  private(set) var allowance = 0
+  /// Spent on credit that a slice has asked Redis for.
+  private(set) var reserved = 0
+  /// What control last said.
+  private(set) var answer: ProbeAnswer?
+  /// `EventLoop.now` when it said that.
+  private var heardAt: UInt64 = 0
+  /// Since when it has said just that, in `EventLoop.now`.
+  private var quietSince: UInt64 = 0
+  private(set) var isAsking = false
+  private(set) var askedAt: UInt64 = 0
+  /// All that was lent here so far.
+  private var lent = 0
+  private var told = GuardCounts()
+  private var returned = 0
+
+  /// What control is to be told and asked.
+  struct Question {
+    var wanted: Int
+    var news: GuardCounts
+    var returned: Int
+  }
+
+  /// ns between two questions that are not urgent.
+  private static let pace: UInt64 = 20_000_000
+  /// ns without news after which nothing more is expected, nothing being under way.
+  private static let silence: UInt64 = 500_000_000
+
+  /// Spends sends on credit that is being asked for.
+  mutating func spend(_ count: Int) {
+    allowance -= count
+    reserved += count
+  }
+
+  /// Takes note of what became of credit: the rest of it may be spent again.
+  mutating func settle(spent count: Int, sent: Int) {
+    reserved -= count
+    allowance += count - sent
+  }
+
+  /// What to ask now, if anything.
+  ///
+  /// - Parameters:
+  ///   - wanted: sends that slices could make at once.
+  ///   - unanswered: sends under way.
+  ///   - isHolding: whether answers are held back.
+  ///   - counts: what was answered here so far.
+  mutating func question(
+    wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, now: UInt64
+  ) -> Question? {
+    guard !isAsking else { return nil }
+    let news = counts - told
+    let isDue = now - askedAt >= Self.pace
+    let isShort = wanted > 0 && allowance <= 0 && (isDue || answer.map { $0.lent > 0 } ?? true)
+    let isUnused = wanted == 0 && allowance > 0
+    guard isShort || news.answers * 8 >= minimum || isDue && (news.answers > 0 || isHolding || isUnused) else {
+      return nil
+    }
+    // What no slice has a use for, others may have.
+    if isUnused { allowance = 0 }
+    let ended = lent - counts.answers - unanswered - reserved - allowance
+    isAsking = true
+    askedAt = now
+    return Question(
+      wanted: max(0, min(wanted, 2 * minimum) - allowance), news: news, returned: max(0, ended - returned))
+  }
+
+  /// What control has yet to be told when no slice is in hand any more; `nil` for nothing.
+  ///
+  /// - Parameter counts: what was answered here so far.
+  mutating func rest(counts: GuardCounts, now: UInt64) -> Question? {
+    let news = counts - told
+    guard !isAsking, news.answers > 0 else { return nil }
+    isAsking = true
+    askedAt = now
+    return Question(wanted: 0, news: news, returned: 0)
+  }
+
+  /// Takes note of control's answer, or that there was none.
+  ///
+  /// - Parameter lease: ns.
+  mutating func take(_ answer: ProbeAnswer?, to question: Question, lease: UInt64, now: UInt64) {
+    isAsking = false
+    guard let answer else { return }
+    // Where Redis, or this worker, was away meanwhile, nobody knows whether it was quiet.
+    let isNews = answer.counts != self.answer?.counts || answer.underWay != self.answer?.underWay
+    if isNews || now - heardAt > Self.memory(lease) { quietSince = now }
+    self.answer = answer
+    heardAt = now
+    told = told + question.news
+    returned += question.returned
+    lent += answer.lent
+    allowance += answer.lent
+  }
+
+  /// Whether no further answers are to be expected, from any worker.
+  ///
+  /// - Parameter lease: ns without news after which control takes what is under way for lost, and lends it again to whoever
+  ///   asks, so that more is answered. Only when that much again has passed does nobody want to send: what a dead worker had
+  ///   in hand is with another by then.
+  func isQuiet(now: UInt64, lease: UInt64) -> Bool {
+    guard let answer, now - heardAt <= Self.memory(lease) else { return false }
+    return now - quietSince > (answer.underWay > 0 ? 2 * lease : Self.silence)
+  }
+
+  /// ns after which what control said is too old to go by.
+  private static func memory(_ lease: UInt64) -> UInt64 { lease / 2 }
+}

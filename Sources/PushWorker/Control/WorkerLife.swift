@@ -1,0 +1,44 @@
+/// How far a worker has come between its start and its end. Pure.
+struct WorkerLife {
+  private enum Phase: Int, Comparable {
+    case working
+    /// Nothing new is taken; what is in flight is finished.
+    case stopping
+    /// Nothing is in hand any more.
+    case finished
+    /// The worker's run is about to return.
+    case ended
+
+    static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  private var phase = Phase.working
+  /// The deadline of the stop has passed.
+  private(set) var isAbandoning = false
+  private var waiters: [CheckedContinuation<Void, Never>] = []
+
+  var isStopping: Bool { phase >= .stopping }
+  var isFinished: Bool { phase >= .finished }
+  var hasEnded: Bool { phase == .ended }
+
+  /// - Returns: false when it stops already.
+  mutating func stop() -> Bool {
+    guard phase == .working else { return false }
+    phase = .stopping
+    return true
+  }
+
+  /// Nothing more is waited for.
+  mutating func abandon() { isAbandoning = true }
+
+  mutating func finish() { phase = max(phase, .finished) }
+
+  /// Keeps who waits for the end.
+  mutating func add(_ waiter: CheckedContinuation<Void, Never>) { waiters.append(waiter) }
+
+  mutating func end() {
+    phase = .ended
+    for waiter in waiters { waiter.resume() }
+    waiters = []
+  }
+}

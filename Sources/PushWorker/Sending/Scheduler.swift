@@ -1,0 +1,175 @@
+import PushCore
+
+/// Which slice is served next and with how much, and which may be taken up. Pure.
+///
+/// Lanes come first: while a slice of a higher one could use credit, a lower one gets none, but for what the higher one's
+/// pool may not have. Within a lane and a pool campaigns take turns by pushes: whoever was served least goes first
+/// (start-time fair queueing: Goyal, Vin and Cheng, 1996), so one target never waits behind a neighbour's million.
+struct Scheduler {
+  /// What the scheduler has to know of a slice in hand.
+  struct Entry {
+    var slot: Int
+    var campaign: String
+    var account: CreditBudget.Account
+    /// Whether its pool can't send just now.
+    var isStuck: Bool
+    /// Whether its targets are known.
+    var isReady: Bool
+    /// Whether it is held in order to send; not to be given back or closed.
+    var isSending: Bool
+    /// Whether it waits for nothing but its campaign's guard.
+    var isOnlyHeld: Bool
+    /// Whether the target that kills its workers is being searched for.
+    var isBisecting: Bool
+    /// Pushes that its campaign was granted, as ``start(of:among:)`` counts.
+    var served: Int
+    /// Targets that it could send at once, if it had the credit.
+    var wants: Int
+    /// Targets that were never granted.
+    var ungranted: Int
+    /// Pushes without an answer.
+    var unanswered: Int
+    /// Credit that comes back with its next commit.
+    var returning: Int
+  }
+
+  /// What may be taken off the lanes.
+  struct Opening: Equatable {
+    /// Highest first; empty for none.
+    var lanes: ArraySlice<Lane>
+    /// Campaigns of which there is enough in hand.
+    var excluded: Set<String>
+  }
+
+  /// Workers that live, this one among them.
+  var fleet = 1
+  /// Slices that may be prepared at a time, by what was left of the campaign of which one was claimed last.
+  private(set) var preparable = 1
+
+  /// Slices that one worker prepares at a time at most: enough to have the next when one is sent.
+  static let maximumPreparable = 4
+  /// Slices of a pool in hand at most, of a lane and the higher ones: enough that the tail of one never idles the window,
+  /// few enough to keep memory flat.
+  static let maximumSlices = 16
+  /// Slices in hand at most, whatever they wait for: a few pools' worth.
+  static let maximumInHand = 4 * maximumSlices
+
+  // MARK: Credit
+
+  /// The slices in the order in which they are served.
+  static func order(_ entries: [Entry]) -> [Entry] {
+    entries.sorted { ($0.account.lane, $0.served, $0.slot) < ($1.account.lane, $1.served, $1.slot) }
+  }
+
+  /// Credit that a slice may ask for, with a commit of the outcomes that it has: what they free it may have again in the
+  /// same step, if nobody goes before it.
+  ///
+  /// - Parameters:
+  ///   - entry: the slice, one of `entries`.
+  ///   - entries: all slices in hand.
+  static func credit(for entry: Entry, among entries: [Entry], _ budget: CreditBudget) -> Int {
+    let allowance = budget.allowance(entry.account, returning: entry.returning)
+    guard entry.isSending, allowance > 0 else { return 0 }
+    // One push after the other is enough to find out when the pool can send again.
+    if entry.isStuck { return entry.unanswered == 0 ? 1 : 0 }
+    var reserved = 0
+    for other in entries where other.slot != entry.slot && other.isSending {
+      // Two searches at once would take each other's deaths for their own.
+      if entry.isBisecting, other.isBisecting, other.slot < entry.slot { return 0 }
+      guard other.wants > 0, !other.isStuck else { continue }
+      let isSamePool = other.account.pool == entry.account.pool
+      if other.account.lane < entry.account.lane {
+        if isSamePool || budget.allowance(other.account) > 0 { return 0 }
+      } else if isSamePool, other.account.lane == entry.account.lane, other.campaign != entry.campaign,
+        other.served < entry.served
+      {
+        reserved += min(other.wants, SliceSituation.fullBatch)
+      }
+    }
+    // Half of it at most: who is served least may be busy with something else, and must not hold everybody up.
+    return allowance - min(reserved, allowance / 2)
+  }
+
+  /// Where the count of a campaign's pushes starts when it comes into hand: with the least that others of its lane and pool
+  /// have, so that it is served next, and not before everybody else until it has caught up with them.
+  static func start(of account: CreditBudget.Account, among entries: [Entry]) -> Int {
+    entries.lazy.filter { $0.account == account && $0.wants > 0 }.map(\.served).min() ?? 0
+  }
+
+  // MARK: Taking up
+
+  /// Takes note of how much is left of a campaign. A worker prepares half of its share of it at a time: the tail is
+  /// everybody's, and a fleet that is large beside the number of slices has work for all.
+  ///
+  /// - Returns: whether more may be prepared than before.
+  mutating func note(unfinished: Int) -> Bool {
+    let before = preparable
+    preparable =
+      fleet == 1 ? Self.maximumPreparable : max(1, min(unfinished / (2 * fleet), Self.maximumPreparable))
+    return preparable > before
+  }
+
+  /// What another slice would be welcome of.
+  ///
+  /// - Parameters:
+  ///   - beginning: the campaigns of slices that were taken and are not in `entries` yet, one for each slice.
+  ///   - window: the worker's.
+  func opening(_ entries: [Entry], beginning: [String], window: Int) -> Opening {
+    let preparing = beginning.count + entries.count { !$0.isReady }
+    // A campaign that has nothing in hand is let in beside those that are being prepared, but not without end.
+    guard entries.count + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
+      return Opening(lanes: [], excluded: [])
+    }
+    var excluded = Set(beginning.filter { campaign in beginning.count { $0 == campaign } >= preparable })
+    for entry in entries where !excluded.contains(entry.campaign) {
+      let ahead =
+        beginning.count { $0 == entry.campaign }
+        + entries.count { !$0.isReady && $0.account.lane <= entry.account.lane }
+      if ahead >= preparable || isEnough(entry, entries, window) { excluded.insert(entry.campaign) }
+    }
+    return Opening(lanes: Lane.allCases[...], excluded: excluded)
+  }
+
+  /// Whether there is enough in hand of what a slice shares its pool with, in its lane and the higher ones.
+  private func isEnough(_ entry: Entry, _ entries: [Entry], _ window: Int) -> Bool {
+    // Those in hand are enough to find out when the pool can send again.
+    if entry.isStuck { return true }
+    var (busy, remaining) = (0, 0)
+    for other in entries where other.account.pool == entry.account.pool && other.account.lane <= entry.account.lane {
+      // What only waits for its guard keeps nobody busy; the window bounds how many there are.
+      if !other.isOnlyHeld { busy += 1 }
+      remaining += other.ungranted
+    }
+    // Twice the window ahead keeps the connections busy while further slices are prepared.
+    return busy >= Self.maximumSlices || remaining >= 2 * window
+  }
+
+  // MARK: Giving back
+
+  /// From which slices pushes that no connection has taken are to be taken back, and how many each may keep.
+  ///
+  /// What waits for a pool that can't send is of no use to it. What waits in a lower lane, or beyond a pool's equal part of
+  /// the window, gives way as soon as a slice finds no credit that it has a right to.
+  static func reclaims(_ entries: [Entry], _ budget: CreditBudget) -> [(slot: Int, keeping: Int)] {
+    var reclaims: [(slot: Int, keeping: Int)] = []
+    let pools = Set(entries.lazy.filter { $0.isSending && !$0.isStuck && $0.wants > 0 }.map(\.account.pool))
+    let part = budget.window / max(1, pools.count)
+    for entry in entries where entry.isSending && entry.unanswered > 0 {
+      if entry.isStuck {
+        // With one the pool may be tried.
+        if entry.unanswered > 1 { reclaims.append((entry.slot, 1)) }
+        continue
+      }
+      let isOutranked = entries.contains { other in
+        guard other.isSending, !other.isStuck, other.wants > 0, budget.allowance(other.account) == 0 else {
+          return false
+        }
+        if other.account.pool == entry.account.pool { return other.account.lane < entry.account.lane }
+        return other.account.lane <= entry.account.lane && budget.held(by: other.account.pool) < part
+          && budget.held(by: entry.account.pool) > part
+      }
+      if isOutranked { reclaims.append((entry.slot, 0)) }
+    }
+    return reclaims
+  }
+}

@@ -1,0 +1,149 @@
+import APNs
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// A slice in this worker's hands, from its claim until it is let go of. Confined to the worker's loop.
+///
+/// What it does next is ``SliceSituation/next``; the worker does it, and wakes the session when there may be something
+/// new. What it holds stands in parts: what Redis told (``claim``), what is under way (``targets``), what is known and
+/// yet to be recorded (``outcomes``, ``held``), what is in doubt (``doubt``), what Redis may forget (``journal``).
+/// Thirteen properties: the parts, what never changes, and the four numbers and marks that every step looks at.
+final class SliceSession {
+  /// Its place in the table, and what every tag of its pushes begins with.
+  let tag: SliceTag
+  let ledger: SliceLedger
+  let context: CampaignContext
+  /// For the expansion: the store by way of the connection on which the slice was claimed.
+  let expanding: CampaignStore
+  private(set) var intent = SliceSituation.Intent.send
+  /// Sealed targets; `nil` before they are known.
+  private(set) var count: Int?
+  /// Credit of the worker's budget that this slice holds.
+  private(set) var credit = 0
+  /// Handed to the pool and not answered.
+  var unanswered = 0
+  /// Answered, but held back by the campaign's guard; still under way, and their credit still lent.
+  var held: [HeldAnswer] = []
+  var claim = SliceClaim()
+  var doubt = SliceDoubt()
+  var journal = SliceJournal()
+  var outcomes = OutcomeQueue()
+  var targets = TargetsUnderWay()
+  private var waiter: CheckedContinuation<Void, Never>?
+
+  init(tag: SliceTag, ledger: SliceLedger, context: CampaignContext, expanding: CampaignStore) {
+    self.tag = tag
+    self.ledger = ledger
+    self.context = context
+    self.expanding = expanding
+  }
+
+  var slice: SliceReference { ledger.slice }
+
+  // MARK: Standing
+
+  /// Whether its targets are known.
+  var isReady: Bool { count != nil }
+
+  /// Targets that were never granted.
+  var ungranted: Int { (count ?? 0) - claim.granted }
+
+  /// Takes note of the targets, once they are sealed.
+  func seal(_ seal: [UInt8], count: Int, granted: Int = 0, waiting: Int = 0) {
+    self.count = count
+    claim.seal = seal
+    claim.granted = granted
+    claim.waiting = waiting
+    claim.nextRetry = waiting > 0 ? 0 : nil
+    targets.prepare(for: count)
+    outcomes.prepare(for: count)
+  }
+
+  /// Takes note of what a claim brought.
+  func adopt(_ standing: SliceStanding) {
+    guard standing.isSealed else { return }
+    claim.version = standing.version
+    if isReady {
+      claim.seal = standing.seal
+    } else {
+      seal(standing.seal, count: standing.count, granted: standing.granted, waiting: standing.waiting)
+    }
+  }
+
+  /// Stops sending, or says for what else the slice is held from now on.
+  ///
+  /// - Returns: false when that is so already, or nothing can change it any more.
+  func withdraw(_ intent: SliceSituation.Intent) -> Bool {
+    guard self.intent != intent, self.intent != .lost, self.intent != .cancel else { return false }
+    self.intent = intent
+    return true
+  }
+
+  func note(credit change: Int) { credit += change }
+
+  /// Everything that its next step depends on.
+  ///
+  /// - Parameters:
+  ///   - credit: what could be lent to it.
+  ///   - reach: what its pool could come to hold.
+  ///   - lease: ns.
+  ///   - now: `EventLoop.now`.
+  func situation(credit: Int, reach: Int, lease: UInt64, now: UInt64) -> SliceSituation {
+    var situation = SliceSituation()
+    situation.intent = intent
+    situation.isForgotten = claim.mustReplay
+    situation.pending = outcomes.count
+    situation.returning = outcomes.nextCount
+    situation.pendingAge = outcomes.age(now)
+    situation.unanswered = unanswered
+    situation.held = held.count
+    situation.isScarce = context.guard.isUndecided || context.route.isStuck
+    situation.mayMoreCome = context.guard.isUndecided && !context.trial.isQuiet(now: now, lease: lease)
+    situation.doubt = doubt.targets.count
+    situation.ungranted = ungranted
+    situation.waiting = claim.waiting
+    situation.nextRetry = claim.nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 }
+    situation.credit = credit
+    situation.reach = reach
+    situation.isBisecting = doubt.bisection != nil
+    situation.renews = now >= claim.renewAt
+    return situation
+  }
+
+  /// Targets that could be sent at once.
+  func sendable(_ now: UInt64) -> Int {
+    guard isReady, !claim.mustReplay, !claim.mustReconcile else { return 0 }
+    let isDue = claim.nextRetry.map { $0 <= now } ?? false
+    return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting : 0)
+  }
+
+  // MARK: Waiting
+
+  /// Suspends until ``wake()``.
+  func sleep(isolation: isolated (any Actor)? = #isolation) async {
+    await withCheckedContinuation { waiter = $0 }
+  }
+
+  func wake() {
+    waiter?.resume()
+    waiter = nil
+  }
+
+  // MARK: Targets
+
+  /// Takes a target out of those under way, once its outcome is queued.
+  func end(_ index: Int) {
+    targets.end(index, granted: claim.granted)
+    outcomes.markUntold(index)
+  }
+
+  /// Reads the tokens of these targets, where that has not happened yet.
+  func load(_ indexes: some Collection<Int>, isolation: isolated (any Actor)? = #isolation) async throws {
+    // What was read may be let go while more is being read, so this looks again until nothing is missing.
+    while let number = targets.missing(indexes) {
+      let size = TargetsUnderWay.chunkSize
+      targets.keep(try await ledger.targets(from: number * size, count: size), number: number)
+    }
+  }
+}

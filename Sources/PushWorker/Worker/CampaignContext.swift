@@ -1,0 +1,57 @@
+import APNs
+import CampaignStore
+import PushCore
+
+/// What all slices of a campaign share on one worker. Confined to the worker's loop, as the digest in it.
+final class CampaignContext {
+  let campaign: Campaign
+  /// The job without white space.
+  let job: [UInt8]
+  let app: AppChannel
+  let route: Route
+  let headers: PushHeaders
+  let ids: PushID
+  let filter: DeviceFilter
+  /// Whose credit its pushes take.
+  let account: CreditBudget.Account
+  /// UNIX seconds after which nothing is sent any more; `nil` for no limit.
+  let deadline: Int?
+  /// When it was taken in, in ms since the epoch.
+  let createdAt: Int
+  /// What is made of its answers, since the campaign was started or resumed.
+  var `guard`: CampaignGuard
+  /// What may be sent while the guard has not decided.
+  var trial = TrialLease()
+  /// How often it had been resumed when this was made: what is known of an earlier round says nothing of this one.
+  let round: Int
+  /// Whether this worker has paused it.
+  var isPaused = false
+  /// Whether it has been resumed since.
+  var isOutdated = false
+  /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.
+  private(set) var served = 0
+
+  init(campaign: Campaign, record: CampaignRecord, app: AppChannel, route: Route, policy: GuardPolicy) {
+    self.campaign = campaign
+    job = record.job
+    createdAt = record.createdAt
+    round = record.round
+    self.app = app
+    self.route = route
+    let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)
+    headers = PushHeaders(
+      topic: campaign.defaultTopic(bundle: app.topic), pushType: campaign.pushType, priority: campaign.priority,
+      expiration: record.expiration, collapseID: collapse, channel: campaign.channel)
+    ids = PushID(campaign: campaign.id)
+    filter = DeviceFilter(app: campaign.app, environment: app.environment)
+    account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
+    `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
+    // 0 asks for one attempt at delivery at any time; it is no instant.
+    deadline = record.expiration == 0 ? nil : record.expiration
+  }
+
+  /// It comes into hand: it is served next, but not before everybody else until it has caught up with them.
+  func startServing(at start: Int) { served = max(served, start) }
+
+  func noteServed(_ pushes: Int) { served += pushes }
+}

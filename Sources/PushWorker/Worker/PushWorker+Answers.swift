@@ -1,0 +1,263 @@
+import APNs
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Between the ledger and the connections: batches out, answers in. The hot path: per push plain values only.
+extension PushWorker {
+  /// Reads granted targets and hands them to the connections.
+  func send(_ session: SliceSession, _ targets: [GrantedTarget]) async throws {
+    do {
+      try await session.load(targets.map(\.index))
+    } catch {
+      // They are granted: whoever looks for what is in doubt finds them.
+      giveBack(targets.count, of: session)
+      throw error
+    }
+    // The campaign's time may have passed, and its slice may have been lost or paused, while the targets were read.
+    let isExpired = session.context.deadline.map { $0 * 1000 <= Int(now) } ?? false
+    let fresh = targets.filter { !session.targets.contains($0.index) }
+    for target in targets where session.targets.contains(target.index) {
+      session.targets.renumber(target.index, attempt: target.attempt, free: target.free)
+      giveBack(1, of: session)
+    }
+    for target in fresh { session.targets.begin(target.index, attempt: target.attempt, free: target.free) }
+    guard !isExpired, session.intent == .send else {
+      for target in fresh { settle(session, target.index, isExpired ? .expired : nil) }
+      return
+    }
+    try submit(session, fresh.map(\.index))
+  }
+
+  /// Hands targets that are under way to the connections.
+  private func submit(_ session: SliceSession, _ indexes: [Int]) throws {
+    let context = session.context
+    var batch = PushBatch(headers: context.headers, payload: context.campaign.payload, capacity: indexes.count)
+    var suspects: PushBatch?
+    for index in indexes {
+      guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
+        throw StoreError(
+          .mismatch, "slice \(session.slice) has no target \(index), though it was sealed with \(session.count ?? 0)",
+          hint: "Redis lost writes that it had acknowledged; see its persistence settings")
+      }
+      let token = chunk.token(position)
+      meet(token)
+      let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
+      let tag = session.tag.tag(index)
+      if isSuspect(index, of: session, token, user: chunk.user(position)) {
+        if suspects == nil {
+          suspects = PushBatch(
+            headers: context.headers, isSuspect: true, payload: context.campaign.payload, capacity: indexes.count)
+        }
+        suspects?.append(tag: tag, apnsID: id, token: token)
+      } else {
+        batch.append(tag: tag, apnsID: id, token: token)
+      }
+    }
+    submit(session, batch)
+    if let suspects { submit(session, suspects) }
+    if !indexes.isEmpty { pass(.sent) }
+    if breaks(.acknowledgeFirst) { acknowledgeFirst(session, indexes) }
+  }
+
+  private func submit(_ session: SliceSession, _ batch: PushBatch) {
+    guard !batch.pushes.isEmpty else { return }
+    session.unanswered += batch.pushes.count
+    session.context.noteServed(batch.pushes.count)
+    totals.submitted += batch.pushes.count
+    if !session.context.route.pool.submit(batch, lane: session.context.account.lane) {
+      takeBack(session, batch.pushes.map(\.tag))
+    }
+  }
+
+  /// Whether a push goes over the connection for suspects: nobody registered the token (a job lists it), or this worker
+  /// has seen it rejected lately, or an earlier attempt was not accepted. The last makes it another connection, too, for
+  /// what is tried again after a 5xx or in doubt. That a registered device was never sent to is not known.
+  private func isSuspect(
+    _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
+  ) -> Bool {
+    if user.isEmpty { return session.context.campaign.channel == nil }
+    let (attempt, free) = session.targets.attempt(of: index)
+    return attempt > free || answers.rejected.contains(token)
+  }
+
+  /// Takes the answers that have come.
+  func handleArrivals() {
+    let clock = EventLoop.now
+    let now = now
+    var last: SliceSession?
+    for completion in inbox.take() {
+      if last?.tag.matches(completion.tag) != true { last = slices.session(of: completion.tag) }
+      guard let session = last else {
+        if let account = answers.endOrphan(of: completion.tag) { budget.giveBack(1, of: account) }
+        continue
+      }
+      let index = SliceTag.index(completion.tag)
+      guard session.targets.contains(index) else { continue }
+      // After the deadline of a stop nothing is waited for; what comes all the same counts.
+      session.unanswered = max(0, session.unanswered - 1)
+      if completion.answer.kind == .answered, completion.status == 200 {
+        pass(.answered)
+        totals.accepted += 1
+        let attempt = session.targets.attempt(of: index)
+        let record = LedgerRecord(
+          state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: 200, at: now)
+        if session.context.campaign.results == .all, let (chunk, position) = session.targets.place(of: index) {
+          session.outcomes.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
+        } else {
+          session.outcomes.record(clock) { $0.append(record, at: index) }
+        }
+        session.end(index)
+        count(.accepted, of: session.context)
+      } else if completion.answer.kind == .notSent, completion.reason == .none, session.intent == .send {
+        // Certainly not processed, and still granted: it may go again at once, and the ledger need not know.
+        answers.note(unsent: index, of: session)
+      } else {
+        handle(completion, of: session, index, now)
+      }
+    }
+    followGuards()
+    resubmitUnsent()
+    wakeSlices()
+  }
+
+  private func resubmitUnsent() {
+    for (session, indexes) in answers.takeUnsent() {
+      // A guard that has just tripped has withdrawn the slice.
+      guard session.intent == .send else {
+        for index in indexes { settle(session, index, nil) }
+        continue
+      }
+      do {
+        try submit(session, indexes)
+      } catch {
+        for index in indexes { settle(session, index, nil) }
+      }
+    }
+  }
+
+  /// An answer that says more than "accepted", or a push without an answer.
+  private func handle(_ completion: PushCompletion, of session: SliceSession, _ index: Int, _ now: UInt64) {
+    let campaign = session.context.campaign
+    let (attempt, free) = session.targets.attempt(of: index)
+    let decision = Disposition.decide(
+      completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, policy: configuration.retry,
+      ambiguity: campaign.ambiguity,
+      jitter: .random(in: 0..<1), isStorm: completion.status >= 500 && session.context.route.isStuck)
+    if completion.answer.blamesToken, let (chunk, position) = session.targets.place(of: index) {
+      answers.rejected.insert(chunk.token(position))
+    }
+    var record = LedgerRecord(
+      state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : Self.counted(free),
+      status: completion.status,
+      reason: completion.reason)
+    switch decision.target {
+    case .finish(let outcome):
+      record.state = .terminal(outcome)
+      record.at = now
+      if outcome == .accepted { totals.accepted += 1 }
+    case .retry(let milliseconds):
+      record.at = UInt64(max(0, milliseconds))
+      if let deadline = session.context.deadline, Int(now) + milliseconds >= deadline * 1000 {
+        record.state = .terminal(.expired)
+        record.at = now
+      }
+    case .resendNow: record.at = 0
+    }
+    switch (record.state, session.intent) {
+    case (.waiting, .lost):
+      // Sending again is the new owner's to decide.
+      giveBack(1, of: session)
+    case (.waiting, _):
+      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+    default:
+      let answer = HeldAnswer(
+        index: index, record: record, fate: decision.token, timestamp: completion.timestamp,
+        unknownReason: completion.unknownReason)
+      if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
+      if decision.token != .keep, session.context.guard.isUndecided {
+        hold(answer, of: session)
+        return follow(decision.effect, of: session.context, completion)
+      }
+      if decision.token != .keep, session.context.guard.tripReason != nil || session.context.isOutdated {
+        withhold(answer, of: session)
+      } else {
+        append(answer, to: session, fate: answer.fate)
+      }
+    }
+    session.end(index)
+    follow(decision.effect, of: session.context, completion)
+  }
+
+  private func count(_ outcome: Outcome, of context: CampaignContext) {
+    if context.guard.count(outcome) { answers.note(decided: context) }
+  }
+
+  /// Records a final answer, with what it does to the device.
+  func append(_ answer: HeldAnswer, to session: SliceSession, fate: Disposition.TokenFate) {
+    let (index, record) = (answer.index, answer.record)
+    let results = session.context.campaign.results
+    let keepsResult = results == .all || results == .failures && record.state != .terminal(.accepted)
+    guard keepsResult || fate != .keep || record.reason == .other,
+      let (chunk, position) = session.targets.place(of: index)
+    else {
+      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+      return
+    }
+    let action: OutcomeBatch.Action =
+      switch fate {
+      case .keep: .none
+      case .prune: .prune
+      case .quarantine: .quarantine
+      }
+    session.outcomes.record(EventLoop.now) { batch in
+      batch.append(
+        record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
+        // Without a timestamp the time of receipt counts (design: absent timestamp).
+        timestamp: answer.timestamp == 0 ? record.at : answer.timestamp, keepsResult: keepsResult,
+        unknownReason: answer.unknownReason ?? "")
+    }
+  }
+
+  /// What an answer says about more than its target.
+  private func follow(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
+    let id = context.campaign.id
+    switch effect {
+    case .none: return
+    case .pauseCampaign(let reason):
+      pauseCampaign(
+        id,
+        "APNs refuses every push of it: \(Self.words(reason, completion)); mend the job, its app or the way to APNs, "
+          + "then resume")
+    case .stopCredential(let reason):
+      context.app.credential.stop(reason)
+      followCredentials(Self.words(reason, completion))
+    }
+  }
+
+  /// The reason, or the status with whatever word came in the reason's place.
+  private static func words(_ reason: Reason, _ completion: PushCompletion) -> String {
+    guard reason.name.isEmpty else { return reason.name }
+    return "status \(completion.status)" + (completion.unknownReason.map { " “\($0)”" } ?? "")
+  }
+
+  /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
+  func settle(_ session: SliceSession, _ index: Int, _ outcome: Outcome?) {
+    let (attempt, free) = session.targets.attempt(of: index)
+    var record = LedgerRecord(state: .waiting, attempt: attempt, free: free)
+    defer { session.end(index) }
+    if let outcome {
+      record.state = .terminal(outcome)
+      record.at = now
+      append(HeldAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
+    } else if session.intent == .lost {
+      giveBack(1, of: session)
+    } else {
+      record.free = Self.counted(free)
+      session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
+    }
+  }
+
+  /// One more, up to what a byte holds: the ledger's attempts stop there too.
+  static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
+}

@@ -1,0 +1,61 @@
+import CampaignStore
+import EventLoop
+
+/// Slices are taken off the lanes while there is room for them.
+extension PushWorker {
+  /// Takes slices while there is room, then waits for a reason to look again.
+  func claimLoop(_ group: inout DiscardingTaskGroup) async {
+    while !life.isStopping {
+      do {
+        if let slice = try await takeSlice() {
+          slices.take(slice)
+          group.addTask { await self.work(on: slice) }
+          continue
+        }
+        if configuration.drains, slices.taken.isEmpty, try await control.isIdle() { beginStop() }
+      } catch {
+        log.report("could not take a slice", error)
+        await checkServer()
+        // Whatever wakes this loop in between: what Redis refuses now it refuses in a few ms too.
+        await pause(milliseconds: 100)
+      }
+      await waitForClaim()
+    }
+  }
+
+  private func takeSlice() async throws -> SliceReference? {
+    guard !isInGrace else { return nil }
+    let now = EventLoop.now
+    let opening = scheduler.opening(entries(now), beginning: slices.beginning, window: configuration.window)
+    guard !opening.lanes.isEmpty else { return nil }
+    return try await control.takeSlice(
+      worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded)
+  }
+
+  func waitForClaim() async {
+    await claimAlarm.sleep(milliseconds: claimPace.next()) { [weak self] in
+      self?.assumeIsolated { $0.claimAlarm.ring() }
+    }
+  }
+
+  /// Says that there may be something new.
+  func wakeClaims() {
+    claimPace.reset()
+    claimAlarm.ring()
+  }
+}
+
+/// How long a worker waits between looks at the lanes when nothing says that there is something new: at first shortly,
+/// and ever longer while nothing was. Pure.
+struct ClaimPace {
+  private static let range = 50...400
+  private var interval = ClaimPace.range.lowerBound
+
+  /// ms until the next look.
+  mutating func next() -> Int {
+    defer { interval = min(2 * interval, Self.range.upperBound) }
+    return interval
+  }
+
+  mutating func reset() { interval = Self.range.lowerBound }
+}

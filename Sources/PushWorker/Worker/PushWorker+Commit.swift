@@ -1,0 +1,194 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// What a worker and the ledger tell each other of a slice: outcomes and grants, and what either has not heard of.
+extension PushWorker {
+  func commit(_ session: SliceSession, credit asked: Int) async throws {
+    var batch = session.outcomes.takeBatch(EventLoop.now)
+    // After a lost reply Redis may have granted what we never heard of: first that is to be known.
+    let credit = session.claim.mustReconcile ? 0 : asked
+    lend(credit, to: session)
+    session.context.trial.spend(credit)
+    var sent = 0
+    defer { session.context.trial.settle(spent: credit, sent: sent) }
+    session.claim.renewAt = EventLoop.now + renewal
+    let resent = session.doubt.resent
+    let answer: CommitAnswer
+    do {
+      if credit > 0, session.claim.granted < (session.count ?? 0) {
+        try await session.load(session.claim.granted..<min(session.claim.granted + credit, (session.count ?? 0)))
+      }
+      answer = try await session.ledger.commit(
+        &batch,
+        CommitRequest(
+          seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: credit, resent: resent))
+    } catch {
+      // The outcomes are kept, and merging them twice does no harm. The credit is Redis' to know about.
+      session.outcomes.putBack(batch)
+      session.claim.uncertain += credit
+      throw error
+    }
+    if !batch.isEmpty { pass(.committed) }
+    session.journal.note(batch, retries: answer.retries, at: EventLoop.now)
+    session.outcomes.markTold(batch)
+    session.doubt.resent -= resent
+    totals.recorded += batch.count
+    giveBack(batch.count, of: session)
+    guard answer.isOwner || breaks(.fenceIgnored) else {
+      giveBack(credit, of: session)
+      return await noteLostClaim(session)
+    }
+    let expected = session.claim.version
+    session.claim.version = answer.version.next
+    let isRemembered =
+      answer.isSealed && answer.granted >= session.claim.granted && answer.version.sequence >= expected.sequence
+      && answer.version.replays == expected.replays
+    guard isRemembered || breaks(.fenceIgnored) else {
+      giveBack(credit, of: session)
+      // Redis has forgotten something, or was told by somebody else what it had forgotten.
+      session.claim.mustReplay = true
+      return session.wake()
+    }
+    let before = session.claim.granted
+    session.claim.granted = answer.granted
+    session.claim.waiting = answer.waiting
+    session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
+    if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
+      giveBack(credit, of: session)
+      // What Redis granted in a reply that was lost was never sent; what is left of an earlier owner's may have been.
+      session.doubt.isInherited = session.doubt.isInherited && !(session.doubt.isEmpty)
+      try await reconcile(session)
+    } else {
+      if session.claim.granted > before || !answer.retries.isEmpty { pass(.granted) }
+      sent = session.claim.granted - before + answer.retries.count
+      if breaks(.creditIgnored) { session.claim.granted = min((session.count ?? 0), session.claim.granted + 64) }
+      giveBack(credit - (session.claim.granted - before) - answer.retries.count, of: session)
+      // In one call: who can't read targets gives back the credit of all of them.
+      let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
+      if !targets.isEmpty { try await send(session, targets) }
+    }
+    wakeSlices()
+  }
+
+  /// The claim does not hold any more.
+  private func noteLostClaim(_ session: SliceSession) async {
+    session.doubt.drop()
+    // Redis may have forgotten a claim of a moment ago, and a seal with it.
+    await checkServer()
+    if isInGrace, session.intent != .lost {
+      session.claim.mustReplay = true
+      session.wake()
+    } else {
+      withdraw(session, .lost)
+    }
+  }
+
+  /// Finds out which targets are in doubt; what Redis may have granted unheard is among them.
+  func reconcile(_ session: SliceSession) async throws {
+    session.claim.mustReconcile = true
+    let isOurs = try await findDoubt(session)
+    session.claim.mustReconcile = false
+    giveBack(session.claim.uncertain, of: session)
+    session.claim.uncertain = 0
+    if !isOurs { await noteLostClaim(session) }
+  }
+
+  /// Reads which targets are granted without an answer and not under way here.
+  ///
+  /// - Returns: false when the claim was lost: what is granted then may be another's, who is sending it.
+  private func findDoubt(_ session: SliceSession) async throws -> Bool {
+    var found: [GrantedTarget] = []
+    let known = Set((session.doubt.targets + session.doubt.setAside).map(\.index))
+    for first in stride(from: 0, to: session.claim.granted, by: TargetsUnderWay.chunkSize) {
+      let (records, isOwner) = try await session.ledger.records(
+        from: first, count: min(TargetsUnderWay.chunkSize, session.claim.granted - first))
+      guard isOwner || breaks(.fenceIgnored) else { return false }
+      for (offset, record) in records.enumerated() where record.state == .granted {
+        let index = first + offset
+        // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
+        let isUnrecorded = session.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
+        if session.targets.contains(index) {
+          session.targets.renumber(index, attempt: record.attempt, free: record.free)
+        }
+        guard !session.targets.contains(index), !isUnrecorded, !known.contains(index) else { continue }
+        found.append(.init(index: index, attempt: record.attempt, free: record.free))
+      }
+    }
+    session.doubt.targets += found
+    session.journal.note(OutcomeBatch(), retries: found.filter { $0.attempt > 0 }, at: EventLoop.now)
+    return true
+  }
+
+  /// Sends targets in doubt again, or records that nobody knows, as the campaign wants it.
+  func resend(_ session: SliceSession, _ count: Int) async throws {
+    let targets = Array(session.doubt.targets.prefix(count))
+    try await session.load(targets.map(\.index))
+    // While they were read the slice may have been lost, and with it what was in doubt.
+    guard session.doubt.targets.starts(with: targets) else { return }
+    session.doubt.targets.removeFirst(count)
+    lend(count, to: session)
+    session.context.trial.spend(count)
+    defer { session.context.trial.settle(spent: count, sent: count) }
+    guard session.doubt.isInherited else { return try await send(session, targets) }
+    switch session.context.campaign.ambiguity {
+    case .resend:
+      session.doubt.resent += count
+      totals.resent += count
+      try await send(session, targets)
+    case .skip:
+      for target in targets { giveUp(session, target) }
+    }
+  }
+
+  /// Records that nobody knows whether a target in doubt was reached, on credit that was lent for it.
+  private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
+    let record = LedgerRecord(state: .terminal(.unknown), attempt: target.attempt, free: target.free, at: now)
+    append(HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
+    session.outcomes.markUntold(target.index)
+  }
+
+  // MARK: Bisecting
+
+  /// Goes on with the search for the target that kills its workers.
+  func bisect(_ session: SliceSession) async throws {
+    guard var search = session.doubt.bisection else { return }
+    switch search.next() {
+    case .attempt(let targets):
+      guard let first = targets.first, let last = targets.last else { return }
+      guard try await session.ledger.tryOnly(first.index...last.index) else { return withdraw(session, .lost) }
+      session.doubt.targets = Array(targets)
+      session.doubt.setAside.removeAll { target in targets.contains { $0.index == target.index } }
+      session.doubt.bisection = search
+    case .bury(let target):
+      try await bury(session, target)
+      session.doubt.setAside.removeAll { $0.index == target.index }
+      lend(1, to: session)
+      giveUp(session, target)
+      log.tell(.poison(slice: session.slice, index: target.index))
+      session.doubt.bisection = search
+    case .end: try await endBisection(session)
+    }
+  }
+
+  /// Ends the search: what it had set aside goes the way of all that is in doubt.
+  private func endBisection(_ session: SliceSession) async throws {
+    guard try await session.ledger.tryOnly(nil) else { return withdraw(session, .lost) }
+    session.doubt.endBisection()
+  }
+
+  /// Puts a target on the dead list, as a job of its own. Before its outcome is recorded: should this worker die in
+  /// between, it stands there twice, and not nowhere.
+  private func bury(_ session: SliceSession, _ target: GrantedTarget) async throws {
+    try await session.load([target.index])
+    guard let (chunk, position) = session.targets.place(of: target.index) else { return }
+    let slice = session.slice
+    let job = try CampaignJob.alone(
+      session.context.job, token: String(decoding: Hex.encode(chunk.token(position)), as: UTF8.self),
+      suffix: "\(slice.partition).\(target.index)")
+    try await control.bury(
+      job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
+      hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",
+      worker: configuration.name)
+  }
+}

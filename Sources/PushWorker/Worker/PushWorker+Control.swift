@@ -1,0 +1,91 @@
+import APNs
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// What people, and other workers, make of the campaigns in hand: paused, resumed, cancelled.
+extension PushWorker {
+  /// ms between looks at the states of the campaigns in hand.
+  private static let controlInterval = 100
+
+  func controlLoop() async {
+    while !life.isFinished {
+      await pause(milliseconds: Self.controlInterval)
+      do {
+        try await followControl()
+      } catch {
+        log.report("could not read the states of campaigns", error)
+      }
+    }
+  }
+
+  /// Reads the states of the campaigns in hand, in one call, follows them, and says so.
+  func followControl() async throws {
+    while true {
+      let ids = Array(slices.campaigns.union(campaigns.contexts.keys))
+      let view = try await control.follow(ids, worker: configuration.name, followed: campaigns.epoch)
+      for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { follow(id, state, round: round) }
+      // What came into our hands meanwhile is looked at before we say that we have followed.
+      guard slices.campaigns.isSubset(of: ids) else { continue }
+      guard campaigns.follow(view.epoch) else { break }
+      // A campaign may have been scheduled again.
+      pulseAlarm.ring()
+    }
+    wakeSlices()
+  }
+
+  private func follow(_ id: String, _ state: CampaignState?, round: Int) {
+    // Paused and resumed between two looks.
+    let held =
+      slices.sessions.map(\.context).filter { $0.campaign.id == id } + [campaigns.contexts[id]].compactMap(\.self)
+    for context in held where context.round < round && !context.isOutdated { leaveRound(of: context) }
+    for session in slices.sessions where session.slice.campaign == id && session.intent != .lost {
+      switch state {
+      case .cancelled: withdraw(session, .cancel)
+      // Gone: Redis has forgotten that it was ever taken in, and somebody will take it in once more.
+      case .paused, .failed, nil: withdraw(session, .leave)
+      default: break
+      }
+    }
+    campaigns.note(state, of: id, at: EventLoop.now)
+  }
+
+  /// Stops sending for a slice: what no connection has taken is settled, what is under way is waited for.
+  func withdraw(_ session: SliceSession, _ intent: SliceSituation.Intent) {
+    guard session.withdraw(intent) else { return }
+    takeBack(session, session.context.route.pool.cancelBacklog(where: session.tag.matches))
+    session.wake()
+  }
+
+  /// Pauses a campaign because every further push would fail the same way.
+  func pauseCampaign(_ id: String, _ reason: String) {
+    guard campaigns.beginPause(id) else { return }
+    let held = slices.sessions.map(\.context).filter { $0.campaign.id == id }
+    // One task a campaign that is paused, not one a push.
+    Task {
+      do {
+        try await control.steer(id, .pause, reason: reason)
+        for context in held { context.isPaused = true }
+        log.tell(.paused(campaign: id, reason: reason))
+      } catch {
+        log.tell(.trouble("could not pause campaign \(id): \(error)"))
+      }
+      campaigns.endPause(id)
+    }
+  }
+
+  /// Pauses every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would ever
+  /// be answered. What stopped it may have been said of another campaign's push, or of none.
+  ///
+  /// - Parameter words: what the push service said, where its reason has no name.
+  func followCredentials(_ words: String = "an answer without a reason that is known") {
+    for session in slices.sessions where session.intent == .send && !session.context.isPaused {
+      let (credential, campaign) = (session.context.app.credential, session.context.campaign)
+      guard let reason = credential.stopped else { continue }
+      pauseCampaign(
+        campaign.id,
+        "APNs refuses the credential of app \(campaign.app): " + (reason.name.isEmpty ? words : "")
+          + "\(credential.explain(reason)), then resume")
+    }
+  }
+}

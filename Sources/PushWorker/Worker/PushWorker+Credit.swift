@@ -1,0 +1,108 @@
+import APNs
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Who is served next: the window lent to slices, and taken back where others have a right to it.
+extension PushWorker {
+  /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due, credentials that were
+  /// stopped, pools that can't send.
+  func tick() {
+    let now = EventLoop.now
+    for route in routes.routes where route.look(now) { wakeClaims() }
+    followCredentials()
+    reclaim(now)
+    wakeSlices(takingMore: false)
+  }
+
+  /// Wakes the slices that have something to do, in the order in which they are served.
+  ///
+  /// - Parameter takingMore: whether to look for further slices, where there is room: not without a reason, they are
+  ///   looked for regularly.
+  func wakeSlices(takingMore: Bool = true) {
+    let now = EventLoop.now
+    followTrials(now)
+    let entries = entries(now)
+    var ungranted = 0
+    for entry in Scheduler.order(entries) where entry.isReady {
+      guard let session = slices.session(in: entry.slot) else { continue }
+      if situation(of: session, entry, entries, now).next != .wait { session.wake() }
+      ungranted += entry.ungranted
+    }
+    if takingMore, ungranted < configuration.window { wakeClaims() }
+  }
+
+  /// What a slice does next.
+  func nextStep(of session: SliceSession) -> SliceStep {
+    let now = EventLoop.now
+    return situation(of: session, entry(session, now), entries(now), now).next
+  }
+
+  private func situation(
+    of session: SliceSession, _ entry: Scheduler.Entry, _ entries: [Scheduler.Entry], _ now: UInt64
+  ) -> SliceSituation {
+    var credit = failover.isInGrace(now) ? 0 : Scheduler.credit(for: entry, among: entries, budget)
+    if session.context.guard.isUndecided { credit = min(credit, session.context.trial.allowance) }
+    return session.situation(
+      credit: credit, reach: budget.reach(session.context.account), lease: lease, now: now)
+  }
+
+  /// The slices in hand, for the scheduler.
+  func entries(_ now: UInt64) -> [Scheduler.Entry] { slices.sessions.map { entry($0, now) } }
+
+  private func entry(_ session: SliceSession, _ now: UInt64) -> Scheduler.Entry {
+    let context = session.context
+    let isSending = session.intent == .send
+    var wants = isSending ? session.sendable(now) : 0
+    // While its guard is undecided, what nobody has lent it no credit can send.
+    if context.guard.isUndecided { wants = min(wants, context.trial.allowance) }
+    return Scheduler.Entry(
+      slot: session.tag.slot, campaign: context.campaign.id, account: context.account, isStuck: context.route.isStuck,
+      isReady: session.isReady, isSending: isSending,
+      isOnlyHeld: session.isReady && !session.held.isEmpty && session.unanswered == 0 && session.ungranted == 0,
+      isBisecting: session.doubt.bisection != nil, served: context.served, wants: wants, ungranted: session.ungranted,
+      unanswered: session.unanswered, returning: session.outcomes.nextCount)
+  }
+
+  // MARK: Lending
+
+  func lend(_ amount: Int, to session: SliceSession) {
+    budget.lend(amount, to: session.context.account)
+    session.note(credit: amount)
+  }
+
+  func giveBack(_ amount: Int, of session: SliceSession) {
+    budget.giveBack(amount, of: session.context.account)
+    session.note(credit: -amount)
+  }
+
+  /// Takes back what no connection has taken, where others have a right to its credit.
+  private func reclaim(_ now: UInt64) {
+    for reclaim in Scheduler.reclaims(entries(now), budget) {
+      guard let session = slices.session(in: reclaim.slot) else { continue }
+      let limit = session.unanswered - reclaim.keeping
+      let unsent = session.context.route.pool.cancelBacklog(limit: limit, where: session.tag.matches)
+      guard !unsent.isEmpty else { continue }
+      takeBack(session, unsent)
+      session.wake()
+    }
+  }
+
+  /// Settles pushes that no connection has taken, with an outcome or to be granted again: they were certainly not sent.
+  func takeBack(_ session: SliceSession, _ tags: [UInt64], as outcome: Outcome? = nil) {
+    for tag in tags {
+      session.unanswered -= 1
+      settle(session, SliceTag.index(tag), outcome)
+    }
+  }
+
+  /// Takes back what waits for a connection while its campaign's time has passed.
+  func expireBacklogs() {
+    let now = Int(now)
+    for session in slices.sessions where session.unanswered > 0 {
+      guard let deadline = session.context.deadline, deadline * 1000 <= now else { continue }
+      takeBack(session, session.context.route.pool.cancelBacklog(where: session.tag.matches), as: .expired)
+      session.wake()
+    }
+  }
+}

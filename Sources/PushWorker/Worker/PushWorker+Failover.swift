@@ -1,0 +1,204 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// When Redis forgets: what this worker was told in the last seconds it tells Redis again, before it takes or sends
+/// anything new.
+extension PushWorker {
+  /// What a slice can't be told again yet: the one who can restore its targets may still do so.
+  private struct NotRestoredYet: Error, CustomStringConvertible {
+    var description: String { "Redis has forgotten its targets; waiting for whoever sealed them" }
+  }
+
+  /// Whether others may still be telling Redis what it forgot.
+  var isInGrace: Bool { failover.isInGrace(EventLoop.now) }
+
+  /// Looks which server answers; until then nothing is asked of a new connection. Another than before may have forgotten.
+  func checkServer() async {
+    do {
+      let (first, second) = (try await store.identify(), try await control.identify())
+      switch failover.look(first.name, second.name) {
+      case .new:
+        // Others may know what it forgot before we came.
+        if try await control.mayHaveFallen(uptime: first.uptime, silence: 2 * Self.pulseInterval) {
+          failover.beginGrace(EventLoop.now, lease: lease)
+        }
+      case .changed:
+        for session in slices.sessions where session.isReady {
+          session.claim.mustReplay = true
+          session.wake()
+        }
+        failover.beginGrace(EventLoop.now, lease: lease)
+        failover.mustRun()
+        log.tell(.serverChanged)
+        try await control.noteFall(for: Int(FailoverReplay.grace / 1_000_000))
+      case .same:
+        // A replica may yet take over what its primary has, and lose the rest.
+        if second.isPrimary { forgetWhatIsDurable() }
+      }
+      store.admit(first.connection)
+      control.admit(second.connection)
+      if failover.begin() {
+        defer { failover.end() }
+        try await replayFormerSlices()
+      }
+    } catch {
+      log.report("could not look whether Redis has forgotten anything", error)
+    }
+  }
+
+  private func forgetWhatIsDurable() {
+    let now = EventLoop.now
+    guard failover.forget(before: now, clock: self.now) else { return }
+    campaigns.forget(before: now)
+    for session in slices.sessions where !session.claim.mustReplay { session.journal.forget(before: now) }
+  }
+
+  // MARK: Slices that were let go of
+
+  /// What is let go of meanwhile may make it necessary once more.
+  private func replayFormerSlices() async throws {
+    do {
+      failover.drop(try await restoreCampaigns(of: failover.former.map(\.context)))
+      let former = failover.former
+      var told: [FormerSlice] = []
+      for slice in former {
+        if let slice = try await replay(slice) { told.append(slice) }
+      }
+      failover.replace(first: former.count, with: told)
+    } catch {
+      failover.mustRun()
+      throw error
+    }
+  }
+
+  /// - Returns: the slice as it is to be remembered from now on, if it is.
+  private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
+    var slice = former
+    try await control.include(slice.ledger.slice)
+    let app = slice.context.campaign.app
+    let isSealed = try await replay(
+      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, app: app)
+    if isSealed, let ending = slice.ending {
+      if case .claimed = try await slice.ledger.claim(worker: configuration.name, app: app),
+        try await !end(slice.ledger, slice.context, ending)
+      {
+        try await slice.ledger.release()
+      }
+    } else {
+      // Whoever has the reference to it now need not wait for our lease.
+      try await slice.ledger.release()
+      // Another may have the claim, and no targets.
+      if !isSealed, slice.journal.targets != nil, isInGrace { failover.mustRun() }
+      // Others go on now, with a list of targets of their own: ours must not come back should Redis forget theirs.
+      guard isSealed || isInGrace else { return nil }
+    }
+    slice.journal.renew(at: EventLoop.now)
+    slice.at = EventLoop.now
+    return slice
+  }
+
+  // MARK: Campaigns
+
+  /// Takes campaigns in once more that were taken in a moment before Redis forgot it, and pauses or cancels those that
+  /// were.
+  ///
+  /// - Returns: those that are gone, and can't or must not be brought back.
+  private func restoreCampaigns(of contexts: [CampaignContext]) async throws -> Set<String> {
+    var (seen, gone): (Set<String>, Set<String>) = ([], [])
+    for context in contexts where seen.insert(context.campaign.id).inserted {
+      let id = context.campaign.id
+      guard try await control.campaign(id) == nil else { continue }
+      guard failover.mayBeForgotten(context) else {
+        gone.insert(id)
+        continue
+      }
+      do {
+        // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
+        _ = try await control.activate(
+          context.campaign, job: context.job, worker: configuration.name, narrowing: false)
+      } catch let error as StoreError where error.code == .invalid {
+        // Such as a segment that Redis has lost as well.
+        gone.insert(id)
+      }
+    }
+    for (id, verb) in campaigns.recent where try await control.campaign(id)?.state == .active {
+      try await control.steer(id, verb, reason: "as it was before Redis lost its last writes")
+    }
+    return gone
+  }
+
+  // MARK: Slices in hand
+
+  /// Tells Redis again what it had acknowledged of a slice in hand, if it has forgotten anything of it.
+  func replay(_ session: SliceSession) async throws {
+    if try await !restoreCampaigns(of: [session.context]).isEmpty {
+      session.claim.mustReplay = false
+      return withdraw(session, .lost)
+    }
+    try await control.include(session.slice)
+    let app = session.context.campaign.app
+    var answer = try await session.ledger.claim(worker: configuration.name, app: app)
+    if isForgotten(answer, of: session.claim) {
+      try await tellAgain(session, app)
+      answer = try await session.ledger.claim(worker: configuration.name, app: app)
+      // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
+      session.doubt.isInherited = true
+    }
+    session.claim.mustReplay = false
+    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal else {
+      if case .claimed = answer { try await session.ledger.release() }
+      return withdraw(session, .lost)
+    }
+    adopt(standing, session)
+    session.claim.granted = standing.granted
+    session.claim.waiting = standing.waiting
+    session.claim.nextRetry = standing.waiting > 0 ? 0 : nil
+    do {
+      try await reconcile(session)
+    } catch {
+      // Whose the doubt is would be forgotten: from the beginning again.
+      session.claim.mustReplay = true
+      throw error
+    }
+  }
+
+  private func isForgotten(_ answer: ClaimAnswer, of claim: SliceClaim) -> Bool {
+    guard case .claimed(let standing) = answer, standing.seal == claim.seal, standing.granted >= claim.granted else {
+      return true
+    }
+    return standing.version.sequence < claim.version.sequence || standing.version.replays != claim.version.replays
+  }
+
+  private func tellAgain(_ session: SliceSession, _ app: String) async throws {
+    let isSealed = try await replay(
+      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal, app: app)
+    if !isSealed, isInGrace {
+      // Whoever can seal them again needs the claim for it.
+      try await session.ledger.release()
+      throw NotRestoredYet()
+    }
+    // Too late, as with slices that were let go of.
+    if !isSealed { session.journal = SliceJournal() }
+    session.journal.renew(at: EventLoop.now)
+  }
+
+  /// - Returns: whether the slice is sealed under this seal.
+  private func replay(
+    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal, app: String
+  ) async throws -> Bool {
+    if breaks(.noReplay) { return true }
+    var nothing = OutcomeBatch()
+    let request = CommitRequest(seal: seal, standing: .forgotten(granted: granted))
+    if try await !ledger.commit(&nothing, request).isSealed {
+      // Ended long since: there is nothing to tell.
+      guard let targets = journal.targets,
+        case .claimed(let standing) = try await ledger.claim(worker: configuration.name, app: app), !standing.isSealed,
+        try await store.restore(targets, of: ledger)
+      else { return false }
+      _ = try await ledger.commit(&nothing, request)
+    }
+    try await journal.replay(to: ledger) { _ = try await ledger.commit(&$0, request) }
+    return true
+  }
+}

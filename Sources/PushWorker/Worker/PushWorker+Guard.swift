@@ -1,0 +1,155 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// What keeps a campaign from erasing the device base: prunes and quarantines wait until its answers look sane.
+///
+/// What they are dropped for is mended by a person, so their targets are not lost: they wait, and are sent to again when
+/// the campaign goes on.
+///
+/// A held answer is an answer: it is no longer unanswered. But its target stays under way and its credit lent until it
+/// is recorded, so should the worker die it is in doubt like any other.
+extension PushWorker {
+  /// Keeps an answer until its campaign's guard has decided.
+  func hold(_ answer: HeldAnswer, of session: SliceSession) {
+    session.held.append(answer)
+    var holders: [CampaignContext] = []
+    var counts: [Int] = []
+    for session in slices.sessions where !session.held.isEmpty {
+      if let position = holders.firstIndex(where: { $0 === session.context }) {
+        counts[position] += session.held.count
+      } else {
+        holders.append(session.context)
+        counts.append(session.held.count)
+      }
+    }
+    guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window) else { return }
+    if holders[fullest].guard.decide(on: known(of: holders[fullest])) { answers.note(decided: holders[fullest]) }
+  }
+
+  /// Asks control for sends of campaigns whose guard has not decided, and tells it what was answered.
+  func followTrials(_ now: UInt64) {
+    for first in slices.sessions
+    where first.isReady && first.context.guard.isUndecided && !first.context.trial.isAsking {
+      let context = first.context
+      var (wanted, unanswered, isHolding) = (0, 0, false)
+      for session in slices.sessions where session.context === context {
+        if session.intent == .send, session.isReady { wanted += session.sendable(now) }
+        unanswered += session.unanswered
+        isHolding = isHolding || !session.held.isEmpty
+      }
+      let question = context.trial.question(
+        wanted: min(wanted, budget.allowance(context.account)), unanswered: unanswered, isHolding: isHolding,
+        counts: context.guard.counts,
+        minimum: context.guard.policy.minimum, now: now)
+      // One task a round trip, not one a push.
+      if let question { Task { await ask(question, context) } }
+    }
+  }
+
+  private func ask(_ question: TrialLease.Question, _ context: CampaignContext) async {
+    do {
+      let answer = try await control.probe(
+        context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
+        lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
+        round: context.round)
+      context.trial.take(answer, to: question, lease: lease, now: EventLoop.now)
+      if let answer {
+        if context.guard.judge(answer.counts) {
+          answers.note(decided: context)
+          followGuards()
+        }
+      } else {
+        leaveRound(of: context)
+      }
+    } catch {
+      context.trial.take(nil, to: question, lease: lease, now: EventLoop.now)
+      log.report("could not ask what campaign \(context.campaign.id) may send", error)
+      return wakeSlices()
+    }
+    tellRest(of: context)
+    wakeSlices()
+  }
+
+  /// Tells control of the last answers to a campaign too small to be decided on, when none of its slices is in hand any
+  /// more: the guards of others go by them.
+  func tellRest(of context: CampaignContext) {
+    guard context.guard.isUndecided, !context.isOutdated, !slices.sessions.contains(where: { $0.context === context }),
+      let question = context.trial.rest(counts: context.guard.counts, now: EventLoop.now)
+    else { return }
+    Task { await ask(question, context) }
+  }
+
+  /// Ends the waiting of a slice whose campaign's answers are too few to decide on: no more will come.
+  func flush(_ session: SliceSession) {
+    let context = session.context
+    let app = context.trial.answer?.app ?? GuardCounts()
+    if context.guard.judge(known(of: context), amongThoseOfItsApp: app) {
+      answers.note(decided: context)
+      followGuards()
+    } else {
+      carryOut(session)
+    }
+  }
+
+  /// Follows the guards that have decided while one lot of answers was handled.
+  func followGuards() {
+    for context in answers.takeDecided() {
+      for session in slices.sessions where session.context === context {
+        carryOut(session)
+        if context.guard.tripReason != nil { withdraw(session, .leave) }
+      }
+      if let reason = context.guard.tripReason { pauseCampaign(context.campaign.id, reason) }
+    }
+  }
+
+  /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let
+  /// go of before the guard has decided: whoever paused the campaign may know why. A worker that stops goes by what it
+  /// knows.
+  func carryOut(_ session: SliceSession) {
+    let guarding = session.context.guard
+    let isUndecided = guarding.isUndecided && session.intent != .send
+    let isPaused = !life.isStopping || session.context.isOutdated
+    let isWithheld =
+      guarding.tripReason != nil
+      || isUndecided && (isPaused || guarding.objection(to: known(of: session.context)) != nil)
+    for answer in session.held {
+      if isWithheld, !breaks(.guardDeaf) {
+        withhold(answer, of: session)
+      } else {
+        append(answer, to: session, fate: answer.fate)
+      }
+      session.end(answer.index)
+    }
+    session.held = []
+  }
+
+  /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't.
+  func withhold(_ answer: HeldAnswer, of session: SliceSession) {
+    switch session.intent {
+    case .cancel: return append(answer, to: session, fate: .keep)
+    // To its new owner it is in doubt, and stays so: an outcome would keep it from being sent to again.
+    case .lost: return giveBack(1, of: session)
+    case .send, .leave: break
+    }
+    var record = answer.record
+    record.state = .waiting
+    record.free = Self.counted(record.free)
+    record.at = 0
+    session.outcomes.record(EventLoop.now) { $0.append(record, at: answer.index) }
+  }
+
+  /// The most that is known of a campaign's answers: of its own a worker always knows.
+  private func known(of context: CampaignContext) -> GuardCounts {
+    let (own, fleet) = (context.guard.counts, context.trial.answer?.counts ?? GuardCounts())
+    return own.answers > fleet.answers ? own : fleet
+  }
+
+  /// Somebody has resumed the campaign since its slices in hand were claimed: what they were answered before may be the
+  /// fault of what was mended meanwhile.
+  func leaveRound(of context: CampaignContext) {
+    context.isOutdated = true
+    campaigns.drop(context)
+    for session in slices.sessions where session.context === context { withdraw(session, .leave) }
+  }
+}

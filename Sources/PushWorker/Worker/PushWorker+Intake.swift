@@ -1,0 +1,58 @@
+import CampaignStore
+import PushCore
+
+/// Jobs become campaigns, or go to the dead list with the reason.
+extension PushWorker {
+  /// Seconds that one wait for a job lasts; a stopping worker waits that long at most for its blocked connection.
+  private static let intakeWait = 1
+
+  func intakeLoop() async {
+    while !life.isStopping {
+      do {
+        try await control.checkRoom()
+        var job = try await control.unfinishedJob(worker: configuration.name)
+        if job == nil { job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) }
+        if let job { try await take(in: job) }
+      } catch let error as StoreError where error.code == .full {
+        log.report("jobs stay in the queue", error)
+        await pause(milliseconds: 1000)
+      } catch {
+        log.report("could not take in a job", error)
+        await checkServer()
+        await pause(milliseconds: 500)
+      }
+    }
+  }
+
+  /// Does with a job what is to be done. Only failures of the way to Redis are thrown.
+  private func take(in job: [UInt8]) async throws {
+    var next: Intake? = Intake(job, apps: configuration.apps.mapValues(\.traits))
+    while let step = next {
+      switch step {
+      case .activate(let campaign): next = try await activate(campaign, job)
+      case .bury(let reason, let hint):
+        try await control.bury(job, reason: reason, hint: hint, worker: configuration.name)
+        log.tell(.buried(reason: reason))
+        next = nil
+      }
+    }
+  }
+
+  /// - Returns: what is to be done with the job instead; `nil` for nothing.
+  private func activate(_ campaign: Campaign, _ job: [UInt8]) async throws -> Intake? {
+    do {
+      let admission = try await control.activate(
+        campaign, job: job, worker: configuration.name, narrowing: !isInGrace)
+      if admission == .new {
+        pass(.activated)
+        log.tell(.activated(campaign: campaign.id))
+        wakeClaims()
+        if campaign.sendAt != nil { pulseAlarm.ring() }
+      }
+      return Intake(campaign, admission)
+    } catch let error as StoreError {
+      guard let refusal = Intake(error) else { throw error }
+      return refusal
+    }
+  }
+}

@@ -1,0 +1,271 @@
+import APNs
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// The life of a slice on a worker: claim, expand, send within the window, commit, finish.
+extension PushWorker {
+  /// Works on a slice until it is finished, parked, given back or lost.
+  func work(on reference: SliceReference) async {
+    do {
+      let epoch = campaigns.epoch
+      if let session = try await claim(reference) {
+        defer { discard(session) }
+        // Paused or cancelled since its state was read: we may have said already that we have followed.
+        if campaigns.epoch != epoch { try await followControl() }
+        if try await prepare(session) { try await drive(session) }
+      }
+    } catch {
+      // The reference stays in our list and the lease runs out: a takeover finds both.
+      log.report("slice", of: reference, error)
+    }
+    slices.drop(reference)
+    wakeClaims()
+  }
+
+  // MARK: Beginning
+
+  /// ms for which a slice is set aside whose pool can't send. Short, as nobody tells when it can again, and longer than it
+  /// takes to go through all slices of a campaign.
+  private static let stuckPause = 5000
+
+  /// Claims a slice, and ends it at once where nothing is left to send.
+  private func claim(_ reference: SliceReference) async throws -> SliceSession? {
+    guard let (context, state) = try await context(of: reference) else { return nil }
+    // Those in hand are enough to find out when the pool can send again.
+    if state == .active, context.route.isStuck, slices.sessions.contains(where: { $0.context.route === context.route }),
+      try await control.park(reference, for: Self.stuckPause, worker: configuration.name)
+    {
+      return nil
+    }
+    let ledger = SliceLedger(store: store, slice: reference, lease: configuration.lease)
+    // Should Redis come back without a later claim than this, its targets are not for us to seal.
+    let expanding = store.pinned()
+    let standing: SliceStanding
+    switch try await ledger.claim(
+      worker: configuration.name, app: context.campaign.app, sparing: failover.sparing(EventLoop.now))
+    {
+    case .held(let milliseconds):
+      try await control.postpone(reference, for: milliseconds, worker: configuration.name)
+      return nil
+    case .finished:
+      _ = try await end(ledger, context, .finish)
+      return nil
+    case .claimed(let claimed): standing = claimed
+    }
+    pass(.claimed)
+    if state == .cancelled {
+      _ = try await end(ledger, context, .cancel)
+      return nil
+    }
+    if !slices.campaigns.contains(reference.campaign) {
+      context.startServing(at: Scheduler.start(of: context.account, among: entries(EventLoop.now)))
+    }
+    let session = SliceSession(tag: slices.nextTag(), ledger: ledger, context: context, expanding: expanding)
+    slices.add(session)
+    adopt(standing, session)
+    inherit(standing, session)
+    if life.isStopping || state != .active || context.guard.tripReason != nil { withdraw(session, .leave) }
+    return session
+  }
+
+  /// Takes note of what a claim brought.
+  func adopt(_ standing: SliceStanding, _ session: SliceSession) {
+    session.claim.renewAt = EventLoop.now + renewal
+    session.adopt(standing)
+  }
+
+  /// Takes note of what an earlier owner left in doubt.
+  private func inherit(_ standing: SliceStanding, _ session: SliceSession) {
+    guard standing.isSealed, standing.inDoubt > 0 else { return }
+    log.tell(.tookOver(slice: session.slice, inDoubt: standing.inDoubt))
+    session.doubt.isInherited = true
+    session.claim.mustReconcile = true
+    if standing.deaths >= Bisection.threshold, session.context.campaign.ambiguity == .resend {
+      session.doubt.deaths = (standing.deaths, standing.trial)
+    }
+  }
+
+  /// ns between renewals of a lease.
+  var renewal: UInt64 { lease / 3 }
+
+  /// Expands a slice that is not sealed, or reads what an earlier owner left in doubt.
+  ///
+  /// - Returns: false when the claim was lost on the way.
+  private func prepare(_ session: SliceSession) async throws -> Bool {
+    if session.claim.mustReconcile {
+      try await reconcile(session)
+      if let deaths = session.doubt.beginBisection() {
+        log.tell(.bisecting(slice: session.slice, deaths: deaths))
+      }
+    } else if !session.isReady {
+      let (audience, filter) = (session.context.campaign.audience, session.context.filter)
+      guard let targets = try await session.expanding.expand(session.ledger, audience: audience, filter: filter) else {
+        log.tell(.lost(slice: session.slice))
+        return false
+      }
+      pass(.sealed)
+      session.journal.note(targets, at: EventLoop.now)
+      session.seal(session.ledger.claim, count: targets.count)
+    }
+    return true
+  }
+
+  /// Lets go of a slice, wherever an error may have ended it. What is on its way stays in doubt in the ledger, and keeps
+  /// its credit until it is answered: another slice must not have it meanwhile.
+  private func discard(_ session: SliceSession) {
+    slices.remove(session)
+    tellRest(of: session.context)
+    failover.keep(session, at: EventLoop.now)
+    let unsent = session.context.route.pool.cancelBacklog(where: session.tag.matches).count
+    let underWay = max(0, session.unanswered - unsent)
+    answers.addOrphans(underWay, of: session)
+    giveBack(session.credit - underWay, of: session)
+  }
+
+  /// What is known of a slice's campaign, and its state; `nil` when there is nothing to work on, which has been seen to.
+  private func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
+    guard let record = try await control.campaign(reference.campaign) else {
+      try await control.dismiss(reference, worker: configuration.name)
+      return nil
+    }
+    if scheduler.note(unfinished: record.slices.total - record.slices.finished) { wakeClaims() }
+    if let known = campaigns.context(record.id, round: record.round) {
+      // Its guard has tripped, and that did not get through.
+      if record.state == .active, let reason = known.guard.tripReason { pauseCampaign(record.id, reason) }
+      return (known, record.state)
+    }
+    do {
+      let campaign = try CampaignJob.parse(record.job, knownApps: configuration.apps.mapValues(\.traits))
+      guard let app = configuration.apps[campaign.app] else { return nil }
+      let context = CampaignContext(
+        campaign: campaign, record: record, app: app, route: route(for: campaign, app),
+        policy: configuration.guard.within(window: configuration.window))
+      campaigns.add(context)
+      // Whoever set the campaign going again wants its credential tried again.
+      if record.state == .active { app.credential.resume() }
+      return (context, record.state)
+    } catch let error {
+      // It was valid where it was taken in: this worker is configured otherwise.
+      let reason = "worker \(configuration.name) can't run it: \(error.reason)"
+      try await control.steer(reference.campaign, .pause, reason: reason)
+      try await control.requeue(reference, lane: record.lane, worker: configuration.name)
+      log.tell(.paused(campaign: reference.campaign, reason: reason))
+      return nil
+    }
+  }
+
+  private func route(for campaign: Campaign, _ app: AppChannel) -> Route {
+    let inbox = inbox
+    defer { budget.isShared = routes.areSeveral }
+    return routes.route(for: campaign.channel == nil ? app : app.broadcasting, configuration) { inbox.put($0) }
+  }
+
+  // MARK: Driving
+
+  private func drive(_ session: SliceSession) async throws {
+    while true {
+      do {
+        if try await perform(nextStep(of: session), session) { return }
+      } catch let error where !life.isAbandoning && !Self.isFinal(error) {
+        // What is under way is answered all the same, and the answers are ours to record: the slice is not let go of.
+        session.claim.mustReconcile = true
+        log.report("slice", of: session.slice, error)
+        await checkServer()
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+  }
+
+  /// Whether trying again is pointless: the store is not what this version can work with.
+  private static func isFinal(_ error: any Error) -> Bool {
+    error is CancellationError || (error as? StoreError)?.code == .mismatch
+  }
+
+  /// - Returns: whether the slice is out of our hands.
+  private func perform(_ step: SliceStep, _ session: SliceSession) async throws -> Bool {
+    switch step {
+    case .replay: try await replay(session)
+    case .wait: await session.sleep()
+    case .commit(let credit): try await commit(session, credit: credit)
+    case .resend(let count): try await resend(session, count)
+    case .bisect: try await bisect(session)
+    case .flush: flush(session)
+    case .finish: return try await finish(session)
+    case .cancel:
+      session.claim.ending = .cancel
+      return try await end(session.ledger, session.context, .cancel)
+    case .park(let milliseconds):
+      try await session.ledger.release()
+      if try await !control.park(session.slice, for: milliseconds, worker: configuration.name) {
+        try await requeue(session)
+      }
+      return true
+    case .leave:
+      try await session.ledger.release()
+      try await requeue(session)
+      return true
+    case .abandon:
+      log.tell(.lost(slice: session.slice))
+      try await postpone(session.slice)
+      return true
+    }
+    return false
+  }
+
+  private func requeue(_ session: SliceSession) async throws {
+    let lane = Lane.allCases[session.context.account.lane]
+    try await control.requeue(session.slice, lane: lane, worker: configuration.name)
+  }
+
+  /// Sets a slice aside that somebody else has claimed.
+  private func postpone(_ slice: SliceReference) async throws {
+    try await control.postpone(slice, for: configuration.lease, worker: configuration.name)
+  }
+
+  // MARK: Ending
+
+  /// Ends a slice every target of which we take for answered.
+  ///
+  /// - Returns: false when Redis knows of targets that are left.
+  private func finish(_ session: SliceSession) async throws -> Bool {
+    session.claim.ending = .finish
+    if try await end(session.ledger, session.context, .finish) { return true }
+    session.claim.ending = nil
+    session.claim.mustReconcile = true
+    try await commit(session, credit: 0)
+    let isStuck = session.doubt.isEmpty && session.claim.waiting == 0 && session.ungranted == 0
+    if isStuck, !session.claim.mustReplay, session.intent == .send {
+      throw StoreError(
+        .refused, "it has targets left, and none of them is granted, waiting or new",
+        hint: "a defect: keep the keys of the slice for whoever looks into it")
+    }
+    return false
+  }
+
+  /// Closes a slice and counts it for its campaign.
+  ///
+  /// - Returns: false when targets are left that we took for answered.
+  func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
+    let counters: SliceCounters
+    switch try await ledger.close(closing) {
+    case .closed(let final): counters = final
+    case .unfinished: return false
+    case .stale:
+      log.tell(.lost(slice: ledger.slice))
+      try await postpone(ledger.slice)
+      return true
+    }
+    pass(.closed)
+    totals.slices += 1
+    let lane = Lane.allCases[context.account.lane]
+    if counters.pruned + counters.quarantined > 0 { upkeep.note(prunesIn: ledger.slice.partition) }
+    let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
+    if let state {
+      campaigns.drop(ledger.slice.campaign)
+      log.tell(.ended(campaign: ledger.slice.campaign, state: state))
+    }
+    if state != nil || upkeep.isDeliveryDue { await deliverFeedback() }
+    return true
+  }
+}

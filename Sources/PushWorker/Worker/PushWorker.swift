@@ -1,0 +1,166 @@
+import APNs
+public import CampaignStore
+import Dispatch
+public import EventLoop
+import PushCore
+
+/// Pulls campaigns from the store, sends their pushes, records what became of them.
+///
+/// Any number of identical workers share the work; none is special. An actor on a queue of its own: per push it handles
+/// plain values in batches, per slice and commit it suspends.
+///
+/// It has many properties and decides little: they are the parts, each of which owns its state and decides (``Scheduler``,
+/// ``CreditBudget``, ``CampaignControl``, ``FailoverReplay`` …), and the actor wires them: it brings them what happened
+/// and does what they say. Its files are the loops and errands: `Worker/PushWorker+….swift`.
+public actor PushWorker {
+  let loop: EventLoop
+  let configuration: WorkerConfiguration
+  /// For commits and expansion.
+  let store: CampaignStore
+  /// For everything that may wait behind a large reply without slowing the commits.
+  let control: CampaignStore
+  /// For the blocking wait on the intake list.
+  let blocking: CampaignStore
+  let log: TroubleLog
+
+  // Data plane: pushes, in microseconds.
+  let inbox: CompletionInbox
+  var slices = SliceTable()
+  var budget: CreditBudget
+  var scheduler = Scheduler()
+  var routes: RouteTable
+  var answers = AnswerDesk()
+  /// What has been done so far.
+  public internal(set) var totals = WorkerTotals()
+
+  // Control plane: campaigns and other workers, in seconds.
+  var life = WorkerLife()
+  let claimAlarm: Alarm
+  var claimPace = ClaimPace()
+  let pulseAlarm: Alarm
+  var campaigns = CampaignControl()
+  var failover = FailoverReplay()
+  var upkeep = Upkeep()
+  var waiting = WaitingReports()
+  /// Redis' clock less this machine's, in ms.
+  private(set) var clockOffset = 0
+  /// How often the moment at which a test wants a death has come.
+  var passes = 0
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// - Parameters:
+  ///   - configuration: how it is set up.
+  ///   - store: for commits and expansion; opened before.
+  ///   - control: the same store over another client.
+  ///   - blocking: the same store over a third one, which will be blocked most of the time.
+  ///   - loop: where it lives; that of the clients of `store` and `control`, so that no thread is woken for a call.
+  ///   - observer: told what is worth a line in the log; called on the worker's queue, must not block.
+  public init(
+    configuration: WorkerConfiguration, store: CampaignStore, control: CampaignStore, blocking: CampaignStore,
+    loop: EventLoop = EventLoop(label: "worker"), observer: @escaping @Sendable (WorkerEvent) -> Void
+  ) {
+    self.configuration = configuration
+    self.store = store.fenced()
+    self.control = control.fenced()
+    self.blocking = blocking
+    self.loop = loop
+    log = TroubleLog(observer)
+    budget = CreditBudget(window: configuration.window)
+    routes = RouteTable(configuration.apps.values)
+    budget.isShared = routes.areSeveral
+    inbox = CompletionInbox(loop: loop)
+    claimAlarm = Alarm(on: loop, remembers: false)
+    pulseAlarm = Alarm(on: loop, remembers: true)
+  }
+
+  // MARK: Start and end
+
+  /// Works until ``stop(within:)`` or, when it drains, until no campaign is left.
+  ///
+  /// - Throws: what makes working impossible from the start: Redis out of reach, or unfit.
+  public func run() async throws {
+    inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
+    try await measureClock()
+    await checkServer()
+    // Listed before anything is taken: others look for what a worker left behind only if it is.
+    scheduler.fleet = try await control.heartbeat(worker: configuration.name, silence: configuration.lease).workers
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
+    timer.schedule(every: .milliseconds(SliceSituation.patience))
+    log.tell(.started(name: configuration.name))
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.intakeLoop() }
+      group.addTask { await self.pulseLoop() }
+      group.addTask { await self.controlLoop() }
+      await claimLoop(&group)
+      while !slices.taken.isEmpty { await waitForClaim() }
+      await deliverFeedback()
+      life.finish()
+      pulseAlarm.ring()
+    }
+    timer.disarm()
+    reportConnections(isLast: true)
+    await withDiscardingTaskGroup { group in
+      for route in routes.routes {
+        group.addTask { [pool = route.pool] in _ = await pool.drain(deadline: 1_000_000_000) }
+      }
+    }
+    try? await control.settle(dead: configuration.name)
+    log.tell(.stopped(totals))
+    life.end()
+  }
+
+  /// Finishes what is in flight, records it, gives the rest back, and returns when ``run()`` is about to. Idempotent.
+  ///
+  /// - Parameter deadline: seconds for answers under way; what is unanswered then stays in doubt in the ledger.
+  public func stop(within deadline: Int = 10) async {
+    beginStop()
+    guard !life.hasEnded else { return }
+    let limit = Task {
+      try await Task.sleep(for: .seconds(deadline))
+      abandonUnanswered()
+    }
+    await withCheckedContinuation { life.add($0) }
+    limit.cancel()
+  }
+
+  func beginStop() {
+    guard life.stop() else { return }
+    log.tell(.draining)
+    for session in slices.sessions { withdraw(session, .leave) }
+    wakeClaims()
+  }
+
+  /// The deadline of a stop has passed: whatever is unanswered or can't be recorded stays in doubt in the ledger.
+  func abandonUnanswered() {
+    life.abandon()
+    for session in slices.sessions {
+      session.unanswered = 0
+      session.wake()
+    }
+  }
+
+  // MARK: Time
+
+  /// ms since the epoch by Redis' clock.
+  var now: UInt64 { UInt64(max(0, EventLoop.wallClock + clockOffset)) }
+
+  /// ns.
+  var lease: UInt64 { UInt64(configuration.lease) * 1_000_000 }
+
+  func measureClock() async throws {
+    clockOffset = try await control.time() / 1000 - EventLoop.wallClock
+    for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clockOffset) / 1000).rounded())) }
+  }
+
+  /// Suspends; a stopping worker's loops end a moment later, so it need not be cut short.
+  func pause(milliseconds: Int) async {
+    do {
+      try await Task.sleep(for: .milliseconds(milliseconds))
+    } catch {
+      // Cancelled: whoever runs us wants the end, not a graceful one.
+      beginStop()
+      abandonUnanswered()
+    }
+  }
+}

@@ -1,0 +1,54 @@
+public import APNs
+public import CampaignStore
+
+/// Something worth a line in the log. Never a token, a payload or a secret.
+public enum WorkerEvent: Sendable {
+  case started(name: String)
+  case activated(campaign: String)
+  /// The time of a scheduled campaign has come.
+  case begun(campaign: String)
+  /// A job went to the dead list.
+  case buried(reason: String)
+  case ended(campaign: String, state: CampaignState)
+  /// The worker paused a campaign because every further push would fail the same way.
+  case paused(campaign: String, reason: String)
+  /// Slices of a silent worker were given back to everybody.
+  case rescued(from: String, slices: Int)
+  /// A slice was taken over with targets in doubt.
+  case tookOver(slice: SliceReference, inDoubt: Int)
+  /// The lease of a slice was lost to somebody else.
+  case lost(slice: SliceReference)
+  /// A slice has killed its workers this many times in a row: the target that does it is being looked for.
+  case bisecting(slice: SliceReference, deaths: Int)
+  /// It has been found, and put on the dead list.
+  case poison(slice: SliceReference, index: Int)
+  /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.
+  case serverChanged
+  /// APNs answers nearly everything with 503: nothing is sent there but a push now and then, until one is taken.
+  case storm(endpoint: String)
+  /// It does not any more: sending goes on.
+  case calm(endpoint: String)
+  /// How the connections to APNs are, now and then.
+  case connections(endpoint: String, PoolState)
+  /// Something failed and is tried again.
+  case trouble(String)
+  case draining
+  case stopped(WorkerTotals)
+}
+
+/// What a worker has done since its start.
+public struct WorkerTotals: Sendable, Equatable {
+  /// Pushes handed to connections.
+  public var submitted = 0
+  /// Outcomes and retries recorded.
+  public var recorded = 0
+  /// Accepted by APNs.
+  public var accepted = 0
+  /// Slices finished.
+  public var slices = 0
+  /// Targets in doubt that were sent again.
+  public var resent = 0
+
+  /// All zero.
+  public init() {}
+}

@@ -1,0 +1,110 @@
+import CampaignStore
+import Foundation
+import TestSupport
+
+/// One app's trouble, and what it does to another app's campaigns: nothing. Two workers with the standard window and
+/// partitions send for two apps with an endpoint each.
+enum IsolationCases {
+  static let all = [killed, frozen, slow, refused, silent, rawTokens]
+
+  // MARK: Cases
+
+  static let killed = trouble(
+    "isolation-killed", fault: "endpoint of another app killed in its campaign",
+    bound: "window × workers: what was under way", duplicates: IsolationScene.workers * IsolationScene.window,
+    isUnreachable: true,
+    suffer: { await $0.kill() }, heal: { try await $0.restart() })
+
+  /// What was given up on one connection may have been sent on the other before that was given up too.
+  static let frozen = trouble(
+    "isolation-frozen", fault: "endpoint of another app stopped in its campaign (SIGSTOP)",
+    bound: "window × workers × 2 connections: what was under way",
+    duplicates: 2 * IsolationScene.workers * IsolationScene.window,
+    isUnreachable: true, suffer: { $0.freeze() }, heal: { $0.thaw() })
+
+  static let slow = trouble(
+    "isolation-slow", fault: "endpoint of another app answers after 2 s", bound: "0", duplicates: 0,
+    isUnreachable: false, suffer: { try await $0.set(#"{"latencyMilliseconds":2000}"#) },
+    heal: { try await $0.set(#"{"latencyMilliseconds":50}"#) })
+
+  static let refused = trouble(
+    "isolation-refused", fault: "endpoint of another app refuses connections from the start", bound: "0",
+    duplicates: 0, isUnreachable: true, isFromTheStart: true, suffer: { await $0.kill() },
+    heal: { try await $0.restart() })
+
+  static let silent = trouble(
+    "isolation-silent", fault: "endpoint of another app is silent from the start", bound: "0", duplicates: 0,
+    isUnreachable: true, isFromTheStart: true, suffer: { $0.freeze() }, heal: { $0.thaw() })
+
+  /// Tokens that no record vouches for have one connection, and so take their time.
+  static let rawTokens = FaultCase(
+    "isolation-raw-tokens", faults: ["lists of raw tokens for another app"],
+    invariant: "another app's campaign takes what it takes alone", bound: "0"
+  ) { stage in
+    let scene = try await IsolationScene(stage, sick: 1)
+    let alone = try await scene.timeAlone()
+    // As many as a job of a megabyte has room for.
+    let lists = (0..<stage.times(short: 2, full: 4)).map { number in
+      FaultCampaign("list-\(number)") {
+        let tokens = (0..<14_000).map { CarillonWorld.token(0x2000_0000 + number * 14_000 + $0) }
+        $0.app = SecondApp.name
+        $0.tokens = tokens
+        $0.audience = #"{"tokens":["\#(tokens.joined(separator: #"",""#))"]}"#
+      }
+    }
+    for list in lists { try await scene.world.push(list) }
+    try await until("the first list is under way", every: .milliseconds(10)) { try scene.app.received() >= 500 }
+    let healthy = try await scene.expectInTime(alone: alone)
+    let areOver = try await scene.world.hasEnded(lists[lists.count - 1])
+    if !areOver { stage.fired("lists of raw tokens for another app", times: lists.count) }
+    for campaign in lists + healthy { try await scene.world.ended(campaign) }
+    try await stage.check(scene.world)
+  }
+
+  // MARK: Steps
+
+  /// - Parameters:
+  ///   - duplicates: that it allows.
+  ///   - isUnreachable: whether nothing at all can be sent there.
+  ///   - isFromTheStart: whether it is sick before its app's campaign begins, and not in the middle of it.
+  private static func trouble(
+    _ name: String, fault: String, bound: String, duplicates: Int, isUnreachable: Bool, isFromTheStart: Bool = false,
+    suffer: @escaping @Sendable (SecondApp) async throws -> Void,
+    heal: @escaping @Sendable (SecondApp) async throws -> Void
+  ) -> FaultCase {
+    FaultCase(
+      name, faults: [fault],
+      invariant:
+        "another app's campaign takes what it takes alone; the app's own says why it waits, and goes on by itself",
+      bound: bound
+    ) { stage in
+      let scene = try await IsolationScene(stage, sick: stage.times(short: 10_000, full: 40_000))
+      let alone = try await scene.timeAlone()
+      if isFromTheStart { try await suffer(scene.app) }
+      let sick = scene.campaign("sick", app: SecondApp.name)
+      try await scene.world.push(sick)
+      if isFromTheStart {
+        try await until("campaign sick begins") { try await scene.world.store.campaign(sick.id)?.startedAt != nil }
+      } else {
+        // By then its guard has decided, and the windows have been filled more than once.
+        try await until("campaign sick is in its middle", every: .milliseconds(10)) {
+          try scene.app.received() >= stage.times(short: 3000, full: 5000)
+        }
+        try await suffer(scene.app)
+      }
+      try await scene.restOfSick()
+
+      let healthy = try await scene.expectInTime(alone: alone)
+      let isStuck = try await !scene.world.hasEnded(sick)
+      if isUnreachable { try await scene.expectExplanation(of: sick) }
+      if isStuck { stage.fired(fault, duplicates: duplicates) }
+      try await heal(scene.app)
+      for campaign in [sick] + healthy { try await scene.world.ended(campaign) }
+      let shown = try await scene.show(sick)
+      stage.expect(shown.object("waiting") == nil, "campaign sick has ended and waits: \(shown)")
+      stage.expect(
+        shown.object("outcomes")?.numbers == ["accepted": scene.app.tokens.count], "not everybody got sick: \(shown)")
+      try await stage.check(scene.world)
+    }
+  }
+}

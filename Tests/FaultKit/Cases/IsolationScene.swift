@@ -1,0 +1,120 @@
+import CampaignStore
+import Foundation
+import PushCore
+import TestSupport
+
+/// Two apps, and workers that send for both.
+struct IsolationScene {
+  static let workers = 2
+  static let window = 1000
+  /// What a healthy campaign may take beside trouble, in seconds: what it took alone just before, three times over for
+  /// what else the machine does, and what the table in the README asks for.
+  private static func bound(alone: Double) -> Double { 3 * alone + 1.5 }
+  /// Within which `campaign show` must say of a campaign that can't be sent that it waits, and why.
+  private static let explanation = Duration.seconds(15)
+
+  let stage: Stage
+  let world: FaultWorld
+  /// The other app.
+  let app: SecondApp
+
+  /// - Parameter sick: devices of the other app.
+  init(_ stage: Stage, sick: Int) async throws {
+    self.stage = stage
+    world = try await stage.world {
+      // Slices of a size that fills a window with some of them.
+      $0.partitions = stage.times(short: 64, full: 256)
+      $0.window = Self.window
+      $0.devices = stage.times(short: 4000, full: 20_000)
+      $0.sportDevices = sick
+      $0.simulator = []
+      // More attempts than an endpoint can spoil while it is sick.
+      $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
+    }
+    guard let app = world.sport else { throw TestSupportError("a scene without another app") }
+    self.app = app
+    try await app.set(#"{"latencyMilliseconds":50}"#)
+    for (name, letter, count) in [("news", "u", world.tokens.count), (SecondApp.name, "s", app.tokens.count)] {
+      let users = world.folder.appending(path: "\(name).txt")
+      try Data((0..<count).map { "\(letter)\($0)" }.joined(separator: "\n").utf8).write(to: users)
+      try await world.succeed("segment", "import", name, users.path)
+    }
+    for number in 1...Self.workers { try await world.worker("w\(number)") }
+  }
+
+  /// A campaign to all devices of an app.
+  func campaign(_ id: String, app: String = "news", lane: Lane = .normal) -> FaultCampaign {
+    FaultCampaign(id) {
+      $0.app = app
+      $0.audience = #"{"segment":"\#(app)"}"#
+      $0.more["lane"] = "\"\(lane)\""
+      if app == SecondApp.name { $0.tokens = self.app.tokens }
+    }
+  }
+
+  /// Seconds that a healthy campaign takes while nothing else is sent, connections being open.
+  func timeAlone() async throws -> Double {
+    var last: Double?
+    for id in ["warm", "alone"] { last = try await world.time(campaign(id), within: .seconds(60)) }
+    guard let seconds = last else { throw TestSupportError("a campaign that is alone does not end") }
+    return seconds
+  }
+
+  /// Waits until nothing arrives at the sick endpoint any more for a while: what the workers have of its campaign waits
+  /// there, and takes up whatever they leave to it. One that is only slow may go on; that is no longer waited for.
+  func restOfSick() async throws {
+    var (last, since) = (-1, ContinuousClock.now)
+    try? await until("the sick endpoint gets nothing more", within: .seconds(5), every: .milliseconds(50)) {
+      let received = try app.received()
+      if received != last { (last, since) = (received, .now) }
+      return since.duration(to: .now) >= .milliseconds(500)
+    }
+  }
+
+  /// Sends to the healthy app, in the lane above the other app's campaign and in the same.
+  ///
+  /// - Returns: the campaigns; they may still be on their way.
+  func expectInTime(alone: Double) async throws -> [FaultCampaign] {
+    var campaigns: [FaultCampaign] = []
+    var seconds = [("alone", Optional(alone))]
+    for lane in [Lane.urgent, .normal] {
+      let campaign = campaign("healthy-\(lane)", lane: lane)
+      let bound = Self.bound(alone: alone)
+      let took = try await world.time(campaign, within: .seconds(bound))
+      let had = try await world.recorded(of: campaign)
+      stage.expect(
+        took ?? .infinity <= bound,
+        "lane \(lane): \(Self.text(took)), \(had) of \(world.tokens.count) had it; alone: \(Self.text(alone))")
+      campaigns.append(campaign)
+      seconds.append(("\(lane)", took))
+    }
+    stage.note(seconds.map { "\($0): \(Self.text($1))" }.joined(separator: ", "))
+    return campaigns
+  }
+
+  private static func text(_ seconds: Double?) -> String { seconds.map { String(format: "%.2f s", $0) } ?? "never" }
+
+  /// What the contract promises of a campaign that waits.
+  func expectExplanation(of campaign: FaultCampaign) async throws {
+    var shown = try await show(campaign)
+    try? await until("campaign show explains", within: Self.explanation, every: .milliseconds(200)) {
+      shown = try await show(campaign)
+      return shown.object("waiting") != nil
+    }
+    let reason = shown.object("waiting")?.text("reason") ?? ""
+    stage.expect(
+      reason.contains("unreachable") || reason.contains("not answering"),
+      "campaign show does not say why \(campaign.id) waits: \(shown)")
+    let since = shown.object("waiting")?.text("since") ?? ""
+    let range = try (Timestamp.milliseconds(shown.text("createdAt") ?? "") ?? 0)...(await world.store.time() / 1000)
+    stage.expect(
+      Timestamp.milliseconds(since).map(range.contains) ?? false,
+      "campaign show does not say since when \(campaign.id) waits: '\(since)'")
+    if !reason.isEmpty { stage.note("waiting: \(reason), since \(since)") }
+  }
+
+  /// What `campaign show --json` says.
+  func show(_ campaign: FaultCampaign) async throws -> JSONObject {
+    try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
+  }
+}

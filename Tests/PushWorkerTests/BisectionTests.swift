@@ -1,0 +1,80 @@
+import CampaignStore
+import Testing
+
+@testable import PushWorker
+
+@Suite struct BisectionTests {
+  private func targets(_ indexes: some Sequence<Int>) -> [GrantedTarget] {
+    indexes.map { GrantedTarget(index: $0) }
+  }
+
+  @Test func halvesAreTriedOneAfterTheOtherAndThenItEnds() {
+    let doubt = targets([3, 5, 8, 9, 20])
+    var search = Bisection(doubt: doubt, trial: nil)
+    #expect(search.next() == .attempt(doubt[..<3]))
+    #expect(search.next() == .attempt(doubt[3...]))
+    #expect(search.next() == .end)
+  }
+
+  @Test func deathDuringATryNarrowsTheSearchToIt() {
+    var search = Bisection(doubt: targets(0..<8), trial: 4...7)
+    #expect(search.next() == .attempt(targets(4...5)[...]))
+  }
+
+  @Test func whoWasTriedAloneIsBuried() {
+    var search = Bisection(doubt: targets(0..<8), trial: 6...6)
+    #expect(search.next() == .bury(GrantedTarget(index: 6)))
+  }
+
+  @Test func theLastOneIsTriedAloneFirst() {
+    for (doubt, trial) in [([6], nil), ([6], 4...7), ([6, 9], 4...7)] as [([Int], ClosedRange<Int>?)] {
+      var search = Bisection(doubt: targets(doubt), trial: trial)
+      #expect(search.next() == .attempt(targets([6])[...]))
+    }
+  }
+
+  @Test func buriedAreNotTriedAgain() {
+    var search = Bisection(doubt: targets([6, 9]), trial: 6...6)
+    #expect(search.next() == .bury(GrantedTarget(index: 6)))
+    #expect(search.next() == .end)
+  }
+
+  @Test func lastOfTwoIsTriedBeforeItIsBuried() {
+    var search = Bisection(doubt: targets([1, 2]), trial: nil)
+    #expect(search.next() == .attempt(targets([1])[...]))
+    #expect(search.next() == .attempt(targets([2])[...]))
+    #expect(search.next() == .end)
+  }
+
+  @Test(arguments: [1, 2, 3, 7, 100, 1000])
+  func everyTargetIsFoundWithOneDeathForEachHalvingAndOneAlone(count: Int) {
+    let bound = 1 + ((0..<32).first { 1 << $0 >= count } ?? 0)
+    for poison in 0..<count {
+      var doubt = Set(0..<count)
+      var trial: ClosedRange<Int>?
+      var deaths = 0
+      search: while true {
+        var search = Bisection(doubt: targets(doubt.sorted()), trial: trial)
+        while true {
+          switch search.next() {
+          case .attempt(let tried):
+            let indexes = tried.map(\.index)
+            trial = (indexes.min() ?? 0)...(indexes.max() ?? 0)
+            if indexes.contains(poison) {
+              deaths += 1
+              continue search
+            }
+            doubt.subtract(indexes)
+          case .bury(let target):
+            #expect(target.index == poison)
+            break search
+          case .end:
+            Issue.record("target \(poison) of \(count) was acquitted")
+            break search
+          }
+        }
+      }
+      #expect(deaths <= bound)
+    }
+  }
+}

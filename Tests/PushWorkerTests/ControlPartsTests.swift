@@ -1,0 +1,167 @@
+import CampaignStore
+import PushCore
+import Testing
+
+@testable import PushWorker
+
+/// The parts of the control plane, without Redis, sockets or time.
+@Suite struct ControlPartsTests {
+  private func slice(_ partition: Int) -> SliceReference { SliceReference(campaign: "a", partition: partition) }
+
+  // MARK: Upkeep
+
+  @Test func onlyWhatIsListedTwiceInARowIsLeftOver() {
+    var upkeep = Upkeep()
+    let leftovers = [
+      upkeep.leftovers(listed: [slice(1), slice(2)], taken: [slice(1)]),
+      upkeep.leftovers(listed: [slice(2), slice(3)], taken: []),
+      upkeep.leftovers(listed: [slice(3)], taken: [slice(3)]),
+    ]
+    #expect(leftovers == [[], [slice(2)], []])
+  }
+
+  @Test func everyPartitionIsLookedAtInTurn() {
+    var upkeep = Upkeep()
+    let looks = (0..<20).map { _ in upkeep.next(of: 10) }
+    #expect(looks.map(\.partition) == Array(0..<10) + Array(0..<10))
+    #expect(looks.filter(\.isRare).map(\.partition) == [0, 8, 0, 8])
+    let undelivered = [upkeep.takeUndelivered(), upkeep.takeUndelivered()]
+    #expect(undelivered == [Set(0..<10), []])
+  }
+
+  @Test func prunesAreDeliveredTogether() {
+    var upkeep = Upkeep()
+    for partition in 0..<15 { upkeep.note(prunesIn: partition) }
+    upkeep.note(prunesIn: 3)
+    #expect(!upkeep.isDeliveryDue)
+    upkeep.note(prunesIn: 15)
+    #expect(upkeep.isDeliveryDue)
+  }
+
+  // MARK: Campaigns that wait
+
+  @Test func whatGoesOnAgainIsSaidOnce() {
+    var reports = WaitingReports()
+    let changes = [
+      reports.update([("a", "away", 5)]), reports.update([("b", "slow", 7)]), reports.update([]), reports.update([]),
+    ]
+    #expect(
+      changes == [
+        [.waits(id: "a", reason: "away", since: 5)],
+        [.waits(id: "b", reason: "slow", since: 7), .goesOn(id: "a")], [.goesOn(id: "b")], [],
+      ])
+  }
+
+  // MARK: Campaign control
+
+  @Test func whatPeopleDidIsRememberedForAsLongAsRedisMayForgetIt() {
+    var control = CampaignControl()
+    control.note(.paused, of: "a", at: 0)
+    control.note(.cancelled, of: "b", at: 1_000_000_000)
+    control.note(.active, of: "c", at: 1_000_000_000)
+    #expect(control.recent.map(\.id).sorted() == ["a", "b"])
+    #expect(control.recent.first { $0.id == "b" }?.verb == .cancel)
+    // Seen again, it is no newer.
+    control.note(.paused, of: "a", at: 3_000_000_000)
+    control.forget(before: 3_500_000_000)
+    #expect(control.recent.map(\.id) == ["b"])
+    control.note(.active, of: "b", at: 3_600_000_000)
+    #expect(control.recent.isEmpty)
+  }
+
+  @Test func epochIsFollowedOnce() {
+    var control = CampaignControl()
+    let isNews = [control.follow(0), control.follow(0), control.follow(3)]
+    #expect(isNews == [true, false, true])
+    #expect(control.epoch == 3)
+  }
+
+  @Test func campaignIsPausedOnceAtATime() {
+    var control = CampaignControl()
+    var begins = [control.beginPause("a"), control.beginPause("a")]
+    control.endPause("a")
+    begins.append(control.beginPause("a"))
+    #expect(begins == [true, false, true])
+  }
+
+  // MARK: Failover
+
+  @Test func anotherServerThanBeforeIsNoticedOnEitherConnection() {
+    var failover = FailoverReplay()
+    // While two answers differ it is changing, and is looked at again.
+    let looks = [("one", "one"), ("one", "one"), ("two", "one"), ("two", "two"), ("two", "two")]
+    let findings = looks.map { failover.look($0, $1) }
+    #expect(findings == [.new, .same, .changed, .changed, .same])
+  }
+
+  @Test func graceEndsAndClaimsAreSparedForALease() {
+    var failover = FailoverReplay()
+    #expect(!failover.isInGrace(0))
+    failover.beginGrace(1_000_000_000, lease: 6_000_000_000)
+    #expect(failover.isInGrace(3_999_999_999))
+    #expect(!failover.isInGrace(4_000_000_000))
+    #expect(failover.sparing(2_000_000_000) == 5000)
+    #expect(failover.sparing(9_000_000_000) == 0)
+  }
+
+  @Test func whatIsBeingToldAgainIsNotForgotten() {
+    var failover = FailoverReplay()
+    var begins = [failover.begin()]
+    failover.mustRun()
+    var forgets = [failover.forget(before: 0, clock: 4)]
+    // Once it is under way it is not begun again.
+    begins += [failover.begin(), failover.begin()]
+    forgets.append(failover.forget(before: 0, clock: 4))
+    failover.end()
+    forgets.append(failover.forget(before: 0, clock: 5))
+    #expect(begins == [false, true, false])
+    #expect(forgets == [false, false, true])
+    #expect(failover.seenDurableAt == 5)
+  }
+
+  // MARK: Jobs
+
+  @Test func jobBecomesACampaignOrGoesToTheDeadListWithTheReason() throws {
+    let apps = ["news": AppTraits(topic: "com.example.news")]
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
+    guard case .activate(let campaign) = Intake(Array(job.utf8), apps: apps) else {
+      Issue.record("it is a valid job")
+      return
+    }
+    #expect(campaign.id == "a")
+    #expect(Intake(campaign, .new) == nil)
+    #expect(Intake(campaign, .duplicate) == nil)
+    #expect(
+      Intake(campaign, .conflict)
+        == .bury(reason: "id: a was used for another job", hint: "give the job an id of its own"))
+    guard case .bury(let reason, _) = Intake(Array("{".utf8), apps: apps) else {
+      Issue.record("it is no job")
+      return
+    }
+    #expect(reason.contains("JSON"))
+    #expect(Intake(StoreError(.full, "full", hint: "")) == nil, "no fault of the job")
+    #expect(Intake(StoreError(.invalid, "no such segment", hint: "h")) == .bury(reason: "no such segment", hint: "h"))
+  }
+
+  // MARK: Life
+
+  @Test func workerStopsOnce() {
+    var life = WorkerLife()
+    #expect(!life.isStopping)
+    let stops = [life.stop(), life.stop()]
+    #expect(stops == [true, false])
+    life.finish()
+    #expect(life.isFinished && !life.hasEnded)
+    life.end()
+    #expect(life.hasEnded)
+    life.finish()
+    #expect(life.hasEnded)
+  }
+
+  @Test func looksAtTheLanesBecomeRarerUntilThereIsSomethingNew() {
+    var pace = ClaimPace()
+    #expect((0..<5).map { _ in pace.next() } == [50, 100, 200, 400, 400])
+    pace.reset()
+    #expect(pace.next() == 50)
+  }
+}

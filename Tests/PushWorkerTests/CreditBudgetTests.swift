@@ -1,0 +1,85 @@
+import TestSupport
+import Testing
+
+@testable import PushWorker
+
+@Suite struct CreditBudgetTests {
+  private typealias Account = CreditBudget.Account
+
+  private func budget(_ window: Int, isShared: Bool = true) -> CreditBudget {
+    var budget = CreditBudget(window: window)
+    budget.isShared = isShared
+    return budget
+  }
+
+  /// Lends as much as there is.
+  private func fill(_ budget: inout CreditBudget, _ account: Account) {
+    while case let more = budget.allowance(account), more > 0 { budget.lend(more, to: account) }
+  }
+
+  @Test func aPoolAloneInTheConfigurationGetsTheWholeWindow() {
+    var budget = budget(1000, isShared: false)
+    fill(&budget, Account(pool: 0, lane: 1))
+    #expect(budget.lent == 1000)
+    #expect(budget.allowance(Account(pool: 0, lane: 0)) == 0)
+  }
+
+  @Test func whoeverComesFirstLeavesSomethingToTheNext() {
+    var budget = budget(1000)
+    for pool in 0..<4 { fill(&budget, Account(pool: pool, lane: 1)) }
+    #expect((0..<4).map { budget.held(by: $0) } == [750, 187, 47, 12])
+  }
+
+  @Test func noPoolKeepsTwiceWhatAnotherHas() {
+    var budget = budget(1000)
+    let accounts = (0..<3).map { Account(pool: $0, lane: 1) }
+    for account in accounts { fill(&budget, account) }
+    // Answers come back in proportion to what is under way.
+    for _ in 0..<200 {
+      for account in accounts {
+        let answered = (budget.held(by: account.pool) + 9) / 10
+        budget.giveBack(answered, of: account)
+      }
+      for account in accounts { fill(&budget, account) }
+    }
+    let held = accounts.map { budget.held(by: $0.pool) }
+    #expect((held.max() ?? 0) < 2 * (held.min() ?? 0), "\(held)")
+  }
+
+  @Test func whatLowerLanesHoldDoesNotCountAgainstAHigherOne() {
+    var budget = budget(1000)
+    fill(&budget, Account(pool: 0, lane: 2))
+    #expect(budget.allowance(Account(pool: 0, lane: 0)) == 250)
+    #expect(budget.allowance(Account(pool: 1, lane: 0)) == 250)
+    #expect(budget.allowance(Account(pool: 1, lane: 2)) == 187)
+  }
+
+  @Test(arguments: 2...40) func noWindowIsTooSmallForTwo(window: Int) {
+    var budget = budget(window)
+    fill(&budget, Account(pool: 0, lane: 1))
+    #expect(budget.allowance(Account(pool: 1, lane: 1)) > 0)
+    #expect(budget.reach(Account(pool: 1, lane: 1)) == budget.allowance(Account(pool: 1, lane: 1)))
+  }
+
+  @Test func whatIsLentNeverExceedsTheWindow() {
+    var seed = Seed("whatIsLentNeverExceedsTheWindow")
+    for _ in 0..<200 {
+      var budget = budget(Int.random(in: 1...300, using: &seed), isShared: .random(using: &seed))
+      var lent: [Account: Int] = [:]
+      for _ in 0..<300 {
+        let account = Account(pool: .random(in: 0..<4, using: &seed), lane: .random(in: 0..<3, using: &seed))
+        if Bool.random(using: &seed) {
+          let amount = Int.random(in: 0...budget.allowance(account), using: &seed)
+          budget.lend(amount, to: account)
+          lent[account, default: 0] += amount
+        } else if let held = lent[account], held > 0 {
+          let amount = Int.random(in: 1...held, using: &seed)
+          budget.giveBack(amount, of: account)
+          lent[account] = held - amount
+        }
+        #expect(budget.lent <= budget.window)
+        #expect(budget.lent == lent.values.reduce(0, +))
+      }
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import PushCore
+import TestSupport
+import Testing
+
+@testable import PushWorker
+
+@Suite struct SchedulerTests {
+  private typealias Entry = Scheduler.Entry
+
+  /// A slice that has targets to send and credit to ask for.
+  private func entry(
+    _ slot: Int, _ campaign: String = "a", pool: Int = 0, lane: Int = 1, wants: Int = 1000,
+    _ change: (inout Entry) -> Void = { _ in }
+  ) -> Entry {
+    var entry = Entry(
+      slot: slot, campaign: campaign, account: .init(pool: pool, lane: lane), isStuck: false, isReady: true,
+      isSending: true, isOnlyHeld: false, isBisecting: false, served: 0, wants: wants, ungranted: wants, unanswered: 0,
+      returning: 0)
+    change(&entry)
+    return entry
+  }
+
+  private func budget(_ window: Int = 1000, isShared: Bool = false) -> CreditBudget {
+    var budget = CreditBudget(window: window)
+    budget.isShared = isShared
+    return budget
+  }
+
+  // MARK: Credit
+
+  @Test func lowerLaneGetsNothingWhileAHigherOneCouldUseIt() {
+    let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2))
+    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 0)
+    #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 1000)
+    let idle = entry(0, "news", lane: 0, wants: 0)
+    #expect(Scheduler.credit(for: bulk, among: [idle, bulk], budget()) == 1000)
+  }
+
+  @Test func lowerLaneElsewhereGetsWhatTheHigherOnesPoolMayNotHave() {
+    var budget = budget(isShared: true)
+    let (urgent, bulk) = (entry(0, "news", pool: 0, lane: 0), entry(1, "sale", pool: 1, lane: 2))
+    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 0)
+    budget.lend(750, to: urgent.account)
+    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 187)
+  }
+
+  @Test func whatACommitFreesItMayHaveAgainUnlessOthersGoFirst() {
+    var budget = budget()
+    let million = entry(0, "million") { ($0.returning, $0.served) = (200, 5000) }
+    budget.lend(1000, to: million.account)
+    #expect(Scheduler.credit(for: million, among: [million], budget) == 200)
+    let one = entry(1, "one", wants: 1)
+    #expect(Scheduler.credit(for: million, among: [million, one], budget) == 199)
+    let urgent = entry(2, "news", lane: 0)
+    #expect(Scheduler.credit(for: million, among: [million, urgent], budget) == 0)
+  }
+
+  @Test func stuckPoolOutranksNobodyAndTriesOnePushAtATime() {
+    var urgent = entry(0, "news", pool: 0, lane: 0) { $0.isStuck = true }
+    let bulk = entry(1, "sale", pool: 1, lane: 2)
+    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 1000)
+    #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 1)
+    urgent.unanswered = 1
+    #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 0)
+  }
+
+  @Test func secondSearchForWhatKillsWorkersWaitsForTheFirst() {
+    let searches = [entry(0) { $0.isBisecting = true }, entry(1) { $0.isBisecting = true }]
+    #expect(Scheduler.credit(for: searches[0], among: searches, budget()) > 0)
+    #expect(Scheduler.credit(for: searches[1], among: searches, budget()) == 0)
+  }
+
+  @Test func neighbourThatWasServedLeastComesFirst() {
+    let million = entry(0, "million") { $0.served = 5000 }
+    let one = entry(1, "one", wants: 1) { $0.served = 10 }
+    #expect(Scheduler.order([million, one]).map(\.slot) == [1, 0])
+    #expect(Scheduler.credit(for: million, among: [million, one], budget()) == 999)
+    var nearlyFull = budget()
+    nearlyFull.lend(999, to: million.account)
+    #expect(Scheduler.credit(for: one, among: [million, one], nearlyFull) == 1)
+    // The last credit is nobody's to sit on.
+    #expect(Scheduler.credit(for: million, among: [million, one], nearlyFull) == 1)
+  }
+
+  /// Campaigns of one lane and pool, of very different sizes, served until all are sent.
+  @Test func campaignsOfOneLaneAreServedAlike() {
+    var seed = Seed("campaignsOfOneLaneAreServedAlike")
+    for _ in 0..<20 {
+      let sizes = (0..<Int.random(in: 2...5, using: &seed)).map { _ in
+        Int.random(in: 1...20_000, using: &seed)
+      }
+      var budget = budget(Int.random(in: 50...1000, using: &seed))
+      var entries = sizes.enumerated().map { entry($0, "c\($0)", wants: $1) }
+      var lent = sizes.map { _ in 0 }
+      while entries.contains(where: { $0.wants > 0 }) {
+        for next in Scheduler.order(entries) {
+          let slot = next.slot
+          let credit = Scheduler.credit(for: entries[slot], among: entries, budget)
+          let amount = min(credit, entries[slot].wants, SliceSituation.fullBatch)
+          budget.lend(amount, to: entries[slot].account)
+          lent[slot] += amount
+          entries[slot].wants -= amount
+          entries[slot].served += amount
+        }
+        #expect(budget.lent <= budget.window)
+        let waiting = entries.filter { $0.wants > 0 }.map(\.served)
+        if let most = waiting.max(), let least = waiting.min() {
+          #expect(most - least <= 2 * SliceSituation.fullBatch, "\(sizes)")
+        }
+        let answered = entries.indices.filter { lent[$0] > 0 }.randomElement(using: &seed)
+        if let answered {
+          budget.giveBack(lent[answered], of: entries[answered].account)
+          lent[answered] = 0
+        }
+      }
+    }
+  }
+
+  @Test func whoComesLaterStartsWithTheLeastThatOthersHave() {
+    let entries = [entry(0, "a") { $0.served = 700 }, entry(1, "b") { $0.served = 900 }, entry(2, "c", lane: 2)]
+    #expect(Scheduler.start(of: .init(pool: 0, lane: 1), among: entries) == 700)
+    #expect(Scheduler.start(of: .init(pool: 1, lane: 1), among: entries) == 0)
+  }
+
+  // MARK: Taking up
+
+  private func scheduler(fleet: Int = 1, unfinished: Int = 256) -> Scheduler {
+    var scheduler = Scheduler()
+    scheduler.fleet = fleet
+    _ = scheduler.note(unfinished: unfinished)
+    return scheduler
+  }
+
+  @Test func fleetSharesOutTheTail() {
+    var scheduler = scheduler(fleet: 4, unfinished: 4)
+    #expect(scheduler.opening([], beginning: ["a"], window: 10).excluded == ["a"])
+    let morePreparable = scheduler.note(unfinished: 256)
+    #expect(morePreparable)
+    #expect(scheduler.opening([], beginning: ["a"], window: 10).excluded == [])
+  }
+
+  @Test func enoughOfOneCampaignLeavesRoomToAnother() {
+    let entries = [entry(0, "million", wants: 2000)]
+    #expect(scheduler().opening(entries, beginning: [], window: 1000).excluded == ["million"])
+    #expect(scheduler().opening([entry(0, "million", wants: 1999)], beginning: [], window: 1000).excluded == [])
+  }
+
+  @Test func whatALowerLaneHasInHandKeepsNoHigherOneOut() {
+    let entries = [entry(0, "sale", lane: 2, wants: 5000), entry(1, "news", lane: 0, wants: 10)]
+    #expect(scheduler().opening(entries, beginning: [], window: 1000).excluded == ["sale"])
+  }
+
+  @Test func stuckPoolsSlicesLeaveRoomToOthers() {
+    let stuck = (0..<Scheduler.maximumSlices).map { entry($0, "sick") { $0.isStuck = true } }
+    let opening = scheduler().opening(stuck + [entry(20, "well", pool: 1, wants: 10)], beginning: [], window: 1000)
+    #expect(!opening.lanes.isEmpty)
+    #expect(opening.excluded == ["sick"])
+  }
+
+  @Test func nothingIsTakenWithoutEnd() {
+    let many = (0..<Scheduler.maximumInHand).map { entry($0, "c\($0)", wants: 1) }
+    #expect(scheduler().opening(many, beginning: [], window: 1000).lanes.isEmpty)
+    let beginning = (0..<2 * Scheduler.maximumPreparable).map { "c\($0)" }
+    #expect(scheduler().opening([], beginning: beginning, window: 1000).lanes.isEmpty)
+  }
+
+  // MARK: Giving back
+
+  @Test func stuckPoolKeepsOnePushToBeTriedWith() {
+    let stuck = entry(0) { ($0.isStuck, $0.unanswered) = (true, 300) }
+    #expect(Scheduler.reclaims([stuck], budget()).map(\.keeping) == [1])
+    let tried = entry(0) { ($0.isStuck, $0.unanswered) = (true, 1) }
+    #expect(Scheduler.reclaims([tried], budget()).isEmpty)
+  }
+
+  @Test func lowerLaneGivesBackWhatAHigherOneFindsNoCreditFor() {
+    var budget = budget()
+    let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2) { $0.unanswered = 1000 })
+    budget.lend(999, to: bulk.account)
+    #expect(Scheduler.reclaims([urgent, bulk], budget).isEmpty)
+    budget.lend(1, to: bulk.account)
+    #expect(Scheduler.reclaims([urgent, bulk], budget).map(\.slot) == [1])
+    #expect(Scheduler.reclaims([entry(0, "news", lane: 0, wants: 0), bulk], budget).isEmpty)
+  }
+
+  @Test func poolGivesBackWhatIsBeyondItsPartAndNoMore() {
+    var budget = budget(isShared: true)
+    let big = entry(0, "big", pool: 0) { $0.unanswered = 750 }
+    let late = entry(1, "late", pool: 1)
+    budget.lend(750, to: big.account)
+    budget.lend(187, to: late.account)
+    #expect(Scheduler.reclaims([big, late], budget).map(\.slot) == [0])
+    budget.giveBack(250, of: big.account)
+    #expect(Scheduler.reclaims([big, late], budget).isEmpty)
+  }
+}

@@ -1,0 +1,90 @@
+import CampaignStore
+import PushCore
+import TestSupport
+import Testing
+
+@testable import PushWorker
+
+/// The parts of a slice in hand, without Redis, sockets or time.
+@Suite struct SlicePartsTests {
+  private let accepted = LedgerRecord(state: .terminal(.accepted), status: 200)
+
+  @Test func tagsTellSlicesOfOneSlotApart() {
+    let (first, second) = (SliceTag(generation: 1, slot: 3), SliceTag(generation: 2, slot: 3))
+    let tag = first.tag(70_000)
+    #expect(first.matches(tag))
+    #expect(!second.matches(tag))
+    #expect(SliceTag(of: tag) == first)
+    #expect(SliceTag.index(tag) == 70_000)
+    #expect(SliceTag(generation: .max, slot: 65_535).matches(.max))
+  }
+
+  @Test func outcomesAreTakenOldestFirstInFullBatches() {
+    var queue = OutcomeQueue()
+    queue.prepare(for: 1000)
+    for index in 0..<600 {
+      queue.record(UInt64(index) * 1_000_000) { $0.append(accepted, at: index) }
+      queue.markUntold(index)
+    }
+    #expect(queue.count == 600)
+    #expect(queue.age(600_000_000) == 600)
+    let batch = queue.takeBatch(700_000_000)
+    #expect(batch.count == SliceSituation.fullBatch)
+    #expect(queue.age(700_000_000) == 0)
+    #expect(queue.isUntold(0))
+    queue.markTold(batch)
+    #expect(!queue.isUntold(0))
+    #expect(queue.isUntold(SliceSituation.fullBatch))
+    queue.putBack(batch)
+    #expect(queue.count == 600)
+    var again: [Int] = []
+    queue.takeBatch(0).forEachIndex { again.append($0) }
+    #expect(again == Array(0..<SliceSituation.fullBatch))
+  }
+
+  @Test func targetsUnderWayAreCountedOnce() {
+    var seed = Seed("targetsUnderWayAreCountedOnce")
+    var targets = TargetsUnderWay()
+    targets.prepare(for: 2000)
+    var model: Set<Int> = []
+    for _ in 0..<5000 {
+      let index = Int.random(in: 0..<2000, using: &seed)
+      if model.insert(index).inserted {
+        targets.begin(index, attempt: UInt8(index % 3), free: 0)
+      } else {
+        model.remove(index)
+        #expect(targets.attempt(of: index).attempt == UInt8(index % 3))
+        targets.end(index, granted: 0)
+      }
+    }
+    for index in 0..<2000 { #expect(targets.contains(index) == model.contains(index)) }
+    #expect(!targets.contains(70_000), "a completion may name what never was")
+  }
+
+  @Test func answerToALaterGrantCountsForIt() {
+    var targets = TargetsUnderWay()
+    targets.prepare(for: 10)
+    targets.begin(3, attempt: 1, free: 0)
+    targets.renumber(3, attempt: 2, free: 1)
+    #expect(targets.attempt(of: 3) == (2, 1))
+    targets.renumber(3, attempt: 1, free: 0)
+    #expect(targets.attempt(of: 3) == (2, 1))
+  }
+
+  @Test func searchSetsEverythingInDoubtAsideAndGivesItBack() {
+    var doubt = SliceDoubt()
+    doubt.targets = (0..<4).map { GrantedTarget(index: $0) }
+    let before = doubt.beginBisection()
+    #expect(before == nil, "nobody has died of it")
+    doubt.deaths = (3, nil)
+    let deaths = doubt.beginBisection()
+    #expect(deaths == 3)
+    #expect(doubt.targets.isEmpty)
+    #expect(doubt.setAside.count == 4)
+    doubt.endBisection()
+    #expect(doubt.targets.count == 4)
+    #expect(doubt.bisection == nil)
+    doubt.drop()
+    #expect(doubt.isEmpty)
+  }
+}

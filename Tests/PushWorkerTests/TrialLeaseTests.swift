@@ -1,0 +1,71 @@
+import CampaignStore
+import PushCore
+import Testing
+
+@testable import PushWorker
+
+/// When a worker may take for granted that nobody has more to say of a campaign.
+@Suite struct TrialLeaseTests {
+  private static let lease: UInt64 = 6_000_000_000
+  private static let millisecond: UInt64 = 1_000_000
+
+  /// Asks at these times, in ms, and is told the same each time.
+  private func ask(
+    _ probe: inout TrialLease, _ times: StrideThrough<UInt64>, underWay: Int, answers: Int = 10
+  ) {
+    for time in times {
+      let now = time * Self.millisecond
+      guard let question = question(&probe, now: now) else { continue }
+      let answer = ProbeAnswer(counts: GuardCounts(answers: answers), lent: 0, underWay: underWay)
+      probe.take(answer, to: question, lease: Self.lease, now: now)
+    }
+  }
+
+  private func question(_ probe: inout TrialLease, now: UInt64) -> TrialLease.Question? {
+    probe.question(wanted: 0, unanswered: 0, isHolding: true, counts: GuardCounts(), minimum: 200, now: now)
+  }
+
+  private func isQuiet(_ probe: TrialLease, _ milliseconds: UInt64) -> Bool {
+    probe.isQuiet(now: milliseconds * Self.millisecond, lease: Self.lease)
+  }
+
+  @Test func isQuietWhenNothingIsUnderWayAndNothingHasComeForAMoment() {
+    var probe = TrialLease()
+    #expect(!isQuiet(probe, 1000))
+    ask(&probe, stride(from: 1000, through: 1400, by: 20), underWay: 0)
+    #expect(!isQuiet(probe, 1400))
+    ask(&probe, stride(from: 1420, through: 1600, by: 20), underWay: 0)
+    #expect(isQuiet(probe, 1600))
+    ask(&probe, stride(from: 1620, through: 1620, by: 20), underWay: 0, answers: 11)
+    #expect(!isQuiet(probe, 1620))
+  }
+
+  /// After one lease control lends it to somebody else, after another it has been taken over and answered.
+  @Test func waitsTwoLeasesForWhatIsUnderWayElsewhere() {
+    var probe = TrialLease()
+    ask(&probe, stride(from: 1000, through: 12_900, by: 20), underWay: 5)
+    #expect(!isQuiet(probe, 12_900))
+    ask(&probe, stride(from: 12_920, through: 13_100, by: 20), underWay: 5)
+    #expect(isQuiet(probe, 13_100))
+  }
+
+  /// It was stopped for longer than a lease, or Redis was: others may have had much to say meanwhile.
+  @Test func whoWasAwayKnowsNothing() {
+    var probe = TrialLease()
+    ask(&probe, stride(from: 1000, through: 2000, by: 20), underWay: 5)
+    #expect(!isQuiet(probe, 30_000))
+    ask(&probe, stride(from: 30_000, through: 30_000, by: 20), underWay: 5)
+    #expect(!isQuiet(probe, 30_000))
+    ask(&probe, stride(from: 30_020, through: 42_100, by: 20), underWay: 5)
+    #expect(isQuiet(probe, 42_100))
+  }
+
+  @Test func answersThatNeverCameSayNothing() throws {
+    var probe = TrialLease()
+    ask(&probe, stride(from: 1000, through: 1600, by: 20), underWay: 0)
+    #expect(isQuiet(probe, 1600))
+    let lost = try #require(question(&probe, now: 6_000 * Self.millisecond))
+    probe.take(nil, to: lost, lease: Self.lease, now: 6_100 * Self.millisecond)
+    #expect(!isQuiet(probe, 6_100))
+  }
+}

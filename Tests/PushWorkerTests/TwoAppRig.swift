@@ -1,0 +1,125 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import Dispatch
+import PushCore
+import PushWorker
+import TestSupport
+
+/// Two apps with an endpoint each, and two workers that send for both: what one app's trouble does to the other.
+///
+/// The rig's own app and simulator are the healthy ones.
+struct TwoAppRig {
+  let rig: WorkerRig
+  let sick: SickEndpoint
+  let workers: [PushWorker]
+  private let runs: [Task<Void, any Error>]
+
+  /// The name of the app whose endpoint is sick.
+  static let sickApp = "sport"
+  private static let sickTopic = "com.example.sport"
+
+  /// Registers the devices of both apps, each in a segment called as the app, and starts the workers.
+  ///
+  /// - Parameters:
+  ///   - healthy: devices of the healthy app.
+  ///   - ill: devices of the other.
+  ///   - partitions: slices of a campaign; few, so that each has more targets than a window.
+  init(engine: PushEngineKind, healthy: Int, ill: Int = 0, partitions: Int = 64) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: partitions) {
+      // One stream until the first acceptance is what a connection begins with; this is about endpoints that were in use.
+      $0.initialStreams = 1000
+    }
+    self.rig = rig
+    sick = try await SickEndpoint(topic: Self.sickTopic, folder: rig.folder)
+    try await rig.register(healthy)
+    try await rig.store.add((0..<healthy).map { "u\($0)" }, to: "news")
+    let others = (0..<ill).map { number in
+      var record = DeviceRecord(token: WorkerRig.token(1_000_000 + number))
+      record.app = Self.sickApp
+      record.registeredAt = 1000
+      return DeviceRegistration(user: "s\(number)", device: record)
+    }
+    if !others.isEmpty {
+      try await rig.store.register(others)
+      try await rig.store.add(others.map(\.user), to: Self.sickApp)
+    }
+    var configuration = WorkerConfiguration(
+      name: "", retry: RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: 1, attempts: 50),
+      apps: ["news": rig.channel, Self.sickApp: sick.channel])
+    configuration.engine = engine
+    // The bound of a healthy campaign's time is far below it, so nothing comes back by giving up.
+    configuration.answerTimeout = 15_000
+    workers = ["one", "other"].map {
+      configuration.name = $0
+      return PushWorker(
+        configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
+        observer: { _ in })
+    }
+    runs = workers.map { worker in Task { try await worker.run() } }
+  }
+
+  /// Stops the workers.
+  func stop() async throws {
+    for worker in workers { await worker.stop() }
+    for run in runs { try await run.value }
+  }
+
+  /// Pushes a job as a producer does.
+  ///
+  /// - Parameter audience: `nil` for all devices of the app.
+  func push(_ id: String, app: String = "news", lane: Lane = .normal, audience: String? = nil) async throws {
+    let audience = audience ?? #"{"segment":"\#(app)"}"#
+    try await rig.push(
+      raw:
+        #"{"id":"\#(id)","app":"\#(app)","lane":"\#(lane)","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}}"#)
+  }
+
+  /// Pushes a job and waits for its campaign's end.
+  ///
+  /// - Parameter limit: when to give up waiting.
+  /// - Returns: seconds from the push to the end, by Redis' clock; `nil` if it had not come by then.
+  func time(
+    _ id: String, lane: Lane = .normal, audience: String? = nil, within limit: Duration = .seconds(30)
+  ) async throws -> Double? {
+    let began = try await rig.store.time() / 1000
+    try await push(id, lane: lane, audience: audience)
+    return try await ending(of: id, within: limit).map { Double($0 - began) / 1000 }
+  }
+
+  /// Waits for a campaign's end.
+  ///
+  /// - Returns: when it ended, by Redis' clock; `nil` if it had not by the limit.
+  func ending(of id: String, within limit: Duration) async throws -> Int? {
+    let deadline = ContinuousClock.now + limit
+    while ContinuousClock.now < deadline {
+      if let end = try await rig.store.campaign(id)?.finishedAt { return end }
+      await Self.elapse(milliseconds: 5)
+    }
+    return nil
+  }
+
+  /// Waits until nothing arrives at the sick endpoint any more for a while: what the workers have of its campaign waits
+  /// there, and takes up whatever they leave to it. One that is only slow may go on; that is no longer waited for.
+  func restOfSick() async throws {
+    let deadline = ContinuousClock.now + .seconds(4)
+    var (last, since) = (-1, ContinuousClock.now)
+    while since.duration(to: .now) < .milliseconds(400), ContinuousClock.now < deadline {
+      let received = await sick.received
+      if received != last { (last, since) = (received, .now) }
+      await Self.elapse(milliseconds: 10)
+    }
+  }
+
+  /// Outcomes that a campaign has.
+  func outcomes(of id: String) async throws -> [Outcome: Int] {
+    try await rig.store.show(id)?.counters.outcomes ?? [:]
+  }
+
+  /// Lets time pass: between two looks, which must not take the processor from what is being timed, and for a pace.
+  static func elapse(milliseconds: Int) async {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { continuation.resume() }
+    }
+  }
+}
