@@ -8,14 +8,14 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   // An asynchronous function runs where its caller does: what is called once a commit must not hop between threads.
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  // Every test runs with these checks; what is shipped spends no time on them.
-  .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
 func module(
-  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = []
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = [],
+  flags: [SwiftSetting] = []
 ) -> Target {
-  .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
+  .target(
+    name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings + flags)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -51,7 +51,12 @@ let package = Package(
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: [.embedInCode("Scripts")]),
-    module("PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"]),
+    // Dynamic checks of exclusive access here cost 6 % of a worker's instructions: 27,500 a target with them in all
+    // modules, 25,800 without them in this one, 25,600 without any (callgrind, native engine, 100,000 targets). They are
+    // left out here alone; every test runs with them.
+    module(
+      "PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"],
+      flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
       name: "CommandSupport",
@@ -98,7 +103,8 @@ let package = Package(
       ],
       path: "Tests/Faults", swiftSettings: settings),
     tests("FaultTests", ["FaultKit", "APNs", "TestSupport"]),
-    // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules.
+    // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules, 2,500
+    // in a second of CPU time with this flag and 460 without it.
     .target(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
