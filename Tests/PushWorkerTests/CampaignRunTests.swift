@@ -13,7 +13,8 @@ import Testing
     try await rig.register(700) { $0 % 10 == 3 ? .unregistered : $0 % 50 == 7 ? .bad : .registered }
     try await rig.submit("news-1")
     let log = EventLog()
-    try await rig.worker("w1", log: log).run()
+    // With a window of 100 the guard looks at the latest 50 to 100 answers, of which six may be bad by chance.
+    try await rig.worker("w1", guard: GuardPolicy(threshold: 0.5), log: log).run()
     let record = try #require(try await rig.store.show("news-1"))
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.targets == 700)

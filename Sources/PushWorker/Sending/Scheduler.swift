@@ -161,12 +161,11 @@ struct Scheduler {
         continue
       }
       let isOutranked = entries.contains { other in
-        guard other.isSending, !other.isStuck, other.wants > 0, budget.allowance(other.account) == 0 else {
-          return false
-        }
-        if other.account.pool == entry.account.pool { return other.account.lane < entry.account.lane }
-        return other.account.lane <= entry.account.lane && budget.held(by: other.account.pool) < part
-          && budget.held(by: entry.account.pool) > part
+        guard other.account != entry.account, other.account.lane <= entry.account.lane, other.wants > 0,
+          other.isSending, !other.isStuck, budget.allowance(other.account) == 0
+        else { return false }
+        if other.account.pool == entry.account.pool { return true }
+        return budget.held(by: other.account.pool) < part && budget.held(by: entry.account.pool) > part
       }
       if isOutranked { reclaims.append((entry.slot, 0)) }
     }
