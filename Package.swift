@@ -47,11 +47,11 @@ let package = Package(
     module("HTTP2", ["CNghttp2"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),
     module("PushCore", []),
-    module("APNs", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"]),
+    module("APNs", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"]),
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: [.embedInCode("Scripts")]),
-    module("PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"]),
+    module("PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"], exclude: ["README.md"]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
       name: "CommandSupport",
