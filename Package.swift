@@ -47,7 +47,7 @@ let package = Package(
     module("HTTP2", ["CNghttp2"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),
     module("PushCore", []),
-    module("APNs", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"]),
+    module("APNs", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"]),
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: [.embedInCode("Scripts")]),
@@ -55,7 +55,7 @@ let package = Package(
     // modules, 25,800 without them in this one, 25,600 without any (callgrind, native engine, 100,000 targets). They are
     // left out here alone; every test runs with them.
     module(
-      "PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"],
+      "PushWorker", ["PushCore", "CampaignStore", "APNs", "EventLoop"], exclude: ["README.md"],
       flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
