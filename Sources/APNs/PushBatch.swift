@@ -7,6 +7,8 @@ public struct PushBatch: Sendable {
   /// Whether APNs may well reject them: they go over a connection of their own, because APNs lets a connection have one
   /// stream at a time after a rejection (reference 1.4), and the others are not to suffer.
   public var isSuspect: Bool
+  /// Whose pushes these are: batches of one flow wait behind each other, flows of a lane take turns.
+  public var flow = 0
   /// Raw tokens and payloads; ``Push`` points into it.
   public var bytes: [UInt8]
   /// The pushes.

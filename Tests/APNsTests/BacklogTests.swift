@@ -5,8 +5,9 @@ import Testing
 
 @Suite("Backlog")
 struct BacklogTests {
-  private func batch(_ tags: Range<UInt64>) -> PushBatch {
+  private func batch(_ tags: Range<UInt64>, flow: Int = 0) -> PushBatch {
     var batch = PushBatch(headers: PushHeaders(topic: "com.example.news", pushType: .alert, priority: 10))
+    batch.flow = flow
     batch.pushes = tags.map { Push(tag: $0, apnsID: (0, $0), token: 0..<0, payload: 0..<0) }
     return batch
   }
@@ -27,6 +28,35 @@ struct BacklogTests {
     #expect(take(&backlog, 10) == [6])
     #expect(take(&backlog, 10) == [])
     #expect(backlog.count == 0)
+  }
+
+  @Test("flows of a lane take turns, however much each has")
+  func flows() {
+    var backlog = Backlog()
+    backlog.append(batch(0..<100, flow: 1), lane: 1)
+    backlog.append(batch(100..<200, flow: 1), lane: 1)
+    backlog.append(batch(200..<201, flow: 2), lane: 1)
+    backlog.append(batch(300..<310, flow: 3), lane: 1)
+    #expect(take(&backlog, 5) == Array(0..<5))
+    #expect(take(&backlog, 5) == [200])
+    #expect(take(&backlog, 5) == Array(300..<305))
+    #expect(take(&backlog, 100) == Array(5..<100))
+    #expect(take(&backlog, 100) == Array(305..<310))
+    #expect(take(&backlog, 100) == Array(100..<200))
+    #expect(backlog.count == 0)
+  }
+
+  @Test("what came last is taken back first, whichever flow it is of")
+  func newestOfAllFlows() {
+    var backlog = Backlog()
+    backlog.append(batch(0..<3, flow: 1), lane: 0)
+    backlog.append(batch(10..<13, flow: 2), lane: 0)
+    backlog.append(batch(3..<5, flow: 1), lane: 0)
+    let removed = backlog.removeNewest(4, lane: 0) { _ in true }
+    #expect(removed == [4, 3, 12, 11])
+    #expect(backlog.count == 4)
+    #expect(take(&backlog, 9) == [0, 1, 2])
+    #expect(take(&backlog, 9) == [10])
   }
 
   @Test("the higher lane is served with the next push, in the middle of a lower batch")

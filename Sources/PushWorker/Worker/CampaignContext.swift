@@ -52,6 +52,9 @@ final class CampaignContext {
     deadline = record.expiration == 0 ? nil : record.expiration
   }
 
+  /// Names its pushes in a pool, as long as it lives.
+  var flow: Int { Int(bitPattern: ObjectIdentifier(self)) }
+
   /// It comes into hand: it is served next, but not before everybody else until it has caught up with them.
   func startServing(at start: Int) { served = max(served, start) }
 

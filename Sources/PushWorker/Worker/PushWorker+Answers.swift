@@ -62,6 +62,8 @@ extension PushWorker {
 
   private func submit(_ session: SliceSession, _ batch: PushBatch) {
     guard !batch.pushes.isEmpty else { return }
+    var batch = batch
+    batch.flow = session.context.flow
     session.unanswered += batch.pushes.count
     session.context.noteServed(batch.pushes.count)
     totals.submitted += batch.pushes.count
