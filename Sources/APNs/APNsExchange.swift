@@ -84,7 +84,7 @@ public enum APNsExchange {
   /// - Parameters:
   ///   - endpoint: where APNs is, and whom to trust there.
   ///   - identity: the certificate to show; `nil` for none.
-  ///   - connectTimeout: ms to look up, connect and shake hands.
+  ///   - connectTimeout: ms to look up, connect and finish the TLS handshake.
   ///   - timeout: ms for the whole.
   public static func perform(
     _ request: Request, at endpoint: APNsEndpoint, identity: TLSIdentity? = nil, connectTimeout: Int = 5000,

@@ -10,7 +10,7 @@
 /// ``LatencyGauge`` puts up with; beyond that the window stays. Answers that remain late may mean a queue or a longer
 /// way, and looking at them doesn't tell which. So, as in BBR, the window is narrowed for two round trips: what answers
 /// take then is the way, and the window goes back to what fits it. Errors narrow it by half their share, as in DCTCP:
-/// a storm halves it each round trip, and a few are noise (``ErrorShares``).
+/// when all fail it halves each round trip, and a few are noise (``ErrorShares``).
 ///
 /// Only the time from the moment the connection began to send counts: what waits in this process, for the peer's stream
 /// limit or for a turn, says nothing of the server.
@@ -30,7 +30,7 @@ public struct CongestionWindow: Sendable, Equatable {
   }
 
   /// The width while answers that remain late are looked into.
-  private struct Probe: Equatable {
+  private struct Measurement: Equatable {
     /// Before.
     var width: Double
     /// What answers took before, in nanoseconds.
@@ -55,7 +55,7 @@ public struct CongestionWindow: Sendable, Equatable {
   private var round = AnswerRound()
   private var gauge = LatencyGauge()
   private var errors = ErrorShares()
-  private var probe: Probe?
+  private var measurement: Measurement?
 
   /// The width from the first acceptance on: what any path carries (RFC 6928 begins with ten packets as well), and four
   /// round trips less to a thousand.
@@ -63,7 +63,7 @@ public struct CongestionWindow: Sendable, Equatable {
   /// Growth after something spoke against it.
   private static let leastPace = 1.0 / 16
   /// A quarter empties what ``LatencyGauge`` lets stand in a queue, and is told from all of it beyond doubt.
-  private static let probeShare = 0.25
+  private static let measurementShare = 0.25
   /// Between a quarter, which is a queue, and one, which is the way; nearer the quarter, because it may have emptied.
   private static let queueShare = 0.4
   /// Pushes handed over but not begun, at least: with one stream the next is ready when an answer comes.
@@ -114,13 +114,13 @@ public struct CongestionWindow: Sendable, Equatable {
 
   /// A new connection: one push again until it is accepted, then half of what the last one had. The way may be another.
   public mutating func reset() {
-    if isTrusted { before = probe?.width ?? width }
+    if isTrusted { before = measurement?.width ?? width }
     width = 1
     isTrusted = false
     pace = 1
     gauge = LatencyGauge()
     errors = ErrorShares()
-    probe = nil
+    measurement = nil
   }
 
   private mutating func trust(_ latency: UInt64, _ now: UInt64) {
@@ -135,19 +135,19 @@ public struct CongestionWindow: Sendable, Equatable {
     let trouble = errors.add(round)
     if trouble > 0 {
       pace = Self.leastPace
-      probe?.width *= 1 - trouble / 2
+      measurement?.width *= 1 - trouble / 2
       resize(width * (1 - trouble / 2))
     }
     guard let latency = round.median() else { return }
-    if probe != nil { return settleProbe(latency, now) }
+    if measurement != nil { return settleMeasurement(latency, now) }
     switch gauge.record(latency, roundBegan: round.began, now: now) {
     case .flat(let headroom): if trouble == 0 { grow(headroom) }
     case .late: pace = Self.leastPace
     case .doubtful:
       pace = Self.leastPace
       guard width > 1 else { return gauge.measured(latency, now: now) }
-      probe = Probe(width: width, latency: latency)
-      resize(width * Self.probeShare)
+      measurement = Measurement(width: width, latency: latency)
+      resize(width * Self.measurementShare)
     }
   }
 
@@ -158,13 +158,13 @@ public struct CongestionWindow: Sendable, Equatable {
     pace = headroom >= 0.5 ? min(1, pace * 2) : max(Self.leastPace, pace / 2)
   }
 
-  private mutating func settleProbe(_ latency: UInt64, _ now: UInt64) {
-    guard let ended = probe else { return }
+  private mutating func settleMeasurement(_ latency: UInt64, _ now: UInt64) {
+    guard let ended = measurement else { return }
     guard ended.isSettled else {
-      probe?.isSettled = true
+      measurement?.isSettled = true
       return
     }
-    probe = nil
+    measurement = nil
     // In a queue, a quarter of the pushes take a quarter of the time.
     let isQueue = Double(latency) < Double(ended.latency) * Self.queueShare
     gauge.measured(isQueue ? nil : latency, now: now)

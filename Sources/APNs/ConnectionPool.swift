@@ -5,8 +5,8 @@ internal import Synchronization
 /// The connections to APNs of one credential in one environment, and the pushes that wait for them.
 ///
 /// Batches wait here, by lane, and connections take from them as they have room: what was not taken can still be taken
-/// back. Suspect batches have a connection of their own besides the others, see ``PushBatch/isSuspect``. While APNs
-/// answers nearly everything with 503 nothing is taken but one push now and then, see ``StormBreaker``. Every push submitted either completes exactly once or is returned by ``cancelBacklog(where:)`` or
+/// back. Unproven batches have a connection of their own besides the others, see ``PushBatch/isUnproven``. While APNs
+/// answers nearly everything with 503 nothing is taken but one push now and then, see ``CircuitBreaker``. Every push submitted either completes exactly once or is returned by ``cancelBacklog(where:)`` or
 /// ``drain(deadline:)``. Safe to use from any thread. Drain a pool before letting it go: until then it keeps itself
 /// alive.
 public final class ConnectionPool: Sendable {
@@ -14,57 +14,57 @@ public final class ConnectionPool: Sendable {
   public struct Configuration: Sendable {
     /// Where to send.
     public var endpoint: APNsEndpoint
-    /// Connections at most, besides the one for suspects; at least 1.
+    /// Connections at most, besides the one for unproven pushes; at least 1.
     public var connections: Int
     /// Streams at most on one connection; what APNs allows once it trusts a connection is 1000.
     public var maximumStreams: Int
-    /// Streams at most on the connection for suspects, which has to carry all of them.
-    public var suspectStreams: Int
+    /// Streams at most on the connection for unproven pushes, which has to carry all of them.
+    public var unprovenStreams: Int
     /// Streams always used instead of as many as answers allow: what the benchmark compares with.
     package var fixedStreams: Int?
     /// Nanoseconds for one push from start to answer; beyond that it is ambiguous.
     public var requestTimeout: UInt64
-    /// Nanoseconds to look up, connect and shake hands.
+    /// Nanoseconds to look up, connect and finish the TLS handshake.
     public var connectTimeout: UInt64
     /// Nanoseconds without a push after which a connection is not used any more, but replaced. After an hour Apple
     /// suggests to find out by PING whether it still works, which libcurl can't; the native engine does, and ignores this.
     public var idleLimit: UInt64
     /// How fast connections may be opened.
     public var reconnect: ReconnectBudget.Limits
-    /// When sending is resumed after a storm of 503.
-    public var storm: StormBreaker.Limits
+    /// When sending is tried again while APNs answers 503.
+    public var breaker: CircuitBreaker.Limits
     /// What carries pushes.
     public var engine: PushEngineKind
 
     /// Memberwise, with defaults fit for Apple's servers.
     public init(
-      endpoint: APNsEndpoint, connections: Int = 2, maximumStreams: Int = 1000, suspectStreams: Int = 1000,
+      endpoint: APNsEndpoint, connections: Int = 2, maximumStreams: Int = 1000, unprovenStreams: Int = 1000,
       requestTimeout: UInt64 = 30_000_000_000, connectTimeout: UInt64 = 10_000_000_000,
       idleLimit: UInt64 = 3_600_000_000_000, reconnect: ReconnectBudget.Limits = .init(),
-      storm: StormBreaker.Limits = .init(), engine: PushEngineKind = .native
+      breaker: CircuitBreaker.Limits = .init(), engine: PushEngineKind = .native
     ) {
       self.endpoint = endpoint
       self.connections = max(1, connections)
       self.maximumStreams = max(1, maximumStreams)
-      self.suspectStreams = max(1, suspectStreams)
+      self.unprovenStreams = max(1, unprovenStreams)
       self.requestTimeout = requestTimeout
       self.connectTimeout = connectTimeout
       self.idleLimit = idleLimit
       self.reconnect = reconnect
-      self.storm = storm
+      self.breaker = breaker
       self.engine = engine
     }
 
-    /// The number of the connection for suspects; the others come before it.
-    var suspectNumber: Int { connections }
+    /// The number of the connection for unproven pushes; the others come before it.
+    var unprovenNumber: Int { connections }
   }
 
   fileprivate struct State {
-    /// What waits for the connection for suspects, and what waits for the others.
-    var suspects = Backlog()
+    /// What waits for the connection for unproven pushes, and what waits for the others.
+    var unproven = Backlog()
     var backlog = Backlog()
     var budget: ReconnectBudget
-    var breaker: StormBreaker
+    var breaker: CircuitBreaker
     var addresses = AddressSpread()
     var engines: [any PushEngine] = []
     /// Engines that found no work and are to be woken when there is.
@@ -95,7 +95,7 @@ public final class ConnectionPool: Sendable {
   ) {
     self.init(configuration: configuration, credential: credential, onCompletions: onCompletions) { number, pool in
       var own = configuration
-      if number == configuration.suspectNumber { own.maximumStreams = configuration.suspectStreams }
+      if number == configuration.unprovenNumber { own.maximumStreams = configuration.unprovenStreams }
       return switch configuration.engine {
       case .curl:
         ConnectionEngine(number: number, configuration: own, connector: CurlConnector(configuration: own), supply: pool)
@@ -113,13 +113,13 @@ public final class ConnectionPool: Sendable {
     self.credential = credential
     self.onCompletions = onCompletions
     let budget = ReconnectBudget(limits: configuration.reconnect, now: EventLoop.now)
-    state = Mutex(State(budget: budget, breaker: StormBreaker(limits: configuration.storm)))
-    let engines = (0...configuration.suspectNumber).map { makeEngine($0, self) }
+    state = Mutex(State(budget: budget, breaker: CircuitBreaker(limits: configuration.breaker)))
+    let engines = (0...configuration.unprovenNumber).map { makeEngine($0, self) }
     state.withLock { state in
       state.engines = engines
       state.isIdle = engines.map { _ in true }
       state.connections = engines.map { _ in ConnectionState() }
-      state.connections[configuration.suspectNumber].isForSuspects = true
+      state.connections[configuration.unprovenNumber].isForUnproven = true
     }
     credential.observe { [weak self] in self?.wakeAll() }
   }
@@ -132,12 +132,12 @@ public final class ConnectionPool: Sendable {
   public func submit(_ batch: PushBatch, lane: Int) -> Bool {
     let idle = state.withLock { state -> [any PushEngine]? in
       guard !state.isDraining else { return nil }
-      if batch.isSuspect {
-        state.suspects.append(batch, lane: lane)
+      if batch.isUnproven {
+        state.unproven.append(batch, lane: lane)
       } else {
         state.backlog.append(batch, lane: lane)
       }
-      return state.takeIdle(forSuspects: batch.isSuspect)
+      return state.takeIdle(forUnproven: batch.isUnproven)
     }
     guard let idle else { return false }
     for engine in idle { engine.wake() }
@@ -149,7 +149,7 @@ public final class ConnectionPool: Sendable {
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
   /// - Returns: the tags taken back; they never complete.
   public func cancelBacklog(where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
-    state.withLock { $0.backlog.remove(where: isUnwanted) + $0.suspects.remove(where: isUnwanted) }
+    state.withLock { $0.backlog.remove(where: isUnwanted) + $0.unproven.remove(where: isUnwanted) }
   }
 
   /// Takes back at most `limit` pushes that no connection has taken, because others need their place: of the lowest lane
@@ -160,8 +160,8 @@ public final class ConnectionPool: Sendable {
   public func cancelBacklog(limit: Int, where isUnwanted: (UInt64) -> Bool = { _ in true }) -> [UInt64] {
     state.withLock { state in
       var removed: [UInt64] = []
-      for lane in (0..<max(state.backlog.laneCount, state.suspects.laneCount)).reversed() {
-        removed += state.suspects.removeNewest(limit - removed.count, lane: lane, where: isUnwanted)
+      for lane in (0..<max(state.backlog.laneCount, state.unproven.laneCount)).reversed() {
+        removed += state.unproven.removeNewest(limit - removed.count, lane: lane, where: isUnwanted)
         removed += state.backlog.removeNewest(limit - removed.count, lane: lane, where: isUnwanted)
       }
       return removed
@@ -185,7 +185,7 @@ public final class ConnectionPool: Sendable {
   }
 
   /// Whether APNs answers nearly everything with 503, so that nothing is sent but a push now and then.
-  public var isInStorm: Bool { state.withLock { $0.breaker.state != .closed } }
+  public var isBreakerOpen: Bool { state.withLock { $0.breaker.state != .closed } }
 
   /// What the pool is doing.
   public var published: PoolState {
@@ -199,7 +199,7 @@ public final class ConnectionPool: Sendable {
   public func drain(deadline: UInt64) async -> [UInt64] {
     let (engines, left) = state.withLock { state in
       state.isDraining = true
-      return (state.engines, state.backlog.remove { _ in true } + state.suspects.remove { _ in true })
+      return (state.engines, state.backlog.remove { _ in true } + state.unproven.remove { _ in true })
     }
     await withTaskGroup(of: Void.self) { group in
       for engine in engines { group.addTask { await engine.drain(deadline: deadline) } }
@@ -215,12 +215,12 @@ public final class ConnectionPool: Sendable {
 
 extension ConnectionPool.State {
   fileprivate func hasWork(for engine: Int) -> Bool {
-    (connections[engine].isForSuspects ? suspects : backlog).count > 0
+    (connections[engine].isForUnproven ? unproven : backlog).count > 0
   }
 
-  fileprivate mutating func takeIdle(forSuspects: Bool) -> [any PushEngine] {
+  fileprivate mutating func takeIdle(forUnproven: Bool) -> [any PushEngine] {
     var woken: [any PushEngine] = []
-    for index in isIdle.indices where isIdle[index] && connections[index].isForSuspects == forSuspects {
+    for index in isIdle.indices where isIdle[index] && connections[index].isForUnproven == forUnproven {
       isIdle[index] = false
       woken.append(engines[index])
     }
@@ -228,7 +228,7 @@ extension ConnectionPool.State {
   }
 
   fileprivate mutating func take(upTo count: Int, for engine: Int) -> PushBatch.Part? {
-    connections[engine].isForSuspects ? suspects.take(upTo: count) : backlog.take(upTo: count)
+    connections[engine].isForUnproven ? unproven.take(upTo: count) : backlog.take(upTo: count)
   }
 
   fileprivate mutating func noteAnswer(on engine: Int, now: UInt64) {
@@ -247,9 +247,9 @@ extension ConnectionPool.State {
     for index in connections.indices {
       published.connections[index].age = connections[index].openedAt.map { now - $0 }
     }
-    published.backlog = backlog.count + suspects.count
+    published.backlog = backlog.count + unproven.count
     published.lastError = lastError
-    published.storms = breaker.storms
+    published.breakerOpenings = breaker.openings
     published.breaker = breaker.state
     return published
   }
@@ -262,16 +262,16 @@ extension ConnectionPool: PushSupply {
         state.isIdle[engine] = true
         return .nothing
       }
-      let isCalm = state.breaker.state == .closed
-      if !isCalm {
-        guard let wait = state.breaker.untilProbe(now: EventLoop.now) else {
+      let isClosed = state.breaker.state == .closed
+      if !isClosed {
+        guard let wait = state.breaker.untilTrial(now: EventLoop.now) else {
           state.isIdle[engine] = true
           return .nothing
         }
         if wait > 0 { return .wait(wait) }
       }
-      guard let part = state.take(upTo: isCalm ? count : 1, for: engine) else { return .nothing }
-      if !isCalm { state.breaker.probe(tag: part.batch.pushes[part.range.lowerBound].tag) }
+      guard let part = state.take(upTo: isClosed ? count : 1, for: engine) else { return .nothing }
+      if !isClosed { state.breaker.beginTrial(tag: part.batch.pushes[part.range.lowerBound].tag) }
       state.connections[engine].took(part.range.count, now: EventLoop.now)
       return .pushes(part)
     }
@@ -284,13 +284,13 @@ extension ConnectionPool: PushSupply {
   func mayOpen(_ engine: Int) -> ReconnectBudget.Decision? {
     state.withLock { state in
       let now = EventLoop.now
-      guard state.hasWork(for: engine), let wait = state.breaker.untilProbe(now: now) else {
+      guard state.hasWork(for: engine), let wait = state.breaker.untilTrial(now: now) else {
         state.isIdle[engine] = true
         return nil
       }
       if wait > 0 { return .wait(wait) }
       return state.budget.request(
-        now: now, jitter: .random(in: 0..<1), isMinor: state.connections[engine].isForSuspects)
+        now: now, jitter: .random(in: 0..<1), isMinor: state.connections[engine].isForUnproven)
     }
   }
 
@@ -333,23 +333,23 @@ extension ConnectionPool: PushSupply {
   }
 
   func complete(_ completions: [PushCompletion], by engine: Int, window: Int) {
-    let (isNews, calmed) = state.withLock { state -> (Bool, [any PushEngine]) in
+    let (isNews, slowed) = state.withLock { state -> (Bool, [any PushEngine]) in
       state.connections[engine].inFlight -= completions.count
       state.connections[engine].window = window
       if completions.contains(where: { $0.kind == .answered }) { state.noteAnswer(on: engine, now: EventLoop.now) }
-      let storms = state.breaker.storms
+      let openings = state.breaker.openings
       let isNews = state.breaker.note(completions)
       if isNews { state.noteBreaker(now: EventLoop.now) }
-      return (isNews, state.breaker.storms > storms ? state.engines : [])
+      return (isNews, state.breaker.openings > openings ? state.engines : [])
     }
-    for engine in calmed { engine.startSmall() }
+    for engine in slowed { engine.startSmall() }
     onCompletions(completions)
     // Whether sending goes on or waits, and until when, is asked by whoever has something to send.
     if isNews { wakeAll() }
   }
 }
 
-extension StormBreaker {
+extension CircuitBreaker {
   /// Takes note of many ends at once.
   ///
   /// - Returns: whether the state has changed.

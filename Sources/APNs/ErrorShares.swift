@@ -1,4 +1,4 @@
-/// Which errors on a connection are more than noise, by their share of some sixty recent pushes: one of a few is no storm.
+/// Which errors on a connection are more than noise, by their share of some sixty recent pushes: one of a few says little.
 /// Pure.
 struct ErrorShares: Sendable, Equatable {
   private var throttled = 0.0

@@ -1,15 +1,15 @@
 /// What a pool is doing just now; for logs, metrics and tests.
 public struct PoolState: Sendable, Equatable {
-  /// Its connections, open or not; the last is the one for suspects.
+  /// Its connections, open or not; the last is the one for unproven pushes.
   public var connections: [ConnectionState] = []
   /// Pushes not taken by any connection yet.
   public var backlog = 0
   /// What went wrong last, in the engine's words.
   public var lastError: String?
   /// Whether pushes are held back because APNs answers 503.
-  public var breaker = StormBreaker.State.closed
-  /// How often that began, since the start.
-  public var storms = 0
+  public var breaker = CircuitBreaker.State.closed
+  /// How often the circuit breaker has opened, since the start.
+  public var breakerOpenings = 0
 
   /// Of a pool that has done nothing yet.
   public init() {}
@@ -35,8 +35,8 @@ public struct ConnectionState: Sendable, Equatable {
     case established
   }
 
-  /// Whether it is for suspects alone, see ``PushBatch/isSuspect``.
-  public var isForSuspects = false
+  /// Whether it is for unproven pushes alone, see ``PushBatch/isUnproven``.
+  public var isForUnproven = false
   /// How far it has come.
   public var phase = Phase.closed
   /// Where it goes to, in numbers; `nil` when closed, or behind a proxy.

@@ -6,7 +6,7 @@ public struct PushBatch: Sendable {
   public var headers: PushHeaders
   /// Whether APNs may well reject them: they go over a connection of their own, because APNs lets a connection have one
   /// stream at a time after a rejection (reference 1.4), and the others are not to suffer.
-  public var isSuspect: Bool
+  public var isUnproven: Bool
   /// Whose pushes these are: batches of one flow wait behind each other, flows of a lane take turns.
   public var flow = 0
   /// Raw tokens and payloads; ``Push`` points into it.
@@ -17,9 +17,9 @@ public struct PushBatch: Sendable {
   private var payload: Range<Int32> = 0..<0
 
   /// An empty batch.
-  public init(headers: PushHeaders, isSuspect: Bool = false) {
+  public init(headers: PushHeaders, isUnproven: Bool = false) {
     self.headers = headers
-    self.isSuspect = isSuspect
+    self.isUnproven = isUnproven
     bytes = []
     pushes = []
   }
@@ -27,8 +27,8 @@ public struct PushBatch: Sendable {
   /// A batch of pushes with one payload, to be added by ``append(tag:apnsID:token:)``.
   ///
   /// - Parameter capacity: how many are expected.
-  public init(headers: PushHeaders, isSuspect: Bool = false, payload: [UInt8], capacity: Int) {
-    self.init(headers: headers, isSuspect: isSuspect)
+  public init(headers: PushHeaders, isUnproven: Bool = false, payload: [UInt8], capacity: Int) {
+    self.init(headers: headers, isUnproven: isUnproven)
     // Most tokens have 32 bytes.
     bytes.reserveCapacity(payload.count + capacity * 32)
     bytes.append(contentsOf: payload)

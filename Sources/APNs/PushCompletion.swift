@@ -4,7 +4,7 @@ public import PushCore
 public struct PushCompletion: Sendable {
   /// The push's own ``Push/tag``.
   public var tag: UInt64
-  /// What APNs answered, as ``PushCore/Disposition/decide(_:attempt:policy:ambiguity:jitter:isStorm:)`` takes it.
+  /// What APNs answered, as ``PushCore/Disposition/decide(_:attempt:policy:ambiguity:jitter:isBreakerOpen:)`` takes it.
   public var answer: PushAnswer
   /// With 410: when APNs found the token dead, in ms since the epoch; 0 when absent.
   public var timestamp: UInt64

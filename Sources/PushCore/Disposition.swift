@@ -54,15 +54,16 @@ public struct Disposition: Sendable, Equatable {
   ///   - policy: delays and the number of attempts.
   ///   - ambiguity: what the campaign wants when it is unknown whether APNs took the push.
   ///   - jitter: random, 0 to 1; spreads retries.
-  ///   - isStorm: whether APNs answers nearly everything with 503: then nothing is gained by a quick retry.
+  ///   - isBreakerOpen: whether APNs answers nearly everything with 503: then nothing is gained by a quick retry.
   public static func decide(
-    _ answer: PushAnswer, attempt: Int, policy: RetryPolicy, ambiguity: Ambiguity, jitter: Double, isStorm: Bool = false
+    _ answer: PushAnswer, attempt: Int, policy: RetryPolicy, ambiguity: Ambiguity, jitter: Double,
+    isBreakerOpen: Bool = false
   ) -> Disposition {
     switch answer.kind {
     case .answered:
       if answer.status / 100 == 2 { return Disposition(.finish(.accepted)) }
       let decided = Self.decide(
-        rejection: answer, attempt: attempt, policy: policy, jitter: jitter, isStorm: isStorm)
+        rejection: answer, attempt: attempt, policy: policy, jitter: jitter, isBreakerOpen: isBreakerOpen)
       return decided.limited(attempt: attempt, policy: policy, exhausted: .failed)
     case .notSent:
       // The connection was refused for its certificate: another would be too.
@@ -80,7 +81,7 @@ public struct Disposition: Sendable, Equatable {
   }
 
   private static func decide(
-    rejection answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isStorm: Bool
+    rejection answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
     switch answer.status {
     case 400..<500:
@@ -88,7 +89,9 @@ public struct Disposition: Sendable, Equatable {
     case 500..<600:
       // The one server that stops is no reason to wait for the others; a second time, Apple's word holds.
       if answer.reason == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
-      if attempt <= 1, !isStorm { return .later(policy.afterFirstServerError(asked: answer.asked, chance: jitter)) }
+      if attempt <= 1, !isBreakerOpen {
+        return .later(policy.afterFirstServerError(asked: answer.asked, chance: jitter))
+      }
       return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
     default: return .refusedForAll(answer.reason)
     }

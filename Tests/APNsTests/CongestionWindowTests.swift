@@ -104,7 +104,7 @@ struct CongestionWindowTests {
     #expect(window.limit == 1000)
   }
 
-  @Test("a few errors are noise, many are a storm", arguments: [(429, 10), (429, 5), (503, 100), (0, 20)])
+  @Test("a few errors are noise, many narrow it", arguments: [(429, 10), (429, 5), (503, 100), (0, 20)])
   func noise(status: Int, every: Int) {
     let error: CongestionWindow.Signal = status == 429 ? .throttled : status == 503 ? .busy : .failed
     var now: UInt64 = 0

@@ -18,14 +18,14 @@ struct ConnectionPoolTests {
     func drain(deadline: UInt64) async {}
   }
 
-  /// The last of the engines is the one for suspects.
+  /// The last of the engines is the one for unproven pushes.
   private func makePool(
-    connections: Int, storm: StormBreaker.Limits = .init(),
+    connections: Int, breaker: CircuitBreaker.Limits = .init(),
     onCompletions: @escaping @Sendable ([PushCompletion]) -> Void = { _ in }
   ) throws -> (ConnectionPool, [FakeEngine]) {
     let engines = (0...connections).map { _ in FakeEngine() }
     let pool = ConnectionPool(
-      configuration: .init(endpoint: .sandbox, connections: connections, storm: storm),
+      configuration: .init(endpoint: .sandbox, connections: connections, breaker: breaker),
       credential: try ProviderTokenSource(
         keyID: PoolHarness.keyID, teamID: PoolHarness.teamID, key: .generate()),
       onCompletions: onCompletions, makeEngine: { number, _ in engines[number] })
@@ -98,7 +98,7 @@ struct ConnectionPoolTests {
     let (pool, _) = try makePool(connections: 1)
     pool.submit(PoolHarness.batch(0..<4), lane: 0)
     pool.submit(PoolHarness.batch(10..<13), lane: 2)
-    pool.submit(PoolHarness.batch(20..<22, isSuspect: true), lane: 2)
+    pool.submit(PoolHarness.batch(20..<22, isUnproven: true), lane: 2)
     pool.submit(PoolHarness.batch(30..<33), lane: 2)
     #expect(pool.take(upTo: 2, for: 0).tags == [0, 1])
     #expect(pool.cancelBacklog(limit: 4) == [21, 20, 32, 31])
@@ -137,9 +137,9 @@ struct ConnectionPoolTests {
 
   @Test("an open breaker and a stopped credential are health's business")
   func refusedHealth() throws {
-    let (pool, _) = try makePool(connections: 1, storm: .init(firstWait: 0, longestWait: 0))
+    let (pool, _) = try makePool(connections: 1, breaker: .init(firstWait: 0, longestWait: 0))
     let now = EventLoop.now
-    storm(pool, 0..<100)
+    open(pool, 0..<100)
     guard case .breakerOpen(let since) = pool.health(now: EventLoop.now) else {
       Issue.record("\(pool.health(now: EventLoop.now))")
       return
@@ -170,20 +170,20 @@ struct ConnectionPoolTests {
     #expect(pool.authorization() != nil)
   }
 
-  // MARK: Suspects
+  // MARK: Unproven
 
-  @Test("suspects wait for their own connection, and nobody else does")
-  func suspects() async throws {
+  @Test("unproven pushes wait for their own connection, and nobody else does")
+  func unproven() async throws {
     let (pool, engines) = try makePool(connections: 2)
     pool.submit(PoolHarness.batch(0..<2), lane: 0)
-    pool.submit(PoolHarness.batch(10..<14, isSuspect: true), lane: 1)
+    pool.submit(PoolHarness.batch(10..<14, isUnproven: true), lane: 1)
     #expect(engines.map(\.wakes) == [1, 1, 1])
     #expect(pool.take(upTo: 5, for: 2).tags == [10, 11, 12, 13])
     #expect(pool.take(upTo: 5, for: 2).tags == [])
     #expect(pool.take(upTo: 5, for: 1).tags == [0, 1])
     #expect(pool.published.connections.map(\.inFlight) == [0, 2, 4])
-    #expect(pool.published.connections.map(\.isForSuspects) == [false, false, true])
-    pool.submit(PoolHarness.batch(20..<22, isSuspect: true), lane: 1)
+    #expect(pool.published.connections.map(\.isForUnproven) == [false, false, true])
+    pool.submit(PoolHarness.batch(20..<22, isUnproven: true), lane: 1)
     #expect(pool.mayOpen(0) == nil)
     #expect(pool.mayOpen(2) == .open)
     #expect(pool.published.backlog == 2)
@@ -191,14 +191,14 @@ struct ConnectionPoolTests {
     #expect(await pool.drain(deadline: 0) == [21])
   }
 
-  // MARK: Storms
+  // MARK: The circuit breaker
 
   private let hour: UInt64 = 3_600_000_000_000
 
   /// Answers pushes of the first engine with 503 until the pool holds the rest back.
-  private func storm(_ pool: ConnectionPool, _ tags: Range<UInt64>) {
+  private func open(_ pool: ConnectionPool, _ tags: Range<UInt64>) {
     pool.submit(PoolHarness.batch(tags), lane: 0)
-    let taken = pool.take(upTo: StormBreaker.leastAnswers, for: 0).tags
+    let taken = pool.take(upTo: CircuitBreaker.leastAnswers, for: 0).tags
     answer(pool, taken, 503, .serviceUnavailable)
   }
 
@@ -208,51 +208,51 @@ struct ConnectionPoolTests {
       window: 1)
   }
 
-  @Test("in a storm nothing is taken, no connection is opened, and every engine starts small, once")
-  func storm() throws {
-    let (pool, engines) = try makePool(connections: 2, storm: .init(firstWait: hour, longestWait: hour))
-    storm(pool, 0..<100)
-    #expect(pool.isInStorm)
+  @Test("while it is open nothing is taken, no connection is opened, and every engine starts small, once")
+  func openBreaker() throws {
+    let (pool, engines) = try makePool(connections: 2, breaker: .init(firstWait: hour, longestWait: hour))
+    open(pool, 0..<100)
+    #expect(pool.isBreakerOpen)
     #expect(engines.map(\.smallStarts) == [1, 1, 1])
     for engine in 0...1 {
       #expect(pool.take(upTo: 5, for: engine).waits)
       guard case .wait = pool.mayOpen(engine) else {
-        Issue.record("a connection opened in a storm")
+        Issue.record("a connection opened while the breaker is open")
         return
       }
     }
     #expect(pool.published.backlog == 80)
-    #expect(pool.published.storms == 1)
+    #expect(pool.published.breakerOpenings == 1)
   }
 
-  @Test("what waits in a storm can be taken back")
-  func steeredStorm() async throws {
-    let (pool, _) = try makePool(connections: 1, storm: .init(firstWait: hour, longestWait: hour))
-    storm(pool, 0..<100)
+  @Test("what waits meanwhile can be taken back")
+  func backlogOfOpenBreaker() async throws {
+    let (pool, _) = try makePool(connections: 1, breaker: .init(firstWait: hour, longestWait: hour))
+    open(pool, 0..<100)
     #expect(pool.cancelBacklog { $0 < 90 } == Array(20..<90))
     #expect(await pool.drain(deadline: 0) == Array(90..<100))
   }
 
   @Test("after the wait one push goes, the rest when it is answered")
-  func probe() throws {
-    let (pool, engines) = try makePool(connections: 2, storm: .init(firstWait: 0, longestWait: 0))
-    storm(pool, 0..<100)
-    // A probe that fails, and one that does not.
-    for (probe, status) in [(UInt64(20), UInt16(503)), (21, 410)] {
+  func trial() throws {
+    let (pool, engines) = try makePool(connections: 2, breaker: .init(firstWait: 0, longestWait: 0))
+    open(pool, 0..<100)
+    // A trial push that fails, and one that does not.
+    for (trial, status) in [(UInt64(20), UInt16(503)), (21, 410)] {
       #expect(pool.mayOpen(1) != nil)
-      #expect(pool.take(upTo: 50, for: 0).tags == [probe])
+      #expect(pool.take(upTo: 50, for: 0).tags == [trial])
       #expect(pool.take(upTo: 50, for: 1).tags == [])
       #expect(pool.mayOpen(1) == nil)
-      // Of before the storm.
+      // Of before it opened.
       answer(pool, [1000], 200)
-      #expect(pool.isInStorm)
+      #expect(pool.isBreakerOpen)
       let wakes = engines[1].wakes
-      answer(pool, [probe], status)
+      answer(pool, [trial], status)
       #expect(engines[1].wakes == wakes + 1)
     }
-    #expect(!pool.isInStorm)
+    #expect(!pool.isBreakerOpen)
     #expect(pool.take(upTo: 50, for: 1).tags == Array(22..<72))
-    #expect(pool.published.storms == 1)
+    #expect(pool.published.breakerOpenings == 1)
     #expect(engines.map(\.smallStarts) == [1, 1, 1])
   }
 }

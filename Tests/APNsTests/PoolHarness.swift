@@ -31,7 +31,8 @@ final class PoolHarness: Sendable {
   init(
     engine: PushEngineKind, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
     connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
-    reconnect: ReconnectBudget.Limits = hasty, storm: StormBreaker.Limits = .init(), knobs: SimulatorKnobs = .init(),
+    reconnect: ReconnectBudget.Limits = hasty, breaker: CircuitBreaker.Limits = .init(),
+    knobs: SimulatorKnobs = .init(),
     measureOffset: ProviderTokenSource.MeasureOffset? = nil,
     makeEngine: ((Int, ConnectionPool.Configuration, any PushSupply) -> any PushEngine)? = nil
   ) async throws {
@@ -49,7 +50,7 @@ final class PoolHarness: Sendable {
     let configuration = ConnectionPool.Configuration(
       endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), connections: connections,
       maximumStreams: streams, requestTimeout: requestTimeout, connectTimeout: connectTimeout, idleLimit: idleLimit,
-      reconnect: reconnect, storm: storm, engine: engine)
+      reconnect: reconnect, breaker: breaker, engine: engine)
     if let makeEngine {
       pool = ConnectionPool(
         configuration: configuration, credential: credential, onCompletions: { completions.add($0) },
@@ -73,9 +74,9 @@ final class PoolHarness: Sendable {
 
   /// A batch of pushes with these tags, all of one campaign.
   static func batch(
-    _ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic, isSuspect: Bool = false
+    _ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic, isUnproven: Bool = false
   ) -> PushBatch {
-    var batch = PushBatch(headers: PushHeaders(topic: topic, pushType: .alert, priority: 10), isSuspect: isSuspect)
+    var batch = PushBatch(headers: PushHeaders(topic: topic, pushType: .alert, priority: 10), isUnproven: isUnproven)
     batch.bytes = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
     let payload = 0..<Int32(batch.bytes.count)
     let ids = PushID(campaign: "test")

@@ -53,7 +53,7 @@ struct ReconnectBudgetTests {
   }
 
   @Test("connections that work but end at once are still opened no faster than the budget")
-  func storm() {
+  func endsAtOnce() {
     var budget = ReconnectBudget(now: start)
     let times = openings(in: 60, &budget) { $0.established(now: $1) }
     // Eight in a burst, then one in five seconds.

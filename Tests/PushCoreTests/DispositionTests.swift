@@ -122,11 +122,11 @@ struct DispositionTests {
 
   private func decide(
     _ status: UInt16, _ reason: Reason = .none, attempt: Int = 1, retryAfter: UInt16 = 0, jitter: Double = 0,
-    isStorm: Bool = false
+    isBreakerOpen: Bool = false
   ) -> Disposition {
     Disposition.decide(
       PushAnswer(kind: .answered, status: status, reason: reason, retryAfter: retryAfter), attempt: attempt,
-      policy: Self.policy, ambiguity: .resend, jitter: jitter, isStorm: isStorm)
+      policy: Self.policy, ambiguity: .resend, jitter: jitter, isBreakerOpen: isBreakerOpen)
   }
 
   private func decide(_ kind: PushAnswer.Kind, attempt: Int, ambiguity: Ambiguity = .resend) -> Disposition {
@@ -164,8 +164,8 @@ struct DispositionTests {
         .retry(afterMilliseconds: 5_000), .retry(afterMilliseconds: 900_000), .retry(afterMilliseconds: 900_000),
         .retry(afterMilliseconds: 900_000), .finish(.failed),
       ])
-    #expect(decide(503, .serviceUnavailable, isStorm: true).target == .retry(afterMilliseconds: 900_000))
-    #expect(decide(503, .shutdown, isStorm: true).target == .resendNow)
+    #expect(decide(503, .serviceUnavailable, isBreakerOpen: true).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .shutdown, isBreakerOpen: true).target == .resendNow)
     // One who tries everything quickly does not wait longer the first time.
     #expect(RetryPolicy(serverError: 100, jitter: 0).afterFirstServerError(chance: 0) == 100)
   }

@@ -37,16 +37,16 @@ import Testing
   @Test func stormIsToldOfWhenItBeginsAndWhenItEndsHoweverShort() {
     var watch = PoolWatch()
     var state = PoolState()
-    state.storms = 1
+    state.breakerOpenings = 1
     state.breaker = .open(until: 1)
     #expect(watch.look(at: state, now: 0) == [.storm])
-    state.breaker = .probing(tag: 1)
+    state.breaker = .halfOpen(tag: 1)
     #expect(watch.look(at: state, now: 1) == [])
     state.breaker = .closed
     #expect(watch.look(at: state, now: 2) == [.calm])
     #expect(watch.look(at: state, now: 3) == [])
     // Over before anybody looked.
-    state.storms = 2
+    state.breakerOpenings = 2
     #expect(watch.look(at: state, now: 4) == [.storm, .calm])
   }
 

@@ -10,7 +10,7 @@ struct CurlExchange: Sendable {
   private let timeout: Int
 
   /// - Parameters:
-  ///   - connectTimeout: ms to look up, connect and shake hands.
+  ///   - connectTimeout: ms to look up, connect and finish the TLS handshake.
   ///   - timeout: ms for the whole.
   init(
     _ request: APNsExchange.Request, endpoint: APNsEndpoint, identity: TLSIdentity?, connectTimeout: Int, timeout: Int

@@ -19,7 +19,7 @@ struct PoolWatch {
 
   private var failures = 0
   private var storms = 0
-  private var isStorm = false
+  private var isBreakerOpen = false
   private var told: PoolState?
   private var toldAt: UInt64 = 0
 
@@ -32,13 +32,13 @@ struct PoolWatch {
     var notices: [Notice] = []
     if state.failures > failures, let error = state.lastError { notices.append(.failed(error)) }
     failures = state.failures
-    if state.storms > storms {
-      storms = state.storms
-      isStorm = true
+    if state.breakerOpenings > storms {
+      storms = state.breakerOpenings
+      isBreakerOpen = true
       notices.append(.storm)
     }
-    if isStorm, state.breaker == .closed {
-      isStorm = false
+    if isBreakerOpen, state.breaker == .closed {
+      isBreakerOpen = false
       notices.append(.calm)
     }
     // A pool that rests is told of once more when its last connection has closed, and then no more.

@@ -93,7 +93,7 @@ struct RouteTable {
       configuration: .init(
         endpoint: app.endpoint, connections: configuration.connections,
         maximumStreams: min(share, Self.maximumStreams),
-        suspectStreams: min(configuration.window, Self.maximumStreams),
+        unprovenStreams: min(configuration.window, Self.maximumStreams),
         requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),
       credential: app.credential, onCompletions: onCompletions)
     let route = Route(number: routes.count, credential: app.credential, endpoint: app.endpoint, pool: pool)

@@ -47,7 +47,7 @@ extension PushWorker {
       if isSuspect(index, of: session, token, user: chunk.user(position)) {
         if suspects == nil {
           suspects = PushBatch(
-            headers: context.headers, isSuspect: true, payload: context.campaign.payload, capacity: indexes.count)
+            headers: context.headers, isUnproven: true, payload: context.campaign.payload, capacity: indexes.count)
         }
         suspects?.append(tag: tag, apnsID: id, token: token)
       } else {
@@ -145,7 +145,7 @@ extension PushWorker {
     let decision = Disposition.decide(
       completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, policy: configuration.retry,
       ambiguity: campaign.ambiguity,
-      jitter: .random(in: 0..<1), isStorm: completion.status >= 500 && session.context.route.isStuck)
+      jitter: .random(in: 0..<1), isBreakerOpen: completion.status >= 500 && session.context.route.isStuck)
     if completion.answer.blamesToken, let (chunk, position) = session.targets.place(of: index) {
       answers.rejected.insert(chunk.token(position))
     }

@@ -56,7 +56,7 @@ struct WorkerLog: Sendable {
 
   private func write(_ state: PoolState, of endpoint: String) {
     let places = state.connections.enumerated().map { number, connection in
-      let name = connection.isForSuspects ? "suspects" : "\(number + 1)"
+      let name = connection.isForUnproven ? "unproven" : "\(number + 1)"
       guard let age = connection.age else { return "\(name): closed" }
       let phase = connection.phase == .established ? "open" : "opening"
       let place = connection.address.map { " to \($0)" } ?? ""
@@ -68,7 +68,7 @@ struct WorkerLog: Sendable {
       [
         "endpoint": "\(endpoint)", "open": .number(state.open), "inFlight": .number(state.inFlight),
         "backlog": .number(state.backlog), "openings": .number(state.openings), "failures": .number(state.failures),
-        "storms": .number(state.storms), "breaker": "\(state.breaker.name)",
+        "storms": .number(state.breakerOpenings), "breaker": "\(state.breaker.name)",
         "each": "\(places.joined(separator: "; "))",
       ])
   }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import APNs
 
-@Suite("Suspects beside clean pushes", .timeLimit(.minutes(2)))
-struct SuspectLaneTests {
-  private static let suspects: Range<UInt64> = 100_000..<100_500
+@Suite("Unproven pushes beside clean ones", .timeLimit(.minutes(2)))
+struct UnprovenLaneTests {
+  private static let unproven: Range<UInt64> = 100_000..<100_500
   private static let clean: Range<UInt64> = 0..<2000
 
-  /// A simulator that takes the streams away after each rejection, as APNs does, and to which every fifth of the suspects
+  /// A simulator that takes the streams away after each rejection, as APNs does, and to which every fifth of the unproven
   /// is bad; answers take a while, so that it is streams that make throughput.
   private func makeHarness(_ engine: PushEngineKind) async throws -> PoolHarness {
     var knobs = SimulatorKnobs()
@@ -17,15 +17,15 @@ struct SuspectLaneTests {
     knobs.latencyMilliseconds = 20
     let harness = try await PoolHarness(engine: engine, streams: 200, knobs: knobs)
     harness.simulator.load(
-      Self.suspects.filter { $0 % 5 == 0 }.map { SimulatedDevice(token: PoolHarness.token($0), state: .bad) })
+      Self.unproven.filter { $0 % 5 == 0 }.map { SimulatedDevice(token: PoolHarness.token($0), state: .bad) })
     return harness
   }
 
   /// Sends everything, and again what comes back unsent or in doubt; the number of rejections.
   private func run(_ harness: PoolHarness) async -> Int {
-    harness.pool.submit(PoolHarness.batch(Self.suspects, isSuspect: true), lane: 0)
+    harness.pool.submit(PoolHarness.batch(Self.unproven, isUnproven: true), lane: 0)
     harness.pool.submit(PoolHarness.batch(Self.clean), lane: 0)
-    var open = Self.clean.count + Self.suspects.count
+    var open = Self.clean.count + Self.unproven.count
     var rejected = 0
     while open > 0 {
       for completion in await harness.completions.next(1) {
@@ -34,8 +34,8 @@ struct SuspectLaneTests {
           open -= 1
           if completion.reason == .badDeviceToken { rejected += 1 }
         case .notSent, .ambiguous:
-          let isSuspect = Self.suspects.contains(completion.tag)
-          harness.pool.submit(PoolHarness.batch([completion.tag], isSuspect: isSuspect), lane: 0)
+          let isUnproven = Self.unproven.contains(completion.tag)
+          harness.pool.submit(PoolHarness.batch([completion.tag], isUnproven: isUnproven), lane: 0)
         }
       }
     }
@@ -43,14 +43,14 @@ struct SuspectLaneTests {
   }
 
   @Test(
-    "a fifth of the suspects is rejected, and the clean connection keeps its window and loses no stream",
+    "a fifth of the unproven is rejected, and the clean connection keeps its window and loses no stream",
     arguments: PushEngineKind.allCases)
   func apart(engine: PushEngineKind) async throws {
     let harness = try await makeHarness(engine)
     #expect(await run(harness) == 100)
     let state = harness.pool.published
     #expect(state.connections[0].openings == 1)
-    #expect(state.connections.map(\.isForSuspects) == [false, true])
+    #expect(state.connections.map(\.isForUnproven) == [false, true])
     // No narrower than it was after the first acceptance; how much wider is the machine's affair.
     #expect(state.connections[0].window >= 16, "\(state.connections)")
     #expect(state.connections[0].failures == 0)
@@ -59,7 +59,7 @@ struct SuspectLaneTests {
   }
 
   @Test(
-    "the connection for suspects is opened for them only, and they never go over another",
+    "the connection for unproven pushes is opened for them only, and they never go over another",
     arguments: PushEngineKind.allCases)
   func opensWhenNeeded(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
@@ -67,7 +67,7 @@ struct SuspectLaneTests {
     #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
     #expect(harness.pool.published.connections.map(\.openings) == [1, 0])
     #expect(await harness.simulator.counters().connections == 1)
-    harness.pool.submit(PoolHarness.batch(100..<200, isSuspect: true), lane: 0)
+    harness.pool.submit(PoolHarness.batch(100..<200, isUnproven: true), lane: 0)
     #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
     #expect(harness.pool.published.connections.map(\.openings) == [1, 1])
     #expect(await harness.simulator.counters().connections == 2)

@@ -3,45 +3,45 @@ import Testing
 
 @testable import APNs
 
-@Suite("Storm breaker")
-struct StormBreakerTests {
+@Suite("Circuit breaker")
+struct CircuitBreakerTests {
   private let second: UInt64 = 1_000_000_000
   private let start: UInt64 = 1_000_000_000_000
 
   /// A breaker that has just opened at `start`.
-  private func opened() -> StormBreaker {
-    var breaker = StormBreaker()
-    feed(&breaker, .unavailable, StormBreaker.leastAnswers)
+  private func opened() -> CircuitBreaker {
+    var breaker = CircuitBreaker()
+    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers)
     return breaker
   }
 
-  private func feed(_ breaker: inout StormBreaker, _ signal: StormBreaker.Signal, _ count: Int) {
+  private func feed(_ breaker: inout CircuitBreaker, _ signal: CircuitBreaker.Signal, _ count: Int) {
     for _ in 0..<count { _ = breaker.note(signal, tag: 0, now: start, jitter: 1) }
   }
 
   @Test("a handful of 503 opens nothing, twenty in a row do")
   func opens() {
-    var breaker = StormBreaker()
-    feed(&breaker, .unavailable, StormBreaker.leastAnswers - 1)
+    var breaker = CircuitBreaker()
+    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
     #expect(breaker.state == .closed)
     #expect(breaker.note(.unavailable, tag: 0, now: start, jitter: 1) == true)
     #expect(breaker.state == .open(until: start + 2 * second))
-    #expect(breaker.storms == 1)
+    #expect(breaker.openings == 1)
   }
 
   @Test("after many acceptances half of the latest answers must be 503")
   func share() {
-    var breaker = StormBreaker()
+    var breaker = CircuitBreaker()
     feed(&breaker, .answered, 100_000)
-    feed(&breaker, .unavailable, StormBreaker.stormCount - 1)
+    feed(&breaker, .unavailable, CircuitBreaker.unavailableToOpen - 1)
     #expect(breaker.state == .closed)
     feed(&breaker, .unavailable, 1)
     #expect(breaker.state != .closed)
   }
 
   @Test("one 503 in three never opens it, nor do 500, Shutdown or pushes without an answer")
-  func calm() {
-    var breaker = StormBreaker()
+  func stays() {
+    var breaker = CircuitBreaker()
     for _ in 0..<1000 {
       feed(&breaker, .unavailable, 1)
       feed(&breaker, .answered, 2)
@@ -49,7 +49,7 @@ struct StormBreakerTests {
     feed(&breaker, .failed, 1000)
     feed(&breaker, .silent, 1000)
     #expect(breaker.state == .closed)
-    #expect(breaker.storms == 0)
+    #expect(breaker.openings == 0)
   }
 
   @Test("while it is open, answers to what was sent before change nothing")
@@ -59,56 +59,56 @@ struct StormBreakerTests {
     feed(&breaker, .answered, 100)
     feed(&breaker, .unavailable, 100)
     #expect(breaker == before)
-    breaker.probe(tag: 7)
+    breaker.beginTrial(tag: 7)
     #expect(breaker.note(.answered, tag: 8, now: start, jitter: 1) == false)
-    #expect(breaker.state == .probing(tag: 7))
-    #expect(breaker.untilProbe(now: start) == nil)
+    #expect(breaker.state == .halfOpen(tag: 7))
+    #expect(breaker.untilTrial(now: start) == nil)
   }
 
   @Test("the wait is over in time, half of it being chance")
   func waits() {
-    var breaker = StormBreaker()
-    for _ in 0..<StormBreaker.leastAnswers { _ = breaker.note(.unavailable, tag: 0, now: start, jitter: 0) }
-    #expect(breaker.untilProbe(now: start) == second)
-    #expect(breaker.untilProbe(now: start + second) == 0)
-    #expect(opened().untilProbe(now: start) == 2 * second)
+    var breaker = CircuitBreaker()
+    for _ in 0..<CircuitBreaker.leastAnswers { _ = breaker.note(.unavailable, tag: 0, now: start, jitter: 0) }
+    #expect(breaker.untilTrial(now: start) == second)
+    #expect(breaker.untilTrial(now: start + second) == 0)
+    #expect(opened().untilTrial(now: start) == 2 * second)
   }
 
-  @Test("probes that fail double the wait up to a minute; without an answer it stays; any other answer closes")
-  func probing() {
+  @Test("trial pushes that fail double the wait up to a minute; without an answer it stays; any other answer closes")
+  func trials() {
     var breaker = opened()
     var waits: [UInt64] = []
-    for signal in [StormBreaker.Signal.unavailable, .silent, .failed, .unavailable, .unavailable, .unavailable] {
-      breaker.probe(tag: 1)
+    for signal in [CircuitBreaker.Signal.unavailable, .silent, .failed, .unavailable, .unavailable, .unavailable] {
+      breaker.beginTrial(tag: 1)
       #expect(breaker.note(signal, tag: 1, now: start, jitter: 1) == true)
-      waits.append((breaker.untilProbe(now: start) ?? 0) / second)
+      waits.append((breaker.untilTrial(now: start) ?? 0) / second)
     }
     #expect(waits == [4, 4, 8, 16, 32, 60])
-    breaker.probe(tag: 2)
+    breaker.beginTrial(tag: 2)
     #expect(breaker.note(.answered, tag: 2, now: start, jitter: 1) == true)
     #expect(breaker.state == .closed)
     // What led to it is forgotten with it, and so is how long it lasted.
-    feed(&breaker, .unavailable, StormBreaker.leastAnswers - 1)
+    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
     #expect(breaker.state == .closed)
     feed(&breaker, .unavailable, 1)
-    #expect(breaker.untilProbe(now: start) == 2 * second)
-    #expect(breaker.storms == 2)
+    #expect(breaker.untilTrial(now: start) == 2 * second)
+    #expect(breaker.openings == 2)
   }
 
   @Test("whatever happens, it lets at most one push through until it closes, and always one in the end")
   func random() {
-    var random = Seed("storm breaker")
-    var breaker = StormBreaker()
+    var random = Seed("circuit breaker")
+    var breaker = CircuitBreaker()
     var now = start
     var underWay: UInt64?
     var next: UInt64 = 1
     for _ in 0..<100_000 {
       if breaker.state != .closed {
-        switch breaker.untilProbe(now: now) {
+        switch breaker.untilTrial(now: now) {
         case nil: #expect(underWay != nil)
         case 0:
           #expect(underWay == nil)
-          breaker.probe(tag: next)
+          breaker.beginTrial(tag: next)
           underWay = next
           next += 1
         case let wait?:
@@ -117,12 +117,12 @@ struct StormBreakerTests {
           now += wait
         }
       }
-      let signals: [StormBreaker.Signal] = [.answered, .unavailable, .unavailable, .unavailable, .failed, .silent]
+      let signals: [CircuitBreaker.Signal] = [.answered, .unavailable, .unavailable, .unavailable, .failed, .silent]
       let signal = signals.randomElement(using: &random) ?? .answered
       let tag = Bool.random(using: &random) ? underWay ?? 0 : 0
       _ = breaker.note(signal, tag: tag, now: now, jitter: .random(in: 0...1, using: &random))
       if tag != 0 { underWay = nil }
     }
-    #expect(breaker.storms > 10)
+    #expect(breaker.openings > 10)
   }
 }
