@@ -24,34 +24,11 @@ public struct ProviderToken: Sendable, Equatable {
   init(
     keyID: String, teamID: String, issuedAt: Int64, generation: Int, key: ECPrivateKey, keyGeneration: Int = 0
   ) throws {
-    let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8))
-    let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8))
+    let header = Base64.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8), .url)
+    let claims = Base64.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAt)}"#.utf8), .url)
     let signature = try key.sign(Array("\(header).\(claims)".utf8))
     self.init(
-      jwt: "\(header).\(claims).\(Base64URL.encode(signature))", issuedAt: issuedAt, generation: generation,
+      jwt: "\(header).\(claims).\(Base64.encode(signature, .url))", issuedAt: issuedAt, generation: generation,
       keyGeneration: keyGeneration)
-  }
-}
-
-/// Base64 with the URL alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
-enum Base64URL {
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-  static func encode(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity((bytes.count + 2) / 3 * 4)
-    var index = 0
-    while index < bytes.count {
-      let left = bytes.count - index
-      let group =
-        UInt32(bytes[index]) << 16
-        | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
-        | (left > 2 ? UInt32(bytes[index + 2]) : 0)
-      for digit in 0..<min(left + 1, 4) {
-        text.append(alphabet[Int(group >> (18 - 6 * UInt32(digit)) & 63)])
-      }
-      index += 3
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -23,7 +23,9 @@ public struct PushCertificate: Sendable, Equatable {
 
   /// Reads it from what the certificate says of itself.
   public init(_ facts: CertificateFacts) {
-    let listed = facts.extensions[Self.arc + "6"].flatMap(Self.topics(der:)) ?? []
+    // `SEQUENCE { UTF8String topic, SEQUENCE { UTF8String kind, … }, … }`: the sequences between the names say of which
+    // kind they are; their suffixes say the same.
+    let listed = facts.extensions[Self.arc + "6"].flatMap(ASN1.texts(inSequence:)) ?? []
     topics = (facts.userID.map { [$0] } ?? []) + listed.filter { $0 != facts.userID }
     name = facts.commonName ?? "without a name"
     var environments: Set<Environment> = []
@@ -45,48 +47,4 @@ public struct PushCertificate: Sendable, Equatable {
 
   /// Whether it may be used in the environment, as far as it tells.
   public func covers(_ environment: Environment) -> Bool { environments.isEmpty || environments.contains(environment) }
-
-  /// The topics of extension .6: `SEQUENCE { UTF8String topic, SEQUENCE { UTF8String kind, … }, … }`.
-  ///
-  /// - Returns: `nil` when it is something else.
-  static func topics(der: [UInt8]) -> [String]? {
-    var outer = DERReader(der[...])
-    guard let list = outer.next(), list.tag == DERReader.sequence, outer.isAtEnd else { return nil }
-    var reader = DERReader(list.value)
-    var topics: [String] = []
-    while !reader.isAtEnd {
-      guard let element = reader.next() else { return nil }
-      // The sequences between the names say of which kind they are; their suffixes say the same.
-      if element.tag == DERReader.utf8String { topics.append(String(decoding: element.value, as: UTF8.self)) }
-    }
-    return topics
-  }
-}
-
-/// Walks over the elements of a DER encoding (X.690), at one level.
-private struct DERReader {
-  static let utf8String: UInt8 = 0x0c
-  static let sequence: UInt8 = 0x30
-
-  private var bytes: ArraySlice<UInt8>
-
-  init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
-
-  var isAtEnd: Bool { bytes.isEmpty }
-
-  /// The next element; `nil` at the end, and where the encoding is broken.
-  mutating func next() -> (tag: UInt8, value: ArraySlice<UInt8>)? {
-    guard let tag = bytes.popFirst(), let first = bytes.popFirst() else { return nil }
-    var length = Int(first)
-    if first >= 0x80 {
-      // X.690 section 8.1.3.5: so many bytes of length follow; an extension has some kB.
-      let count = Int(first & 0x7f)
-      guard (1...3).contains(count), bytes.count >= count else { return nil }
-      length = bytes.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-      bytes = bytes.dropFirst(count)
-    }
-    guard bytes.count >= length else { return nil }
-    defer { bytes = bytes.dropFirst(length) }
-    return (tag, bytes.prefix(length))
-  }
 }

@@ -26,14 +26,11 @@ public struct PushCertificateAuthority: Sendable {
     validity: Range<Int> = -86_400..<365 * 86_400
   ) throws -> TLSIdentity {
     var extensions: [(String, [UInt8])] = []
-    if environments.contains(.sandbox) { extensions.append((PushCertificate.sandbox, DER.null)) }
-    if environments.contains(.production) { extensions.append((PushCertificate.production, DER.null)) }
+    if environments.contains(.sandbox) { extensions.append((PushCertificate.sandbox, ASN1.null)) }
+    if environments.contains(.production) { extensions.append((PushCertificate.production, ASN1.null)) }
     if let topics {
-      let list = topics.flatMap { name in
-        DER.encode(DER.utf8String, Array(name.utf8))
-          + DER.encode(DER.sequence, DER.encode(DER.utf8String, Array(Self.kind(of: name).utf8)))
-      }
-      extensions.append((PushCertificate.topicList, DER.encode(DER.sequence, list)))
+      let list = topics.flatMap { [ASN1.Element.text($0), .sequence([.text(Self.kind(of: $0))])] }
+      extensions.append((PushCertificate.topicList, try ASN1.der(sequence: list)))
     }
     return try authority.issue(
       commonName: "Apple Push Services: \(topic)", userID: topic, extensions: extensions, validity: validity)

@@ -58,3 +58,14 @@ static inline long carillon_bio_memory(BIO *bio, char **bytes) { return BIO_get_
 // STACK_OF(X509) is a macro, and so are the functions on it.
 static inline X509 *carillon_certificates_take(STACK_OF(X509) *stack) { return sk_X509_shift(stack); }
 static inline void carillon_certificates_free(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }
+
+// STACK_OF(ASN1_TYPE) likewise.
+static inline STACK_OF(ASN1_TYPE) *carillon_elements_new(void) { return sk_ASN1_TYPE_new_null(); }
+static inline int carillon_elements_count(STACK_OF(ASN1_TYPE) *stack) { return sk_ASN1_TYPE_num(stack); }
+static inline ASN1_TYPE *carillon_element(STACK_OF(ASN1_TYPE) *stack, int index) {
+  return sk_ASN1_TYPE_value(stack, index);
+}
+static inline int carillon_elements_push(STACK_OF(ASN1_TYPE) *stack, ASN1_TYPE *element) {
+  return sk_ASN1_TYPE_push(stack, element);
+}
+static inline void carillon_elements_free(STACK_OF(ASN1_TYPE) *stack) { sk_ASN1_TYPE_pop_free(stack, ASN1_TYPE_free); }

@@ -19,6 +19,7 @@ public final class HTTP2Session {
   private static let streamResets: UInt64 = 1 << 40
 
   let handle: OpaquePointer
+  private let core: SessionCore
   let role: Role
   var handler: (any HTTP2SessionHandler)?
   var incoming = HeaderFields()
@@ -28,7 +29,6 @@ public final class HTTP2Session {
 
   /// Whether the peer's first SETTINGS have come.
   public internal(set) var hasReceivedSettings = false
-  private let blocks = SessionMemory()
 
   /// - Parameters:
   ///   - role: which end this is.
@@ -40,40 +40,23 @@ public final class HTTP2Session {
   public init(
     role: Role, settings: HTTP2Settings, connectionWindow: Int32 = 65_535, options: HTTP2Options = HTTP2Options()
   ) throws {
-    var callbacks: OpaquePointer?
-    var option: OpaquePointer?
-    var session: OpaquePointer?
-    defer {
-      // Both are copied into the session (nghttp2_session_server_new3(3)).
-      nghttp2_session_callbacks_del(callbacks)
-      nghttp2_option_del(option)
+    core = try SessionCore(
+      role == .server ? nghttp2_session_server_new3 : nghttp2_session_client_new3, install: HTTP2Callbacks.install
+    ) { option in
+      carillon_nghttp2_set_stream_reset_rate_limit(option, Self.streamResets, Self.streamResets)
+      if !options.answersPings { nghttp2_option_set_no_auto_ping_ack(option, 1) }
+      if !options.grantsWindow { nghttp2_option_set_no_auto_window_update(option, 1) }
     }
-    try Self.check("make a session", nghttp2_session_callbacks_new(&callbacks))
-    try Self.check("make a session", nghttp2_option_new(&option))
-    HTTP2Callbacks.install(callbacks)
-    // Closed streams are kept for the priority tree of RFC 7540 otherwise; nobody here uses it.
-    nghttp2_option_set_no_closed_streams(option, 1)
-    carillon_nghttp2_set_stream_reset_rate_limit(option, Self.streamResets, Self.streamResets)
-    if !options.answersPings { nghttp2_option_set_no_auto_ping_ack(option, 1) }
-    if !options.grantsWindow { nghttp2_option_set_no_auto_window_update(option, 1) }
-    var functions = blocks.functions()
-    let make = role == .server ? nghttp2_session_server_new3 : nghttp2_session_client_new3
-    try Self.check("make a session", make(&session, callbacks, nil, option, &functions))
-    guard let session else { throw HTTP2Error("make a session", code: Int(NGHTTP2_ERR_NOMEM.rawValue)) }
-    handle = session
+    handle = core.handle
     self.role = role
     self.options = options
-    // nghttp2 hands this pointer to every callback; callbacks come only during receive and nextOutput, so the object is
-    // alive without a reference being counted.
-    nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(self).toOpaque())
+    core.setOwner(self)
     try submit(settings)
     if connectionWindow > 65_535 {
-      let status = nghttp2_session_set_local_window_size(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, connectionWindow)
-      try Self.check("set the connection window", status)
+      let status = nghttp2_session_set_local_window_size(handle, SessionCore.noFlags, 0, connectionWindow)
+      try SessionCore.check("set the connection window", status)
     }
   }
-
-  deinit { nghttp2_session_del(handle) }
 
   // MARK: Bytes
 
@@ -84,27 +67,18 @@ public final class HTTP2Session {
   public func receive(_ bytes: UnsafeRawBufferPointer, handler: any HTTP2SessionHandler) throws {
     self.handler = handler
     defer { self.handler = nil }
-    // nghttp2_session_mem_recv(3) takes all bytes unless a callback pauses, which none here does.
-    let status = nghttp2_session_mem_recv(
-      handle, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-    if status < 0 { throw HTTP2Error("receive", code: status) }
+    try core.receive(bytes)
   }
 
   /// The next bytes for the peer, valid until the next call on this session; `nil` when there are none just now.
   public func nextOutput(handler: any HTTP2SessionHandler) throws -> UnsafeRawBufferPointer? {
     self.handler = handler
     defer { self.handler = nil }
-    var bytes: UnsafePointer<UInt8>?
-    // nghttp2_session_mem_send(3): the memory belongs to the session until the next call.
-    let count = nghttp2_session_mem_send(handle, &bytes)
-    if count < 0 { throw HTTP2Error("send", code: count) }
-    return count == 0 ? nil : UnsafeRawBufferPointer(start: bytes, count: count)
+    return try core.nextOutput()
   }
 
   /// Whether nothing more is to be read or written: after GOAWAY, when the last stream has ended.
-  public var isFinished: Bool {
-    nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0
-  }
+  public var isFinished: Bool { core.isFinished }
 
   // MARK: Streams
 
@@ -150,7 +124,7 @@ public final class HTTP2Session {
     let status = withProvider(slot: stream.slot, body: body) { provider in
       submitting(fields) { nv, count in nghttp2_submit_response(handle, stream.id, nv, count, provider) }
     }
-    try Self.check("answer a stream", status)
+    try SessionCore.check("answer a stream", status)
     return true
   }
 
@@ -161,32 +135,26 @@ public final class HTTP2Session {
   public func inform(_ stream: HTTP2Stream, _ fields: borrowing HeaderFields) throws {
     guard slots.holds(stream) else { return }
     let status = submitting(fields) { nv, count in
-      nghttp2_submit_headers(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, nil, nv, count, nil)
+      nghttp2_submit_headers(handle, SessionCore.noFlags, stream.id, nil, nv, count, nil)
     }
-    try Self.check("send an interim answer", status < 0 ? status : 0)
+    try SessionCore.check("send an interim answer", status < 0 ? status : 0)
   }
 
   /// Ends a stream at once with RST_STREAM. Nothing happens when it is gone already.
   public func reset(_ stream: HTTP2Stream, error: HTTP2ErrorCode) throws {
     guard slots.holds(stream) else { return }
-    let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
-    try Self.check("reset a stream", nghttp2_submit_rst_stream(handle, flags, stream.id, error.rawValue))
+    try core.reset(stream.id, error)
   }
 
   /// Sends RST_STREAM for a stream that may be gone already, as servers were seen to do.
   public func reset(streamID: Int32, error: HTTP2ErrorCode) throws {
-    let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
-    try Self.check("reset a stream", nghttp2_submit_rst_stream(handle, flags, streamID, error.rawValue))
+    try core.reset(streamID, error)
   }
 
   // MARK: Connection
 
   /// Announces settings; they bind the peer when it has acknowledged them.
-  public func submit(_ settings: HTTP2Settings) throws {
-    let entries = settings.entries()
-    let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
-    try Self.check("submit settings", nghttp2_submit_settings(handle, flags, entries, entries.count))
-  }
+  public func submit(_ settings: HTTP2Settings) throws { try core.submit(settings) }
 
   /// Takes no more streams from the peer; those up to `lastStreamID` go on to their end.
   ///
@@ -195,24 +163,20 @@ public final class HTTP2Session {
   ///   - error: why.
   ///   - debugData: for people; APNs puts JSON there.
   public func goAway(lastStreamID: Int32, error: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) throws {
-    let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
     // nghttp2_submit_goaway(3) copies the data.
-    let status = nghttp2_submit_goaway(handle, flags, lastStreamID, error.rawValue, debugData, debugData.count)
-    try Self.check("submit GOAWAY", status)
+    let status = nghttp2_submit_goaway(
+      handle, SessionCore.noFlags, lastStreamID, error.rawValue, debugData, debugData.count)
+    try SessionCore.check("submit GOAWAY", status)
   }
 
   /// Asks the peer for a sign of life.
-  public func ping() throws {
-    try Self.check("submit PING", nghttp2_submit_ping(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
-  }
+  public func ping() throws { try core.ping() }
 
   /// The highest stream of the peer that was told to the handler.
   public var lastProcessedStreamID: Int32 { nghttp2_session_get_last_proc_stream_id(handle) }
 
   /// How many streams the peer takes at once; 100 is assumed until its first SETTINGS.
-  public var peerMaxConcurrentStreams: Int {
-    Int(nghttp2_session_get_remote_settings(handle, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-  }
+  public var peerMaxConcurrentStreams: Int { core.peerMaxConcurrentStreams }
 
   // MARK: Within the module
 
@@ -266,9 +230,5 @@ public final class HTTP2Session {
       HTTP2Callbacks.readBody(into: buffer, count: count, flags: flags, source: source, context: context)
     }
     return submit(&provider)
-  }
-
-  private static func check(_ operation: String, _ status: Int32) throws {
-    if status != 0 { throw HTTP2Error(operation, code: Int(status)) }
   }
 }

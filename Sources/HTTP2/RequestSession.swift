@@ -51,6 +51,7 @@ public final class RequestSession {
   private static let lastStreamID: UInt32 = 0x7fff_ffff
 
   let handle: OpaquePointer
+  private let core: SessionCore
   let table: RequestTable
   /// What the peer said last when it took no more streams.
   public internal(set) var goAway: GoAway?
@@ -65,7 +66,6 @@ public final class RequestSession {
   /// The size of that block so far, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 section 6.5.2).
   var headerListSize = 0
 
-  private let blocks = SessionMemory()
   private let memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
@@ -84,39 +84,19 @@ public final class RequestSession {
   ///   - firstStreamID: odd; later ones leave fewer.
   /// - Throws: ``HTTP2Error`` when memory is short.
   public init(capacity: Int, settings: HTTP2Settings, firstStreamID: Int32 = 1) throws {
-    var callbacks: OpaquePointer?
-    var option: OpaquePointer?
-    var session: OpaquePointer?
-    defer {
-      // Both are copied into the session (nghttp2_session_client_new3(3)).
-      nghttp2_session_callbacks_del(callbacks)
-      nghttp2_option_del(option)
-    }
-    try Self.check("make a session", nghttp2_session_callbacks_new(&callbacks))
-    try Self.check("make a session", nghttp2_option_new(&option))
-    RequestCallbacks.install(callbacks)
-    nghttp2_option_set_no_closed_streams(option, 1)
-    var functions = blocks.functions()
-    try Self.check("make a session", nghttp2_session_client_new3(&session, callbacks, nil, option, &functions))
-    guard let session else { throw HTTP2Error("make a session", code: Int(NGHTTP2_ERR_NOMEM.rawValue)) }
-    handle = session
+    core = try SessionCore(nghttp2_session_client_new3, install: RequestCallbacks.install)
+    handle = core.handle
     table = RequestTable(capacity: capacity)
     memory = .allocate(byteCount: Self.outputCapacity, alignment: 16)
-    // Callbacks come only during this object's own methods, so it is alive without a reference being counted.
-    nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(self).toOpaque())
+    core.setOwner(self)
     if firstStreamID > 1 {
-      try Self.check("set the first stream", nghttp2_session_set_next_stream_id(handle, firstStreamID))
+      try SessionCore.check("set the first stream", nghttp2_session_set_next_stream_id(handle, firstStreamID))
     }
-    let entries = settings.entries()
-    try Self.check(
-      "submit settings", nghttp2_submit_settings(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count))
+    try core.submit(settings)
     try produce()
   }
 
-  deinit {
-    nghttp2_session_del(handle)
-    memory.deallocate()
-  }
+  deinit { memory.deallocate() }
 
   // MARK: Requests
 
@@ -130,9 +110,7 @@ public final class RequestSession {
   public var isExhausted: Bool { nghttp2_session_get_next_stream_id(handle) > Self.lastStreamID }
 
   /// What the peer allows now.
-  public var peerMaxConcurrentStreams: Int {
-    Int(nghttp2_session_get_remote_settings(handle, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-  }
+  public var peerMaxConcurrentStreams: Int { core.peerMaxConcurrentStreams }
 
   /// Whether a request can be opened and sent now: if not, either something must come from the peer, or output must be
   /// written, before it can.
@@ -199,9 +177,7 @@ public final class RequestSession {
   public func cancel(openedBefore time: UInt64) throws -> Bool {
     guard table.firstOpen(before: time) != nil else { return true }
     for slot in 0..<table.capacity where table.slots[slot].isOpen && table.slots[slot].startedAt < time {
-      let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
-      let code = HTTP2ErrorCode.cancel.rawValue
-      try Self.check("reset a stream", nghttp2_submit_rst_stream(handle, flags, table.slots[slot].id, code))
+      try core.reset(table.slots[slot].id, .cancel)
     }
     try produce()
     return table.firstOpen(before: time) == nil
@@ -214,7 +190,7 @@ public final class RequestSession {
 
   /// Asks whether the peer is alive; ``pingAnswers`` counts what it answers.
   public func ping() throws {
-    try Self.check("ping", nghttp2_submit_ping(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
+    try core.ping()
     try produce()
   }
 
@@ -226,9 +202,7 @@ public final class RequestSession {
   }
 
   /// Whether nothing more is to be read or written: after GOAWAY, when the last stream has ended.
-  public var isFinished: Bool {
-    nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0
-  }
+  public var isFinished: Bool { core.isFinished }
 
   // MARK: Bytes
 
@@ -236,9 +210,7 @@ public final class RequestSession {
   ///
   /// - Throws: ``HTTP2Error`` when the peer isn't speaking HTTP/2; the connection must be closed.
   public func receive(_ bytes: UnsafeRawBufferPointer) throws {
-    // nghttp2_session_mem_recv(3) takes all bytes unless a callback pauses, which none here does.
-    let status = nghttp2_session_mem_recv(handle, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-    if status < 0 { throw HTTP2Error("receive", code: status) }
+    try core.receive(bytes)
     try produce()
   }
 
@@ -263,14 +235,8 @@ public final class RequestSession {
 
   /// Lets nghttp2 make the frames that it can.
   private func produce() throws {
-    while memory.count - end >= Self.largestFrame {
-      var bytes: UnsafePointer<UInt8>?
-      // nghttp2_session_mem_send(3): one frame a call; the memory is the session's until the next.
-      let count = nghttp2_session_mem_send(handle, &bytes)
-      if count < 0 { throw HTTP2Error("send", code: count) }
-      guard count > 0 else { return }
-      append(UnsafeRawBufferPointer(start: bytes, count: count))
-    }
+    // nghttp2 makes one frame a call.
+    while memory.count - end >= Self.largestFrame, let frame = try core.nextOutput() { append(frame) }
   }
 
   private func append(_ bytes: UnsafeRawBufferPointer) {
@@ -293,9 +259,5 @@ public final class RequestSession {
     produced += UInt64(header.count + count)
     if table.slots[slot].bodyLeft == 0 { table.slots[slot].end = produced }
     return true
-  }
-
-  private static func check(_ operation: String, _ status: Int32) throws {
-    if status != 0 { throw HTTP2Error(operation, code: Int(status)) }
   }
 }

@@ -26,7 +26,8 @@ public actor RedisConnection {
   private let loop: EventLoop
   private let endpoint: String
   private let answerTimeout: Duration
-  private let readBuffer = ReadBuffer()
+  /// 64 KB hold some hundred commits' answers, and are what a socket's buffer gives.
+  private let readBuffer = ReadBuffer(count: 64 << 10)
   private var phase = Phase.idle
   private var socket: Socket?
   private var stream: (any ByteStream)?
@@ -303,9 +304,9 @@ extension RedisConnection {
     // Ends, because the server sends no more than was asked for.
     while case .open = phase, let stream {
       do {
-        switch try stream.read(into: readBuffer.memory) {
+        switch try stream.read(into: readBuffer.bytes) {
         case .bytes(let count):
-          try parser.feed(UnsafeRawBufferPointer(rebasing: readBuffer.memory[..<count]))
+          try parser.feed(UnsafeRawBufferPointer(rebasing: readBuffer.bytes[..<count]))
           try deliver()
         case .wantsRead:
           // TLS may have waited for these bytes before it could write.

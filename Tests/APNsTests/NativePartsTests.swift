@@ -23,9 +23,6 @@ struct NativePartsTests {
     "what is no such URL is none", arguments: ["http://a", "https://", "https://a:b", "https://[::1", "https://:1"])
   func noAuthority(url: String) { #expect(APNsAuthority(url: url, scheme: "https", defaultPort: 443) == nil) }
 
-  @Test("Basic, as RFC 4648 section 10 has it", arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v")])
-  func base64(text: String, encoded: String) { #expect(ProxyTunnel.base64(Array(text.utf8)) == encoded) }
-
   @Test("an answer blames the connection, or clears it, and tells the credential what concerns it")
   func meanings() {
     func meaning(_ status: UInt16, _ reason: Reason) -> AnswerMeaning {

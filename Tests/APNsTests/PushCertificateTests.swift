@@ -51,20 +51,6 @@ struct PushCertificateTests {
     #expect(calls.covers(bundle: "com.example.news"))
   }
 
-  @Test("a topic list is read as DER, however long, and broken ones are no list")
-  func encoding() {
-    // SEQUENCE { UTF8String "a", SEQUENCE { UTF8String "app" } }
-    let short: [UInt8] = [0x30, 10, 0x0c, 1, 0x61, 0x30, 5, 0x0c, 3, 0x61, 0x70, 0x70]
-    #expect(PushCertificate.topics(der: short) == ["a"])
-    let name = [UInt8](repeating: 0x62, count: 200)
-    let long: [UInt8] = [0x30, 0x81, 203, 0x0c, 0x81, 200] + name
-    #expect(PushCertificate.topics(der: long) == [String(decoding: name, as: UTF8.self)])
-    for end in 0..<short.count { #expect(PushCertificate.topics(der: Array(short[..<end])) == nil) }
-    #expect(PushCertificate.topics(der: short + [0]) == nil)
-    #expect(PushCertificate.topics(der: [0x30, 0x84, 0xff, 0xff, 0xff, 0xff]) == nil)
-    #expect(PushCertificate.topics(der: [0x05, 0x00]) == nil)
-  }
-
   @Test("alerts are found in what libcurl says, whichever version of OpenSSL words it")
   func alerts() {
     let texts: [(String, TLSAlert?)] = [

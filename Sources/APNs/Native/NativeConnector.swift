@@ -14,7 +14,8 @@ struct NativeConnector: PushConnector {
   /// Shuffled, so that not all connections of a fleet begin with the same.
   var resolve: Resolve = { try SocketAddress.resolve(host: $0, port: $1).shuffled() }
 
-  private let input = ReadBuffer()
+  /// A TLS record holds 16 kB (RFC 8446 section 5.1), and no read gives more.
+  private let input = ReadBuffer(count: 16_384)
   private var tls: (context: TLSContext, connection: Int)?
 
   /// Time-outs are seen this share of their time late at most.

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import TLS
 
 /// The way through an HTTP proxy (RFC 9110 section 9.3.6): one request, and its answer without a byte of what follows.
 struct ProxyTunnel {
@@ -15,7 +16,7 @@ struct ProxyTunnel {
   init(to target: String, login: APNsEndpoint.Proxy.Login?) {
     var text = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
     if let login {
-      text += "Proxy-Authorization: Basic \(Self.base64(Array("\(login.user):\(login.password)".utf8)))\r\n"
+      text += "Proxy-Authorization: Basic \(Base64.encode(Array("\(login.user):\(login.password)".utf8)))\r\n"
     }
     request = Array((text + "\r\n").utf8)
   }
@@ -47,20 +48,6 @@ struct ProxyTunnel {
       throw NativeFailure("the proxy refuses to connect: \(HeaderText.printable(line))")
     }
     return nil
-  }
-
-  /// RFC 4648 section 4.
-  static func base64(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    var text: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let left = min(3, bytes.count - start)
-      let group = (0..<3).reduce(UInt32(0)) { $0 << 8 | ($1 < left ? UInt32(bytes[start + $1]) : 0) }
-      for digit in 0..<4 {
-        text.append(digit <= left ? alphabet[Int(group >> (18 - 6 * UInt32(digit)) & 63)] : UInt8(ascii: "="))
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 }
 

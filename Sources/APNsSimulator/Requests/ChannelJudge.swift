@@ -1,4 +1,5 @@
 private import Foundation
+internal import TLS
 
 /// What comes of requests about channels: APNs' other API, with reasons of its own (reference 7.4). In the order of the
 /// push API where the reference has none.
@@ -113,7 +114,8 @@ struct ChannelJudge {
 
   private func channel(of request: ChannelRequest, _ body: (String, ChannelStore.Storage) -> Answer) -> Answer {
     guard let identifier = request.channelID else { return reject(.missingChannelID) }
-    guard !identifier.isEmpty, identifier.utf8.count <= Self.longestChannelID, Base64.decode(identifier) != nil else {
+    guard !identifier.isEmpty, identifier.utf8.count <= Self.longestChannelID, Base64.decode(identifier.utf8) != nil
+    else {
       return reject(.badChannelID)
     }
     guard let storage = channels.find(identifier, of: request.app) else { return reject(.channelNotRegistered) }

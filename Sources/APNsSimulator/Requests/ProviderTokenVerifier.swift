@@ -63,8 +63,9 @@ final class ProviderTokenVerifier: Sendable {
 
   private func examine(_ token: [UInt8], by rules: Rules) -> Verified? {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 3, let headerText = Base64URL.decode(parts[0]), let claimsText = Base64URL.decode(parts[1]),
-      let signature = Base64URL.decode(parts[2]),
+    guard parts.count == 3, let headerText = Base64.decodeLeniently(parts[0]),
+      let claimsText = Base64.decodeLeniently(parts[1]),
+      let signature = Base64.decodeLeniently(parts[2]),
       let header = try? JSONDecoder().decode(Header.self, from: Data(headerText)), header.alg == "ES256",
       let claims = try? JSONDecoder().decode(Claims.self, from: Data(claimsText)),
       let index = keys.firstIndex(where: { $0.keyID == header.kid }), keys[index].teamID == claims.iss,

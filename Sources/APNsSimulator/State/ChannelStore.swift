@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TLS
 
 /// The broadcast channels of all apps (reference 7). Shared by all event loops.
 final class ChannelStore: Sendable {
