@@ -39,15 +39,15 @@ import Testing
     var state = PoolState()
     state.breakerOpenings = 1
     state.breaker = .open(until: 1)
-    #expect(watch.look(at: state, now: 0) == [.storm])
+    #expect(watch.look(at: state, now: 0) == [.breakerOpened])
     state.breaker = .halfOpen(tag: 1)
     #expect(watch.look(at: state, now: 1) == [])
     state.breaker = .closed
-    #expect(watch.look(at: state, now: 2) == [.calm])
+    #expect(watch.look(at: state, now: 2) == [.breakerClosed])
     #expect(watch.look(at: state, now: 3) == [])
     // Over before anybody looked.
     state.breakerOpenings = 2
-    #expect(watch.look(at: state, now: 4) == [.storm, .calm])
+    #expect(watch.look(at: state, now: 4) == [.breakerOpened, .breakerClosed])
   }
 
   @Test func failuresAreToldOfWithTheLastOnesText() {

@@ -7,9 +7,9 @@ struct PoolWatch {
     /// Connections could not be opened, or broke, since the last look; the text is the last one's.
     case failed(String)
     /// APNs answers nearly everything with 503: sending is held back.
-    case storm
+    case breakerOpened
     /// It does not any more.
-    case calm
+    case breakerClosed
     /// How the connections are.
     case connections(PoolState)
   }
@@ -18,7 +18,7 @@ struct PoolWatch {
   static let interval: UInt64 = 60_000_000_000
 
   private var failures = 0
-  private var storms = 0
+  private var breakerOpenings = 0
   private var isBreakerOpen = false
   private var told: PoolState?
   private var toldAt: UInt64 = 0
@@ -32,14 +32,14 @@ struct PoolWatch {
     var notices: [Notice] = []
     if state.failures > failures, let error = state.lastError { notices.append(.failed(error)) }
     failures = state.failures
-    if state.breakerOpenings > storms {
-      storms = state.breakerOpenings
+    if state.breakerOpenings > breakerOpenings {
+      breakerOpenings = state.breakerOpenings
       isBreakerOpen = true
-      notices.append(.storm)
+      notices.append(.breakerOpened)
     }
     if isBreakerOpen, state.breaker == .closed {
       isBreakerOpen = false
-      notices.append(.calm)
+      notices.append(.breakerClosed)
     }
     // A pool that rests is told of once more when its last connection has closed, and then no more.
     let isOfInterest =

@@ -3,7 +3,7 @@ import PushCore
 /// Which device tokens APNs has rejected lately, as far as this worker has seen. Pure, bounded.
 ///
 /// A table of fingerprints: what a new rejection displaces is forgotten, and so is all of it when the worker ends. Two
-/// tokens with one fingerprint (64 bits) do no harm: the other one only goes over the connection for suspects.
+/// tokens with one fingerprint (64 bits) do no harm: the other one only goes over the connection for unproven pushes.
 struct RejectedTokens: Sendable {
   /// Half a megabyte of fingerprints: more rejections than any campaign has before its guard pauses it, and than most
   /// lists of tokens have dead ones between two campaigns.

@@ -33,7 +33,7 @@ extension PushWorker {
   private func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
     var batch = PushBatch(headers: context.headers, payload: context.campaign.payload, capacity: indexes.count)
-    var suspects: PushBatch?
+    var unproven: PushBatch?
     for index in indexes {
       guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
         throw StoreError(
@@ -44,18 +44,18 @@ extension PushWorker {
       meet(token)
       let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
       let tag = session.tag.tag(index)
-      if isSuspect(index, of: session, token, user: chunk.user(position)) {
-        if suspects == nil {
-          suspects = PushBatch(
+      if isUnproven(index, of: session, token, user: chunk.user(position)) {
+        if unproven == nil {
+          unproven = PushBatch(
             headers: context.headers, isUnproven: true, payload: context.campaign.payload, capacity: indexes.count)
         }
-        suspects?.append(tag: tag, apnsID: id, token: token)
+        unproven?.append(tag: tag, apnsID: id, token: token)
       } else {
         batch.append(tag: tag, apnsID: id, token: token)
       }
     }
     submit(session, batch)
-    if let suspects { submit(session, suspects) }
+    if let unproven { submit(session, unproven) }
     if !indexes.isEmpty { pass(.sent) }
     if breaks(.acknowledgeFirst) { acknowledgeFirst(session, indexes) }
   }
@@ -72,10 +72,10 @@ extension PushWorker {
     }
   }
 
-  /// Whether a push goes over the connection for suspects: nobody registered the token (a job lists it), or this worker
+  /// Whether a push goes over the connection for unproven pushes: nobody registered the token (a job lists it), or this worker
   /// has seen it rejected lately, or an earlier attempt was not accepted. The last makes it another connection, too, for
   /// what is tried again after a 5xx or in doubt. That a registered device was never sent to is not known.
-  private func isSuspect(
+  private func isUnproven(
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {
     if user.isEmpty { return session.context.campaign.channel == nil }

@@ -110,8 +110,8 @@ extension PushWorker {
       for notice in route.notices(now, isLast: isLast) {
         switch notice {
         case .failed(let error): log.report("connection to \(url)", "connection to \(url): \(error)")
-        case .storm: log.tell(.storm(endpoint: url))
-        case .calm: log.tell(.calm(endpoint: url))
+        case .breakerOpened: log.tell(.breakerOpened(endpoint: url))
+        case .breakerClosed: log.tell(.breakerClosed(endpoint: url))
         case .connections(let state): log.tell(.connections(endpoint: url, state))
         }
       }

@@ -25,9 +25,9 @@ public enum WorkerEvent: Sendable {
   /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.
   case serverChanged
   /// APNs answers nearly everything with 503: nothing is sent there but a push now and then, until one is taken.
-  case storm(endpoint: String)
+  case breakerOpened(endpoint: String)
   /// It does not any more: sending goes on.
-  case calm(endpoint: String)
+  case breakerClosed(endpoint: String)
   /// How the connections to APNs are, now and then.
   case connections(endpoint: String, PoolState)
   /// Something failed and is tried again.

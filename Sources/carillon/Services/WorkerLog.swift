@@ -35,12 +35,13 @@ struct WorkerLog: Sendable {
     case .serverChanged:
       log(
         .warning, "serverChanged", "Redis was restarted or replaced; telling it again what it may have forgotten", [:])
-    case .storm(let endpoint):
+    case .breakerOpened(let endpoint):
       log(
-        .error, "storm", "APNs answers nearly everything with 503; sending waits, and a push now and then tries",
+        .error, "breakerOpened",
+        "APNs answers nearly everything with 503; sending waits, and a push now and then tries",
         ["endpoint": "\(endpoint)"])
-    case .calm(let endpoint):
-      log(.info, "calm", "APNs takes pushes again; sending goes on", ["endpoint": "\(endpoint)"])
+    case .breakerClosed(let endpoint):
+      log(.info, "breakerClosed", "APNs takes pushes again; sending goes on", ["endpoint": "\(endpoint)"])
     case .connections(let endpoint, let state): write(state, of: endpoint)
     case .trouble(let text): log(.warning, "trouble", text, [:])
     case .draining: log(.info, "draining", "finishing what is in flight", [:])

@@ -6,80 +6,81 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// 5xx: the quick second try, and storms that are waited out.
-@Suite(.timeLimit(.minutes(2))) struct StormRunTests {
-  private static let storm = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
+/// 5xx: the quick second try, and outages that the circuit breaker waits out.
+@Suite(.timeLimit(.minutes(2))) struct OpenBreakerRunTests {
+  private static let unavailable = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
 
-  /// A campaign to 300 devices, on a worker that has noticed the storm it began in.
-  private func stormyCampaign(
+  /// A campaign to 300 devices, on a worker that has noticed the outage it began in.
+  private func refusedCampaign(
     _ engine: PushEngineKind, _ log: EventLog, _ fields: String = ""
   ) async throws -> (
     rig: WorkerRig, worker: PushWorker, run: Task<Void, any Error>
   ) {
-    let rig = try await WorkerRig(engine: engine, partitions: 4) { $0.knobs.failures = [Self.storm] }
+    let rig = try await WorkerRig(engine: engine, partitions: 4) { $0.knobs.failures = [Self.unavailable] }
     try await rig.register(300)
-    try await rig.submit("stormy", fields)
+    try await rig.submit("refused", fields)
     // Whoever is tried in vain comes back at once, as often as it takes.
     let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
     let worker = rig.worker("w", retry: retry, log: log)
     let run = Task { try await worker.run() }
-    try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
+    try await rig.until { log.all.contains { $0.hasPrefix("breakerOpened(") } }
     return (rig, worker, run)
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func stormIsWaitedOutAndTheCampaignGoesOnByItself(engine: PushEngineKind) async throws {
+  func outageIsWaitedOutAndTheCampaignGoesOnByItself(engine: PushEngineKind) async throws {
     let log = EventLog()
-    let (rig, _, run) = try await stormyCampaign(engine, log)
+    let (rig, _, run) = try await refusedCampaign(engine, log)
     let burnt = await rig.simulator.counters().received
     #expect(burnt < 150, "a window, and what made the breaker open")
     await rig.simulator.set(SimulatorKnobs())
     try await run.value
-    let record = try #require(try await rig.store.show("stormy"))
+    let record = try #require(try await rig.store.show("refused"))
     #expect(record.counters.outcomes == [.accepted: 300])
-    #expect(log.all.contains { $0.hasPrefix("calm(") }, "\(log.all)")
+    #expect(log.all.contains { $0.hasPrefix("breakerClosed(") }, "\(log.all)")
     let counters = await rig.simulator.counters()
     #expect(counters.received == 300 + (counters.reasons["ServiceUnavailable"] ?? 0))
     #expect(counters.duplicates == 0)
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func stormInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 64) { $0.knobs.failures = [Self.storm] }
-    let calm = try await WorkerRig(engine: engine, partitions: 1)
+  func outageInOnePlaceLeavesTheWorkerToCampaignsThatGoElsewhere(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 64) { $0.knobs.failures = [Self.unavailable] }
+    let other = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(3000)
     let log = EventLog()
     var configuration = WorkerConfiguration(
       name: "w", window: 50, retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50), drains: true,
-      apps: ["news": rig.channel, "sport": calm.channel])
+      apps: ["news": rig.channel, "sport": other.channel])
     configuration.engine = engine
     let worker = PushWorker(
       configuration: configuration, store: rig.client(), control: rig.client(), blocking: rig.client(),
       observer: log.append)
-    try await rig.submit("stormy", #","lane":"urgent""#)
+    try await rig.submit("refused", #","lane":"urgent""#)
     let run = Task { try await worker.run() }
-    try await rig.until { log.all.contains { $0.hasPrefix("storm(") } }
+    try await rig.until { log.all.contains { $0.hasPrefix("breakerOpened(") } }
     // More than the window, of a lower lane.
     let tokens = (0..<200).map { WorkerRig.text($0) }
     let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
     try await rig.push(
       raw:
-        #"{"id":"calm","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"payload":{"aps":{"alert":"hi"}}}"#)
-    try await rig.until { try await rig.store.show("calm")?.state == .completed }
-    #expect(try await rig.store.show("calm")?.counters.outcomes == [.accepted: 200])
-    #expect(try await rig.store.show("stormy")?.state == .active)
+        #"{"id":"elsewhere","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"payload":{"aps":{"alert":"hi"}}}"#
+    )
+    try await rig.until { try await rig.store.show("elsewhere")?.state == .completed }
+    #expect(try await rig.store.show("elsewhere")?.counters.outcomes == [.accepted: 200])
+    #expect(try await rig.store.show("refused")?.state == .active)
     await rig.simulator.set(SimulatorKnobs())
     try await run.value
-    #expect(try await rig.store.show("stormy")?.counters.outcomes == [.accepted: 3000])
+    #expect(try await rig.store.show("refused")?.counters.outcomes == [.accepted: 3000])
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func campaignIsCancelledInAStorm(engine: PushEngineKind) async throws {
-    let (rig, _, run) = try await stormyCampaign(engine, EventLog())
-    try await rig.store.steer("stormy", .cancel)
+  func campaignIsCancelledWhileTheBreakerIsOpen(engine: PushEngineKind) async throws {
+    let (rig, _, run) = try await refusedCampaign(engine, EventLog())
+    try await rig.store.steer("refused", .cancel)
     try await run.value
-    let record = try #require(try await rig.store.show("stormy"))
+    let record = try #require(try await rig.store.show("refused"))
     #expect(record.state == .cancelled)
     // What was set aside before its targets were listed ends without any.
     #expect(record.counters.targets > 0)
@@ -87,32 +88,32 @@ import Testing
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func campaignIsPausedInAStormWithNothingInDoubt(engine: PushEngineKind) async throws {
-    let (rig, worker, run) = try await stormyCampaign(engine, EventLog())
-    try await rig.store.steer("stormy", .pause)
-    try await rig.until { try await rig.store.show("stormy")?.counters.inDoubt == 0 }
+  func campaignIsPausedWhileTheBreakerIsOpenWithNothingInDoubt(engine: PushEngineKind) async throws {
+    let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
+    try await rig.store.steer("refused", .pause)
+    try await rig.until { try await rig.store.show("refused")?.counters.inDoubt == 0 }
     await worker.stop()
     try await run.value
     await rig.simulator.set(SimulatorKnobs())
-    try await rig.store.steer("stormy", .resume)
+    try await rig.store.steer("refused", .resume)
     try await rig.worker("w2").run()
-    #expect(try await rig.store.show("stormy")?.counters.outcomes == [.accepted: 300])
+    #expect(try await rig.store.show("refused")?.counters.outcomes == [.accepted: 300])
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func whatWaitsInAStormExpiresInTime(engine: PushEngineKind) async throws {
-    let (rig, _, run) = try await stormyCampaign(engine, EventLog(), #","expiration":"6s""#)
+  func whatWaitsForTheBreakerExpiresInTime(engine: PushEngineKind) async throws {
+    let (rig, _, run) = try await refusedCampaign(engine, EventLog(), #","expiration":"6s""#)
     try await run.value
-    let record = try #require(try await rig.store.show("stormy"))
+    let record = try #require(try await rig.store.show("refused"))
     #expect(record.counters.outcomes == [.expired: 300])
   }
 
-  @Test(arguments: PushEngineKind.allCases) func workerStopsInAStorm(engine: PushEngineKind) async throws {
-    let (rig, worker, run) = try await stormyCampaign(engine, EventLog())
+  @Test(arguments: PushEngineKind.allCases) func workerStopsWhileTheBreakerIsOpen(engine: PushEngineKind) async throws {
+    let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
     await worker.stop()
     try await run.value
-    let record = try #require(try await rig.store.show("stormy"))
+    let record = try #require(try await rig.store.show("refused"))
     #expect(record.counters.inDoubt == 0)
     #expect(record.counters.outcomes.isEmpty)
   }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Which pushes go over the connection for suspects.
-@Suite(.timeLimit(.minutes(2))) struct SuspectRunTests {
+@Suite(.timeLimit(.minutes(2))) struct UnprovenRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func listedTokensHaveAConnectionOfTheirOwn(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
