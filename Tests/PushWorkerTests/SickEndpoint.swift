@@ -15,13 +15,6 @@ actor SickEndpoint {
     case frozen
     /// Every answer takes two seconds.
     case slow
-    /// It refuses connections from the start.
-    case refusing
-    /// It is silent from the start.
-    case silent
-
-    /// Whether it begins before the first push, so that the guard of the app's campaign has no answer.
-    var isFromTheStart: Bool { self == .refusing || self == .silent }
   }
 
   /// The way there, for an app of its own.
@@ -65,12 +58,12 @@ actor SickEndpoint {
   /// Makes it sick; it must be well.
   func suffer(_ trouble: Trouble) async {
     switch trouble {
-    case .killed, .refusing:
+    case .killed:
       guard let simulator else { return }
       receivedBefore += await simulator.counters().received
       await simulator.stop()
       self.simulator = nil
-    case .frozen, .silent:
+    case .frozen:
       await turn {
         $0.silentAfterRequests = 1
         $0.handshakeDelayMilliseconds = 600_000

@@ -45,7 +45,8 @@ struct TwoAppRig {
       try await rig.store.add(others.map(\.user), to: Self.sickApp)
     }
     var configuration = WorkerConfiguration(
-      name: "", retry: RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: 1, attempts: 50),
+      name: "", window: Self.window,
+      retry: RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: 1, attempts: 50),
       apps: ["news": rig.channel, Self.sickApp: sick.channel])
     configuration.engine = engine
     // The bound of a healthy campaign's time is far below it, so nothing comes back by giving up.
@@ -58,6 +59,9 @@ struct TwoAppRig {
     }
     runs = workers.map { worker in Task { try await worker.run() } }
   }
+
+  /// Of each of the two workers: small, so that few targets fill it several times.
+  static let window = 200
 
   /// Stops the workers.
   func stop() async throws {

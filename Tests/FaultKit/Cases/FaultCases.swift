@@ -15,8 +15,7 @@ public enum FaultCases {
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment", "guard-stopped",
-      "isolation-killed", "isolation-frozen", "isolation-slow", "isolation-refused", "isolation-silent",
-      "isolation-raw-tokens", "neighbour-one-target",
+      "isolation-killed", "isolation-frozen",
     ]
     return all.filter { names.contains($0.name) || $0.name.hasPrefix("mutant-") }
   }()
