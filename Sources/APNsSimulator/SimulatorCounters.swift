@@ -49,6 +49,9 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   /// All zero.
   public init() {}
 
+  /// All of them as a JSON object.
+  public var json: [UInt8] { JSON.write(self) ?? [] }
+
   /// Requests answered with anything but 200.
   public var rejected: Int { reasons.values.reduce(0, +) }
 }

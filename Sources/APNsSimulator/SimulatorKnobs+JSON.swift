@@ -1,5 +1,3 @@
-private import Foundation
-
 extension SimulatorKnobs {
   /// Text that can't be made knobs of.
   public struct PatchError: Error, Equatable, CustomStringConvertible {
@@ -20,11 +18,10 @@ extension SimulatorKnobs {
       throw PatchError(description: "\(assignment) is not NAME=VALUE")
     }
     let text = String(assignment[assignment.index(after: sign)...])
-    let parsed = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
-    let object: [String: Any] = [String(assignment[..<sign]): parsed ?? text]
-    guard let json = try? JSONSerialization.data(withJSONObject: object) else {
+    let object: [String: Any] = [String(assignment[..<sign]): JSON.read(text.utf8) ?? text]
+    guard let json = JSON.write(object: object) else {
       throw PatchError(description: "\(assignment) can't be put in JSON")
     }
-    try apply(json: Array(json))
+    try apply(json: json)
   }
 }

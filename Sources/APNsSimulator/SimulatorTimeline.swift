@@ -1,5 +1,3 @@
-private import Foundation
-
 /// Knobs turned by the clock: a script of what a bad day at APNs looks like.
 public struct SimulatorTimeline: Equatable, Sendable {
   /// Something done to all connections at once.
@@ -48,7 +46,7 @@ public struct SimulatorTimeline: Equatable, Sendable {
   ///
   /// - Throws: a ``SimulatorKnobs/PatchError`` that names the event and what is wrong with it.
   public init(json: [UInt8]) throws(SimulatorKnobs.PatchError) {
-    guard let list = try? JSONSerialization.jsonObject(with: Data(json)) as? [[String: Any]] else {
+    guard let list = JSON.read(json) as? [[String: Any]] else {
       throw SimulatorKnobs.PatchError(
         description: #"a JSON array of events is expected, such as [{"at":5,"knobs":{"streamLimit":1}}]"#)
     }
@@ -81,9 +79,8 @@ public struct SimulatorTimeline: Equatable, Sendable {
       if event.action == nil { throw fail("action is goAway or reset") }
     }
     if let knobs = object["knobs"] {
-      guard JSONSerialization.isValidJSONObject(knobs), let json = try? JSONSerialization.data(withJSONObject: knobs)
-      else { throw fail("knobs is an object") }
-      event.knobs = Array(json)
+      guard let json = JSON.write(object: knobs) else { throw fail("knobs is an object") }
+      event.knobs = json
       // What can't be done is told now, not in the middle of the night.
       var trial = SimulatorKnobs()
       try trial.apply(json: event.knobs)

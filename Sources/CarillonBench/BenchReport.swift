@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import Glibc
+import PushCore
 
 /// What a benchmark tells: progress on standard error, figures as they come or in one table at the end, plots.
 final class BenchReport {
@@ -22,12 +23,17 @@ final class BenchReport {
 
   /// Says with what everything was measured, as `name: value`.
   func begin(_ settings: BenchSettings, _ machine: [String: String]) throws {
-    struct Begin: Encodable {
-      var event = "settings"
-      var settings: BenchSettings
-      var machine: [String: String]
+    try note { json in
+      json.beginObject()
+      json.member("event", "settings")
+      json.name("settings")
+      settings.write(to: &json)
+      json.name("machine")
+      json.beginObject()
+      for (name, value) in machine.sorted(by: { $0.key < $1.key }) { json.member(name, value) }
+      json.endObject()
+      json.endObject()
     }
-    try note(Begin(settings: settings, machine: machine))
     guard !isJSON else { return }
     for (name, value) in machine.sorted(by: { $0.key < $1.key }) { try StandardOutput.printLine("\(name): \(value)") }
     try StandardOutput.printLine(settings.description + "\n")
@@ -38,7 +44,7 @@ final class BenchReport {
 
   func add(_ figure: Figure) throws {
     figures.append(figure)
-    try note(figure)
+    try note { figure.write(to: &$0) }
   }
 
   /// Notes that a part could not be measured; the others go on.
@@ -46,7 +52,13 @@ final class BenchReport {
     let message = CommandError(error).message
     failures.append("\(part): \(message)")
     progress("\(part) failed: \(message)")
-    try note(["event": "failed", "part": part, "message": message])
+    try note { json in
+      json.beginObject()
+      json.member("event", "failed")
+      json.member("part", part)
+      json.member("message", message)
+      json.endObject()
+    }
   }
 
   /// Prints the table: what something is asked of first, in the order of the parts.
@@ -82,12 +94,11 @@ final class BenchReport {
     try OutputFile(path).write(&bytes)
   }
 
-  private func note(_ value: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let line = String(decoding: try encoder.encode(value), as: UTF8.self)
-    lines.append(line)
-    if isJSON { try StandardOutput.printLine(line) }
+  private func note(_ write: (inout JSONWriter) -> Void) throws {
+    var json = JSONWriter()
+    write(&json)
+    lines.append(json.text)
+    if isJSON { try StandardOutput.printLine(json.text) }
   }
 }
 
@@ -97,5 +108,22 @@ extension BenchSettings {
     let numbers = { (list: [Int]) in list.map(\.grouped).joined(separator: " ") }
     return "seed \(seed), \(rounds) rounds, \(requests.grouped) pushes of an engine alone, campaigns to "
       + "\(targets.grouped), growth over \(numbers(sizes)), \(samples) samples of latencies, \(numbers(clients)) claiming"
+  }
+
+  /// The object of `--json`.
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.name("seed")
+    json.raw(String(seed).utf8)
+    json.member("rounds", rounds)
+    json.member("requests", requests)
+    json.member("targets", targets)
+    json.member("sizes", sizes) { $0.value($1) }
+    json.member("samples", samples)
+    json.member("clients", clients) { $0.value($1) }
+    json.member("seconds", seconds)
+    json.member("engines", engines) { $0.value($1) }
+    json.member("curlLoop", curlLoop)
+    json.endObject()
   }
 }

@@ -1,5 +1,5 @@
 /// How long and how large everything is that is measured.
-struct BenchSettings: Sendable, Encodable {
+struct BenchSettings: Sendable {
   /// What tokens and the simulator's chance follow from.
   var seed: UInt64
   /// How often everything is measured, in turn.

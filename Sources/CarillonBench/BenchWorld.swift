@@ -120,13 +120,14 @@ actor BenchWorld {
     let process = try start(
       [carillon, "simulate", "--directory", directory, "--port", "0", "--control-port", "0"] + options, environment: [:]
     )
-    var listening: Listening?
+    var port = 0
     try await process.wait(for: "the simulator", seconds: 30) {
       let data = FileManager.default.contents(atPath: process.output) ?? Data()
-      listening = try? JSONDecoder().decode(Listening.self, from: data.prefix { $0 != UInt8(ascii: "\n") })
-      return listening != nil
+      guard let said = SaidLine(data) else { return false }
+      port = Int(try said.number("port"))
+      return true
     }
-    return SimulatorProcess(process: process, endpoint: "https://127.0.0.1:\(listening?.port ?? 0)")
+    return SimulatorProcess(process: process, endpoint: "https://127.0.0.1:\(port)")
   }
 
   private func simulatorFolder() async throws -> String {
@@ -140,10 +141,6 @@ actor BenchWorld {
     let file = try await simulatorFolder() + "/" + SimulatorFolder.configuration
     return try ConfigurationLoader(argument: file, environment: ProcessInfo.processInfo.environment).load { _ in }
       .worker
-  }
-
-  private struct Listening: Decodable {
-    var port: Int
   }
 
   /// What points our own commands at a simulator, and at a Redis if they need one.

@@ -1,7 +1,8 @@
 import CommandSupport
+import PushCore
 
 /// Something that was measured.
-struct Figure: Sendable, Encodable {
+struct Figure: Sendable {
   /// What is asked of a figure.
   enum Bound: Sendable, Equatable {
     case atMost(Double)
@@ -85,21 +86,35 @@ struct Figure: Sendable, Encodable {
     return "\(value < 0 ? "-" : "")\(rounded / Int(scale)).\(padding)\(fraction)"
   }
 
-  private enum CodingKeys: String, CodingKey {
-    case event, key, name, unit, value, samples, details, asked, verdict
+  /// The object of `--json`.
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("event", "figure")
+    json.member("key", key)
+    json.member("name", name)
+    json.member("unit", unit)
+    json.member("value", value)
+    if !samples.isEmpty { json.member("samples", samples) { $0.value($1) } }
+    if !details.isEmpty {
+      json.name("details")
+      json.beginObject()
+      for (name, value) in details.sorted(by: { $0.key < $1.key }) { json.member(name, value) }
+      json.endObject()
+    }
+    if bound != nil {
+      json.member("asked", row[1])
+      json.member("verdict", verdict)
+    }
+    json.endObject()
   }
+}
 
-  func encode(to encoder: any Encoder) throws {
-    var json = encoder.container(keyedBy: CodingKeys.self)
-    try json.encode("figure", forKey: .event)
-    try json.encode(key, forKey: .key)
-    try json.encode(name, forKey: .name)
-    try json.encode(unit, forKey: .unit)
-    try json.encode(value, forKey: .value)
-    if !samples.isEmpty { try json.encode(samples, forKey: .samples) }
-    if !details.isEmpty { try json.encode(details, forKey: .details) }
-    guard bound != nil else { return }
-    try json.encode(row[1], forKey: .asked)
-    try json.encode(verdict, forKey: .verdict)
+extension JSONWriter {
+  /// A member with an array.
+  mutating func member<Value>(_ name: String, _ values: [Value], _ write: (inout JSONWriter, Value) -> Void) {
+    self.name(name)
+    beginArray()
+    for value in values { write(&self, value) }
+    endArray()
   }
 }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import CarillonBench
 import CommandSupport
+import PushCore
 
 /// What the benchmark reckons with, without measuring anything.
 struct BenchPartsTests {
@@ -46,7 +47,10 @@ struct BenchPartsTests {
 
   @Test func figureAsJSON() throws {
     let figure = Figure("engine.native/h2load", "ratio", "", samples: [0.5, 0.7], details: ["p99": 2])
-    let json = try JSONObject(String(decoding: try JSONEncoder().encode(figure), as: UTF8.self))
+    var writer = JSONWriter()
+    figure.write(to: &writer)
+    let json = try JSONObject(writer.text)
+    #expect(writer.text.contains(#""value":0.6,"#) && json.object("details")?.number("p99") == 2)
     #expect(json.text("event") == "figure" && json.text("key") == "engine.native/h2load")
     #expect(json.text("asked") == "≤ 1.00" && json.text("verdict") == "met")
   }
@@ -61,6 +65,13 @@ struct BenchPartsTests {
     let loop = #"{"what":"curl-loop","libcurl":"7.88.1","accepted":5,"failed":0,"pushesPerSecond":14207}"#
     #expect(try EngineBench.read(loop, of: .loop) == (5, 14_207))
     #expect(throws: CommandError.self) { try EngineBench.read("could not connect", of: .h2load) }
+  }
+
+  @Test func linesOfProgramsAreRead() throws {
+    let said = try #require(SaidLine("{\"port\":2197,\"rate\":1.5e3}\nmore".utf8))
+    #expect(try said.number("port") == 2197 && said.number("rate") == 1500)
+    #expect(throws: CommandError.self) { try said.number("other") }
+    for text in ["", "{", "[]", "\n{}"] { #expect(SaidLine(text.utf8) == nil) }
   }
 
   @Test func kernelsNumbersAreRead() {

@@ -96,4 +96,20 @@ struct JSONValueTests {
       String(decoding: JSONValue.minified(Array(json.utf8)[...]), as: UTF8.self)
         == "{\"a b\\\" \\\\\":[1.50,\"x  y\\u0020\"],\"é\":null}")
   }
+
+  @Test(arguments: [
+    (0.0, "0.0"), (-1.5, "-1.5"), (0.1 + 0.2, "0.30000000000000004"), (1e300, "1e+300"), (2.5e-300, "2.5e-300"),
+    (Double.infinity, "null"), (.nan, "null"),
+  ])
+  func numberIsWrittenSoThatItReadsBack(number: Double, text: String) throws {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("n", number)
+    json.endObject()
+    #expect(json.text == "{\"n\":\(text)}")
+    guard number.isFinite else { return }
+    let value = try parse(String(json.text.dropFirst(5).dropLast()))
+    let digits: String? = if case .number(let digits) = value.kind { digits } else { nil }
+    #expect(digits.flatMap { Double($0) } == number)
+  }
 }

@@ -1,5 +1,3 @@
-private import Foundation
-
 /// An answer of the control API.
 struct ControlResponse: Sendable {
   var status: Int
@@ -8,13 +6,10 @@ struct ControlResponse: Sendable {
 
   /// - Parameter value: encoded with its keys in order, so that two answers can be compared by eye.
   init(_ value: some Encodable, status: Int = 200) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    if let data = try? encoder.encode(value) {
+    if let text = JSON.write(value) {
       self.status = status
-      body = Array(data) + [0x0A]
+      body = text + [0x0A]
     } else {
-      // Only a number that JSON lacks, such as an infinite share.
       self.status = 500
       body = Array("{\"error\":\"the answer can't be put in JSON\"}\n".utf8)
     }

@@ -1,5 +1,3 @@
-private import Foundation
-
 /// A JSON object that changes some knobs and leaves the others.
 enum KnobPatch {
   typealias Problem = SimulatorKnobs.PatchError
@@ -9,7 +7,7 @@ enum KnobPatch {
 
   /// - Throws: ``Problem`` for text that is no object, an unknown knob or a value out of its range.
   static func apply(_ patch: [UInt8], to knobs: SimulatorKnobs) throws(Problem) -> SimulatorKnobs {
-    guard let changes = try? JSONSerialization.jsonObject(with: Data(patch)) as? [String: Any] else {
+    guard let changes = JSON.read(patch) as? [String: Any] else {
       throw Problem(description: "a JSON object is expected, such as {\"latencyMilliseconds\":5}")
     }
     let result = try merge(changes, into: knobs)
@@ -18,9 +16,7 @@ enum KnobPatch {
   }
 
   private static func merge(_ changes: [String: Any], into knobs: SimulatorKnobs) throws(Problem) -> SimulatorKnobs {
-    guard let encoded = try? JSONEncoder().encode(knobs),
-      var merged = try? JSONSerialization.jsonObject(with: encoded) as? [String: Any]
-    else { return knobs }
+    guard let encoded = JSON.write(knobs), var merged = JSON.read(encoded) as? [String: Any] else { return knobs }
     for (name, value) in changes {
       guard merged[name] != nil else {
         throw Problem(description: "no knob \(name); there are \(merged.keys.sorted().joined(separator: ", "))")
@@ -28,7 +24,7 @@ enum KnobPatch {
       merged[name] = value
     }
     do {
-      return try JSONDecoder().decode(SimulatorKnobs.self, from: JSONSerialization.data(withJSONObject: merged))
+      return try JSON.read(SimulatorKnobs.self, from: JSON.write(object: merged) ?? [])
     } catch let error as DecodingError {
       throw Problem(description: describe(error))
     } catch {

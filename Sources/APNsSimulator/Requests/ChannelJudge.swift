@@ -66,10 +66,11 @@ struct ChannelJudge {
     guard rules.knobs.enablesBroadcast else { return reject(.featureNotEnabled) }
     switch operation {
     case .create: return create(request, body)
-    case .list: return .success(200, body: Self.json(["channels": channels.list(of: request.app)]))
+    case .list: return .success(200, body: JSON.write(object: ["channels": channels.list(of: request.app)]))
     case .read:
       return channel(of: request) { _, storage in
-        .success(200, body: Self.json(["message-storage-policy": storage.rawValue, "push-type": "LiveActivity"]))
+        .success(
+          200, body: JSON.write(object: ["message-storage-policy": storage.rawValue, "push-type": "LiveActivity"]))
       }
     case .delete:
       return channel(of: request) { identifier, _ in
@@ -96,12 +97,12 @@ struct ChannelJudge {
   private func create(_ request: ChannelRequest, _ body: [UInt8]) -> Answer {
     if body.isEmpty { return reject(.payloadEmpty) }
     if body.count > Self.longestBody { return reject(.payloadTooLarge) }
-    guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
+    guard let object = JSON.read(body) as? [String: Any] else {
       return reject(.badRequestPayload)
     }
     let known = Creation.CodingKeys.allCases.map(\.rawValue)
     guard object.keys.allSatisfy(known.contains),
-      let wanted = try? JSONDecoder().decode(Creation.self, from: Data(body)),
+      let wanted = try? JSON.read(Creation.self, from: body),
       let storage = ChannelStore.Storage(rawValue: wanted.storage)
     else { return reject(.badRequestParams) }
     guard let type = wanted.pushType else { return reject(.missingPushType) }
@@ -133,10 +134,5 @@ struct ChannelJudge {
 
   private func reject(_ reason: Reason) -> Answer {
     Answer(status: Int(reason.status.description) ?? 500, reason: reason)
-  }
-
-  private static func json(_ object: [String: Any]) -> [UInt8] {
-    // Strings and whole numbers can always be written.
-    (try? JSONSerialization.data(withJSONObject: object, options: .sortedKeys)).map { Array($0) } ?? []
   }
 }

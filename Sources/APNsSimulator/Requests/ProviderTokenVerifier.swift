@@ -1,4 +1,3 @@
-private import Foundation
 internal import Synchronization
 internal import TLS
 
@@ -66,8 +65,8 @@ final class ProviderTokenVerifier: Sendable {
     guard parts.count == 3, let headerText = Base64.decodeLeniently(parts[0]),
       let claimsText = Base64.decodeLeniently(parts[1]),
       let signature = Base64.decodeLeniently(parts[2]),
-      let header = try? JSONDecoder().decode(Header.self, from: Data(headerText)), header.alg == "ES256",
-      let claims = try? JSONDecoder().decode(Claims.self, from: Data(claimsText)),
+      let header = try? JSON.read(Header.self, from: headerText), header.alg == "ES256",
+      let claims = try? JSON.read(Claims.self, from: claimsText),
       let index = keys.firstIndex(where: { $0.keyID == header.kid }), keys[index].teamID == claims.iss,
       !rules.revokedKeys.contains(header.kid)
     else { return nil }

@@ -83,8 +83,7 @@ struct BenchEngineCommand: CarillonCommand {
     json.member("rejected", result.rejected)
     json.member("unanswered", result.unanswered)
     json.member("perSecond", Int(Double(result.pushes) / result.seconds))
-    json.name("cpuMicroseconds")
-    json.raw(Array(String(result.cpuPerPush).utf8))
+    json.member("cpuMicroseconds", result.cpuPerPush)
     if seconds != nil { json.member("inFlight", Int(result.inFlight)) }
     json.endObject()
     try StandardOutput.printLine(String(decoding: json.take(), as: UTF8.self))

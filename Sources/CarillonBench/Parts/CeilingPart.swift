@@ -1,4 +1,4 @@
-import Foundation
+import CommandSupport
 
 /// The native engine where answers take 50 ms: streams over latency is all there is to be had, and how much of it is.
 struct CeilingPart: BenchPart {
@@ -24,7 +24,8 @@ struct CeilingPart: BenchPart {
           environment: world.environment(simulator).merging(["CARILLON_WORKER_CONNECTIONS": String(connections)]) { $1 }
         )
         await world.stop(simulator.process)
-        said[connections, default: []].append(try JSONDecoder().decode(Said.self, from: Data(output.utf8)))
+        guard let line = SaidLine(output.utf8) else { throw CommandError(.failed, "the engine said: \(output)") }
+        said[connections, default: []].append((try line.number("perSecond"), try line.number("inFlight")))
       }
     }
     for (connections, runs) in said.sorted(by: { $0.key < $1.key }) {
@@ -51,11 +52,8 @@ struct CeilingPart: BenchPart {
     }
   }
 
-  /// A line of `carillon-bench engine --seconds`.
-  private struct Said: Decodable {
-    var perSecond: Double
-    var inFlight: Double
-  }
+  /// What `carillon-bench engine --seconds` said.
+  private typealias Said = (perSecond: Double, inFlight: Double)
 
   /// Answers a second that so many connections can have.
   private func ceiling(_ connections: Int) -> Double {

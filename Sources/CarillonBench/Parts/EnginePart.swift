@@ -136,23 +136,9 @@ struct EngineBench: Sendable {
       let accepted = output.firstMatch(of: /status codes: ([0-9]+) 2xx/).flatMap { Int($0.1) }
       guard let rate, let accepted else { throw CommandError(.failed, "h2load said: \(output)") }
       return (accepted, rate)
-    case .loop:
-      let said = try JSONDecoder().decode(Loop.self, from: Data(output.utf8))
-      return (said.accepted, said.pushesPerSecond)
-    case .native, .curl:
-      let said = try JSONDecoder().decode(Engine.self, from: Data(output.utf8))
-      return (said.accepted, said.perSecond)
+    case .loop, .native, .curl:
+      guard let said = SaidLine(output.utf8) else { throw CommandError(.failed, "\(client.name) said: \(output)") }
+      return (Int(try said.number("accepted")), try said.number(client == .loop ? "pushesPerSecond" : "perSecond"))
     }
-  }
-
-  /// A line of `carillon-bench engine`.
-  private struct Engine: Decodable {
-    var accepted: Int
-    var perSecond: Double
-  }
-
-  private struct Loop: Decodable {
-    var accepted: Int
-    var pushesPerSecond: Double
   }
 }

@@ -53,6 +53,12 @@ public struct JSONWriter: Sendable {
     literal("\(number)")
   }
 
+  /// A number; `null` for an infinite one and for what is no number, which JSON lacks.
+  public mutating func value(_ number: Double) {
+    // Swift writes the fewest digits that read back as the same number, in a form that RFC 8259 section 6 has.
+    number.isFinite ? literal("\(number)") : null()
+  }
+
   public mutating func value(_ bool: Bool) { literal(bool ? "true" : "false") }
 
   public mutating func null() { literal("null") }
@@ -81,6 +87,12 @@ public struct JSONWriter: Sendable {
 
   /// A member with a number; `nil` writes `null`.
   public mutating func member(_ name: String, _ number: Int?) {
+    self.name(name)
+    value(number)
+  }
+
+  /// A member with a number; `null` for one that JSON lacks.
+  public mutating func member(_ name: String, _ number: Double) {
     self.name(name)
     value(number)
   }

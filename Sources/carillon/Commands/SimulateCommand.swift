@@ -1,7 +1,6 @@
 import APNsSimulator
 import ArgumentParser
 import CommandSupport
-import Foundation
 import PushCore
 
 /// `carillon simulate`.
@@ -50,16 +49,29 @@ struct SimulateCommand: CarillonCommand {
     try options.apply(to: &configuration)
     let timeline = try options.loadTimeline()
     let simulator = try await start(configuration)
-    try StandardOutput.printLine(
-      #"{"event":"listening","port":\#(simulator.port),"controlPort":\#(simulator.controlPort)}"#)
+    try Self.say("listening") { json in
+      json.member("port", Int(simulator.port))
+      json.member("controlPort", Int(simulator.controlPort))
+    }
     if let timeline { simulator.play(timeline) }
     let failure = await end(of: simulator, signals)
     await simulator.stop()
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    let counters = String(decoding: try encoder.encode(await simulator.counters()), as: UTF8.self)
-    try StandardOutput.printLine(#"{"event":"stopped","counters":\#(counters)}"#)
+    let counters = await simulator.counters()
+    try Self.say("stopped") { json in
+      json.name("counters")
+      json.raw(counters.json)
+    }
     if let failure { throw Self.error(failure) }
+  }
+
+  /// Prints an object with the event and more members.
+  private static func say(_ event: String, _ more: (inout JSONWriter) -> Void) throws {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("event", event)
+    more(&json)
+    json.endObject()
+    try StandardOutput.printLine(json.text)
   }
 
   private func start(_ configuration: SimulatorConfiguration) async throws -> Simulator {
