@@ -9,8 +9,8 @@ internal import PushCore
 ///                                                     └─────5xx: twice the wait; no answer: the same┘
 ///
 /// Only 503 `ServiceUnavailable` and those without a reason count (reference 5.3: back off globally if their rate rises).
-/// A 429 concerns one device, a 500 may lie with what is in the push, and 503 `Shutdown` is one server's farewell, after
-/// which its connection is replaced.
+/// A 429 concerns one device, a 500 may lie with what is in the push, and 503 `Shutdown` is said by one server that stops,
+/// after which its connection is replaced.
 public struct CircuitBreaker: Sendable, Equatable {
   /// What the breaker lets through.
   public enum State: Sendable, Equatable {
