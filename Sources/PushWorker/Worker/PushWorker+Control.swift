@@ -67,8 +67,6 @@ extension PushWorker {
         try await control.steer(id, .pause, reason: reason)
         for context in held { context.isPaused = true }
         log.tell(.paused(campaign: id, reason: reason))
-        // Not when its state is read next: meanwhile many more pushes would fail the same way.
-        for session in slices.sessions where session.slice.campaign == id { withdraw(session, .leave) }
       } catch {
         log.tell(.trouble("could not pause campaign \(id): \(error)"))
       }
