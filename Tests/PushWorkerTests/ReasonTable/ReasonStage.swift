@@ -47,7 +47,7 @@ struct ReasonStage {
     redis = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     credential = rig.channel.credential
     // What hits everybody must leave somebody whom a paused campaign has not reached.
-    users = if case .one = scene.hit { 8 } else { 80 }
+    users = if case .one = scene.hit { 8 } else { 240 }
   }
 
   private var isPaused: Bool {
