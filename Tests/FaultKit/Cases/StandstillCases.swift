@@ -17,6 +17,7 @@ enum StandstillCases {
       // and few enough that it is done with its own by then.
       $0.devices = stage.times(short: 1500, full: 3000)
       $0.simulator = ["--latency", "300ms"]
+      $0.timesTakeovers = true
     }
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 5) {
@@ -26,7 +27,10 @@ enum StandstillCases {
       // One is left to take over.
       let asleep = fleet.workers.shuffled(by: stage).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
-      await elapse(.milliseconds(stage.times(short: lease + 3000, full: 3 * lease)))
+      for worker in asleep { await world.takeovers.note(deathOf: worker.name) }
+      await elapse(.milliseconds(stage.times(short: lease, full: 3 * lease)))
+      // A busy machine takes over late: whoever wakes too early has lost nothing, and shows nothing.
+      try await until("what they held is taken over", within: .seconds(60)) { await world.takeovers.waiting == 0 }
       for worker in asleep {
         worker.process.send(signal: SIGCONT)
         stage.fired("SIGSTOP for three leases, then SIGCONT", duplicates: worker.window)
