@@ -41,7 +41,7 @@ public struct CampaignRecord: Sendable {
   public var createdAt: Int
   /// When it was to begin, in ms since the epoch; `nil` for at once.
   public var sendAt: Int?
-  /// When its first slice was taken, in ms since the epoch.
+  /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
   public var finishedAt: Int?

@@ -29,7 +29,7 @@ public struct DeviceFilter: Sendable {
   }
 }
 
-/// The targets that a worker has sealed, for as long as Redis may forget them.
+/// The targets that a worker has sealed, for as long as Redis may lose them.
 public struct SealedTargets: Sendable {
   /// How many there are.
   public internal(set) var count = 0
@@ -46,7 +46,7 @@ public struct SealedTargets: Sendable {
 
 /// From an audience to a slice's sealed targets.
 extension CampaignStore {
-  /// Seals targets once more under the claim that had sealed them: Redis has forgotten it.
+  /// Seals targets once more under the claim that had sealed them: Redis has lost it.
   ///
   /// - Returns: whether they are sealed now; not when another has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
@@ -167,7 +167,7 @@ struct ExpressionPlan {
   private(set) var pipeline = RedisPipeline()
   private var steps = 0
 
-  /// Seconds after which what a dead worker left goes by itself.
+  /// Seconds after which the scratch keys of a dead worker expire.
   private static let scratchLifetime = 3600
 
   init(keys: Keyspace, partition: Int, scratch: String) {

@@ -23,7 +23,7 @@ extension CampaignStore {
   /// - Parameters:
   ///   - ids: the campaigns.
   ///   - narrowing: whether those to an expression leave out the partitions in which it can mean nobody; not where
-  ///     Redis may have forgotten who was in them.
+  ///     Redis may have lost who was in them.
   /// - Returns: the campaigns that this call has begun.
   public func promote(_ ids: [String], narrowing: Bool = true) async throws -> [String] {
     guard !ids.isEmpty else { return [] }

@@ -29,10 +29,10 @@ public struct SliceStanding: Sendable {
   public var seal: [UInt8]
   /// How often it has been written to.
   public var version: SliceVersion
-  /// Claims in a row that ran out without an outcome in between: after some, the slice is suspected to kill its workers.
+  /// Claims in a row that ran out without an outcome in between: after some, the slice is taken to kill its workers.
   public var deaths: Int
-  /// First and last of the targets that were being tried when the last of them died, if any were.
-  public var trial: ClosedRange<Int>?
+  /// First and last of the targets that were bisected when the last of them died, if any were.
+  public var bisected: ClosedRange<Int>?
 }
 
 /// A target that may be sent.
@@ -56,7 +56,7 @@ public struct GrantedTarget: Equatable, Sendable {
 public struct SliceVersion: Equatable, Sendable {
   /// Commits by owners.
   public var sequence: Int
-  /// Times that somebody told Redis again what it had acknowledged.
+  /// Failover replays.
   public var replays: Int
 
   /// Memberwise; that of a slice just sealed unless said otherwise.
@@ -71,17 +71,17 @@ public struct SliceVersion: Equatable, Sendable {
 
 /// What a commit says beside its outcomes.
 public struct CommitRequest: Sendable {
-  /// What Redis is taken to know.
+  /// What Redis should know.
   public enum Standing: Sendable {
     /// Everything up to this version: that after the last acknowledged commit.
     case acknowledged(SliceVersion)
-    /// Perhaps not what it had acknowledged: it is told again, up to this high-water mark. Nothing is granted.
-    case forgotten(granted: Int)
+    /// Perhaps not what it had acknowledged: the commit replays that, up to this high-water mark. Nothing is granted.
+    case replay(granted: Int)
   }
 
   /// The name of the list of targets.
   public var seal: [UInt8]
-  /// What Redis is taken to know.
+  /// What Redis should know.
   public var standing: Standing
   /// How many more targets may be granted.
   public var credit: Int
@@ -141,7 +141,7 @@ public struct SliceLedger: Sendable {
   public let slice: SliceReference
   /// How long a lease lasts, in ms.
   public let lease: Int
-  /// 128 random bits as text. Random, not counted: a number that Redis forgot would be given out twice.
+  /// 128 random bits as text. Random, not counted: a number that Redis lost would be given out twice.
   public let claim: [UInt8]
   let store: CampaignStore
   /// What delivers the pushes of its campaign.
@@ -154,12 +154,12 @@ public struct SliceLedger: Sendable {
   private let targets: [UInt8]
   let commitKeys: [[UInt8]]
 
-  /// A ledger under a new claim, which ``claim(worker:sparing:)`` is yet to make good.
+  /// A ledger under a new claim, which ``claim(worker:gracePeriod:)`` is yet to make good.
   ///
   /// - Parameters:
   ///   - store: where the slice is.
   ///   - slice: which one.
-  ///   - lease: ms; a worker that is silent for longer may lose the slice.
+  ///   - lease: ms; without a commit for longer a worker may lose the slice.
   ///   - app: of its campaign.
   public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String) {
     service = store.services.service(ofApp: app)
@@ -185,15 +185,15 @@ public struct SliceLedger: Sendable {
   ///
   /// - Parameters:
   ///   - worker: who claims it.
-  ///   - sparing: ms for which another's claim that has run out is taken for a live one.
+  ///   - gracePeriod: ms of it that are left: another's claim that has run out still holds for as long.
   /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
-  public func claim(worker: String, sparing: Int = 0) async throws -> ClaimAnswer {
+  public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.claim, keys: [sliceKey, building]) {
       $0.append(claim)
       $0.append(worker)
       $0.append(lease)
-      $0.append(sparing)
+      $0.append(gracePeriod)
       $0.append(TargetPage.formatVersion)
     }
     let reply = try await store.run(pipeline)[0]
@@ -208,21 +208,21 @@ public struct SliceLedger: Sendable {
           inDoubt: reply[4].integer ?? 0, waiting: reply[5].integer ?? 0, claims: reply[6].integer ?? 0,
           seal: Array(reply[8].bytes ?? []),
           version: SliceVersion(sequence: reply[9].integer ?? 0, replays: reply[10].integer ?? 0),
-          deaths: reply[11].integer ?? 0, trial: Self.trial(reply[12].string ?? "")))
+          deaths: reply[11].integer ?? 0, bisected: Self.range(reply[12].string ?? "")))
     }
   }
 
-  private static func trial(_ text: String) -> ClosedRange<Int>? {
+  private static func range(_ text: String) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
     return ends.count == 2 && ends[0] <= ends[1] ? ends[0]...ends[1] : nil
   }
 
-  /// Notes which targets of a slice that kills its workers are being tried; `nil` when the search is over.
+  /// Notes which targets of a slice that kills its workers are sent alone; `nil` when the search is over.
   ///
   /// - Returns: false when the claim is stale.
-  public func tryOnly(_ targets: ClosedRange<Int>?) async throws -> Bool {
+  public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.tryOnly, keys: [sliceKey]) {
+    pipeline.script(StoreScripts.bisect, keys: [sliceKey]) {
       $0.append(claim)
       $0.append(targets.map { "\($0.lowerBound) \($0.upperBound)" } ?? "")
     }
@@ -293,7 +293,7 @@ public struct SliceLedger: Sendable {
   ///
   /// - Parameters:
   ///   - outcomes: at most 500.
-  ///   - request: what is asked for, and what Redis is taken to know.
+  ///   - request: what is asked for, and what Redis should know.
   public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
@@ -307,7 +307,7 @@ public struct SliceLedger: Sendable {
         arguments.append(request.seal)
         arguments.append("\(version.sequence) \(version.replays)")
         arguments.append(0)
-      case .forgotten(let granted):
+      case .replay(let granted):
         arguments.append(0)
         arguments.append(request.resent)
         arguments.append(request.seal)
@@ -336,9 +336,9 @@ public struct SliceLedger: Sendable {
   }
 
   /// Ends the claim, so that another worker need not wait for the lease.
-  public func release() async throws {
+  public func unclaim() async throws {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.release, keys: [sliceKey]) { $0.append(claim) }
+    pipeline.script(StoreScripts.unclaim, keys: [sliceKey]) { $0.append(claim) }
     _ = try await store.run(pipeline)
   }
 

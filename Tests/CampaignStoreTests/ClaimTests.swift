@@ -57,11 +57,11 @@ struct ClaimTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let (first, _) = try await world.claimed("a", worker: "w1")
-    try await first.release()
+    try await first.unclaim()
     let (second, standing) = try await world.claimed("a", worker: "w2")
     #expect(standing.claims == 2)
     // Nobody but the owner can end a claim.
-    try await first.release()
+    try await first.unclaim()
     #expect(try await second.commit().isOwner)
   }
 
@@ -71,7 +71,7 @@ struct ClaimTests {
     let first = try await world.sealed("a", count: 10)
     try await first.commit(credit: 6)
     try await first.commit([0: .terminal(.accepted), 1: .waiting(milliseconds: 60_000)])
-    try await first.release()
+    try await first.unclaim()
     let standing = try await world.claimed("a").standing
     #expect(standing.isSealed)
     #expect(standing.count == 10)

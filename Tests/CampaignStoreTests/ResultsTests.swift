@@ -10,7 +10,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<1200)
     let campaign = try await world.activate("a")
-    while let slice = try await world.store.takeSlice(worker: "w") {
+    while let slice = try await world.store.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
@@ -61,7 +61,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<20)
     let campaign = try await world.activate("a")
-    while let slice = try await world.store.takeSlice(worker: "w") {
+    while let slice = try await world.store.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
@@ -85,7 +85,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<100)
     let campaign = try await world.activate("a")
-    let first = try #require(try await world.store.takeSlice(worker: "w"))
+    let first = try #require(try await world.store.dequeueSlice(worker: "w"))
     let done = try await world.claimed("a", first.partition).ledger
     let count = try #require(try await world.expand(done, campaign))
     try await done.commit(credit: count)
@@ -98,7 +98,7 @@ struct ResultsTests {
     #expect(try await world.store.show("a")?.counters.outcomes == [.accepted: count])
     #expect(try await world.store.campaign("a")?.counters.targets == count)
 
-    let second = try #require(try await world.store.takeSlice(worker: "w"))
+    let second = try #require(try await world.store.dequeueSlice(worker: "w"))
     let half = try await world.claimed("a", second.partition).ledger
     #expect(try await world.expand(half, campaign) == 100 - count)
     try await half.commit(credit: 10)

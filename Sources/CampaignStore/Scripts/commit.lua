@@ -4,8 +4,8 @@
 -- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them. A target
 -- is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count,
 -- but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
--- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has forgotten commits, or
--- was told by somebody else what it had forgotten. A replay tells again what Redis had acknowledged; it is taken from a
+-- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
+-- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine
@@ -29,7 +29,7 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
-  'deaths', 'trial', 'replays')
+  'deaths', 'bisected', 'replays')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
@@ -117,7 +117,7 @@ while position <= #wire do
   line = line + 2 * lines
   stretch.at, stretch.behind_details, stretch.lines = position + 10 + outcomes * 3, detail, lines
   position = stretch.at + number * 12
-  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
+  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis lost.
   stretch.is_whole = outcomes > 0 and first + number <= count
   if first < count then stretches[#stretches + 1] = stretch end
 end
@@ -128,7 +128,7 @@ local function merge(base, index, old)
   local state, attempt = wire:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)
   -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it,
-  -- and since what a replay tells of, another may have been. What is left in doubt is safe.
+  -- and since the commits that are replayed, another may have been. What is left in doubt is safe.
   if state < 16 and not (owner or replay) or state == 1 and replay then return nil end
   if old_state >= 16 then
     if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
@@ -215,7 +215,7 @@ while sealed and i <= #stretches do
     last = stretches[j].last
   end
   if last >= granted then
-    -- Redis forgot a grant that it had acknowledged: what was sent had been granted.
+    -- Redis lost a grant that it had acknowledged: what was sent had been granted.
     doubt = doubt + last + 1 - granted
     granted = last + 1
     restored = restored or not owner
@@ -274,7 +274,7 @@ if sealed then
   -- The owner must not take for granted to itself what others say that they were granted.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
--- A slice that gets on is not what kills its workers, unless just that is being tried.
+-- A slice that gets on is not what kills its workers, unless it is being bisected.
 if settled and slice[9] and not slice[10] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
 -- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.

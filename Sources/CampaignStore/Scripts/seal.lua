@@ -1,7 +1,7 @@
 #!lua
 -- seal: makes the built list the slice's targets, for good.
 -- Keeps: sealed targets are immutable, and their number is the slice's count. The claim that sealed names the list from
--- then on: should Redis forget the seal, the next list may have another order.
+-- then on: should Redis lose the seal, the next list may have another order.
 -- Says of which version targets and ledger are: a worker that can't read them keeps its hands off.
 -- KEYS 1 slice, 2 building, 3 targets
 -- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of

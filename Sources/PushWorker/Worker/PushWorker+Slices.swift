@@ -43,7 +43,7 @@ extension PushWorker {
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
     let standing: SliceStanding
-    switch try await ledger.claim(worker: configuration.name, sparing: failover.sparing(EventLoop.now)) {
+    switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.sparing(EventLoop.now)) {
     case .held(let milliseconds):
       try await control.postpone(reference, for: milliseconds, worker: configuration.name)
       return nil
@@ -81,7 +81,7 @@ extension PushWorker {
     session.doubt.isInherited = true
     session.claim.mustReconcile = true
     if standing.deaths >= Bisection.threshold, session.context.campaign.ambiguity == .resend {
-      session.doubt.deaths = (standing.deaths, standing.trial)
+      session.doubt.deaths = (standing.deaths, standing.bisected)
     }
   }
 
@@ -147,7 +147,7 @@ extension PushWorker {
     } catch let error {
       // It was valid where it was taken in: this worker is configured otherwise.
       let reason = "worker \(configuration.name) can't run it: \(error.reason)"
-      try await control.steer(reference.campaign, .pause, reason: reason)
+      try await control.control(reference.campaign, .pause, reason: reason)
       try await control.requeue(reference, lane: record.lane, worker: configuration.name)
       log.tell(.paused(campaign: reference.campaign, reason: reason))
       return nil
@@ -195,13 +195,13 @@ extension PushWorker {
       session.claim.ending = .cancel
       return try await end(session.ledger, session.context, .cancel)
     case .park(let milliseconds):
-      try await session.ledger.release()
+      try await session.ledger.unclaim()
       if try await !control.park(session.slice, for: milliseconds, worker: configuration.name) {
         try await requeue(session)
       }
       return true
     case .leave:
-      try await session.ledger.release()
+      try await session.ledger.unclaim()
       try await requeue(session)
       return true
     case .abandon:

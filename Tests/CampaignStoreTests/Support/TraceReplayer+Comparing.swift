@@ -104,7 +104,7 @@ extension TraceReplayer {
       + "finished \(finished)"
   }
 
-  /// Makes the real store what the model's is: what a Redis would be that has forgotten.
+  /// Makes the real store what the model's is: what a Redis would be that has lost writes.
   mutating func load(now: Int) async throws {
     for number in 0..<slices { try await load(slice: number, now: now) }
     let (keys, control) = (test.keys, model.control)

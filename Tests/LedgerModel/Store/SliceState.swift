@@ -115,7 +115,7 @@ public struct SliceState: Equatable, Sendable {
     return reply
   }
 
-  mutating func release(_ call: StoreCall) -> StoreReply {
+  mutating func unclaim(_ call: StoreCall) -> StoreReply {
     var reply = StoreReply()
     guard claim == call.claim, call.claim != 0 else {
       reply.result = .refused

@@ -152,7 +152,7 @@ extension World {
     case .finish:
       call.kind = .finish
       call.tally = entry.tally
-    case .release: call.kind = .release
+    case .release: call.kind = .unclaim
     }
     return call
   }

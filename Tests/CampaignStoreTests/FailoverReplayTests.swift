@@ -5,7 +5,7 @@ import Testing
 
 /// Redis undoes writes that it had acknowledged, and is told again; and what keeps others from building on a half-told
 /// slice meanwhile.
-struct ForgettingTests {
+struct FailoverReplayTests {
   /// Every key of the slices of a campaign, as a server that crashes would fall back to.
   private struct Snapshot {
     var dumps: [(key: String, dump: [UInt8]?)] = []
@@ -33,7 +33,7 @@ struct ForgettingTests {
   {
     var batch = OutcomeBatch()
     for (index, record) in records { batch.append(record, at: index) }
-    return try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .forgotten(granted: granted)))
+    return try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .replay(granted: granted)))
   }
 
   @Test(arguments: Backend.allCases)
@@ -177,16 +177,16 @@ struct ForgettingTests {
     }
     try await world.endLease("a")
     let (owner, _) = try await world.claimed("a")
-    #expect(try await owner.tryOnly(0...1))
+    #expect(try await owner.bisect(0...1))
     try await owner.commit([0: .terminal(.accepted)])
     try await world.endLease("a")
     let (next, suspected) = try await world.claimed("a")
     #expect(suspected.deaths == 4)
-    #expect(suspected.trial == 0...1)
-    #expect(try await owner.tryOnly(nil) == false)
-    #expect(try await next.tryOnly(nil))
+    #expect(suspected.bisected == 0...1)
+    #expect(try await owner.bisect(nil) == false)
+    #expect(try await next.bisect(nil))
     // Given back, not dead.
-    try await next.release()
+    try await next.unclaim()
     #expect(try await world.claimed("a").standing.deaths == 0)
   }
 }
