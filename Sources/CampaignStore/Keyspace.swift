@@ -103,8 +103,10 @@ public struct Keyspace: Sendable {
   }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
-  /// List: pages of targets, as far as the expansion has got.
-  func building(_ partition: Int, _ id: String) -> String { slice(partition, "building:" + id) }
+  /// List: pages of targets, as far as the expansion under a claim has got, behind an empty one that `claim.lua` writes.
+  func building(_ partition: Int, _ id: String, claim: String) -> String {
+    slice(partition, "building:\(id):\(claim)")
+  }
   /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
   /// String: a fixed-size record for every target.

@@ -172,7 +172,7 @@ public struct SliceLedger: Sendable {
     let keys = store.keys
     let (partition, id) = (slice.partition, slice.campaign)
     sliceKey = Array(keys.slice(partition, of: id).utf8)
-    building = Array(keys.building(partition, id).utf8)
+    building = Array(keys.building(partition, id, claim: String(decoding: claim, as: UTF8.self)).utf8)
     targets = Array(keys.targets(partition, id).utf8)
     commitKeys = [
       keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
@@ -195,6 +195,7 @@ public struct SliceLedger: Sendable {
       $0.append(lease)
       $0.append(gracePeriod)
       $0.append(TargetPage.formatVersion)
+      $0.append(Self.buildingLifetime)
     }
     let reply = try await store.run(pipeline)[0]
     switch reply[0].string {
@@ -229,18 +230,34 @@ public struct SliceLedger: Sendable {
     return try await store.run(pipeline)[0].integer == 1
   }
 
-  /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a script.
+  /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a command.
+  ///
+  /// The list carries the name of the claim, and only that claim can seal it, so this needs no fence. `claim.lua` makes
+  /// the list: RPUSHX adds nothing where there is none.
   func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
     for start in stride(from: first, to: targets.ends.count, by: Self.pagesAtOnce) {
-      pipeline.script(StoreScripts.append, keys: [sliceKey, building]) { arguments in
-        arguments.append(claim)
-        arguments.append(lease)
+      pipeline.command("RPUSHX") { arguments in
+        arguments.append(building)
         for page in start..<min(start + Self.pagesAtOnce, targets.ends.count) { arguments.append(targets.page(page)) }
       }
     }
   }
 
   private static let pagesAtOnce = 4
+
+  /// Seconds after which the list of a claim that has not sealed it expires.
+  static let buildingLifetime = 3600
+
+  /// Writes an empty commit: it renews the lease.
+  func renewLease(to pipeline: inout RedisPipeline) {
+    let request = CommitRequest(seal: [], standing: .acknowledged(SliceVersion()))
+    write(OutcomeBatch(), request, to: &pipeline)
+  }
+
+  /// Whether a step of an expansion was refused: the list or the claim is gone.
+  static func isRefused(_ reply: RedisReply) -> Bool {
+    reply.kind == .array ? reply.first?.integer == 0 : reply.integer == 0
+  }
 
   /// Writes the end of the expansion.
   ///
@@ -297,6 +314,27 @@ public struct SliceLedger: Sendable {
   public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
+    write(outcomes, request, to: &pipeline)
+    let reply = try await store.run(pipeline)[0]
+    let overruling = reply[9].withBytes { bytes in
+      stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
+    }
+    if !overruling.isEmpty { try await overrule(overruling, with: outcomes, under: request.seal) }
+    let retries = reply[6].withBytes { bytes in
+      stride(from: 0, to: bytes.count - 5, by: 6).map { at in
+        let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
+        return GrantedTarget(index: index, attempt: bytes[at + 4], free: bytes[at + 5])
+      }
+    }
+    let due = reply[5].integer ?? -1
+    return CommitAnswer(
+      isOwner: reply[0].integer == 1, isSealed: reply[1].string == "sealed",
+      version: SliceVersion(sequence: reply[7].integer ?? 0, replays: reply[8].integer ?? 0),
+      granted: reply[2].integer ?? 0, inDoubt: reply[3].integer ?? 0,
+      waiting: reply[4].integer ?? 0, nextRetry: due < 0 ? nil : due, retries: retries)
+  }
+
+  private func write(_ outcomes: OutcomeBatch, _ request: CommitRequest, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
       arguments.append(lease)
@@ -316,23 +354,6 @@ public struct SliceLedger: Sendable {
       }
       outcomes.write(to: &arguments, of: service, names: names)
     }
-    let reply = try await store.run(pipeline)[0]
-    let overruling = reply[9].withBytes { bytes in
-      stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
-    }
-    if !overruling.isEmpty { try await overrule(overruling, with: outcomes, under: request.seal) }
-    let retries = reply[6].withBytes { bytes in
-      stride(from: 0, to: bytes.count - 5, by: 6).map { at in
-        let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
-        return GrantedTarget(index: index, attempt: bytes[at + 4], free: bytes[at + 5])
-      }
-    }
-    let due = reply[5].integer ?? -1
-    return CommitAnswer(
-      isOwner: reply[0].integer == 1, isSealed: reply[1].string == "sealed",
-      version: SliceVersion(sequence: reply[7].integer ?? 0, replays: reply[8].integer ?? 0),
-      granted: reply[2].integer ?? 0, inDoubt: reply[3].integer ?? 0,
-      waiting: reply[4].integer ?? 0, nextRetry: due < 0 ? nil : due, retries: retries)
   }
 
   /// Ends the claim, so that another worker need not wait for the lease.

@@ -28,7 +28,6 @@ enum StoreScripts {
   static let removeWorker = script("removeworker", PackageResources.removeworker_lua)
 
   static let claim = script("claim", PackageResources.claim_lua)
-  static let append = script("append", PackageResources.append_lua)
   static let seal = script("seal", PackageResources.seal_lua)
   static let commit = script("commit", PackageResources.commit_lua, editsDevices: true)
   static let overrule = script("overrule", PackageResources.overrule_lua)

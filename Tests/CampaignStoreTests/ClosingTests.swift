@@ -78,7 +78,7 @@ struct ClosingTests {
     ledger.append(SealedTargets(pages: [[1, 2, 3]]), to: &pipeline)
     _ = try await world.store.run(pipeline)
     #expect(try await ledger.close(.cancel).counters == SliceCounters())
-    #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)
+    #expect(try await world.isBuilding(ledger) == false)
     try await world.store.forEachResult(of: "a") { page in
       Issue.record("results of no targets: \(page)")
       return true

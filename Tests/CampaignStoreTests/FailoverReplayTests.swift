@@ -12,8 +12,10 @@ struct FailoverReplayTests {
 
     init(of id: String, in world: TestStore) async throws {
       let keys = world.keys
+      let claim = try await world.command("HGET", keys.slice(0, of: id), "claim").string ?? ""
       for key in [
-        keys.slice(0, of: id), keys.building(0, id), keys.targets(0, id), keys.ledger(0, id), keys.retry(0, id),
+        keys.slice(0, of: id), keys.building(0, id, claim: claim), keys.targets(0, id), keys.ledger(0, id),
+        keys.retry(0, id),
         keys.results(0, id), keys.reasons(0, id),
       ] {
         dumps.append((key, try await world.command("DUMP", key).bytes.map { Array($0) }))

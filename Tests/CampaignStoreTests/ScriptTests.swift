@@ -10,7 +10,7 @@ struct ScriptTests {
     StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
     StoreScripts.control, StoreScripts.guardTrial, StoreScripts.bisect,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.heartbeat,
-    StoreScripts.removeWorker, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
+    StoreScripts.removeWorker, StoreScripts.claim, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.unbind, StoreScripts.upsert,
     StoreScripts.edit, StoreScripts.trim, StoreScripts.syncControl, StoreScripts.lagging, StoreScripts.promote,
     StoreScripts.addSlice, StoreScripts.overrule,

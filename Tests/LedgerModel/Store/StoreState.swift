@@ -14,7 +14,7 @@ public struct StoreState: Sendable {
     case .look: reply.state = control.state
     case .dequeue: reply = control.dequeue(call, now: now)
     case .claim: reply = slices[call.slice].claim(call, now: now, rules: rules)
-    case .append: reply = slices[call.slice].append(call, now: now)
+    case .append: reply = slices[call.slice].append(call)
     case .seal: reply = slices[call.slice].seal(call, now: now)
     case .commit, .replay: reply = slices[call.slice].commit(call, now: now, rules: rules)
     case .read:

@@ -199,7 +199,7 @@ extension World {
         entry.progress =
           reply.phase == .expanding ? (entry.closesUnsealed ? .close : .append) : isOurs ? .commit : .release
       }
-    case .append: entry.progress = reply.result == .done ? .seal : .commit
+    case .append: entry.progress = .seal
     case .seal: entry.progress = .commit
     case .close:
       if reply.result == .done {
