@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestSupport
 import Testing
 
 /// What became of every target can be read at any time, whatever `results` says.
@@ -113,6 +114,32 @@ struct ResultsTests {
     #expect(record.state == .active)
   }
 
+  @Test func onlyWhoeverAsksForTheJobReadsIt() async throws {
+    let server = try await RedisServer.start()
+    let world = try await TestStore(on: .single, partitions: 1, server: server)
+    let users = (0..<20_000).map { "\"user-\($0)\"" }.joined(separator: ",")
+    try await world.activate("a", audience: "{\"users\":[\(users)]}")
+    let store = world.store
+    #expect(try await store.standing(of: "a")?.state == .active)
+    func read(_ body: () async throws -> Void) async throws -> Int {
+      func sent() async throws -> Int {
+        Int(try await world.redis.serverInfo(section: "stats").fields["total_net_output_bytes"] ?? "") ?? 0
+      }
+      let before = try await sent()
+      try await body()
+      return try await sent() - before
+    }
+    let claims = try await read { for _ in 0..<10 { _ = try await store.standing(of: "a") } }
+    let looks = try await read {
+      _ = try await store.campaigns()
+      _ = try await store.campaign("a")
+      _ = try await store.show("a")
+    }
+    #expect(claims < 20_000 && looks < 20_000, "\(claims), \(looks)")
+    #expect(try await read { _ = try await store.campaignAndJob("a") } > 200_000)
+    await server.stop()
+  }
+
   @Test(arguments: Backend.allCases)
   func recordTellsWhatTheJobSaid(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -125,7 +152,8 @@ struct ResultsTests {
     #expect(record.createdAt >= before)
     let expiration = try #require(record.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
-    #expect(try CampaignJob.parse(record.job, knownApps: ["news": AppTraits(topic: "com.example.news")]).id == "a")
+    let job = try #require(try await world.store.campaignAndJob("a")).job
+    #expect(try CampaignJob.parse(job, knownApps: ["news": AppTraits(topic: "com.example.news")]).id == "a")
     try await world.activate("b", #","expiration":"0""#)
     #expect(try await world.store.campaign("b")?.expiration == 0)
     try await world.activate("c")

@@ -106,7 +106,7 @@ extension PushWorker {
     var (seen, gone): (Set<String>, Set<String>) = ([], [])
     for context in contexts where seen.insert(context.campaign.id).inserted {
       let id = context.campaign.id
-      guard try await control.campaign(id) == nil else { continue }
+      guard try await control.standing(of: id) == nil else { continue }
       guard failover.mayBeForgotten(context) else {
         gone.insert(id)
         continue
@@ -120,7 +120,7 @@ extension PushWorker {
         gone.insert(id)
       }
     }
-    for (id, verb) in campaigns.recent where try await control.campaign(id)?.state == .active {
+    for (id, verb) in campaigns.recent where try await control.standing(of: id)?.state == .active {
       try await control.control(id, verb, reason: "as it was before Redis lost its last writes")
     }
     return gone

@@ -124,21 +124,26 @@ extension PushWorker {
 
   /// What is known of a slice's campaign, and its state; `nil` when there is nothing to work on, which has been seen to.
   private func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
-    guard let record = try await control.campaign(reference.campaign) else {
+    let id = reference.campaign
+    guard let standing = try await control.standing(of: id) else {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
-    if scheduler.note(unfinished: record.slices.total - record.slices.finished) { wakeClaims() }
-    if let known = campaigns.context(record.id, round: record.round) {
+    if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
+    if let known = campaigns.context(id, round: standing.round) {
       // Its guard has tripped, and that did not get through.
-      if record.state == .active, let reason = known.guard.tripReason { pauseCampaign(record.id, reason) }
-      return (known, record.state)
+      if standing.state == .active, let reason = known.guard.tripReason { pauseCampaign(id, reason) }
+      return (known, standing.state)
+    }
+    guard let (record, job) = try await control.campaignAndJob(id) else {
+      try await control.dismiss(reference, worker: configuration.name)
+      return nil
     }
     do {
-      let campaign = try CampaignJob.parse(record.job, knownApps: configuration.apps.mapValues(\.traits))
+      let campaign = try CampaignJob.parse(job, knownApps: configuration.apps.mapValues(\.traits))
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
-        campaign: campaign, record: record, app: app, route: route(for: campaign, app),
+        campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),
         policy: configuration.guard.within(window: configuration.window))
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
