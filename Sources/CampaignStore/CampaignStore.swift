@@ -25,7 +25,7 @@ public struct CampaignStore: Sendable {
 
   /// - Parameters:
   ///   - redis: the client to use for every call.
-  ///   - keys: namespace and partitions; ``open()`` checks them against what is stored.
+  ///   - keys: namespace and partitions; ``open(creating:)`` checks them against what is stored.
   ///   - services: the push services that the program knows, and which of them each app uses.
   ///   - feedbackLength: how many tokens the feedback list keeps; a backend that reads it daily is not expected to prune
   ///     a million in a day.
@@ -36,10 +36,12 @@ public struct CampaignStore: Sendable {
     self.keys = keys
   }
 
-  /// Checks that the server is fit, and that the store is ours: initialises it the first time.
+  /// Checks that the server is fit, and that the store is ours.
   ///
+  /// - Parameter creating: whether a store that is not there is initialised. Whoever only reads, or changes what is there,
+  ///   creates none: it would stand under a mistyped namespace for good.
   /// - Throws: ``StoreError`` `unfit`, `readOnly` or `mismatch`, each with what to do; `RedisError` when out of reach.
-  public func open() async throws {
+  public func open(creating: Bool) async throws {
     let info = try await redis.serverInfo()
     if let version = info.version, version < Self.oldestServer {
       throw StoreError(
@@ -59,6 +61,7 @@ public struct CampaignStore: Sendable {
     pipeline.append("HMGET", keys.store, "partitions", "version")
     var stored = try await run(pipeline)[0]
     if stored[0].isNull || stored[1].isNull {
+      guard creating else { return }
       pipeline.removeAll()
       pipeline.script(StoreScripts.initialise, keys: [keys.store]) {
         $0.append(keys.partitions)

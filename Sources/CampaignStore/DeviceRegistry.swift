@@ -156,7 +156,10 @@ extension CampaignStore {
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
       partition, part, pipeline in
       pipeline.script(
-        StoreScripts.edit, keys: [keys.devices(partition), keys.users(partition), keys.quarantine(partition)]
+        StoreScripts.edit,
+        keys: [
+          keys.devices(partition), keys.users(partition), keys.quarantine(partition), keys.attributes(partition),
+        ]
       ) { arguments in
         for index in part {
           arguments.append(edits[index].user)

@@ -22,6 +22,7 @@ extension CampaignStore {
       pipeline.removeAll()
       pipeline.append("EXPIRE", keys.finished(id), seconds)
       pipeline.append("UNLINK", keys.guardTrial(id))
+      pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
       pipeline.append("EXPIRE", keys.campaign(id), seconds)
       _ = try await run(pipeline)
     }
@@ -31,22 +32,29 @@ extension CampaignStore {
     _ = try await run(pipeline)
   }
 
-  /// Removes from the list of all campaigns those whose records have expired, oldest first: a page for each campaign
-  /// that ends, so the list can't grow.
+  /// ms after which a record that was to expire has done so, however long the commands took that said so.
+  private static let expiryMargin = 60_000
+
+  /// Removes from the list of all campaigns those whose records have expired: a page for each campaign that ends, so the
+  /// list can't grow. One that is there all the same has gone on (`addslice.lua`), and comes again with its next end.
   private func removeExpired() async throws {
     var pipeline = RedisPipeline()
-    pipeline.append("ZRANGE", keys.all, 0, Self.batch - 1)
+    pipeline.append("ZRANGEBYSCORE", keys.expiring, "-inf", try await time() / 1000, "LIMIT", 0, Self.batch)
     let ids = try await run(pipeline)[0].compactMap(\.string)
+    guard !ids.isEmpty else { return }
     pipeline.removeAll()
     for id in ids { pipeline.append("EXISTS", keys.campaign(id)) }
-    guard !pipeline.isEmpty else { return }
     let gone = zip(ids, try await run(pipeline)).filter { $1.integer == 0 }.map(\.0)
-    guard !gone.isEmpty else { return }
     pipeline.removeAll()
-    pipeline.command("ZREM") { arguments in
-      arguments.append(keys.all)
-      for id in gone { arguments.append(id) }
-    }
+    if !gone.isEmpty { remove(gone, from: keys.all, by: &pipeline) }
+    remove(ids, from: keys.expiring, by: &pipeline)
     _ = try await run(pipeline)
+  }
+
+  private func remove(_ ids: [String], from key: String, by pipeline: inout RedisPipeline) {
+    pipeline.command("ZREM") { arguments in
+      arguments.append(key)
+      for id in ids { arguments.append(id) }
+    }
   }
 }

@@ -96,7 +96,16 @@ extension CampaignStore {
     let begins = campaign.sendAt ?? 0 <= now
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
-    pipeline.removeAll()
+    return try await write(campaign, job: job, minified: minified, partitions: partitions, start: start, worker: worker)
+  }
+
+  /// Writes the campaign, its audience being there.
+  ///
+  /// - Parameter start: when it begins, in UNIX seconds.
+  func write(
+    _ campaign: Campaign, job: [UInt8], minified: [UInt8], partitions: [Int], start: Int, worker: String
+  ) async throws -> Admission {
+    var pipeline = RedisPipeline(reserving: minified.count + 256)
     pipeline.script(
       StoreScripts.activate,
       keys: [
@@ -124,7 +133,14 @@ extension CampaignStore {
       arguments.append("job")
       arguments.append(minified)
     }
-    return try await run(pipeline)[0].integer == 1 ? .new : .duplicate
+    if try await run(pipeline)[0].integer == 1 { return .new }
+    // Another worker has activated it. Where it has ended by now, nobody else removes the audience that was written here.
+    if try await standing(of: campaign.id)?.state.isFinal ?? true {
+      pipeline.removeAll()
+      for partition in partitions { pipeline.append("UNLINK", keys.audience(partition, campaign.id)) }
+      _ = try await run(pipeline)
+    }
+    return .duplicate
   }
 
   /// Whether a job of this id was submitted or taken in within ``idMemory``, whatever became of it.
@@ -170,7 +186,7 @@ extension CampaignStore {
   ///
   /// - Returns: the partitions that get a slice: those with anybody in them; for an expression that is not to be
   ///   narrowed, all.
-  private func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
+  func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
     case .segment(let expression):

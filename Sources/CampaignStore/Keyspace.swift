@@ -68,6 +68,8 @@ public struct Keyspace: Sendable {
   var applied: String { control + "applied" }
   /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.
   var ended: String { control + "ended" }
+  /// Sorted set: campaigns that have ended, by when their record has expired for sure.
+  var expiring: String { control + "expiring" }
   /// Sorted set: campaigns by creation.
   var all: String { control + "all" }
   /// Stream: jobs that could not be run.

@@ -177,7 +177,7 @@ public struct SliceLedger: Sendable {
     commitKeys = [
       keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
       keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
-      keys.owner(partition), keys.quarantine(partition),
+      keys.owner(partition), keys.quarantine(partition), keys.attributes(partition),
     ].map { Array($0.utf8) }
   }
 

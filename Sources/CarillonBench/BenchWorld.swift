@@ -230,7 +230,7 @@ actor BenchWorld {
         }
         guard let keys = Keyspace(namespace: Self.namespace, partitions: Self.partitions) else { break }
         let store = CampaignStore(redis: client, keys: keys, services: .known)
-        try await store.open()
+        try await store.open(creating: true)
         return RedisProcess(process: process, address: address, directory: directory, client: client, store: store)
       } catch let error as CommandError {
         await client.close()

@@ -153,7 +153,8 @@ struct ClosingTests {
     try await finishOne(world, "a", #","ttl":"1h""#)
     let keys = try await ownKeys(world).subtracting(before)
     #expect(keys.count >= 6)
-    for key in keys where ![world.keys.all, world.keys.job("a"), world.keys.workers].contains(key) {
+    for key in keys where ![world.keys.all, world.keys.expiring, world.keys.job("a"), world.keys.workers].contains(key)
+    {
       let lifetime = try #require(try await world.command("TTL", key).integer)
       #expect((3500...3600).contains(lifetime), "\(key): \(lifetime)")
     }
@@ -176,10 +177,51 @@ struct ClosingTests {
   func campaignThatHasExpiredLeavesTheList(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     for id in ["a", "b"] { try await finishOne(world, id) }
-    try await world.command("DEL", world.keys.campaign("a"))
-    #expect(try await world.store.campaigns().map(\.id) == ["b"])
+    // Ended campaigns that stay for longer stand in front of it.
+    for number in 0..<CampaignStore.batch {
+      try await world.command("HSET", world.keys.campaign("old-\(number)"), "state", "completed")
+      try await world.command("ZADD", world.keys.all, number, "old-\(number)")
+    }
+    try await expireNow("a", world)
+    #expect(try await world.store.campaign("a") == nil)
     try await finishOne(world, "c")
-    #expect(try await world.command("ZRANGE", world.keys.all, 0, -1).map(\.string) == ["b", "c"])
+    let listed = try await world.command("ZRANGE", world.keys.all, CampaignStore.batch, -1)
+    #expect(listed.map(\.string) == ["b", "c"])
+    #expect(try await world.command("ZRANGE", world.keys.expiring, 0, -1).map(\.string) == ["b", "c"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignThatHasGoneOnStaysInTheList(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await finishOne(world, "a")
+    try await world.command("PERSIST", world.keys.campaign("a"))
+    try await world.command("ZADD", world.keys.expiring, 1, "a")
+    try await finishOne(world, "b")
+    #expect(try await world.command("ZRANGE", world.keys.all, 0, -1).map(\.string) == ["a", "b"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func workerThatStoodStillSinceItReservedTheJobLeavesNothingOfAnEndedCampaign(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    let job = TestStore.job("a", audience: #"{"users":["x"]}"#)
+    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    try await finishOne(world, "a")
+    for isForgotten in [false, true] {
+      if isForgotten { try await world.command("DEL", world.keys.campaign("a")) }
+      let partitions = try await world.store.writeAudience(of: campaign, narrowing: false)
+      #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 1)
+      let admission = try await world.store.write(
+        campaign, job: job, minified: job, partitions: partitions, start: 0, worker: "slow")
+      #expect(admission == .duplicate)
+      #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 0)
+      #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    }
+  }
+
+  /// As if the time to live of an ended campaign had passed.
+  private func expireNow(_ id: String, _ world: TestStore) async throws {
+    try await world.command("DEL", world.keys.campaign(id))
+    try await world.command("ZADD", world.keys.expiring, 1, id)
   }
 
   private func finishOne(_ world: TestStore, _ id: String, _ more: String = "") async throws {

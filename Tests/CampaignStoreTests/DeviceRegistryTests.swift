@@ -31,6 +31,22 @@ struct DeviceRegistryTests {
   }
 
   @Test(arguments: Backend.allCases)
+  func attributesGoWithTheLastDevice(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let attributes = Array(#"{"name":"Ada"}"#.utf8)
+    try await world.store.register(
+      (1...2).map { DeviceRegistration(user: "ada", device: TestStore.device($0), attributes: attributes) })
+    func unregister(_ number: Int) async throws {
+      let token = try #require(DeviceToken(bytes: TestStore.token(number)))
+      #expect(try await world.store.unregister([token], of: TestStore.service, at: 5000) == [true])
+    }
+    try await unregister(1)
+    #expect(try await world.store.user("ada")?.attributes == attributes)
+    try await unregister(2)
+    #expect(try await world.store.user("ada") == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
   func olderRegistrationNeverUndoesANewerOne(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     func register(_ at: UInt64, _ locale: String) async throws {

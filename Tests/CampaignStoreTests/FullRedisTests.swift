@@ -19,7 +19,7 @@ struct FullRedisTests {
       client = try Backend.connect(to: server)
       store = CampaignStore(
         redis: client, keys: try #require(Keyspace(namespace: "full", partitions: 4)), services: TestStore.services)
-      try await store.open()
+      try await store.open(creating: true)
       job = TestStore.job("a", audience: #"{"segment":"*"}"#)
       campaign = try CampaignJob.parse(job, knownApps: nil)
     }

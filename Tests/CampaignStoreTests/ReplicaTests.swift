@@ -13,7 +13,7 @@ struct ReplicaTests {
     let client = try Backend.connect(to: primary)
     let store = CampaignStore(
       redis: client, keys: try #require(Keyspace(namespace: "copy", partitions: 4)), services: TestStore.services)
-    try await store.open()
+    try await store.open(creating: true)
     while try await !replica.command("info", "replication").contains("master_link_status:up") { await Task.yield() }
 
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)

@@ -37,7 +37,7 @@ struct ScriptTests {
           continue
         }
         // The parameters of device.lua's functions, which get their keys from the scripts.
-        let parameters: [Substring] = ["devices", "users", "quarantine"]
+        let parameters: [Substring] = ["devices", "users", "attributes", "quarantine"]
         let isKey = arguments[1].hasPrefix("KEYS[") || parameters.contains { arguments[1] == $0 }
         #expect(isKey || call.hasPrefix("'TIME')"), "\(script.name): \(line)")
       }

@@ -17,7 +17,7 @@ struct StoreCostMeasurement {
     let client = try Backend.connect(to: server)
     let keys = try #require(Keyspace(namespace: "carillon", partitions: 64))
     let store = CampaignStore(redis: client, keys: keys, services: TestStore.services)
-    try await store.open()
+    try await store.open(creating: true)
 
     try await measure("register", count, client) {
       for start in stride(from: 0, to: count, by: 5000) {

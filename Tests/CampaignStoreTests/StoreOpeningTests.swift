@@ -9,8 +9,20 @@ struct StoreOpeningTests {
   @Test(arguments: Backend.allCases)
   func openingTwiceIsTheSameStore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    try await world.store.open()
+    try await world.store.open(creating: true)
     #expect(try await world.store.time() > 1_700_000_000_000_000)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whoOnlyReadsCreatesNoStore(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let keys = try #require(Keyspace(namespace: world.keys.namespace + "-mistyped", partitions: 4))
+    let store = CampaignStore(redis: world.redis, keys: keys, services: TestStore.services)
+    try await store.open(creating: false)
+    #expect(try await store.campaigns().isEmpty)
+    #expect(try await world.command("KEYS", "{\(keys.namespace)*").isEmpty)
+    try await store.open(creating: true)
+    #expect(try await world.command("EXISTS", keys.store).integer == 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -18,7 +30,7 @@ struct StoreOpeningTests {
     let world = try await TestStore(on: backend, partitions: 4)
     let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 8))
     let error = await #expect(throws: StoreError.self) {
-      try await CampaignStore(redis: world.redis, keys: keys, services: TestStore.services).open()
+      try await CampaignStore(redis: world.redis, keys: keys, services: TestStore.services).open(creating: true)
     }
     #expect(error?.code == .mismatch)
     #expect(error?.hint.contains("redis.partitions to 4") == true)
@@ -28,7 +40,7 @@ struct StoreOpeningTests {
   func anotherVersionIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.command("HSET", "{\(world.keys.namespace)}:store", "version", CampaignStore.layoutVersion + 1)
-    let error = await #expect(throws: StoreError.self) { try await world.store.open() }
+    let error = await #expect(throws: StoreError.self) { try await world.store.open(creating: true) }
     #expect(error?.code == .mismatch)
     #expect(error?.message.contains("version \(CampaignStore.layoutVersion + 1)") == true)
   }
@@ -67,7 +79,7 @@ struct StoreOpeningTests {
     let client = try Backend.connect(to: server)
     let keys = try #require(Keyspace(namespace: "carillon", partitions: 4))
     do {
-      try await CampaignStore(redis: client, keys: keys, services: TestStore.services).open()
+      try await CampaignStore(redis: client, keys: keys, services: TestStore.services).open(creating: true)
     } catch {
       await client.close()
       throw error

@@ -37,7 +37,7 @@ struct WorkerRig {
     keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
     store = CampaignStore(
       redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsTokens()))
-    try await store.open()
+    try await store.open(creating: true)
     let key = try ECPrivateKey.generate()
     var configuration = SimulatorConfiguration()
     configuration.keys = [.init(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", pem: key.publicPEM)]

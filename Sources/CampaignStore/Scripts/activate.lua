@@ -1,8 +1,8 @@
 #!lua
 -- activate: writes a campaign, lists its slices, puts it on its lane or into the schedule, and acknowledges the job.
 -- Keeps: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
--- taken even when the campaign's record has gone. One whose time is still ahead is on no lane and does not run:
--- `promote` begins it.
+-- taken even when the campaign's record has gone: a worker that stood still for longer must not begin it again. One
+-- whose time is still ahead is on no lane and does not run: `promote` begins it.
 -- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
 --      8 finished slices, 9 schedule
 -- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered after the campaign has begun, 4 when it begins in ms since
@@ -10,7 +10,8 @@
 --      ('' for none), then fields and values of the campaign, the job without white space last
 -- Returns 1, or 0 when it had been activated before
 redis.call('LREM', KEYS[5], 1, ARGV[2])
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+local known = redis.call('GET', KEYS[6])
+if known and #known > 40 or redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ahead = math.max(0, tonumber(ARGV[4]) - now)

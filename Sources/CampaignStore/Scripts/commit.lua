@@ -8,7 +8,8 @@
 -- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
--- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine
+-- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
+--      11 attributes
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
 --      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 names of service, app and
 --      campaign, each u8 length and text, 10 number of result lines, 11... lines in the order of the records they are
@@ -85,7 +86,8 @@ local function settle(i)
   local prunes, edited = action == 'prune', user ~= ''
   if edited then
     local note = not prunes and notice_head() .. notice(1, reason, timestamp, '', user)
-    if not edit_device(KEYS[6], KEYS[7], KEYS[10], user, token, action, tonumber(timestamp), note) then return end
+    local instant = tonumber(timestamp)
+    if not edit_device(KEYS[6], KEYS[7], KEYS[11], KEYS[10], user, token, action, instant, note) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)

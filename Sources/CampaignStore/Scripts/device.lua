@@ -22,10 +22,12 @@ local function with_flags(blob, at, flags)
   return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
 
-local function write_devices(devices, users, user, blob)
+-- A user without a device is not kept, and neither are the attributes.
+local function write_devices(devices, users, attributes, user, blob)
   if blob == '' then
     redis.call('HDEL', devices, user)
     redis.call('SREM', users, user)
+    redis.call('HDEL', attributes, user)
   else
     redis.call('HSET', devices, user, blob)
   end
@@ -33,7 +35,7 @@ end
 
 -- Prunes, quarantines or releases one device, unless it registered after `instant` (ms). Returns whether it changed.
 -- What is in quarantine has a note there, why and since when.
-local function edit_device(devices, users, quarantine, user, token, action, instant, note)
+local function edit_device(devices, users, attributes, quarantine, user, token, action, instant, note)
   local blob = redis.call('HGET', devices, user) or ''
   local at, behind = find_device(blob, token)
   if not at then redis.call('HDEL', quarantine, token) end
@@ -46,7 +48,7 @@ local function edit_device(devices, users, quarantine, user, token, action, inst
     if known_flags == flags then return false end
     blob = with_flags(blob, at, flags)
   end
-  write_devices(devices, users, user, blob)
+  write_devices(devices, users, attributes, user, blob)
   if action == 'quarantine' then
     redis.call('HSET', quarantine, token, note)
   elseif known_flags == 1 then

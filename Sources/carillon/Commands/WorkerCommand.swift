@@ -44,7 +44,7 @@ struct WorkerCommand: CarillonCommand {
     // Three connections: commits must not wait behind large replies, nor either behind the blocking wait for a job.
     // The first two live where the worker does: no thread is woken for a call.
     let loop = EventLoop(label: "worker")
-    let store = try await connection.open(for: "carillon worker \(name)", on: loop)
+    let store = try await connection.open(for: "carillon worker \(name)", on: loop, creating: true)
     var setup = WorkerConfiguration(
       name: name, window: configuration.worker.window, connections: configuration.worker.connections,
       retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)

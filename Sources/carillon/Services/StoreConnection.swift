@@ -41,17 +41,25 @@ struct StoreConnection {
       feedbackLength: feedbackLength)
   }
 
-  /// The store over a connection of its own, checked and initialised.
-  func open(for name: String = "carillon", on loop: EventLoop? = nil) async throws -> CampaignStore {
+  /// The store over a connection of its own, checked.
+  ///
+  /// - Parameters:
+  ///   - name: what `CLIENT LIST` shows.
+  ///   - loop: as with ``store(for:on:)``.
+  ///   - creating: whether a store that is not there is initialised: by what brings devices, segments or jobs, and by
+  ///     workers.
+  func open(for name: String = "carillon", on loop: EventLoop? = nil, creating: Bool) async throws -> CampaignStore {
     let store = store(for: name, on: loop)
-    try await store.open()
+    try await store.open(creating: creating)
     return store
   }
 }
 
 extension GlobalOptions {
   /// The store of the configuration; most commands begin with it.
-  func openStore() async throws -> CampaignStore {
-    try await StoreConnection(loadConfiguration().redis).open()
+  ///
+  /// - Parameter creating: whether a store that is not there is initialised.
+  func openStore(creating: Bool = false) async throws -> CampaignStore {
+    try await StoreConnection(loadConfiguration().redis).open(creating: creating)
   }
 }

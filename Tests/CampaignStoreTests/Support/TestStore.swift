@@ -18,10 +18,11 @@ struct TestStore {
   init(on backend: Backend, partitions: Int = 4, server: RedisServer? = nil) async throws {
     self.backend = backend
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
-    let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36)
+    // It ends as a key's name does: nobody may look for that in a key.
+    let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36) + "slice"
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
     store = CampaignStore(redis: redis, keys: keys, services: TestStore.services)
-    try await store.open()
+    try await store.open(creating: true)
   }
 
   /// Runs one command and fails on a refusal.

@@ -38,7 +38,7 @@ extension CampaignCommand {
       let configuration = try global.loadConfiguration()
       let job = try InputFile.contents(file, limit: Self.readLimit)
       let campaign = try CampaignJob.parse(job, knownApps: configuration.appTraits())
-      let store = try await StoreConnection(configuration.redis).open()
+      let store = try await StoreConnection(configuration.redis).open(creating: true)
       let admission = try await store.submit(job, as: campaign)
       if admission == .conflict { throw CommandError.conflict(campaign.id) }
       if let replicas { try await awaitReplicas(replicas, of: campaign.id, store) }

@@ -22,7 +22,7 @@ extension DeadCommand {
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
-      let store = try await StoreConnection(configuration.redis).open()
+      let store = try await StoreConnection(configuration.redis).open(creating: false)
       let apps = configuration.appTraits()
       try await store.forEach(selection, verb: "retried", json: global.json) { key in
         try await Self.retry(key, store, apps)

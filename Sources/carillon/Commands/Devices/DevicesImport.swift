@@ -40,7 +40,7 @@ extension DevicesCommand {
       if let app { try configuration.checkApp(app) }
       let format = try self.format ?? Self.format(of: file)
       let input = try InputFile(file)
-      let store = try await StoreConnection(configuration.redis).open()
+      let store = try await StoreConnection(configuration.redis).open(creating: true)
       var report = ImportReport(outdated: 0)
       var devices = DeviceImport(store: store, app: app ?? "")
       do {

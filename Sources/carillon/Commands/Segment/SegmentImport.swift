@@ -32,7 +32,7 @@ extension SegmentCommand {
         throw CommandError(.input, "\(Excerpt.quoted(name)) can't name a segment", hint: "it must be \(PlainName.form)")
       }
       let input = try InputFile(file)
-      let store = try await global.openStore()
+      let store = try await global.openStore(creating: true)
       if replace { _ = try await store.removeSegment(name) }
       var report = ImportReport()
       var lines = LineReader(input, maximumLength: UserID.maximumLength)
