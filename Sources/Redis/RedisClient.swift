@@ -66,7 +66,7 @@ public actor RedisClient {
   ///   - timeout: for the answers, instead of the option.
   ///   - patience: for a connection if there is none, instead of the option; zero fails at once.
   ///   - epoch: the connection that the call is for, as ``connectionEpoch()`` gave it; on any other it fails with
-  ///     ``RedisError/Code/reconnected``. For callers who must first look whether the server has forgotten anything.
+  ///     ``RedisError/Code/reconnected``. For callers who must first look whether the server has lost anything.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
   public func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil, on epoch: UInt64? = nil

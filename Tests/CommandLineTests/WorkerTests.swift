@@ -20,7 +20,9 @@ struct WorkerTests {
         == ["started", "activated", "ended", "draining", "stopped"])
     let connections = try #require(events.last { $0.text("event") == "connections" })
     #expect(
-      connections.numbers.filter { ["storms", "failures", "inFlight"].contains($0.key) }.values.allSatisfy { $0 == 0 })
+      connections.numbers.filter { ["breakerOpenings", "failures", "inFlight"].contains($0.key) }.values.allSatisfy {
+        $0 == 0
+      })
     #expect(connections.numbers["open"] ?? 0 >= 1 && connections.text("breaker") == "closed")
     #expect(events.allSatisfy { $0.text("at")?.hasSuffix("Z") == true && $0.text("level") == "info" })
     #expect(events[0].text("name") == "w" && events[1].text("campaign") == "a")

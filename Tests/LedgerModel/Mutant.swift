@@ -13,7 +13,7 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case sealNotChecked
   /// A commit is granted credit though its worker does not know how the last one ended.
   case sequenceNotChecked
-  /// A replay counts as a commit of the owner, who so can't tell that Redis forgot one.
+  /// A replay counts as a commit of the owner, who so can't tell that Redis lost one.
   case replayMovesSequence
   /// A stale owner's outcomes raise the high-water mark and the owner is not told.
   case raisedUnseen
@@ -71,9 +71,9 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case sealNotRestored
   /// Takes a replay for done though the slice is not sealed.
   case replayOnce
-  /// Does not close again what Redis forgot that it had closed.
+  /// Does not close again a slice whose close Redis has lost.
   case closeNotReplayed
-  /// Finishes a slice with the counters of a close that Redis may have forgotten.
+  /// Finishes a slice with the counters of a close that Redis may have lost.
   case oldCountersFinish
   /// Does not journal what it replays, nor what it learned otherwise than by a commit.
   case replayNotJournaled
@@ -110,7 +110,7 @@ public struct Rules: Sendable {
   static let lease = 30
   /// How far a journal reaches back.
   static let retention = 14
-  /// How many ticks of writes Redis forgets at most.
+  /// How many ticks of writes Redis loses at most.
   static let forgetting = 9
   /// How long nothing is claimed and no credit asked for after a fall of Redis.
   static let grace = 14

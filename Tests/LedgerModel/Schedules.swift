@@ -25,7 +25,7 @@ public struct RunSummary: Sendable {
   public var takeovers = 0
   /// Pushes delivered more than once.
   public var duplicates = 0
-  /// Of the duplicates: those after Redis had forgotten and nobody could tell it.
+  /// Of the duplicates: those of writes that Redis had lost and nobody could replay.
   public var forgiven = 0
   /// The first few.
   public var violations: [Violation] = []

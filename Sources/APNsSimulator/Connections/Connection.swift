@@ -108,15 +108,15 @@ final class Connection: HTTP2SessionHandler {
         try session?.receive(UnsafeRawBufferPointer(rebasing: loop.input[..<count]), handler: self)
         if let failure { try end(failure) }
         if turn % Self.readsPerWrite == 0 { try flush() }
-      case .wantsRead: return try settle(.waiting)
+      case .wantsRead: return try flushed(.waiting)
       case .wantsWrite:
         wantsWrite = true
-        return try settle(.waiting)
+        return try flushed(.waiting)
       case .closed:
         return .finished
       }
     }
-    return try settle(.hungry)
+    return try flushed(.hungry)
   }
 
   /// What a role threw ends the connection: at once, or when all that was submitted is written.
@@ -136,7 +136,7 @@ final class Connection: HTTP2SessionHandler {
   /// Tells the role that its open streams are gone with the connection.
   func abandon() { role?.abandoned() }
 
-  private func settle(_ progress: Progress) throws -> Progress {
+  private func flushed(_ progress: Progress) throws -> Progress {
     try flush()
     return progress
   }

@@ -137,7 +137,7 @@ final class PushRole: ConnectionRole {
     }
     guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
     requests[stream.slot].isReceived = true
-    settle(stream.slot)
+    decide(stream.slot)
     requestCount += 1
     let fate = loop.nextFate(onConnection: requestCount)
     let isAnswered = fate == .answered || fate == .answeredLast
@@ -191,7 +191,7 @@ final class PushRole: ConnectionRole {
     requests = []
   }
 
-  /// Sends the answer that was settled; does nothing when the stream is gone.
+  /// Sends the answer that was decided; does nothing when the stream is gone.
   func answer(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
     requests[stream.slot].isAnswered = true
@@ -264,12 +264,12 @@ final class PushRole: ConnectionRole {
   }
 
   /// Decides and counts: what happens to the answer on its way changes nothing about what was accepted.
-  private func settle(_ slot: Int) {
+  private func decide(_ slot: Int) {
     let request = requests[slot]
     loop.tally.received += 1
     loop.tally.bodyBytes += request.bodyCount
     let outcome: Outcome
-    if let reason = request.verdict.settled(bodyCount: request.bodyCount) ?? loop.excess(for: request.token) {
+    if let reason = request.verdict.reason(bodyCount: request.bodyCount) ?? loop.excess(for: request.token) {
       loop.tally.byReason[Int(reason.rawValue)] += 1
       outcome = .rejected(reason)
     } else if let failure = loop.nextFailure(for: request.token, request.parcel) {

@@ -122,7 +122,7 @@ actor SimulatorLoop {
       case .hungry: loop.execute { [weak self] in self?.assumeIsolated { $0.pump(id) } }
       case .finished: return close(id)
       }
-      settle(id, member)
+      watchWrites(of: member, id)
       watchAge(id)
     } catch ConnectionCut.silence {
       member.watcher.wantsRead = false
@@ -167,7 +167,7 @@ actor SimulatorLoop {
     }
   }
 
-  private func settle(_ id: Int, _ member: Member) {
+  private func watchWrites(of member: Member, _ id: Int) {
     member.watcher.wantsWrite = member.connection.wantsWrite
     guard member.connection.isLeaving, !member.connection.isAwaited else { return }
     member.connection.isAwaited = true
@@ -188,7 +188,7 @@ actor SimulatorLoop {
     guard let member = members[id], !member.isSilent else { return }
     do {
       try member.connection.flush()
-      settle(id, member)
+      watchWrites(of: member, id)
     } catch {
       close(id)
     }

@@ -17,7 +17,7 @@ struct RequestJudge {
     var isAway = false
 
     /// The reason to answer with once `bodyCount` bytes of body have come, `nil` to accept.
-    func settled(bodyCount: Int) -> Reason? {
+    func reason(bodyCount: Int) -> Reason? {
       if let rejection { return rejection }
       if bodyCount == 0 { return .payloadEmpty }
       if bodyCount > bodyLimit { return .payloadTooLarge }

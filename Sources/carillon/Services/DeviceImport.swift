@@ -36,11 +36,11 @@ struct DeviceImport {
   /// Stores what is left, and waits for it.
   mutating func finish() async throws {
     try await flush()
-    try await settle()
+    try await awaitWrites()
   }
 
   private mutating func flush() async throws {
-    try await settle()
+    try await awaitWrites()
     guard !registrations.isEmpty else { return }
     let batch = registrations
     storing = Task { [store] in try await store.register(batch) }
@@ -48,7 +48,7 @@ struct DeviceImport {
     owners.removeAll(keepingCapacity: true)
   }
 
-  private mutating func settle() async throws {
+  private mutating func awaitWrites() async throws {
     guard let storing else { return }
     self.storing = nil
     for stands in try await storing.value {

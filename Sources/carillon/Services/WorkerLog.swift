@@ -19,7 +19,7 @@ struct WorkerLog: Sendable {
       log(.error, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
     case .rescued(let worker, let slices):
       log(
-        .warning, "rescued", "gave back the slices of a silent worker",
+        .warning, "rescued", "requeued the slices of a dead worker",
         ["from": "\(worker)", "slices": .number(slices)])
     case .tookOver(let slice, let inDoubt):
       log(.warning, "tookOver", "took over a slice", ["slice": "\(slice)", "inDoubt": .number(inDoubt)])
@@ -34,7 +34,7 @@ struct WorkerLog: Sendable {
         ["slice": "\(slice)", "index": .number(index)])
     case .serverChanged:
       log(
-        .warning, "serverChanged", "Redis was restarted or replaced; telling it again what it may have forgotten", [:])
+        .warning, "serverChanged", "Redis was restarted or replaced; replaying what it may have lost", [:])
     case .breakerOpened(let endpoint):
       log(
         .error, "breakerOpened",
@@ -69,7 +69,7 @@ struct WorkerLog: Sendable {
       [
         "endpoint": "\(endpoint)", "open": .number(state.open), "inFlight": .number(state.inFlight),
         "backlog": .number(state.backlog), "openings": .number(state.openings), "failures": .number(state.failures),
-        "storms": .number(state.breakerOpenings), "breaker": "\(state.breaker.name)",
+        "breakerOpenings": .number(state.breakerOpenings), "breaker": "\(state.breaker.name)",
         "each": "\(places.joined(separator: "; "))",
       ])
   }

@@ -5,7 +5,8 @@ import TestSupport
 /// APNs itself misbehaves: it refuses, resets, closes, keeps silent, or answers with errors.
 enum APNsAnswerCases {
   static let all = [
-    refused, streamReset, connectionReset, connectionClosed, goAway, storm, serverError, throttled, withheld, oneStream,
+    refused, streamReset, connectionReset, connectionClosed, goAway, unavailable, serverError, throttled, withheld,
+    oneStream,
   ]
 
   private static let workers = 2
@@ -163,8 +164,8 @@ enum APNsAnswerCases {
       fired: { $0.object("reasons")?.number(reason) ?? 0 }, isHarmless: true)
   }
 
-  static let storm = knobs(
-    "apns-503-storm", "503 for everything, for seconds",
+  static let unavailable = knobs(
+    "apns-503", "503 for everything, for seconds",
     invariant: "everybody is tried again later and accepted", bound: "0: 503 says that nothing was delivered",
     failing(share: 1, status: 503, reason: "ServiceUnavailable"))
 

@@ -73,22 +73,22 @@ enum GuardCases {
   // MARK: With faults
 
   static let killed = FaultCase(
-    "guard-kill", faults: ["SIGKILL while the guard probes"],
+    "guard-kill", faults: ["SIGKILL during the guard trial"],
     invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
     bound: "window × kills"
   ) { stage in
-    try await probing(stage, "SIGKILL while the guard probes", duplicates: true, missing: 1) { scene in
+    try await duringTrial(stage, "SIGKILL during the guard trial", duplicates: true, missing: 1) { scene in
       try await scene.fleet.killOne() ? 1 : 0
     }
   }
 
   /// A worker that stands still has answers from before, which it is to forget: those of a mended campaign too.
   static let stopped = FaultCase(
-    "guard-stopped", faults: ["SIGSTOP while the guard probes"],
+    "guard-stopped", faults: ["SIGSTOP during the guard trial"],
     invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended",
     bound: "window × stops"
   ) { stage in
-    try await probing(stage, "SIGSTOP while the guard probes", duplicates: true, missing: 1) { scene in
+    try await duringTrial(stage, "SIGSTOP during the guard trial", duplicates: true, missing: 1) { scene in
       guard let asleep = stage.random(of: scene.fleet.workers) else { return 0 }
       asleep.process.send(signal: SIGSTOP)
       try await rest(scene.world, scene.campaign, missing: 1)
@@ -106,10 +106,10 @@ enum GuardCases {
   }
 
   static let redisKilled = FaultCase(
-    "guard-redis-killed", faults: ["Redis SIGKILL while the guard probes"],
+    "guard-redis-killed", faults: ["Redis SIGKILL during the guard trial"],
     invariant: "sends twice what it may at most, no device is touched, everybody gets it when mended", bound: "0"
   ) { stage in
-    try await probing(stage, "Redis SIGKILL while the guard probes", duplicates: false) { scene in
+    try await duringTrial(stage, "Redis SIGKILL during the guard trial", duplicates: false) { scene in
       try await scene.world.server.restart()
       return 1
     }
@@ -200,7 +200,7 @@ enum GuardCases {
   /// - Parameters:
   ///   - missing: workers that don't come back, or whose slices others may have taken over meanwhile.
   ///   - act: breaks it, and says how often.
-  private static func probing(
+  private static func duringTrial(
     _ stage: Stage, _ fault: String, duplicates: Bool, missing: Int = 0,
     _ act: @Sendable (Scene) async throws -> Int
   ) async throws {

@@ -200,7 +200,7 @@ extension World {
         allowed += Int(apns.ambiguous[target]) + Int(apns.forgiven[target])
       }
     }
-    // How much was sent again is told, not relied upon: Redis may forget it.
+    // How much was sent again is told, not relied upon: Redis may lose it.
     if hasForgotten { sum[SliceState.resentPlace] = store.control.tally[SliceState.resentPlace] }
     if sum != store.control.tally { fail("totals \(store.control.tally), the slices' sum \(sum)") }
     if duplicates > allowed { fail("\(duplicates) duplicates, \(allowed) allowed") }

@@ -9,7 +9,7 @@ struct World: Sendable {
   var targets = 4
   /// Counts the lives of Redis.
   var runID = 1
-  /// Whether Redis has ever forgotten anything in this schedule.
+  /// Whether Redis has ever lost anything in this schedule.
   var hasForgotten = false
   var workers = Four(repeating: Worker())
   var places = 2
@@ -29,7 +29,7 @@ struct World: Sendable {
   var injected = FaultCounts()
   var history = History()
   var takeovers = 0
-  /// Targets that an owner found in doubt because Redis forgot the claim after its own.
+  /// Targets that an owner found in doubt because Redis lost the claim after its own.
   var reversals = 0
   var resumeAt = -1
   var wasCancelled = false
@@ -72,7 +72,7 @@ struct APNsState: Sendable {
   var forgiven = SIMD32<UInt8>()
   /// When a place last handed a target over.
   var lastSent = Four(repeating: SIMD32<Int32>(repeating: -1000))
-  /// Targets that a place has sent and Redis has forgotten, until it has replayed.
+  /// Targets that a place has sent and Redis has lost, until it has replayed.
   var debts = Four(repeating: UInt32(0))
   var debtsUntil = 0
   /// When a process that is gone last handed a target over.

@@ -23,7 +23,7 @@ extension SliceState {
       if merge(RecordState.granted, call.grants, index, mayWait: true, now, rules) { granting = true }
     }
     for index in call.records.indexes where index < count {
-      // Redis forgot a grant that it had acknowledged: what was sent had been granted.
+      // Redis lost a grant that it had acknowledged: what was sent had been granted.
       raise(to: index + 1)
       let mayWait = isReplay ? rules.breaks(.replaysWaiting) : isOwner
       _ = merge(call.records.state[index], call.records, index, mayWait: mayWait, now, rules)

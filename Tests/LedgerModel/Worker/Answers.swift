@@ -119,7 +119,7 @@ extension World {
     journalFound(place, position, reply)
   }
 
-  /// A claim that Redis forgot is a change of owner too, back to the one before: where the later one stands still or has
+  /// A claim that Redis lost is a change of owner too, back to the one before: where the later one stands still or has
   /// died, what it sent is as much in doubt as at a takeover.
   ///
   /// - Parameter claimed: when the claim of the former was made, which is the owner's again.

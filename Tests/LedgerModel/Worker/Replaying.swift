@@ -56,7 +56,7 @@ extension World {
       workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
     }
     for position in 0..<4 {
-      // Another may have sealed it, and Redis may have forgotten that.
+      // Another may have sealed it, and Redis may have lost that.
       if [.append, .seal].contains(workers[place].runs[position].stage), !rules.breaks(.sealsAfterFall) {
         workers[place].discard(position)
         continue
@@ -119,7 +119,7 @@ extension World {
     }
   }
 
-  /// What was told again Redis may forget again: for the bound it counts as sent now.
+  /// What was told again Redis may lose again: for the bound it counts as sent now.
   private mutating func settleDebts(_ place: Int) {
     var debts = apns.debts[place]
     apns.debts[place] = 0
@@ -212,7 +212,7 @@ extension World {
     }
   }
 
-  /// What was told again is as new as anything else: Redis may forget this too.
+  /// What was told again is as new as anything else: Redis may lose this too.
   private func renew(_ entry: inout JournalEntry) {
     guard !rules.breaks(.replayNotJournaled) else { return }
     entry.highWaterAt = now

@@ -44,8 +44,8 @@ extension QuarantineCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      let suspects = try await suspects(store)
-      guard let app = suspects.first?.app else {
+      let candidates = try await candidates(store)
+      guard let app = candidates.first?.app else {
         throw CommandError(
           .failed, "nothing to probe: no such token was called bad (BadDeviceToken)",
           hint: "see what is in quarantine: carillon quarantine list; what a campaign that paused itself held back is "
@@ -54,7 +54,7 @@ extension QuarantineCommand {
       let configuration = try global.loadConfiguration()
       try configuration.checkApp(app)
       guard let settings = configuration.apps[app] else { throw CommandError(.defect, "no app \(app)") }
-      let pushes = try makePushes(to: suspects.filter { $0.app == app }, of: settings, named: app)
+      let pushes = try makePushes(to: candidates.filter { $0.app == app }, of: settings, named: app)
       guard let first = pushes.first else { throw CommandError(.defect, "no push for app \(app)") }
       try confirm(pushes, app: app, at: first.channel.endpoint.url)
       var report = QuarantineProbeReport(
@@ -71,16 +71,16 @@ extension QuarantineCommand {
 
     // MARK: Whom to ask about
 
-    private struct Suspect {
+    private struct Candidate {
       var token: DeviceToken
       var app: String
     }
 
     /// Tokens that were called bad, no more than are asked for.
-    private func suspects(_ store: CampaignStore) async throws -> [Suspect] {
-      var found: [Suspect] = []
+    private func candidates(_ store: CampaignStore) async throws -> [Candidate] {
+      var found: [Candidate] = []
       try await selection.forEachPage(store) { page in
-        found += page.filter { $0.reason == Reason.badDeviceToken.name }.map { Suspect(token: $0.token, app: $0.app) }
+        found += page.filter { $0.reason == Reason.badDeviceToken.name }.map { Candidate(token: $0.token, app: $0.app) }
         return found.count < count
       }
       if found.isEmpty, let id = selection.campaign {
@@ -89,7 +89,7 @@ extension QuarantineCommand {
           // Held back: it was sent to, and has no outcome.
           try await store.forEachResult(of: id) { page in
             found += page.filter { $0.outcome == nil && $0.reason == Reason.badDeviceToken.name }
-              .map { Suspect(token: $0.token, app: campaign.app) }
+              .map { Candidate(token: $0.token, app: campaign.app) }
             return found.count < count
           }
         }
@@ -100,7 +100,7 @@ extension QuarantineCommand {
     // MARK: What to send
 
     private func makePushes(
-      to suspects: [Suspect], of app: CarillonConfiguration.App, named name: String
+      to candidates: [Candidate], of app: CarillonConfiguration.App, named name: String
     ) throws -> [SinglePush] {
       let other = app.environment.other
       let credential = try AppChannels.make([name: app])[name]?.credential
@@ -126,8 +126,8 @@ extension QuarantineCommand {
       let payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
       let headers = PushHeaders(
         topic: app.traits(named: name).topic(for: .background), pushType: .background, priority: 1, expiration: 0)
-      for suspect in suspects { try check(suspect.token, payload, of: app, named: name) }
-      return suspects.map {
+      for candidate in candidates { try check(candidate.token, payload, of: app, named: name) }
+      return candidates.map {
         SinglePush(channel: channel, headers: headers, token: $0.token, payload: payload, id: UUID())
       }
     }
