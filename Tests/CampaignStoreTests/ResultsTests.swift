@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import Testing
@@ -125,7 +126,8 @@ struct ResultsTests {
     #expect(record.createdAt >= before)
     let expiration = try #require(record.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
-    #expect(try CampaignJob.parse(record.job, knownApps: ["news": AppTraits(topic: "com.example.news")]).id == "a")
+    #expect(
+      try CampaignJob.parse(record.job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))])).id == "a")
     try await world.activate("b", #","expiration":"0""#)
     #expect(try await world.store.campaign("b")?.expiration == 0)
     try await world.activate("c")

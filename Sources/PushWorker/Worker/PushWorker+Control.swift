@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import CampaignStore
 import EventLoop
 import PushCore
@@ -84,7 +84,8 @@ extension PushWorker {
       guard let reason = credential.stopped else { continue }
       pauseCampaign(
         campaign.id,
-        "APNs refuses the credential of app \(campaign.app): " + (reason.name.isEmpty ? words : "")
+        "the push service refuses the credential of app \(campaign.app): "
+          + (session.context.app.service.reasonName(of: reason).isEmpty ? words : "")
           + "\(credential.explain(reason)), then resume")
     }
   }

@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import CampaignStore
 import EventLoop
 import PushCore
@@ -135,7 +135,7 @@ extension PushWorker {
       return (known, record.state)
     }
     do {
-      let campaign = try CampaignJob.parse(record.job, knownApps: configuration.apps.mapValues(\.traits))
+      let campaign = try CampaignJob.parse(record.job, configuration.jobApps)
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
         campaign: campaign, record: record, app: app, route: route(for: campaign, app),
