@@ -15,6 +15,7 @@ public struct APNsService: PushService {
   public init(_ app: AppTraits? = nil) { self.app = app }
 
   public var name: String { "apns" }
+  public var title: String { "APNs" }
   public var tokenForm: String { "hex of 1 to \(Self.maximumLength) bytes" }
 
   /// Parses hex of any case; `<`, `>` and blanks, which old logs put around tokens, are stripped.

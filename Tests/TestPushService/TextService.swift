@@ -32,6 +32,7 @@ public struct TextService: PushService {
   public init() {}
 
   public var name: String { "text" }
+  public var title: String { "the text service" }
   public var tokenForm: String { "a text that begins with t:" }
 
   public func token(_ text: String) -> DeviceToken? { text.hasPrefix("t:") ? DeviceToken(bytes: text.utf8) : nil }

@@ -7,6 +7,8 @@ public protocol PushService: Sendable {
 
   /// Its name in configurations, device files and Redis: a ``PlainName``.
   var name: String { get }
+  /// What people call it, in messages: "APNs".
+  var title: String { get }
   /// What the text of a token is, for messages: "hex of 1 to 200 bytes".
   var tokenForm: String { get }
 

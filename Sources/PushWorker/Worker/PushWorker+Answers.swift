@@ -224,10 +224,11 @@ extension PushWorker {
     switch effect {
     case .none: return
     case .pauseCampaign(let reason):
+      let service = context.app.service.title
       pauseCampaign(
         id,
-        "the push service refuses every push of it: \(words(reason, completion, context)); mend the job, its app or the way "
-          + "there, then resume")
+        "\(service) refuses every push of it: \(words(reason, completion, context)); mend the job, its app or the way to "
+          + "\(service), then resume")
     case .stopCredential(let reason):
       context.app.credential.stop(reason)
       followCredentials(words(reason, completion, context))

@@ -82,10 +82,11 @@ extension PushWorker {
     for session in slices.sessions where session.intent == .send && !session.context.isPaused {
       let (credential, campaign) = (session.context.app.credential, session.context.campaign)
       guard let reason = credential.stopped else { continue }
+      let service = session.context.app.service
       pauseCampaign(
         campaign.id,
-        "the push service refuses the credential of app \(campaign.app): "
-          + (session.context.app.service.reasonName(of: reason).isEmpty ? words : "")
+        "\(service.title) refuses the credential of app \(campaign.app): "
+          + (service.reasonName(of: reason).isEmpty ? words : "")
           + "\(credential.explain(reason)), then resume")
     }
   }

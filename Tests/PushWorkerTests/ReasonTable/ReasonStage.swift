@@ -212,6 +212,8 @@ extension ReasonRow {
 
   /// The reason that `results export` gives: of those that it has no code for, only once there is an outcome.
   func exported(_ scene: ReasonScene) -> String {
+    // What comes with an acceptance is no reason.
+    if outcome == .accepted { return "" }
     let word = exported ?? scene.word ?? String(name.prefix { $0.isLetter || $0.isNumber })
     return outcome == nil && Reason(name: word) == .other ? "" : word
   }
