@@ -62,7 +62,7 @@ struct AwkwardServerTests {
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     let completions = await harness.completions.next(200)
-    // What a GOAWAY disowned comes back as ambiguous (Sources/APNs/README.md, "Engines").
+    // What is above the last stream of a GOAWAY comes back as ambiguous (Sources/PushTransport/README.md, "Engines").
     #expect(completions.allSatisfy { $0.status == 200 || $0.kind != .answered })
     let counters = await harness.simulator.counters()
     #expect(counters.accepted == completions.count { $0.status == 200 })
