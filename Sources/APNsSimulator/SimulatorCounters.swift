@@ -39,7 +39,7 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   /// Streams that ended before their answer was sent: reset by the client, or lost with the connection.
   public var abandonedStreams = 0
   /// How often the faults fired that are not answers, by the name of their knob: streams refused, reset, withheld,
-  /// disowned, or in vain behind a GOAWAY; connections reset or closed; limits announced; answers to single tokens.
+  /// called unprocessed, or in vain behind a GOAWAY; connections reset or closed; limits announced; answers to single tokens.
   public var faults: [String: Int] = [:]
   /// Bytes of request bodies.
   public var bodyBytes = 0

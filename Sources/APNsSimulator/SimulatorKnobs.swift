@@ -135,7 +135,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// How many of the streams that were opened last every GOAWAY calls unprocessed, none that was answered among them.
   /// Those whose body is still on its way are not received then, and it is the truth. With a latency there are others,
   /// and it is a lie, as of a server that loses its state: what is sent again for it is received twice.
-  public var goAwayDisowns = 0
+  public var goAwayUnprocessed = 0
   /// What every GOAWAY says besides its code.
   public var goAwayForm = GoAwayForm.json
   /// The error code of GOAWAYs that have no cause of their own, such as 0 (NO_ERROR), 7 (REFUSED_STREAM) or 11.

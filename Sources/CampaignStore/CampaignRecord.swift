@@ -9,7 +9,28 @@ public enum CampaignState: String, Sendable {
   public var isFinal: Bool { self == .cancelled || self == .completed || self == .failed }
 }
 
-/// A campaign as the store knows it.
+/// What whoever has a campaign's job has yet to learn of it.
+public struct CampaignStanding: Sendable {
+  public var state: CampaignState
+  public var lane: Lane
+  /// How often it was resumed.
+  public var round: Int
+  /// Slices that are not finished.
+  public var unfinished: Int
+
+  static let fields = ["state", "lane", "round", "slices", "finished"]
+
+  /// - Parameter values: of these fields.
+  init?(values: RedisReply) {
+    guard let state = values[0].string.flatMap(CampaignState.init(rawValue:)) else { return nil }
+    self.state = state
+    lane = values[1].string.flatMap(Lane.init(rawValue:)) ?? .normal
+    round = values[2].integer ?? 0
+    unfinished = (values[3].integer ?? 0) - (values[4].integer ?? 0)
+  }
+}
+
+/// A campaign as the store knows it, but for its job, which may have a megabyte: see ``CampaignStore/campaignAndJob(_:)``.
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState
@@ -23,8 +44,6 @@ public struct CampaignRecord: Sendable {
   public var timeToLive: Int
   /// Until when its pushes may be delivered, in UNIX seconds, fixed when the campaign started; 0 for one attempt.
   public var expiration: Int?
-  /// The job without white space.
-  public var job: [UInt8]
   /// How often it was resumed.
   public var round: Int
   /// Whether whoever resumed it wants its prunes and quarantines carried out, whatever their share.
@@ -41,7 +60,7 @@ public struct CampaignRecord: Sendable {
   public var createdAt: Int
   /// When it was to begin, in ms since the epoch; `nil` for at once.
   public var sendAt: Int?
-  /// When its first slice was taken, in ms since the epoch.
+  /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
   public var finishedAt: Int?
@@ -51,9 +70,18 @@ public struct CampaignRecord: Sendable {
   /// Targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
 
-  init?(id: String, hash reply: RedisReply) {
-    var text: [String: RedisReply] = [:]
-    for index in stride(from: 0, to: reply.count - 1, by: 2) { text[reply[index].string ?? ""] = reply[index + 1] }
+  /// All fields of a campaign's hash but `job`.
+  static let fields =
+    [
+      "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "finished", "slices",
+      "absent", "createdAt", "sendAt", "startedAt", "finishedAt",
+    ] + SliceCounters.totalsFields
+
+  /// - Parameters:
+  ///   - id: the campaign's.
+  ///   - values: of ``fields``.
+  init?(id: String, values: RedisReply) {
+    let text = Dictionary(uniqueKeysWithValues: zip(Self.fields, values).filter { !$1.isNull })
     guard let state = text["state"]?.string.flatMap(CampaignState.init(rawValue:)) else { return nil }
     self.id = id
     self.state = state
@@ -63,7 +91,6 @@ public struct CampaignRecord: Sendable {
     lane = text["lane"]?.string.flatMap(Lane.init(rawValue:)) ?? .normal
     timeToLive = text["ttl"]?.integer ?? Campaign.defaultTimeToLive
     expiration = text["expiration"]?.integer
-    job = text["job"]?.bytes.map(Array.init) ?? []
     round = text["round"]?.integer ?? 0
     isUnguarded = text["unguarded"]?.integer == 1
     counters = SliceCounters(totals: text.compactMapValues(\.integer))

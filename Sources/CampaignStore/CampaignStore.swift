@@ -21,7 +21,7 @@ public struct CampaignStore: Sendable {
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// The version of keys and of all formats that don't say their own, see `README.md`; a store of another is refused.
-  static let layoutVersion = 3
+  static let layoutVersion = 4
 
   /// - Parameters:
   ///   - redis: the client to use for every call.
@@ -100,8 +100,8 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// Says which server answers and of which line of writes: another than before may have forgotten the last writes that
-  /// were acknowledged.
+  /// Says which server answers and of which line of writes: another than before may have lost the last writes that it
+  /// had acknowledged.
   ///
   /// A restart changes the run id; a failover, and a primary that was a replica for a while, the replication id.
   public func identify() async throws -> ServerIdentity {
@@ -134,7 +134,7 @@ public struct CampaignStore: Sendable {
   }
 }
 
-/// What tells one life of a Redis from another.
+/// Identifies one run of a Redis.
 public struct ServerIdentity: Sendable {
   /// Run and line of writes.
   public var name: String

@@ -6,16 +6,42 @@ extension CampaignStore {
   /// A campaign by its totals alone, or `nil` if there is none of that id.
   public func campaign(_ id: String) async throws -> CampaignRecord? {
     var pipeline = RedisPipeline()
-    pipeline.append("HGETALL", keys.campaign(id))
-    return CampaignRecord(id: id, hash: try await run(pipeline)[0])
+    read(CampaignRecord.fields, of: id, to: &pipeline)
+    return CampaignRecord(id: id, values: try await run(pipeline)[0])
+  }
+
+  /// A campaign by its totals alone, and its job without white space; `nil` if there is none of that id.
+  public func campaignAndJob(_ id: String) async throws -> (record: CampaignRecord, job: [UInt8])? {
+    var pipeline = RedisPipeline()
+    read(CampaignRecord.fields, of: id, to: &pipeline)
+    pipeline.append("HGET", keys.campaign(id), "job")
+    let replies = try await run(pipeline)
+    guard let record = CampaignRecord(id: id, values: replies[0]) else { return nil }
+    return (record, replies[1].bytes.map(Array.init) ?? [])
+  }
+
+  /// What changes of a campaign; `nil` if there is none of that id.
+  public func standing(of id: String) async throws -> CampaignStanding? {
+    var pipeline = RedisPipeline()
+    read(CampaignStanding.fields, of: id, to: &pipeline)
+    return CampaignStanding(values: try await run(pipeline)[0])
+  }
+
+  private func read(_ fields: [String], of id: String, to pipeline: inout RedisPipeline) {
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.campaign(id))
+      for field in fields { arguments.append(field) }
+    }
   }
 
   /// A campaign with what its open slices have counted so far, or `nil` if there is none of that id.
   public func show(_ id: String) async throws -> CampaignRecord? {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.view, keys: [keys.campaign(id), keys.finished(id)])
+    pipeline.script(StoreScripts.view, keys: [keys.campaign(id), keys.finished(id)]) { arguments in
+      for field in CampaignRecord.fields { arguments.append(field) }
+    }
     let view = try await run(pipeline)[0]
-    guard var record = CampaignRecord(id: id, hash: view[0]) else { return nil }
+    guard var record = CampaignRecord(id: id, values: view[0]) else { return nil }
     // What has not begun has no slices to look at.
     guard record.finishedAt == nil, record.state != .scheduled else { return record }
     if record.state == .active { record.waiting = try await wait(of: id) }
@@ -41,9 +67,9 @@ extension CampaignStore {
     var records: [CampaignRecord] = []
     try await forEachPage { ids in
       var pipeline = RedisPipeline()
-      for id in ids { pipeline.append("HGETALL", keys.campaign(id)) }
+      for id in ids { read(CampaignRecord.fields, of: id, to: &pipeline) }
       for (id, reply) in zip(ids, try await run(pipeline)) {
-        if let record = CampaignRecord(id: id, hash: reply) { records.append(record) }
+        if let record = CampaignRecord(id: id, values: reply) { records.append(record) }
       }
       return true
     }

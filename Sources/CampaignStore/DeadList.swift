@@ -47,11 +47,11 @@ extension CampaignStore {
   private static let deadPage = 50
 
   /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
-  public func bury(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
+  public func deadLetter(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
     var pipeline = RedisPipeline(reserving: job.count * 2 + 512)
     let id = CampaignJob.id(of: job)
     pipeline.script(
-      StoreScripts.bury, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
+      StoreScripts.deadLetter, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
     ) {
       $0.append(job)
       $0.append(reason)

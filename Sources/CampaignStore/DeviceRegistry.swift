@@ -139,24 +139,24 @@ extension CampaignStore {
     var note: [UInt8] = []
   }
 
-  /// Edits devices, and lets the owner index follow those that were pruned.
+  /// Edits devices, and unbinds those that were pruned.
   ///
   /// - Returns: for each whether the device was changed.
   func edit(_ edits: [DeviceEdit]) async throws -> [Bool] {
-    let changed = try await drop(edits)
-    try await disown(edits.filter { $0.action == .prune })
+    let changed = try await apply(edits)
+    try await unbind(edits.filter { $0.action == .prune })
     return changed
   }
 
   /// Edits devices.
   ///
   /// - Returns: for each whether it was changed.
-  func drop(_ edits: [DeviceEdit]) async throws -> [Bool] {
+  func apply(_ edits: [DeviceEdit]) async throws -> [Bool] {
     var changed = edits.map { _ in false }
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
       partition, part, pipeline in
       pipeline.script(
-        StoreScripts.drop, keys: [keys.devices(partition), keys.users(partition), keys.quarantine(partition)]
+        StoreScripts.edit, keys: [keys.devices(partition), keys.users(partition), keys.quarantine(partition)]
       ) { arguments in
         for index in part {
           arguments.append(edits[index].user)
@@ -172,10 +172,10 @@ extension CampaignStore {
     return changed
   }
 
-  /// Forgets the owners of pruned tokens.
-  func disown(_ edits: [DeviceEdit]) async throws {
+  /// Removes pruned tokens from the owner index.
+  func unbind(_ edits: [DeviceEdit]) async throws {
     try await perPartition(edits.indices, of: { try partition(of: edits[$0].token) }) { partition, part, pipeline in
-      pipeline.script(StoreScripts.disown, keys: [keys.owner(partition)]) { arguments in
+      pipeline.script(StoreScripts.unbind, keys: [keys.owner(partition)]) { arguments in
         for index in part {
           arguments.append(edits[index].token.bytes)
           arguments.append("\(edits[index].instant):\(edits[index].user)")

@@ -1,8 +1,8 @@
 import Redis
 
-/// What has ended goes by itself.
+/// Expiry of ended campaigns.
 extension CampaignStore {
-  /// Lets everything of a campaign that has ended go after its time to live. Can be repeated.
+  /// Expires the keys of an ended campaign after its time to live. Can be repeated.
   func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
     if let record = try await campaign(id) {
@@ -10,8 +10,7 @@ extension CampaignStore {
       for start in stride(from: 0, to: partitions.count, by: Self.batch) {
         pipeline.removeAll()
         for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
-          pipeline.append(
-            "UNLINK", keys.audience(partition, id), keys.retry(partition, id), keys.building(partition, id))
+          pipeline.append("UNLINK", keys.audience(partition, id), keys.retry(partition, id))
           pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
           pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
           pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
@@ -22,19 +21,19 @@ extension CampaignStore {
       }
       pipeline.removeAll()
       pipeline.append("EXPIRE", keys.finished(id), seconds)
-      pipeline.append("UNLINK", keys.probe(id))
+      pipeline.append("UNLINK", keys.guardTrial(id))
       pipeline.append("EXPIRE", keys.campaign(id), seconds)
       _ = try await run(pipeline)
     }
-    try await forgetGone()
+    try await removeExpired()
     pipeline.removeAll()
     pipeline.append("ZREM", keys.ended, id)
     _ = try await run(pipeline)
   }
 
-  /// Takes ids off the list of all campaigns whose records have expired, oldest first: a page for each campaign that
-  /// ends, so the list can't grow.
-  private func forgetGone() async throws {
+  /// Removes from the list of all campaigns those whose records have expired, oldest first: a page for each campaign
+  /// that ends, so the list can't grow.
+  private func removeExpired() async throws {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.all, 0, Self.batch - 1)
     let ids = try await run(pipeline)[0].compactMap(\.string)

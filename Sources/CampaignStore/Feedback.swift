@@ -25,7 +25,7 @@ extension CampaignStore {
       pipeline.removeAll()
       for (partition, entries) in pages {
         guard let first = entries.first, let last = entries.last else { continue }
-        pipeline.script(StoreScripts.deliver, keys: [keys.outbox(partition)]) {
+        pipeline.script(StoreScripts.trim, keys: [keys.outbox(partition)]) {
           $0.append(entries.count)
           $0.append(first)
           $0.append(last)
@@ -42,7 +42,7 @@ extension CampaignStore {
     _ = try await edit(notices.filter { $0.action != .pruned }.map(\.edit))
     let edited = notices.filter { $0.action == .pruned }.map(\.edit)
     let registered = try await areRegistered(edited)
-    try await disown(zip(edited, registered).filter { !$1 }.map(\.0))
+    try await unbind(zip(edited, registered).filter { !$1 }.map(\.0))
     try await tellBackend(
       notices.filter { $0.action != .quarantine }.map {
         feedback(

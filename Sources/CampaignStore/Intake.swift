@@ -41,14 +41,14 @@ extension CampaignStore {
   }
 
   /// Waits for a job and moves it to the worker's own list, where it stays until ``activate(_:job:worker:)``
-  /// or ``bury(_:reason:hint:worker:)`` has taken care of it.
+  /// or ``deadLetter(_:reason:hint:worker:)`` has taken care of it.
   ///
   /// - Parameters:
   ///   - worker: the worker's name.
   ///   - seconds: how long to wait; the connection is blocked meanwhile, so it must be one of its own.
   public func awaitJob(worker: String, seconds: Int) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
-    // A worker that may hold a job is known, so that somebody misses it when it falls silent.
+    // A worker that may hold a job is known, so that others notice when its heartbeat ends.
     pipeline.append("ZADD", keys.workers, "NX", try await time() / 1000, worker)
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
     return try await run(pipeline, timeout: .seconds(seconds + 10))[1].bytes.map(Array.init)
@@ -66,7 +66,7 @@ extension CampaignStore {
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
   /// - Parameter narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
-  ///   can mean nobody; not where Redis may have forgotten who was in them.
+  ///   can mean nobody; not where Redis may have lost who was in them.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
   ///   it is.
   public func activate(

@@ -38,9 +38,9 @@ public struct Keyspace: Sendable {
   func job(_ id: String) -> String { control + "job:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
-  /// Hash: what all workers were lent and answered while a campaign's guard had not decided, see `probe.lua`.
-  func probe(_ id: String) -> String { control + "probe:" + id }
-  /// Hash: the latest answers to campaigns of an app whose guards had not decided, see `probe.lua`.
+  /// Hash: what all workers have leased and were answered during a campaign's guard trial, see `guardtrial.lua`.
+  func guardTrial(_ id: String) -> String { control + "trial:" + id }
+  /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
   /// Hash: worker to since when and why it can't send a campaign, see `Waiting.swift`.
   func waiting(_ id: String) -> String { control + "waiting:" + id }
@@ -52,7 +52,7 @@ public struct Keyspace: Sendable {
   func lane(_ name: String) -> String { control + "lane:" + name }
   /// List: references to the slices that a worker holds.
   func processing(worker: String) -> String { control + "processing:" + worker }
-  /// Sorted set: workers by their last sign of life.
+  /// Sorted set: workers by their last heartbeat.
   var workers: String { control + "workers" }
   /// Sorted set: references to slices that wait for a retry, by when it is due.
   var parked: String { control + "parked" }
@@ -60,12 +60,12 @@ public struct Keyspace: Sendable {
   var running: String { control + "running" }
   /// Sorted set: campaigns that are scheduled, by when they begin.
   var schedule: String { control + "schedule" }
-  /// Number: how often campaigns were steered.
+  /// Number: the control epoch, which every pause, resume and cancel raises.
   var epoch: String { control + "epoch" }
-  /// String: there for a moment after somebody noticed that Redis may have forgotten its last writes.
-  var fallen: String { control + "fallen" }
-  /// Hash: worker to the epoch up to which it has followed.
-  var seen: String { control + "seen" }
+  /// String: there for a moment after a worker noticed that Redis may have lost its last writes.
+  var failover: String { control + "failover" }
+  /// Hash: worker to the control epoch that it has applied.
+  var applied: String { control + "applied" }
   /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.
   var ended: String { control + "ended" }
   /// Sorted set: campaigns by creation.
@@ -91,7 +91,7 @@ public struct Keyspace: Sendable {
   func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
   /// Hash: token to `at:user`. The partition is the token's, not the user's.
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
-  /// Hash: notes of registrations that have not ended, see `own.lua`. The partition is the token's.
+  /// Hash: notes of registrations that have not ended, see `bind.lua`. The partition is the token's.
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
@@ -103,8 +103,10 @@ public struct Keyspace: Sendable {
   }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
-  /// List: pages of targets, as far as the expansion has got.
-  func building(_ partition: Int, _ id: String) -> String { slice(partition, "building:" + id) }
+  /// List: pages of targets, as far as the expansion under a claim has got, behind an empty one that `claim.lua` writes.
+  func building(_ partition: Int, _ id: String, claim: String) -> String {
+    slice(partition, "building:\(id):\(claim)")
+  }
   /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
   /// String: a fixed-size record for every target.

@@ -25,21 +25,21 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
 
 /// Which slice is next, who is working on which, and which wait: lists that are hints, rebuilt from the leases.
 extension CampaignStore {
-  /// Takes a reference to the next slice: of the highest lane that has one, of the campaign whose turn it is there.
+  /// Dequeues a reference to a slice: of the highest lane that has one, and there of the next campaign.
   ///
   /// - Parameters:
   ///   - worker: whose list it goes to.
   ///   - lanes: the lanes to look at, highest first.
-  ///   - excluded: campaigns of which nothing is taken.
-  public func takeSlice(
+  ///   - excluded: campaigns that are passed over.
+  public func dequeueSlice(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = []
   ) async throws -> SliceReference? {
     for lane in lanes {
-      // A campaign with nothing to take leaves its ring, so this ends.
+      // A campaign without an open slice leaves its ring, so this ends.
       while let id = try await nextCampaign(of: lane, excluding: excluded) {
         var pipeline = RedisPipeline()
         pipeline.script(
-          StoreScripts.take,
+          StoreScripts.dequeue,
           keys: [
             keys.lane(lane.rawValue), keys.campaign(id), keys.open(id), keys.processing(worker: worker), keys.workers,
           ]
@@ -55,15 +55,15 @@ extension CampaignStore {
     return nil
   }
 
-  /// Campaigns at the head of a lane that are looked at by whoever wants none of some.
+  /// Campaigns at the head of a lane that are looked at where some are excluded.
   private static let lookedAhead = 64
 
-  /// Whose turn it is; a look past excluded campaigns takes nobody's turn.
+  /// The next campaign of a lane. A look past excluded campaigns does not rotate the ring.
   private func nextCampaign(of lane: Lane, excluding excluded: Set<String>) async throws -> String? {
     let ring = keys.lane(lane.rawValue)
     var pipeline = RedisPipeline()
     if excluded.isEmpty {
-      pipeline.script(StoreScripts.turn, keys: [ring])
+      pipeline.script(StoreScripts.rotate, keys: [ring])
       return try await run(pipeline)[0].string
     }
     pipeline.append("LRANGE", ring, 0, Self.lookedAhead - 1)

@@ -135,7 +135,7 @@ public struct OutcomeBatch: Sendable {
     for entry in entries { body(Int(entry.index)) }
   }
 
-  /// Forgets the outcomes but keeps the memory.
+  /// Removes the outcomes but keeps the memory.
   public mutating func removeAll() {
     entries.removeAll(keepingCapacity: true)
     details.removeAll(keepingCapacity: true)

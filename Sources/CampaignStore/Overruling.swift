@@ -5,7 +5,7 @@ import Redis
 extension SliceLedger {
   /// Puts acceptances of a batch where other outcomes stand.
   ///
-  /// Should it not get that far, the outcomes stay as they are, as if the acceptances had never been told.
+  /// Should it not get that far, the outcomes stay as they are, as if the acceptances had never come.
   ///
   /// - Parameters:
   ///   - indexes: what `commit.lua` left alone of the batch, each an acceptance in it.

@@ -39,7 +39,7 @@ extension AudienceExpression.Node {
 /// Where a campaign to an expression can have anybody: the partitions that get a slice when it begins.
 extension CampaignStore {
   /// The partitions in which an expression can mean somebody now, or in which the campaign has a slice already: what
-  /// was sealed there must not be left out when a campaign is taken in again that Redis had forgotten.
+  /// was sealed there must not be left out when a campaign is taken in again that Redis had lost.
   ///
   /// One `EXISTS` for each partition and set, a batch a round trip. A campaign that can mean nobody gets the first
   /// partition, so that it ends as any other does.
@@ -66,12 +66,12 @@ extension CampaignStore {
     return reached.isEmpty ? [0] : reached
   }
 
-  /// Gives a campaign a slice that was left out, because somebody has sealed it: Redis has forgotten who was there.
-  public func include(_ slice: SliceReference) async throws {
+  /// Gives a campaign a slice that was left out, because a worker has sealed it: Redis has lost who was there.
+  public func addSlice(_ slice: SliceReference) async throws {
     let id = slice.campaign
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.include, keys: [keys.campaign(id), keys.finished(id), keys.running, keys.ended]
+      StoreScripts.addSlice, keys: [keys.campaign(id), keys.finished(id), keys.running, keys.ended]
     ) {
       $0.append(slice.partition)
       $0.append(id)

@@ -54,7 +54,7 @@ public struct RecordedOutcomes: Sendable {
           batch.append(stretch.record, at: index)
           continue
         }
-        // An index that the list does not have is another slice's, or of a seal that Redis forgot.
+        // An index that the list does not have is another slice's, or of a seal that Redis lost.
         guard let (token, user) = try await targets.target(index) else { continue }
         batch.append(
           stretch.record, at: index, action: effect?.action ?? .none, token: token, user: user,

@@ -14,13 +14,13 @@ extension CampaignStore {
   /// - Returns: for each whether it stands; false when another registration of its token for another user does.
   @discardableResult
   public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
-    try await complete(registrations, owned: own(registrations))
+    try await complete(registrations, bound: bind(registrations))
   }
 
   /// Steps (b) to (e).
   ///
   /// - Parameter answers: what step (a) said to each.
-  func complete(_ registrations: [DeviceRegistration], owned answers: [String?]) async throws -> [Bool] {
+  func complete(_ registrations: [DeviceRegistration], bound answers: [String?]) async throws -> [Bool] {
     var notes: [MoveNote] = []
     var stands = registrations.map { _ in false }
     for (index, answer) in answers.enumerated() {
@@ -82,12 +82,12 @@ extension CampaignStore {
   }
 
   /// Step (a). For each: `nil` when a newer owner stands, else the user that had it, or nothing.
-  func own(_ registrations: [DeviceRegistration]) async throws -> [String?] {
+  func bind(_ registrations: [DeviceRegistration]) async throws -> [String?] {
     var answers: [String?] = registrations.map { _ in nil }
     let records = try registrations.map { try $0.device.bytes }
     try await perPartition(registrations.indices, of: { try partition(of: registrations[$0].device.owned) }) {
       partition, part, pipeline in
-      pipeline.script(StoreScripts.own, keys: [keys.owner(partition), keys.moving(partition)]) { arguments in
+      pipeline.script(StoreScripts.bind, keys: [keys.owner(partition), keys.moving(partition)]) { arguments in
         for index in part {
           let registration = registrations[index]
           arguments.append(registration.device.token)
@@ -111,7 +111,7 @@ extension CampaignStore {
 
   /// Steps (b) and (d): a device that registered for its user later than the one given stays.
   private func leave(_ devices: [(user: String, device: DeviceRecord)]) async throws {
-    _ = try await drop(
+    _ = try await apply(
       devices.map {
         DeviceEdit(user: $0.user, token: $0.device.owned, action: .prune, instant: Int($0.device.registeredAt))
       })
@@ -124,7 +124,7 @@ extension CampaignStore {
       registrations.indices, of: { Partition.of(user: registrations[$0].user, count: keys.partitions) }
     ) { partition, part, pipeline in
       pipeline.script(
-        StoreScripts.store,
+        StoreScripts.upsert,
         keys: [
           keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
         ]
@@ -171,7 +171,7 @@ extension CampaignStore.TokenOwner {
   }
 }
 
-/// What is kept while a registration is under way: `own.lua` writes it.
+/// What is kept while a registration is under way: `bind.lua` writes it.
 private struct MoveNote {
   /// Who had the token; empty for nobody else.
   var old: String

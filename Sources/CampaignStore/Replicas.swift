@@ -9,7 +9,7 @@ extension CampaignStore {
   ///   - id: the job's.
   ///   - timeout: how long to wait.
   /// - Returns: how many have it.
-  /// - Throws: ``StoreError`` `notFound` when Redis has forgotten the job itself.
+  /// - Throws: ``StoreError`` `notFound` when Redis has lost the job itself.
   public func awaitReplicas(_ count: Int, of id: String, timeout: Duration) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.append("EXISTS", keys.job(id), keys.campaign(id))
@@ -20,7 +20,7 @@ extension CampaignStore {
     let replies = try await run(pipeline, timeout: timeout + .seconds(10))
     guard replies[0].integer != 0 else {
       throw StoreError(
-        .notFound, "Redis has forgotten the job \(id): it failed over or was restarted in this moment",
+        .notFound, "Redis has lost the job \(id): it failed over or was restarted in this moment",
         hint: "submit it again")
     }
     return replies[2].integer ?? 0

@@ -23,7 +23,7 @@ extension CampaignStore {
   /// - Parameters:
   ///   - ids: the campaigns.
   ///   - narrowing: whether those to an expression leave out the partitions in which it can mean nobody; not where
-  ///     Redis may have forgotten who was in them.
+  ///     Redis may have lost who was in them.
   /// - Returns: the campaigns that this call has begun.
   public func promote(_ ids: [String], narrowing: Bool = true) async throws -> [String] {
     guard !ids.isEmpty else { return [] }
@@ -65,9 +65,8 @@ extension CampaignStore {
     for (id, field) in zip(ids, fields) {
       guard field[0].string == CampaignState.scheduled.rawValue, field[1].integer ?? 0 <= now,
         // It may have gone, or another worker may have begun it.
-        let record = try await campaign(id), record.state == .scheduled,
-        case .segment(let expression)? = try? CampaignJob.parse(record.job, .any(services.service(ofApp: record.app)))
-          .audience
+        let (record, job) = try await campaignAndJob(id), record.state == .scheduled,
+        case .segment(let expression)? = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))).audience
       else { continue }
       let partitions = try await partitions(for: expression, of: id)
       if partitions.count < keys.partitions { narrowed[id] = partitions }

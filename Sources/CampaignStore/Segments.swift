@@ -78,9 +78,8 @@ extension CampaignStore {
     var random = SystemRandomNumberGenerator()
     let scratch = String(random.next(), radix: 16)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: expression, in: partition, scratch: scratch) { members, _ in
-        try body(members.compactMap(\.string))
-        return true
+      try await forEachUser(of: expression, in: partition, scratch: scratch) { page in
+        try body(page.members.compactMap(\.string))
       }
     }
   }
@@ -96,12 +95,11 @@ extension CampaignStore {
     let scratch = String(random.next(), radix: 16)
     var (users, devices) = (0, 0)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: expression, in: partition, scratch: scratch) { _, records in
-        for record in records where !record.isNull {
+      try await forEachUser(of: expression, in: partition, scratch: scratch) { page in
+        for record in page.records where !record.isNull {
           users += 1
           devices += record.withBytes { DeviceCursor($0).reduce(0) { $0 + ($1.isQuarantined ? 0 : 1) } }
         }
-        return true
       }
     }
     return (users, devices)

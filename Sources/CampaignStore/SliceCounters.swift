@@ -35,6 +35,10 @@ public struct SliceCounters: Sendable, Equatable {
     readShared(fields)
   }
 
+  /// What of a campaign's hash are counters.
+  static let totalsFields =
+    ["targets", "pruned", "quarantined", "resent"] + Outcome.allCases.map { String($0.rawValue) }
+
   private mutating func readShared(_ fields: [String: Int]) {
     for outcome in Outcome.allCases {
       if let count = fields[String(outcome.rawValue)], count != 0 { outcomes[outcome] = count }

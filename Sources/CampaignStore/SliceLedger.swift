@@ -29,10 +29,10 @@ public struct SliceStanding: Sendable {
   public var seal: [UInt8]
   /// How often it has been written to.
   public var version: SliceVersion
-  /// Claims in a row that ran out without an outcome in between: after some, the slice is suspected to kill its workers.
+  /// Claims in a row that ran out without an outcome in between: after some, the slice is taken to kill its workers.
   public var deaths: Int
-  /// First and last of the targets that were being tried when the last of them died, if any were.
-  public var trial: ClosedRange<Int>?
+  /// First and last of the targets that were bisected when the last of them died, if any were.
+  public var bisected: ClosedRange<Int>?
 }
 
 /// A target that may be sent.
@@ -56,7 +56,7 @@ public struct GrantedTarget: Equatable, Sendable {
 public struct SliceVersion: Equatable, Sendable {
   /// Commits by owners.
   public var sequence: Int
-  /// Times that somebody told Redis again what it had acknowledged.
+  /// Failover replays.
   public var replays: Int
 
   /// Memberwise; that of a slice just sealed unless said otherwise.
@@ -71,17 +71,17 @@ public struct SliceVersion: Equatable, Sendable {
 
 /// What a commit says beside its outcomes.
 public struct CommitRequest: Sendable {
-  /// What Redis is taken to know.
+  /// What Redis should know.
   public enum Standing: Sendable {
     /// Everything up to this version: that after the last acknowledged commit.
     case acknowledged(SliceVersion)
-    /// Perhaps not what it had acknowledged: it is told again, up to this high-water mark. Nothing is granted.
-    case forgotten(granted: Int)
+    /// Perhaps not what it had acknowledged: the commit replays that, up to this high-water mark. Nothing is granted.
+    case replay(granted: Int)
   }
 
   /// The name of the list of targets.
   public var seal: [UInt8]
-  /// What Redis is taken to know.
+  /// What Redis should know.
   public var standing: Standing
   /// How many more targets may be granted.
   public var credit: Int
@@ -141,7 +141,7 @@ public struct SliceLedger: Sendable {
   public let slice: SliceReference
   /// How long a lease lasts, in ms.
   public let lease: Int
-  /// 128 random bits as text. Random, not counted: a number that Redis forgot would be given out twice.
+  /// 128 random bits as text. Random, not counted: a number that Redis lost would be given out twice.
   public let claim: [UInt8]
   let store: CampaignStore
   /// What delivers the pushes of its campaign.
@@ -154,12 +154,12 @@ public struct SliceLedger: Sendable {
   private let targets: [UInt8]
   let commitKeys: [[UInt8]]
 
-  /// A ledger under a new claim, which ``claim(worker:sparing:)`` is yet to make good.
+  /// A ledger under a new claim, which ``claim(worker:gracePeriod:)`` is yet to make good.
   ///
   /// - Parameters:
   ///   - store: where the slice is.
   ///   - slice: which one.
-  ///   - lease: ms; a worker that is silent for longer may lose the slice.
+  ///   - lease: ms; without a commit for longer a worker may lose the slice.
   ///   - app: of its campaign.
   public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String) {
     service = store.services.service(ofApp: app)
@@ -172,7 +172,7 @@ public struct SliceLedger: Sendable {
     let keys = store.keys
     let (partition, id) = (slice.partition, slice.campaign)
     sliceKey = Array(keys.slice(partition, of: id).utf8)
-    building = Array(keys.building(partition, id).utf8)
+    building = Array(keys.building(partition, id, claim: String(decoding: claim, as: UTF8.self)).utf8)
     targets = Array(keys.targets(partition, id).utf8)
     commitKeys = [
       keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
@@ -185,16 +185,17 @@ public struct SliceLedger: Sendable {
   ///
   /// - Parameters:
   ///   - worker: who claims it.
-  ///   - sparing: ms for which another's claim that has run out is taken for a live one.
+  ///   - gracePeriod: ms of it that are left: another's claim that has run out still holds for as long.
   /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
-  public func claim(worker: String, sparing: Int = 0) async throws -> ClaimAnswer {
+  public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.claim, keys: [sliceKey, building]) {
       $0.append(claim)
       $0.append(worker)
       $0.append(lease)
-      $0.append(sparing)
+      $0.append(gracePeriod)
       $0.append(TargetPage.formatVersion)
+      $0.append(Self.buildingLifetime)
     }
     let reply = try await store.run(pipeline)[0]
     switch reply[0].string {
@@ -208,39 +209,55 @@ public struct SliceLedger: Sendable {
           inDoubt: reply[4].integer ?? 0, waiting: reply[5].integer ?? 0, claims: reply[6].integer ?? 0,
           seal: Array(reply[8].bytes ?? []),
           version: SliceVersion(sequence: reply[9].integer ?? 0, replays: reply[10].integer ?? 0),
-          deaths: reply[11].integer ?? 0, trial: Self.trial(reply[12].string ?? "")))
+          deaths: reply[11].integer ?? 0, bisected: Self.range(reply[12].string ?? "")))
     }
   }
 
-  private static func trial(_ text: String) -> ClosedRange<Int>? {
+  private static func range(_ text: String) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
     return ends.count == 2 && ends[0] <= ends[1] ? ends[0]...ends[1] : nil
   }
 
-  /// Notes which targets of a slice that kills its workers are being tried; `nil` when the search is over.
+  /// Notes which targets of a slice that kills its workers are sent alone; `nil` when the search is over.
   ///
   /// - Returns: false when the claim is stale.
-  public func tryOnly(_ targets: ClosedRange<Int>?) async throws -> Bool {
+  public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.tryOnly, keys: [sliceKey]) {
+    pipeline.script(StoreScripts.bisect, keys: [sliceKey]) {
       $0.append(claim)
       $0.append(targets.map { "\($0.lowerBound) \($0.upperBound)" } ?? "")
     }
     return try await store.run(pipeline)[0].integer == 1
   }
 
-  /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a script.
+  /// Writes a step of the expansion: pages of targets to add to the list that is being built, a few in a command.
+  ///
+  /// The list carries the name of the claim, and only that claim can seal it, so this needs no fence. `claim.lua` makes
+  /// the list: RPUSHX adds nothing where there is none.
   func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
     for start in stride(from: first, to: targets.ends.count, by: Self.pagesAtOnce) {
-      pipeline.script(StoreScripts.append, keys: [sliceKey, building]) { arguments in
-        arguments.append(claim)
-        arguments.append(lease)
+      pipeline.command("RPUSHX") { arguments in
+        arguments.append(building)
         for page in start..<min(start + Self.pagesAtOnce, targets.ends.count) { arguments.append(targets.page(page)) }
       }
     }
   }
 
   private static let pagesAtOnce = 4
+
+  /// Seconds after which the list of a claim that has not sealed it expires.
+  static let buildingLifetime = 3600
+
+  /// Writes an empty commit: it renews the lease.
+  func renewLease(to pipeline: inout RedisPipeline) {
+    let request = CommitRequest(seal: [], standing: .acknowledged(SliceVersion()))
+    write(OutcomeBatch(), request, to: &pipeline)
+  }
+
+  /// Whether a step of an expansion was refused: the list or the claim is gone.
+  static func isRefused(_ reply: RedisReply) -> Bool {
+    reply.kind == .array ? reply.first?.integer == 0 : reply.integer == 0
+  }
 
   /// Writes the end of the expansion.
   ///
@@ -293,29 +310,11 @@ public struct SliceLedger: Sendable {
   ///
   /// - Parameters:
   ///   - outcomes: at most 500.
-  ///   - request: what is asked for, and what Redis is taken to know.
+  ///   - request: what is asked for, and what Redis should know.
   public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
-    pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
-      arguments.append(claim)
-      arguments.append(lease)
-      switch request.standing {
-      case .acknowledged(let version):
-        arguments.append(request.credit)
-        arguments.append(request.resent)
-        arguments.append(request.seal)
-        arguments.append("\(version.sequence) \(version.replays)")
-        arguments.append(0)
-      case .forgotten(let granted):
-        arguments.append(0)
-        arguments.append(request.resent)
-        arguments.append(request.seal)
-        arguments.append("" as StaticString)
-        arguments.append(granted)
-      }
-      outcomes.write(to: &arguments, of: service, names: names)
-    }
+    write(outcomes, request, to: &pipeline)
     let reply = try await store.run(pipeline)[0]
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
@@ -335,10 +334,32 @@ public struct SliceLedger: Sendable {
       waiting: reply[4].integer ?? 0, nextRetry: due < 0 ? nil : due, retries: retries)
   }
 
+  private func write(_ outcomes: OutcomeBatch, _ request: CommitRequest, to pipeline: inout RedisPipeline) {
+    pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
+      arguments.append(claim)
+      arguments.append(lease)
+      switch request.standing {
+      case .acknowledged(let version):
+        arguments.append(request.credit)
+        arguments.append(request.resent)
+        arguments.append(request.seal)
+        arguments.append("\(version.sequence) \(version.replays)")
+        arguments.append(0)
+      case .replay(let granted):
+        arguments.append(0)
+        arguments.append(request.resent)
+        arguments.append(request.seal)
+        arguments.append("" as StaticString)
+        arguments.append(granted)
+      }
+      outcomes.write(to: &arguments, of: service, names: names)
+    }
+  }
+
   /// Ends the claim, so that another worker need not wait for the lease.
-  public func release() async throws {
+  public func unclaim() async throws {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.release, keys: [sliceKey]) { $0.append(claim) }
+    pipeline.script(StoreScripts.unclaim, keys: [sliceKey]) { $0.append(claim) }
     _ = try await store.run(pipeline)
   }
 

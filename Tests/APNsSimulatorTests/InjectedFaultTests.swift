@@ -108,11 +108,11 @@ import Testing
     }
   }
 
-  @Test func goAwayCanDisownWhatWasReceived() async throws {
+  @Test func goAwayCanCallUnprocessedWhatWasReceived() async throws {
     try await run {
       $0.latencyMilliseconds = 600_000
       $0.goAwayAfterRequests = 10
-      $0.goAwayDisowns = 4
+      $0.goAwayUnprocessed = 4
     } _: { (scene, statuses) async throws in
       try await scene.withClient { (client) async throws in
         try await client.connect()
@@ -121,7 +121,7 @@ import Testing
       }
       let counters = await scene.simulator.counters()
       #expect((counters.received, counters.goAways) == (10, 1))
-      #expect(counters.faults["goAwayDisowns"] == 4)
+      #expect(counters.faults["goAwayUnprocessed"] == 4)
       #expect(try statuses().count == 10)
     }
   }
@@ -129,13 +129,13 @@ import Testing
   @Test func goAwayBelowRequestsUnderWayLeavesThemUnreceived() async throws {
     try await run {
       $0.goAwayAfterRequests = 3
-      $0.goAwayDisowns = 1000
+      $0.goAwayUnprocessed = 1000
     } _: { (scene, _) async throws in
       let responses = try await send(100, to: scene)
       let counters = await scene.simulator.counters()
       #expect(counters.received == 3)
       #expect(counters.faults["goAwayAfterRequests"] ?? 0 > 0)
-      #expect(counters.faults["goAwayDisowns"] == nil)
+      #expect(counters.faults["goAwayUnprocessed"] == nil)
       #expect(responses.count { $0.status == 200 } == counters.received)
     }
   }

@@ -26,9 +26,8 @@ struct AudienceAlgebraTests {
       let expected = expression.root.members(segments, everybody).intersection(everybody)
       var found: Set<String> = []
       for partition in 0..<3 {
-        try await world.store.forEachUser(of: expression, in: partition, scratch: "x") { users, _ in
-          for user in users { #expect(found.insert(user.string ?? "").inserted, "twice") }
-          return true
+        try await world.store.forEachUser(of: expression, in: partition, scratch: "x") { page in
+          for user in page.members { #expect(found.insert(user.string ?? "").inserted, "twice") }
         }
       }
       #expect(found.intersection(everybody) == expected, "\(expression), seed \(seed.value)")

@@ -32,7 +32,7 @@ struct CampaignJourneyTests {
     // It works its slices off, one after the other.
     var targets = 0
     var ended: CampaignState?
-    while let slice = try await store.takeSlice(worker: "w1") {
+    while let slice = try await store.dequeueSlice(worker: "w1") {
       #expect(ended == nil)
       let (ledger, standing) = try await world.claimed(slice.campaign, slice.partition, worker: "w1")
       #expect(!standing.isSealed)

@@ -57,11 +57,11 @@ struct ClaimTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let (first, _) = try await world.claimed("a", worker: "w1")
-    try await first.release()
+    try await first.unclaim()
     let (second, standing) = try await world.claimed("a", worker: "w2")
     #expect(standing.claims == 2)
     // Nobody but the owner can end a claim.
-    try await first.release()
+    try await first.unclaim()
     #expect(try await second.commit().isOwner)
   }
 
@@ -71,7 +71,7 @@ struct ClaimTests {
     let first = try await world.sealed("a", count: 10)
     try await first.commit(credit: 6)
     try await first.commit([0: .terminal(.accepted), 1: .waiting(milliseconds: 60_000)])
-    try await first.release()
+    try await first.unclaim()
     let standing = try await world.claimed("a").standing
     #expect(standing.isSealed)
     #expect(standing.count == 10)
@@ -135,7 +135,7 @@ struct ClaimTests {
     try await world.endLease("a")
     let (owner, _) = try await world.claimed("a", worker: "w2")
     #expect(try await world.expand(stale, campaign) == nil)
-    #expect(try await world.command("LLEN", world.keys.building(0, "a")).integer == 0)
+    #expect(try await world.slice("a").text["phase"] == "expanding")
     #expect(try await stale.close(.cancel).counters == nil)
     #expect(try await world.expand(owner, campaign) == 10)
     #expect(try await stale.close(.cancel).counters == nil)
@@ -149,12 +149,72 @@ struct ClaimTests {
     let (dead, _) = try await world.claimed("a", worker: "w1")
     var pipeline = RedisPipeline()
     dead.append(SealedTargets(pages: (0..<7).map { [$0] }), to: &pipeline)
-    #expect(try await world.store.run(pipeline).map(\.integer) == [4, 7])
+    #expect(try await world.store.run(pipeline).map(\.integer) == [5, 8])
     try await world.endLease("a")
     let (ledger, standing) = try await world.claimed("a", worker: "w2")
     #expect(!standing.isSealed)
     #expect(try await world.expand(ledger, campaign) == 10)
     #expect(try await ledger.targets(from: 0, count: 100).count == 10)
+    // Its list, which nobody seals, expires.
+    let left = try #require(try await world.command("TTL", world.building(dead)).integer)
+    #expect((1...SliceLedger.buildingLifetime).contains(left))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func targetsOfAStaleOwnerAreNeverSealedByAnother(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let (stale, _) = try await world.claimed("a", worker: "w1")
+    try await world.endLease("a")
+    let (owner, _) = try await world.claimed("a", worker: "w2")
+    // Both build at once, and the pages of the one come between those of the other.
+    for page in 1...3 {
+      var pipeline = RedisPipeline()
+      stale.append(SealedTargets(pages: [[9]]), to: &pipeline)
+      owner.append(SealedTargets(pages: [[UInt8(page)]]), to: &pipeline)
+      #expect(try await world.store.run(pipeline).map(\.integer) == [page + 1, page + 1])
+    }
+    var pipeline = RedisPipeline()
+    stale.seal(count: 3, pages: 3, to: &pipeline)
+    owner.seal(count: 3, pages: 3, to: &pipeline)
+    #expect(try await world.store.run(pipeline).map(\.integer) == [-1, 1])
+    #expect(try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map { $0.bytes?.first } == [1, 2, 3])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func expansionBeginsAnewWithANewClaimOfTheSameOwner(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<10)
+    let campaign = try await world.activate("a")
+    let (ledger, _) = try await world.claimed("a")
+    var pipeline = RedisPipeline()
+    ledger.append(SealedTargets(pages: [[1], [2]]), to: &pipeline)
+    _ = try await world.store.run(pipeline)
+    guard case .claimed = try await ledger.claim(worker: "w") else { Issue.record("not claimed"); return }
+    #expect(try await world.expand(ledger, campaign) == 10)
+    #expect(try await ledger.targets(from: 0, count: 100).count == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func expansionThatLastsRenewsItsLeaseAndEndsWhenItIsLost(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let (ledger, _) = try await world.claimed("a")
+    var renewal = RedisPipeline()
+    ledger.renewLease(to: &renewal)
+    try await world.endLease("a")
+    #expect(try await SliceLedger.isRefused(world.store.run(renewal)[0]) == false)
+    #expect(try await world.leaseLeft("a") > 30_000)
+    try await world.endLease("a")
+    _ = try await world.claimed("a", worker: "other")
+    let before = try await world.leaseLeft("a")
+    #expect(try await SliceLedger.isRefused(world.store.run(renewal)[0]))
+    #expect(try await world.leaseLeft("a") <= before)
+    // A list that has expired, or was sealed, gets no pages.
+    try await world.command("DEL", world.building(ledger))
+    var pipeline = RedisPipeline()
+    ledger.append(SealedTargets(pages: [[1]]), to: &pipeline)
+    #expect(try await SliceLedger.isRefused(world.store.run(pipeline)[0]))
   }
 
   @Test(arguments: Backend.allCases)
@@ -169,7 +229,7 @@ struct ClaimTests {
     ledger.seal(count: 10, pages: 1, to: &pipeline)
     ledger.seal(count: 11, pages: 1, to: &pipeline)
     ledger.append(SealedTargets(pages: [[1]]), to: &pipeline)
-    #expect(try await world.store.run(pipeline).map(\.integer) == [1, -1, -1])
+    #expect(try await world.store.run(pipeline).map(\.integer) == [1, -1, 0])
     #expect(try await ledger.targets(from: 0, count: 100).bytes == sealed)
     #expect(try await world.slice("a").numbers["count"] == 10)
   }

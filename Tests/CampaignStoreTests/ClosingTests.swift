@@ -42,7 +42,7 @@ struct ClosingTests {
     ])
     // One retry is granted again, and so in doubt beside targets 4 and 5.
     #expect(try await ledger.commit(credit: 1).retries.map(\.index) == [3])
-    try await world.store.steer("a", .cancel)
+    try await world.store.control("a", .cancel)
     let counters = try #require(try await ledger.close(.cancel).counters)
     #expect(counters.outcomes == [.accepted: 1, .badToken: 1, .unknown: 3, .cancelled: 5])
     #expect(counters.inDoubt == 0)
@@ -78,7 +78,7 @@ struct ClosingTests {
     ledger.append(SealedTargets(pages: [[1, 2, 3]]), to: &pipeline)
     _ = try await world.store.run(pipeline)
     #expect(try await ledger.close(.cancel).counters == SliceCounters())
-    #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)
+    #expect(try await world.isBuilding(ledger) == false)
     try await world.store.forEachResult(of: "a") { page in
       Issue.record("results of no targets: \(page)")
       return true
@@ -106,14 +106,14 @@ struct ClosingTests {
     #expect(try await world.store.finish(second, counters: counters, lane: .normal, worker: "w") == nil)
     #expect(try await world.store.campaign("a")?.counters.targets == 10)
     #expect(try await world.store.isIdle())
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
   func finishedSliceIsInNoListAnyMore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     // As hints may: the reference is open, held and parked at once.
     try await world.command("RPUSH", world.keys.open("a"), slice.partition)
     try await world.command("ZADD", world.keys.parked, 0, slice.description)
@@ -127,14 +127,14 @@ struct ClosingTests {
   func workerThatDiedBetweenClosingAndCountingIsMadeUpFor(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 2)
-    #expect(try await world.store.takeSlice(worker: "dead") != nil)
+    #expect(try await world.store.dequeueSlice(worker: "dead") != nil)
     try await ledger.commit(credit: 2)
     try await ledger.commit(.accepted, 0..<2)
     #expect(try await ledger.close(.finish).counters != nil)
     // It is gone; its reference comes back, and the next worker finds the slice closed and not counted.
-    let rescued = try await world.store.rescue(from: "dead")
-    #expect(rescued == [ledger.slice])
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let requeued = try await world.store.takeOver(from: "dead")
+    #expect(requeued == [ledger.slice])
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     let next = SliceLedger(store: world.store, slice: slice, lease: 1000, app: "news")
     guard case .finished = try await next.claim(worker: "w") else {
       Issue.record("the slice had ended")
@@ -167,7 +167,7 @@ struct ClosingTests {
     let key = world.keys.campaign("a")
     try await world.command("PERSIST", key)
     try await world.command("ZADD", world.keys.ended, 1, "a")
-    _ = try await world.store.heartbeat(worker: "w", silence: 1000)
+    _ = try await world.store.heartbeat(worker: "w", timeout: 1000)
     #expect(try await world.command("TTL", key).integer ?? -1 > 0)
     #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
   }
@@ -184,7 +184,7 @@ struct ClosingTests {
 
   private func finishOne(_ world: TestStore, _ id: String, _ more: String = "") async throws {
     let campaign = try await world.activate(id, audience: #"{"users":["x"]}"#, more)
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     let ledger = try await world.claimed(id, slice.partition).ledger
     let count = try #require(try await world.expand(ledger, campaign))
     try await ledger.commit(credit: count)

@@ -12,11 +12,11 @@ struct DeadListTests {
     return jobs
   }
 
-  private func bury(_ id: String, _ world: TestStore, _ more: String = "") async throws -> (
+  private func deadLetter(_ id: String, _ world: TestStore, _ more: String = "") async throws -> (
     job: [UInt8], campaign: Campaign, dead: DeadJob
   ) {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-    try await world.store.bury(job, reason: "no app", hint: "add it", worker: "w")
+    try await world.store.deadLetter(job, reason: "no app", hint: "add it", worker: "w")
     return (job, try CampaignJob.parse(job, .any(APNsService())), try #require(try await all(world).first))
   }
 
@@ -29,7 +29,7 @@ struct DeadListTests {
     let world = try await TestStore(on: backend)
     #expect(try await all(world).isEmpty)
     for number in 0..<120 {
-      _ = try await world.store.bury([UInt8]("j\(number)".utf8), reason: "r", hint: "", worker: "w")
+      _ = try await world.store.deadLetter([UInt8]("j\(number)".utf8), reason: "r", hint: "", worker: "w")
     }
     let jobs = try await all(world)
     #expect(jobs.map { String(decoding: $0.job, as: UTF8.self) } == (0..<120).reversed().map { "j\($0)" })
@@ -44,7 +44,7 @@ struct DeadListTests {
     let world = try await TestStore(on: backend)
     let users = (0..<10_000).map { "\"user\($0)\"" }.joined(separator: ",")
     let job = TestStore.job("long", audience: "{\"users\":[\(users)]}")
-    try await world.store.bury(job, reason: "r", hint: "", worker: "w")
+    try await world.store.deadLetter(job, reason: "r", hint: "", worker: "w")
     let dead = try #require(try await all(world).first)
     #expect(dead.isCut && dead.size == job.count && dead.job == Array(job.prefix(65_536)))
     // It is found by its id though that can't be read from what is left.
@@ -54,7 +54,7 @@ struct DeadListTests {
   @Test(arguments: Backend.allCases)
   func retriedJobIsInTheQueueAndNoLongerDead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let (job, campaign, dead) = try await bury("a", world)
+    let (job, campaign, dead) = try await deadLetter("a", world)
     #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .new)
     #expect(try await queue(world) == [job])
     #expect(try await all(world).isEmpty)
@@ -68,7 +68,7 @@ struct DeadListTests {
   @Test(arguments: Backend.allCases)
   func retriedJobWhoseIDIsTakenStaysDead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let (job, campaign, dead) = try await bury("a", world)
+    let (job, campaign, dead) = try await deadLetter("a", world)
     try await world.activate("a", audience: #"{"users":["other"]}"#)
     #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .conflict)
     #expect(try await all(world).map(\.key) == [dead.key])
@@ -78,7 +78,7 @@ struct DeadListTests {
   @Test(arguments: Backend.allCases)
   func retriedJobThatWasSubmittedAgainMeanwhileChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let (job, campaign, dead) = try await bury("a", world)
+    let (job, campaign, dead) = try await deadLetter("a", world)
     #expect(try await world.store.submit(job, as: campaign) == .new)
     #expect(try await world.store.submit(job, as: campaign, from: dead.key) == .duplicate)
     #expect(try await queue(world) == [job])
@@ -88,7 +88,7 @@ struct DeadListTests {
   @Test(arguments: Backend.allCases)
   func retriesThatRaceQueueTheJobOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let (job, campaign, dead) = try await bury("a", world)
+    let (job, campaign, dead) = try await deadLetter("a", world)
     let new = await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<8 {
         group.addTask { (try? await world.store.submit(job, as: campaign, from: dead.key)) == .new }
@@ -102,8 +102,8 @@ struct DeadListTests {
   @Test(arguments: Backend.allCases)
   func droppedJobIsGone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let first = try await bury("a", world).dead
-    let second = try await bury("b", world).dead
+    let first = try await deadLetter("a", world).dead
+    let second = try await deadLetter("b", world).dead
     try await world.store.dropDeadJob(first.key)
     #expect(try await all(world).map(\.key) == [second.key])
     await #expect(throws: StoreError.self) { try await world.store.dropDeadJob(first.key) }

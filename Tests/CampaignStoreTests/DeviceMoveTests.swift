@@ -58,9 +58,9 @@ struct DeviceMoveTests {
     let world = try await TestStore(on: backend)
     // As it was found: A owns T for x; B owns T for y, takes it from x and writes y; then A writes x.
     let late = [DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]
-    let answers = try await world.store.own(late)
+    let answers = try await world.store.bind(late)
     try await register(world, "y", 2000)
-    #expect(try await world.store.complete(late, owned: answers) == [false])
+    #expect(try await world.store.complete(late, bound: answers) == [false])
     #expect(try await holders(world) == ["y"])
 
     // And for real, with many at once.
@@ -82,7 +82,7 @@ struct DeviceMoveTests {
     try await register(world, "x", 1000)
     // It died right behind the first step: the index names y, the device stands with x.
     let attributes = Array(#"{"name":"Yves"}"#.utf8)
-    try await own(world, "y", 2000, attributes: attributes)
+    try await bind(world, "y", 2000, attributes: attributes)
     #expect(try await holders(world) == ["x"])
     #expect(try await world.store.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["y"])
@@ -93,7 +93,7 @@ struct DeviceMoveTests {
   @Test(arguments: Backend.allCases)
   func firstRegistrationOfADeadProcessIsEndedToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await own(world, "x", 1000)
+    try await bind(world, "x", 1000)
     #expect(try await holders(world) == [])
     #expect(try await world.store.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["x"])
@@ -104,13 +104,13 @@ struct DeviceMoveTests {
     let world = try await TestStore(on: backend, partitions: 1)
     // The token went to y, whose process died, and came back to x, all without times: only the index knows the order.
     try await register(world, "x", 0)
-    try await own(world, "y", 0)
+    try await bind(world, "y", 0)
     try await register(world, "x", 0)
     #expect(try await world.store.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["x"])
 
     // Or on to a third user, who knows nothing of x.
-    try await own(world, "y", 0)
+    try await bind(world, "y", 0)
     try await register(world, "z", 0)
     #expect(try await holders(world) == ["x", "z"])
     #expect(try await world.store.redoMoves(in: 0) == 1)
@@ -120,7 +120,7 @@ struct DeviceMoveTests {
   @Test(arguments: Backend.allCases)
   func registrationThatWasUnregisteredOnItsWayIsGone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await own(world, "x", 1000)
+    try await bind(world, "x", 1000)
     _ = try await world.store.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
     #expect(try await world.store.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == [])
@@ -141,7 +141,7 @@ struct DeviceMoveTests {
         let registration = DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at))
         switch Int.random(in: 0..<9, using: &seed) {
         case 0...2:
-          let answers = try await world.store.own([registration])
+          let answers = try await world.store.bind([registration])
           story.append("\(user)@\(at) begins: \(answers)")
           halfway.append(([registration], answers))
         case 3, 4:
@@ -150,7 +150,7 @@ struct DeviceMoveTests {
         case 5, 6:
           guard let place = halfway.indices.randomElement(using: &seed) else { continue }
           let (registrations, answers) = halfway.remove(at: place)
-          let stands = try await world.store.complete(registrations, owned: answers)
+          let stands = try await world.store.complete(registrations, bound: answers)
           let (who, when) = (registrations[0].user, registrations[0].device.registeredAt)
           story.append("\(who)@\(when) goes on: \(stands)")
         case 7: story.append("redone: \(try await world.store.redoMoves(in: 0))")
@@ -177,8 +177,8 @@ struct DeviceMoveTests {
   }
 
   /// The first step of a registration, behind which its process dies.
-  private func own(_ world: TestStore, _ user: String, _ at: UInt64, attributes: [UInt8] = []) async throws {
-    _ = try await world.store.own([
+  private func bind(_ world: TestStore, _ user: String, _ at: UInt64, attributes: [UInt8] = []) async throws {
+    _ = try await world.store.bind([
       DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at), attributes: attributes)
     ])
   }

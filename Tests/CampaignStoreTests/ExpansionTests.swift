@@ -125,7 +125,8 @@ struct ExpansionTests {
     #expect(numbers.count == 20_000)
     // Nothing is left of the sets on the way there.
     #expect(try await world.command("KEYS", "{\(world.keys.namespace):0}:scratch:*").isEmpty)
-    #expect(try await world.command("EXISTS", world.keys.building(0, "a")).integer == 0)
+    #expect(try await world.isBuilding(ledger) == false)
+    #expect(try await world.command("TTL", world.keys.targets(0, "a")).integer == -1)
   }
 
   @Test(arguments: Backend.allCases, [127, 128, 129, 256, 700])

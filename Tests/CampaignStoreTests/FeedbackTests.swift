@@ -102,7 +102,7 @@ struct FeedbackTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.command("RPUSH", world.keys.outbox(0), "1", "2", "3", "4", "5")
     func deliver(_ count: Int, _ first: String, _ last: String) async throws -> Int? {
-      try await world.redis.script(StoreScripts.deliver, keys: [world.keys.outbox(0)]) {
+      try await world.redis.script(StoreScripts.trim, keys: [world.keys.outbox(0)]) {
         $0.append(count)
         $0.append(first)
         $0.append(last)

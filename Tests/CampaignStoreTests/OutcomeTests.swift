@@ -173,7 +173,7 @@ struct OutcomeTests {
     try await world.registerUsers(0..<3)
     let tokens = (0..<5).map { "\"" + TestStore.text($0) + "\"" }.joined(separator: ",")
     let campaign = try await world.activate("a", audience: #"{"tokens":[\#(tokens)]}"#)
-    while let slice = try await world.store.takeSlice(worker: "w") {
+    while let slice = try await world.store.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)

@@ -124,7 +124,7 @@ struct ReachTests {
     #expect(try await world.store.campaign("x")?.state == (hasEnded ? .completed : .active))
 
     try await world.store.add(["u\(late)"], to: "a")
-    for _ in 1...2 { try await world.store.include(slice) }
+    for _ in 1...2 { try await world.store.addSlice(slice) }
     #expect(try await world.store.campaign("x")?.slices.total == reached.count + 1)
     if !hasEnded { #expect(try await world.workOff(campaign) == reached) }
     #expect(try await world.store.campaign("x")?.state == .active)
@@ -134,7 +134,7 @@ struct ReachTests {
     #expect(try await world.openSlices("x") == [slice.partition])
     try await world.expectEnd(of: campaign, ["u1", "u2", "u\(late)"], slices: reached.union([slice.partition]).count)
     // A slice that it has is none that was left out.
-    try await world.store.include(slice)
+    try await world.store.addSlice(slice)
     #expect(try await world.store.campaign("x")?.state == .completed)
   }
 
@@ -153,13 +153,13 @@ struct ReachTests {
     try await world.registerUsers(0..<3)
     let campaign = try await world.activate("a", narrowing: true)
     let reached = try await world.openSlices("a")
-    #expect(try await world.store.steer("a", .cancel) == .cancelled)
+    #expect(try await world.store.control("a", .cancel) == .cancelled)
     #expect(try await world.workOff(campaign, ending: .cancel) == reached)
     let record = try #require(try await world.store.show("a"))
     #expect(record.state == .cancelled && record.finishedAt != nil && record.counters.targets == 0)
     // None of its slices comes back.
     #expect(try await world.store.reopenLost() == 0)
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
   }
 
   // MARK: What it costs

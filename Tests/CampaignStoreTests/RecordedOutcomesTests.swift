@@ -36,7 +36,7 @@ struct RecordedOutcomesTests {
   }
 
   private func tell(_ batch: inout OutcomeBatch, to ledger: SliceLedger) async throws -> CommitAnswer {
-    try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .forgotten(granted: Self.count)))
+    try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .replay(granted: Self.count)))
   }
 
   private static func append(_ chunk: TargetChunk, _ index: Int, to batch: inout OutcomeBatch, _ seed: inout Seed) {

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestSupport
 import Testing
 
 /// What became of every target can be read at any time, whatever `results` says.
@@ -11,7 +12,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<1200)
     let campaign = try await world.activate("a")
-    while let slice = try await world.store.takeSlice(worker: "w") {
+    while let slice = try await world.store.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
@@ -62,7 +63,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<20)
     let campaign = try await world.activate("a")
-    while let slice = try await world.store.takeSlice(worker: "w") {
+    while let slice = try await world.store.dequeueSlice(worker: "w") {
       let ledger = try await world.claimed("a", slice.partition).ledger
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
@@ -86,7 +87,7 @@ struct ResultsTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.registerUsers(0..<100)
     let campaign = try await world.activate("a")
-    let first = try #require(try await world.store.takeSlice(worker: "w"))
+    let first = try #require(try await world.store.dequeueSlice(worker: "w"))
     let done = try await world.claimed("a", first.partition).ledger
     let count = try #require(try await world.expand(done, campaign))
     try await done.commit(credit: count)
@@ -99,7 +100,7 @@ struct ResultsTests {
     #expect(try await world.store.show("a")?.counters.outcomes == [.accepted: count])
     #expect(try await world.store.campaign("a")?.counters.targets == count)
 
-    let second = try #require(try await world.store.takeSlice(worker: "w"))
+    let second = try #require(try await world.store.dequeueSlice(worker: "w"))
     let half = try await world.claimed("a", second.partition).ledger
     #expect(try await world.expand(half, campaign) == 100 - count)
     try await half.commit(credit: 10)
@@ -114,6 +115,32 @@ struct ResultsTests {
     #expect(record.state == .active)
   }
 
+  @Test func onlyWhoeverAsksForTheJobReadsIt() async throws {
+    let server = try await RedisServer.start()
+    let world = try await TestStore(on: .single, partitions: 1, server: server)
+    let users = (0..<20_000).map { "\"user-\($0)\"" }.joined(separator: ",")
+    try await world.activate("a", audience: "{\"users\":[\(users)]}")
+    let store = world.store
+    #expect(try await store.standing(of: "a")?.state == .active)
+    func read(_ body: () async throws -> Void) async throws -> Int {
+      func sent() async throws -> Int {
+        Int(try await world.redis.serverInfo(section: "stats").fields["total_net_output_bytes"] ?? "") ?? 0
+      }
+      let before = try await sent()
+      try await body()
+      return try await sent() - before
+    }
+    let claims = try await read { for _ in 0..<10 { _ = try await store.standing(of: "a") } }
+    let looks = try await read {
+      _ = try await store.campaigns()
+      _ = try await store.campaign("a")
+      _ = try await store.show("a")
+    }
+    #expect(claims < 20_000 && looks < 20_000, "\(claims), \(looks)")
+    #expect(try await read { _ = try await store.campaignAndJob("a") } > 200_000)
+    await server.stop()
+  }
+
   @Test(arguments: Backend.allCases)
   func recordTellsWhatTheJobSaid(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -126,8 +153,8 @@ struct ResultsTests {
     #expect(record.createdAt >= before)
     let expiration = try #require(record.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
-    #expect(
-      try CampaignJob.parse(record.job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))])).id == "a")
+    let job = try #require(try await world.store.campaignAndJob("a")).job
+    #expect(try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))])).id == "a")
     try await world.activate("b", #","expiration":"0""#)
     #expect(try await world.store.campaign("b")?.expiration == 0)
     try await world.activate("c")

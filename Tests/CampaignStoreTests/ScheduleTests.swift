@@ -40,14 +40,14 @@ struct ScheduleTests {
     let record = try #require(try await world.store.show("a"))
     #expect(record.state == .scheduled)
     #expect(record.sendAt == sendAt)
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.isIdle())
-    var pulse = try await world.store.heartbeat(worker: "w", silence: 1000)
+    var pulse = try await world.store.heartbeat(worker: "w", timeout: 1000)
     #expect(pulse.scheduled == [])
     #expect((Self.hour - 60_000...Self.hour).contains(try #require(pulse.nextScheduled)))
     #expect(try await world.store.promote(["a"]) == [])
     try await letPass("a", world)
-    pulse = try await world.store.heartbeat(worker: "w", silence: 1000)
+    pulse = try await world.store.heartbeat(worker: "w", timeout: 1000)
     #expect(pulse.scheduled == ["a"])
     #expect(pulse.nextScheduled == nil)
     #expect(try await world.store.promote(["a"]) == ["a"])
@@ -56,7 +56,7 @@ struct ScheduleTests {
     #expect(try await lane(world) == ["a"])
     #expect(try await scheduled(world) == [])
     #expect(try await world.store.isIdle() == false)
-    #expect(try await world.store.takeSlice(worker: "w") != nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -64,7 +64,7 @@ struct ScheduleTests {
     let world = try await TestStore(on: backend)
     try await schedule("a", in: -1, world)
     #expect(try await world.store.campaign("a")?.state == .active)
-    #expect(try await world.store.takeSlice(worker: "w") != nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -80,7 +80,7 @@ struct ScheduleTests {
             let client = try Backend.connect(to: await backend.server)
             defer { Task { await client.close() } }
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-            return try await store.promote(store.heartbeat(worker: "w", silence: 1000).scheduled)
+            return try await store.promote(store.heartbeat(worker: "w", timeout: 1000).scheduled)
           }
         }
         return try await group.reduce([], +)
@@ -96,7 +96,7 @@ struct ScheduleTests {
   func cancelledBeforeItsTimeItHasEndedWithoutTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
-    #expect(try await world.store.steer("a", .cancel, reason: "wrong text") == .cancelled)
+    #expect(try await world.store.control("a", .cancel, reason: "wrong text") == .cancelled)
     let record = try #require(try await world.store.show("a"))
     #expect(record.finishedAt != nil)
     #expect(record.reason == "wrong text")
@@ -104,12 +104,12 @@ struct ScheduleTests {
     #expect(record.slices.finished == record.slices.total)
     #expect(try await scheduled(world) == [])
     #expect(try await world.store.promote(["a"]) == [])
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.isIdle())
     // It goes by itself, like any that has ended.
     #expect(try #require(try await world.command("TTL", world.keys.campaign("a")).integer) > 0)
     #expect(try await world.command("EXISTS", world.keys.open("a")).integer == 0)
-    #expect(try await world.store.steer("a", .resume) == .cancelled)
+    #expect(try await world.store.control("a", .resume) == .cancelled)
   }
 
   @Test(arguments: Backend.allCases)
@@ -122,14 +122,14 @@ struct ScheduleTests {
       try await schedule(id, world)
       try await letPass(id, world)
       async let promoted = rival.promote([id])
-      #expect(try await world.store.steer(id, .cancel) == .cancelled)
+      #expect(try await world.store.control(id, .cancel) == .cancelled)
       let hasBegun = try await promoted == [id]
       let record = try #require(try await world.store.campaign(id))
       #expect(record.state == .cancelled)
       #expect((record.finishedAt == nil) == hasBegun)
       #expect(try await world.store.promote([id]) == [])
       // Begun, its slice is there to be closed; if not, nothing is.
-      #expect(try await world.store.takeSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
+      #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
     }
     await other.close()
   }
@@ -138,33 +138,33 @@ struct ScheduleTests {
   func pausedItWaitsAndResumedItIsScheduledAgainOrBegins(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", world)
-    #expect(try await world.store.steer("a", .pause) == .paused)
+    #expect(try await world.store.control("a", .pause) == .paused)
     #expect(try await scheduled(world) == [])
-    #expect(try await world.store.steer("a", .resume) == .scheduled)
+    #expect(try await world.store.control("a", .resume) == .scheduled)
     #expect(try await world.command("ZSCORE", world.keys.schedule, "a").string == String(sendAt))
-    #expect(try await world.store.steer("a", .resume) == .scheduled)
+    #expect(try await world.store.control("a", .resume) == .scheduled)
 
-    #expect(try await world.store.steer("a", .pause) == .paused)
+    #expect(try await world.store.control("a", .pause) == .paused)
     try await letPass("a", world)
     #expect(try await world.store.promote(["a"]) == [])
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.isIdle())
-    #expect(try await world.store.steer("a", .resume) == .active)
+    #expect(try await world.store.control("a", .resume) == .active)
     #expect(try await world.store.isIdle() == false)
-    #expect(try await world.store.takeSlice(worker: "w") != nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
     // Once begun it is paused and resumed like any other.
-    #expect(try await world.store.steer("a", .pause) == .paused)
-    #expect(try await world.store.steer("a", .resume) == .active)
+    #expect(try await world.store.control("a", .pause) == .paused)
+    #expect(try await world.store.control("a", .resume) == .active)
   }
 
   @Test(arguments: Backend.allCases)
   func pausedBeforeItsTimeItIsCancelledAtOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
-    try await world.store.steer("a", .pause)
-    #expect(try await world.store.steer("a", .cancel) == .cancelled)
+    try await world.store.control("a", .pause)
+    #expect(try await world.store.control("a", .cancel) == .cancelled)
     #expect(try await world.store.campaign("a")?.finishedAt != nil)
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -209,7 +209,7 @@ struct ScheduleTests {
     try await world.command("DEL", world.keys.campaign("gone"))
     #expect(try await world.store.repairSchedule(from: 0) == ([], 0))
     #expect(Set(try await scheduled(world)) == ["lost", "gone", "active"])
-    #expect(try await world.store.promote(try await world.store.heartbeat(worker: "w", silence: 1000).scheduled) == [])
+    #expect(try await world.store.promote(try await world.store.heartbeat(worker: "w", timeout: 1000).scheduled) == [])
     #expect(try await scheduled(world) == ["lost"])
     #expect(try await lane(world) == ["active"])
   }

@@ -78,11 +78,11 @@ struct ScheduledReachTests {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
-    try await world.store.steer("later", .pause)
+    try await world.store.control("later", .pause)
     try await letPass("later", world)
     #expect(try await world.store.promote(["later"]) == [])
     #expect(try await world.openSlices("later") == Set(0..<64))
-    #expect(try await world.store.steer("later", .resume) == .active)
+    #expect(try await world.store.control("later", .resume) == .active)
     #expect(try await world.store.promote(["later"]) == [])
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }

@@ -6,14 +6,14 @@ import Testing
 /// What can be seen of a script without running it.
 struct ScriptTests {
   private static let all = [
-    StoreScripts.initialise, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.bury,
-    StoreScripts.turn, StoreScripts.take, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
-    StoreScripts.steer, StoreScripts.probe, StoreScripts.tryOnly,
+    StoreScripts.initialise, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.deadLetter,
+    StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
+    StoreScripts.control, StoreScripts.guardTrial, StoreScripts.bisect,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.heartbeat,
-    StoreScripts.forget, StoreScripts.claim, StoreScripts.append, StoreScripts.seal, StoreScripts.commit,
-    StoreScripts.release, StoreScripts.close, StoreScripts.own, StoreScripts.disown, StoreScripts.store,
-    StoreScripts.drop, StoreScripts.deliver, StoreScripts.follow, StoreScripts.confirm, StoreScripts.promote,
-    StoreScripts.include, StoreScripts.overrule,
+    StoreScripts.removeWorker, StoreScripts.claim, StoreScripts.seal, StoreScripts.commit,
+    StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.unbind, StoreScripts.upsert,
+    StoreScripts.edit, StoreScripts.trim, StoreScripts.syncControl, StoreScripts.lagging, StoreScripts.promote,
+    StoreScripts.addSlice, StoreScripts.overrule,
   ]
 
   @Test func noneIsLeftOut() throws {

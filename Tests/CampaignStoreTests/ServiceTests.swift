@@ -66,7 +66,7 @@ struct ServiceTests {
     #expect(try await store.campaign("a")?.service == "text")
     let filter = DeviceFilter(
       service: Self.service.name, kind: Self.service.tokenKind(for: campaign), app: "web", environment: "")
-    while let slice = try await store.takeSlice(worker: "w") {
+    while let slice = try await store.dequeueSlice(worker: "w") {
       let ledger = SliceLedger(store: store, slice: slice, lease: 60_000, app: "web")
       _ = try await ledger.claim(worker: "w")
       let count = try #require(try await store.expand(ledger, audience: campaign.audience, filter: filter)).count
@@ -99,7 +99,7 @@ struct ServiceTests {
   func sliceOfAnotherVersionIsNeitherClaimedNorRead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 3)
-    try await ledger.release()
+    try await ledger.unclaim()
     try await world.command("HSET", world.keys.slice(0, of: "a"), "format", TargetPage.formatVersion + 1)
     let before = try await world.slice("a").text
     for refused in [

@@ -33,7 +33,7 @@ struct StoreCostMeasurement {
     #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
     var ledgers: [(SliceLedger, Int)] = []
     try await measure("expand", count, client) {
-      while let slice = try await store.takeSlice(worker: "w") {
+      while let slice = try await store.dequeueSlice(worker: "w") {
         let ledger = SliceLedger(store: store, slice: slice, lease: 600_000, app: "news")
         _ = try await ledger.claim(worker: "w")
         let filter = TestStore.filter

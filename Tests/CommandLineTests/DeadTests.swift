@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 struct DeadTests {
-  /// Pushes jobs as a producer would, and has a worker bury them.
-  private func bury(_ jobs: [String], _ world: CarillonWorld) async throws -> [JSONObject] {
+  /// Pushes jobs as a producer would, and has a worker dead-letter them.
+  private func deadLetter(_ jobs: [String], _ world: CarillonWorld) async throws -> [JSONObject] {
     for job in jobs { try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job) }
     try await world.drain()
     return try await list(world)
@@ -20,7 +20,7 @@ struct DeadTests {
     let world = try await CarillonWorld()
     #expect(try await world.succeed("dead", "list", "--json") == "[]\n")
     let long = CarillonWorld.job("long", more: #","collapseId":"\#(String(repeating: "x", count: 2000))""#)
-    let jobs = try await bury(["{broken", long], world)
+    let jobs = try await deadLetter(["{broken", long], world)
     #expect(
       jobs.map(\.names) == Array(repeating: ["key", "at", "id", "reason", "hint", "size", "cut", "job"], count: 2))
     #expect(jobs[0].text("id") == "long" && jobs[0].text("job")?.count == 1024)
@@ -57,7 +57,7 @@ struct DeadTests {
     try await world.startSimulator()
     try await world.importDevices(3)
     let job = CarillonWorld.job("mended", audience: #"{"segment":"vip"}"#)
-    let key = try #require(try await bury([job], world).first?.text("key"))
+    let key = try #require(try await deadLetter([job], world).first?.text("key"))
     // Still wrong, it stays where it is.
     let early = try await world.run("dead", "retry", key)
     #expect(early.exit == .status(65))
@@ -79,7 +79,7 @@ struct DeadTests {
     try await world.submit("taken")
     let users = (0..<7000).map { "\"user\($0)\"" }.joined(separator: ",")
     let cut = CarillonWorld.job("cut", audience: #"{"users":[\#(users)],"where":"x"}"#)
-    _ = try await bury(
+    _ = try await deadLetter(
       [
         CarillonWorld.job("good", audience: #"{"segment":"later"}"#), "{broken",
         CarillonWorld.job("taken", audience: #"{"users":["u1"]}"#), cut,

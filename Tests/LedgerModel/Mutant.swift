@@ -79,10 +79,10 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case replayNotJournaled
   /// Takes a campaign that is gone for one that was cancelled.
   case goneMeansCancelled
-  /// Lets silent workers' lists lie.
-  case noRescue
-  /// Lets its own list's strays lie.
-  case noStrays
+  /// Does not take over what is in dead workers' lists.
+  case noTakeover
+  /// Does not requeue the leftovers in its own list.
+  case noLeftovers
   /// Does not look for slices that are in no list.
   case noReopen
 
@@ -106,7 +106,7 @@ public struct Rules: Sendable {
   public var attempts = 3
   /// Whether targets in doubt are never sent again.
   public var skips = false
-  /// How long a claim lasts without a commit; also the silence after which a worker is taken for dead.
+  /// How long a claim lasts without a commit; also the time without a heartbeat after which a worker is taken for dead.
   static let lease = 30
   /// How far a journal reaches back.
   static let retention = 14

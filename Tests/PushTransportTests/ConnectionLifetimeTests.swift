@@ -9,14 +9,16 @@ import Testing
 /// How connections end, and are opened again.
 @Suite("Lifetime of connections over TLS", .timeLimit(.minutes(3)))
 struct ConnectionLifetimeTests {
-  /// A way to say farewell: form, error code, whether twice, and how many streams it disowns.
-  struct Farewell: Sendable, CustomStringConvertible {
+  /// A form of GOAWAY: debug data, error code, whether twice, and how many streams it calls unprocessed.
+  struct GoAway: Sendable, CustomStringConvertible {
     var form = SimulatorKnobs.GoAwayForm.json
     var error: UInt32 = 0
     var isRepeated = false
-    var disowns = 0
+    var unprocessed = 0
     var latency = 0
-    var description: String { "\(form) \(error)\(isRepeated ? " twice" : "") disowns \(disowns) after \(latency) ms" }
+    var description: String {
+      "\(form) \(error)\(isRepeated ? " twice" : "") unprocessed \(unprocessed) after \(latency) ms"
+    }
 
     var knobs: SimulatorKnobs {
       var knobs = SimulatorKnobs()
@@ -24,7 +26,7 @@ struct ConnectionLifetimeTests {
       knobs.goAwayForm = form
       knobs.goAwayError = error
       knobs.repeatsGoAway = isRepeated
-      knobs.goAwayDisowns = disowns
+      knobs.goAwayUnprocessed = unprocessed
       knobs.latencyMilliseconds = latency
       return knobs
     }
@@ -34,12 +36,12 @@ struct ConnectionLifetimeTests {
     "however APNs says goodbye, nothing is lost and sending goes on",
     arguments: PushEngineKind.allCases,
     [
-      Farewell(), Farewell(form: .text), Farewell(form: .empty), Farewell(isRepeated: true),
-      Farewell(form: .empty, isRepeated: true), Farewell(form: .text, error: 7), Farewell(error: 11),
-      Farewell(disowns: 20), Farewell(form: .empty, error: 7, isRepeated: true, disowns: 5, latency: 5),
+      GoAway(), GoAway(form: .text), GoAway(form: .empty), GoAway(isRepeated: true),
+      GoAway(form: .empty, isRepeated: true), GoAway(form: .text, error: 7), GoAway(error: 11),
+      GoAway(unprocessed: 20), GoAway(form: .empty, error: 7, isRepeated: true, unprocessed: 5, latency: 5),
     ])
-  func goAway(engine: PushEngineKind, _ farewell: Farewell) async throws {
-    let harness = try await PoolHarness(engine: engine, connections: 2, knobs: farewell.knobs)
+  func goAway(engine: PushEngineKind, _ goAway: GoAway) async throws {
+    let harness = try await PoolHarness(engine: engine, connections: 2, knobs: goAway.knobs)
     try await sendAll(harness, 600)
     let counters = await harness.simulator.counters()
     #expect(counters.goAways >= 3)

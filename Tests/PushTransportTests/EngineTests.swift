@@ -103,7 +103,7 @@ struct EngineTests {
     #expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
     await harness.simulator.stop()
     var tag: UInt64 = 1000
-    // libcurl may only hear the farewell with the first, and look at its socket with the second.
+    // libcurl may only read the GOAWAY with the first, and look at its socket with the second.
     repeat {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
       #expect(try await harness.completions.one().kind != .answered)

@@ -31,7 +31,7 @@ struct NativeEngineTests {
   func goAway(form: SimulatorKnobs.GoAwayForm, isRepeated: Bool) async throws {
     var knobs = SimulatorKnobs()
     knobs.goAwayAfterRequests = 150
-    knobs.goAwayDisowns = 20
+    knobs.goAwayUnprocessed = 20
     knobs.goAwayForm = form
     knobs.repeatsGoAway = isRepeated
     let harness = try await PoolHarness(engine: .native, knobs: knobs)

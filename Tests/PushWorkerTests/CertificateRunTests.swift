@@ -66,7 +66,7 @@ import Testing
 
     // Renewed, and set going again: everybody gets it, once.
     try credential.replace(authority.issue(topic: WorkerRig.topic))
-    for id in ids { try await rig.store.steer(id, .resume) }
+    for id in ids { try await rig.store.control(id, .resume) }
     for id in ids { try await rig.until { try await rig.store.show(id)?.state == .completed } }
     await worker.stop()
     try await running

@@ -63,7 +63,7 @@ import Testing
 
     rig.simulator.load(
       (0..<2000).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-    #expect(try await rig.store.steer("flood", .resume) == .active)
+    #expect(try await rig.store.control("flood", .resume) == .active)
     try await running
     let record = try #require(try await rig.store.show("flood"))
     #expect(record.state == .completed, "\(log.all)")
@@ -82,7 +82,7 @@ import Testing
     let worker = rig.worker("w", window: 200, drains: false)
     async let running: Void = worker.run()
     let (_, first) = try await rest(rig, "stubborn")
-    #expect(try await rig.store.steer("stubborn", .resume) == .active)
+    #expect(try await rig.store.control("stubborn", .resume) == .active)
     let (paused, second) = try await rest(rig, "stubborn")
     #expect(second > first)
     #expect(paused.counters.outcomes == [:])
@@ -96,13 +96,13 @@ import Testing
   func resumedUnguardedItTakesAPNsAtItsWord(engine: PushEngineKind, state: SimulatedDevice.State) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(1000) { _ in state }
-    try await rig.submit("insisting")
+    try await rig.submit("unguarded")
     let worker = rig.worker("w", window: 1000)
     async let running: Void = worker.run()
-    _ = try await rest(rig, "insisting")
-    #expect(try await rig.store.steer("insisting", .resume, unguarded: true) == .active)
+    _ = try await rest(rig, "unguarded")
+    #expect(try await rig.store.control("unguarded", .resume, unguarded: true) == .active)
     try await running
-    let record = try #require(try await rig.store.show("insisting"))
+    let record = try #require(try await rig.store.show("unguarded"))
     #expect(record.state == .completed)
     let isGone = state == .unregistered
     #expect(record.counters.outcomes == [isGone ? .unregistered : .badToken: 1000])
@@ -125,10 +125,10 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().received >= 40 }
     // In one go, so that the worker need not see the pause.
-    try await rig.store.steer("mended", .pause)
+    try await rig.store.control("mended", .pause)
     rig.simulator.load(
       (0..<300).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-    try await rig.store.steer("mended", .resume)
+    try await rig.store.control("mended", .resume)
     try await running
     let record = try #require(try await rig.store.show("mended"))
     #expect(record.state == .completed)
@@ -157,7 +157,7 @@ import Testing
       #expect(try await touched(rig, users: 3000) == (0, 0))
       rig.simulator.load(
         (0..<3000).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-      #expect(try await rig.store.steer("wrong", .resume) == .active)
+      #expect(try await rig.store.control("wrong", .resume) == .active)
       try await rig.until { try await rig.store.show("wrong")?.state == .completed }
       let record = try #require(try await rig.store.show("wrong"))
       #expect(record.counters.outcomes == [.accepted: 3000])
@@ -225,7 +225,7 @@ import Testing
     rig.simulator.load(
       (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
     for (id, count) in [("wrong", 20), ("more", 16)] {
-      try await rig.store.steer(id, .resume)
+      try await rig.store.control(id, .resume)
       try await rig.until { try await rig.store.show(id)?.state == .completed }
       #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: count])
     }

@@ -79,7 +79,7 @@ import Testing
   @Test(arguments: PushEngineKind.allCases)
   func campaignIsCancelledWhileTheBreakerIsOpen(engine: PushEngineKind) async throws {
     let (rig, _, run) = try await refusedCampaign(engine, EventLog())
-    try await rig.store.steer("refused", .cancel)
+    try await rig.store.control("refused", .cancel)
     try await run.value
     let record = try #require(try await rig.store.show("refused"))
     #expect(record.state == .cancelled)
@@ -91,12 +91,12 @@ import Testing
   @Test(arguments: PushEngineKind.allCases)
   func campaignIsPausedWhileTheBreakerIsOpenWithNothingInDoubt(engine: PushEngineKind) async throws {
     let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
-    try await rig.store.steer("refused", .pause)
+    try await rig.store.control("refused", .pause)
     try await rig.until { try await rig.store.show("refused")?.counters.inDoubt == 0 }
     await worker.stop()
     try await run.value
     await rig.simulator.set(SimulatorKnobs())
-    try await rig.store.steer("refused", .resume)
+    try await rig.store.control("refused", .resume)
     try await rig.worker("w2").run()
     #expect(try await rig.store.show("refused")?.counters.outcomes == [.accepted: 300])
     #expect(await rig.simulator.counters().duplicates == 0)

@@ -78,7 +78,7 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaign("never")?.state == .scheduled }
-    #expect(try await rig.store.steer("never", .cancel) == .cancelled)
+    #expect(try await rig.store.control("never", .cancel) == .cancelled)
     // A campaign after its time shows that the worker has looked since.
     try await rig.until { try await rig.store.time() / 1000 > instant }
     try await rig.submit("after", audience: #"{"users":["u0"]}"#)

@@ -170,7 +170,7 @@ struct SecondServiceTests {
     #expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("mend the bearer token") == true)
     #expect(record.counters.outcomes == [:], "nobody has failed of it")
     rig.credential.exchange("another")
-    _ = try await rig.store.steer("held", .resume)
+    _ = try await rig.store.control("held", .resume)
     try await Self.until { try await rig.store.campaign("held")?.state == .completed }
     #expect(try await rig.store.show("held")?.counters.outcomes == [.accepted: 100])
     await worker.stop()

@@ -35,7 +35,7 @@ import Testing
       return held > 0 && others > 0
     }
     #expect(most == 1)
-    try await rig.store.steer("a", .cancel)
+    try await rig.store.control("a", .cancel)
     try await rig.until { try await rig.store.campaign("a")?.finishedAt != nil }
     for worker in [first, second] { await worker.stop() }
     _ = try await (one, other)

@@ -13,7 +13,7 @@ import Testing
     let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
     _ = try await rig.store.activate(campaign, job: job, worker: "dead")
-    let slice = try #require(try await rig.store.takeSlice(worker: "dead"))
+    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease, app: "news")
     _ = try await ledger.claim(worker: "dead")
     _ = try await rig.store.expand(
@@ -24,7 +24,7 @@ import Testing
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
     #expect(try await ledger.commit(&nothing, request).granted == granted)
     // On the list of workers, and silent: rescue looks for those.
-    _ = try await rig.store.heartbeat(worker: "dead", silence: 1)
+    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
   }
 
   @Test(arguments: PushEngineKind.allCases)
@@ -74,7 +74,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(5)
     try await rig.submit("orphan")
-    _ = try await rig.store.heartbeat(worker: "dead", silence: 1)
+    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
     _ = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1))
     let log = EventLog()
     let heir = rig.worker("heir", lease: 100, drains: false, log: log)

@@ -16,7 +16,7 @@ import Testing
     for time in times {
       let now = time * Self.millisecond
       guard let question = question(&probe, now: now) else { continue }
-      let answer = ProbeAnswer(counts: GuardCounts(answers: answers), lent: 0, underWay: underWay)
+      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: 0, underWay: underWay)
       probe.take(answer, to: question, lease: Self.lease, now: now)
     }
   }

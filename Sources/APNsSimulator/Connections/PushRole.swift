@@ -311,10 +311,10 @@ final class PushRole: ConnectionRole {
   func leave(because reason: String = "Shutdown", error: HTTP2ErrorCode? = nil) throws {
     guard lastStream == .max else { return }
     // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
-    let span = Int32(clamping: 2 * loop.knobs.goAwayDisowns)
+    let span = Int32(clamping: 2 * loop.knobs.goAwayUnprocessed)
     lastStream = max(session.lastProcessedStreamID - span, lastAnswered)
-    let disowned = requests.count { $0.stream > lastStream && $0.isReceived }
-    if disowned > 0 { loop.note(.goAwayDisowns, disowned) }
+    let unprocessed = requests.count { $0.stream > lastStream && $0.isReceived }
+    if unprocessed > 0 { loop.note(.goAwayUnprocessed, unprocessed) }
     loop.tally.goAways += 1
     if lingers { loop.note(.lingersAfterGoAway) }
     let error = error ?? HTTP2ErrorCode(rawValue: loop.knobs.goAwayError)

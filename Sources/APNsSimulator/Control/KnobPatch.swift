@@ -70,7 +70,7 @@ enum KnobPatch {
       throw Problem(description: "a status goes from 400 to 599")
     }
     let counts = [
-      "goAwayAfterRequests": result.goAwayAfterRequests, "goAwayDisowns": result.goAwayDisowns,
+      "goAwayAfterRequests": result.goAwayAfterRequests, "goAwayUnprocessed": result.goAwayUnprocessed,
       "resetAfterRequests": result.resetAfterRequests, "closeAfterRequests": result.closeAfterRequests,
       "tokenBurst": result.tokenBurst, "tokenRefillMilliseconds": result.tokenRefillMilliseconds,
       "silentAfterRequests": result.silentAfterRequests, "answersPerSecond": result.answersPerSecond,

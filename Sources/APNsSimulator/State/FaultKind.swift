@@ -1,6 +1,6 @@
 /// The faults that are counted, each under the name of the knob that brings it about.
 enum FaultKind: String {
-  case refusedShare, resetShare, withheldShare, resetAfterRequests, closeAfterRequests, goAwayDisowns, streamLimit
+  case refusedShare, resetShare, withheldShare, resetAfterRequests, closeAfterRequests, goAwayUnprocessed, streamLimit
   case connectResetShare, connectsPerMinute, handshakeDelayMilliseconds, silentAfterRequests, stallShare
   case idleSeconds, connectionSeconds
   case settingsDelayMilliseconds, lingersAfterGoAway

@@ -1,20 +1,21 @@
 #!lua flags=allow-oom
 -- claim: makes a worker the owner of a slice, or says who is.
 -- Keeps: one live claim a slice; the lease here is the only authority (lists and heartbeats are hints).
--- Before the seal nothing was sent, so a new owner starts the expansion over. A claim that was not given back but ran
--- out with targets in doubt counts as a death, until an outcome is recorded: by that a slice shows that it kills its
--- workers. Whoever holds the claim may claim again. For a while after Redis came back a claim that ran out is spared:
--- its owner could not renew it, and has things to tell. A slice whose targets and ledger are of another version is not
--- claimed.
--- KEYS 1 slice, 2 building
--- ARGV 1 claim id, 2 worker, 3 lease ms, 4 ms for which claims that ran out are spared (0: not at all), 5 version of
---      targets and ledger that the worker can read
+-- Before the seal nothing was sent, so a new owner starts the expansion over, in a list that carries its claim's name.
+-- A claim that was not ended but ran out with targets in doubt counts as a death, until an outcome is recorded: by that
+-- a slice shows that it kills its workers. Whoever holds the claim may claim again. During the grace period after a
+-- failover a claim that ran out still holds: its owner could not renew it, and has commits to replay. A slice whose
+-- targets and ledger are of another version is not claimed.
+-- KEYS 1 slice, 2 building, of this claim
+-- ARGV 1 claim id, 2 worker, 3 lease ms, 4 ms of the grace period that are left (0: there is none), 5 version of
+--      targets and ledger that the worker can read, 6 seconds after which a list that is not sealed expires
 -- Returns {'done'} | {'held', ms left} | {'format', version} | {'claimed', phase, count, high-water mark, in doubt,
---          waiting, claims, now ms, seal, sequence, replays, deaths, trial as 'first last' or ''}
+--          waiting, claims, now ms, seal, sequence, replays, deaths, bisected targets as 'first last' or
+--          ''}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',
-  'seq', 'deaths', 'trial', 'replays', 'format')
+  'seq', 'deaths', 'bisected', 'replays', 'format')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return {'done'} end
 if phase == 'sealed' and slice[13] ~= ARGV[5] then return {'format', slice[13] or ''} end
@@ -25,12 +26,18 @@ if slice[2] and slice[2] ~= ARGV[1] then
   if tonumber(slice[6] or 0) > 0 then deaths = redis.call('HINCRBY', KEYS[1], 'deaths', 1) end
 end
 if deaths > 0 and tonumber(slice[6] or 0) == 0 then
-  -- Nobody is in doubt, so nobody is suspect.
-  redis.call('HDEL', KEYS[1], 'deaths', 'trial')
+  -- No target is in doubt, so none can have killed a worker.
+  redis.call('HDEL', KEYS[1], 'deaths', 'bisected')
   deaths, slice[11] = 0, false
 end
 if not phase then phase = 'expanding' end
-if phase == 'expanding' then redis.call('UNLINK', KEYS[2]) end
+if phase == 'expanding' then
+  -- An empty page stands first until the seal: the pages behind it are only added to a list that is there, so no list
+  -- is without its expiry.
+  redis.call('UNLINK', KEYS[2])
+  redis.call('RPUSH', KEYS[2], '')
+  redis.call('EXPIRE', KEYS[2], ARGV[6])
+end
 redis.call('HSET', KEYS[1], 'phase', phase, 'claim', ARGV[1], 'owner', ARGV[2],
   'lease', now + tonumber(ARGV[3]))
 local claims = redis.call('HINCRBY', KEYS[1], 'claims', 1)

@@ -2,7 +2,7 @@
 -- close: ends a slice and gives its final counters.
 -- Keeps: a slice ends once, with an outcome for every target. Cancelled: answered targets keep their outcome, those in
 -- doubt become `unknown` (24), all others `cancelled` (25); an unsealed slice ends with no targets.
--- KEYS 1 slice, 2 building, 3 retry
+-- KEYS 1 slice, 2 building, of this claim, 3 retry
 -- ARGV 1 claim id, 2 'finish' | 'cancel'
 -- Returns the slice's fields and values, or 0 when the claim is stale, 1 when targets are left
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'count', 'granted', 'doubt', 'waiting')
@@ -23,5 +23,5 @@ elseif phase == 'sealed' and granted == count and doubt == 0 and waiting == 0 th
 else
   return 1
 end
-redis.call('HDEL', KEYS[1], 'claim', 'lease', 'owner', 'deaths', 'trial')
+redis.call('HDEL', KEYS[1], 'claim', 'lease', 'owner', 'deaths', 'bisected')
 return redis.call('HGETALL', KEYS[1])

@@ -4,8 +4,8 @@
 -- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them. A target
 -- is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count,
 -- but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
--- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has forgotten commits, or
--- was told by somebody else what it had forgotten. A replay tells again what Redis had acknowledged; it is taken from a
+-- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
+-- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine
@@ -29,7 +29,7 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
-  'deaths', 'trial', 'replays')
+  'deaths', 'bisected', 'replays', '16')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
@@ -117,7 +117,7 @@ while position <= #wire do
   line = line + 2 * lines
   stretch.at, stretch.behind_details, stretch.lines = position + 10 + outcomes * 3, detail, lines
   position = stretch.at + number * 12
-  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis forgot.
+  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis lost.
   stretch.is_whole = outcomes > 0 and first + number <= count
   if first < count then stretches[#stretches + 1] = stretch end
 end
@@ -128,7 +128,7 @@ local function merge(base, index, old)
   local state, attempt = wire:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)
   -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it,
-  -- and since what a replay tells of, another may have been. What is left in doubt is safe.
+  -- and since the commits that are replayed, another may have been. What is left in doubt is safe.
   if state < 16 and not (owner or replay) or state == 1 and replay then return nil end
   if old_state >= 16 then
     if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
@@ -165,11 +165,8 @@ if replay and sealed then
 end
 
 -- The first attempts of that many bytes' worth of targets, in doubt or not granted.
-local zeros = ('\0'):rep(12)
-local function blank(bytes)
-  while #zeros < bytes do zeros = zeros .. zeros end
-  return zeros:sub(1, bytes)
-end
+local untouched_record = ('\0'):rep(12)
+local function blank(bytes) return untouched_record:rep(bytes / 12) end
 
 -- A stretch of first attempts in doubt that have all ended: what nearly every push is.
 local function settle_all(stretch)
@@ -191,7 +188,7 @@ local function merge_each(stretch, block, origin, pieces, from)
     local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and wire:byte(base) ~= 16
     local record = merge(base, index, block:sub(offset + 1, offset + 12))
     if record then
-      pieces[#pieces + 1] = block:sub(from, offset)
+      if from <= offset then pieces[#pieces + 1] = block:sub(from, offset) end
       pieces[#pieces + 1] = record
       from = offset + 13
       if record:byte(1) >= 16 then
@@ -215,7 +212,7 @@ while sealed and i <= #stretches do
     last = stretches[j].last
   end
   if last >= granted then
-    -- Redis forgot a grant that it had acknowledged: what was sent had been granted.
+    -- Redis lost a grant that it had acknowledged: what was sent had been granted.
     doubt = doubt + last + 1 - granted
     granted = last + 1
     restored = restored or not owner
@@ -223,13 +220,15 @@ while sealed and i <= #stretches do
   local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
   local size = (last - first + 1) * 12
   local untouched = block == ''
-  if #block < size then block = block .. blank(size - #block) end
+  -- Redis' Lua hashes every byte of each string that it makes, so none is made that is not needed.
+  local is_replaced = untouched and i == j and stretches[i].is_whole
+  if #block < size and not is_replaced then block = block .. blank(size - #block) end
   local pieces, from = {}, 1
   for k = i, j do
     local stretch = stretches[k]
     local start, behind = (stretch.first - first) * 12, (stretch.last + 1 - first) * 12
     if stretch.is_whole and (untouched or block:sub(start + 1, behind) == blank(behind - start)) then
-      pieces[#pieces + 1] = block:sub(from, start)
+      if from <= start then pieces[#pieces + 1] = block:sub(from, start) end
       pieces[#pieces + 1] = wire:sub(stretch.at, stretch.at + behind - start - 1)
       from = behind + 1
       settle_all(stretch)
@@ -238,8 +237,8 @@ while sealed and i <= #stretches do
     end
   end
   if from > 1 then
-    pieces[#pieces + 1] = block:sub(from)
-    redis.call('SETRANGE', KEYS[2], first * 12, table.concat(pieces))
+    if from <= size then pieces[#pieces + 1] = block:sub(from) end
+    redis.call('SETRANGE', KEYS[2], first * 12, #pieces == 1 and pieces[1] or table.concat(pieces))
   end
   i = j + 1
 end
@@ -267,14 +266,16 @@ if expected then
 end
 local lease = now + ARGV[2]
 if sealed then
-  local values = {'granted', granted, 'doubt', doubt, 'waiting', waiting}
-  if owner and not replay then values[7], values[8] = 'seq', seq + 1 end
-  if owner then values[#values + 1], values[#values + 2] = 'lease', lease end
+  local values, place = {'granted', granted, 'doubt', doubt, 'waiting', waiting}, 6
+  if owner and not replay then values[place + 1], values[place + 2], place = 'seq', seq + 1, place + 2 end
+  if owner then values[place + 1], values[place + 2], place = 'lease', lease, place + 2 end
+  -- What nearly every commit counts is read and written with the rest.
+  if moved[16] then values[place + 1], values[place + 2], moved[16] = '16', (slice[12] or 0) + moved[16], nil end
   redis.call('HSET', KEYS[1], unpack(values))
   -- The owner must not take for granted to itself what others say that they were granted.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
--- A slice that gets on is not what kills its workers, unless just that is being tried.
+-- A slice that gets on is not what kills its workers, unless it is being bisected.
 if settled and slice[9] and not slice[10] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
 -- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.

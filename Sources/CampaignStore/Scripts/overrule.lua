@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
 -- overrule: puts acceptances into the place of other outcomes.
--- Keeps: of two terminal outcomes `accepted` wins, whoever tells of it and however late; counters, results and reasons
+-- Keeps: of two terminal outcomes `accepted` wins, whoever reports it and however late; counters, results and reasons
 -- move with the record. `commit` leaves this to whoever called it: another outcome's result line stands under the text
 -- of the token, which only its push service can write.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
 -- ARGV 1 seal, 2... four each: index, the 12 bytes of the record, token's text, result line ('' for none)
 -- Returns the number of outcomes that were replaced
-local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'deaths', 'trial')
+local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'deaths', 'bisected')
 if slice[1] ~= 'sealed' or (slice[2] or '') ~= ARGV[1] then return 0 end
 local replaced = 0
 for i = 2, #ARGV, 4 do

@@ -3,7 +3,7 @@
 -- Keeps: it begins once, whoever calls this and however often; only Redis' clock counts. The schedule has the scheduled
 -- campaigns and no others: what has gone, begun, or been paused or cancelled leaves it, what is missing comes back.
 -- Partitions in which it can have nobody lose their slices with the beginning, before anybody could take one. Should
--- Redis have forgotten that it had begun, and have been told of a slice that is finished, they keep them.
+-- Redis have lost that it had begun, and a finished slice have been replayed, they keep them.
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices
 -- ARGV 1 id, 2 bitmap of the partitions that have no slice from now on ('' to leave the slices as they are),
 --      3... the other partitions

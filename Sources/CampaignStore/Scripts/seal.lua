@@ -1,9 +1,10 @@
 #!lua
--- seal: makes the built list the slice's targets, for good.
--- Keeps: sealed targets are immutable, and their number is the slice's count. The claim that sealed names the list from
--- then on: should Redis forget the seal, the next list may have another order.
+-- seal: makes the list that was built under a claim the slice's targets, for good.
+-- Keeps: only the owner of the claim seals, and only its own list. Sealed targets are immutable; their number is the
+-- slice's count. The claim that sealed names the list from then on: should Redis lose the seal, the next list may have
+-- another order.
 -- Says of which version targets and ledger are: a worker that can't read them keeps its hands off.
--- KEYS 1 slice, 2 building, 3 targets
+-- KEYS 1 slice, 2 building, of this claim, 3 targets
 -- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of
 --      targets and ledger
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
@@ -11,8 +12,12 @@ local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
 local count = tonumber(ARGV[2])
 if slice[2] == 'sealed' then return tonumber(slice[3]) == count and 1 or -1 end
-if redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[3]) then return -1 end
-if count > 0 then redis.call('RENAME', KEYS[2], KEYS[3]) end
+if redis.call('LLEN', KEYS[2]) ~= ARGV[3] + 1 then return -1 end
+redis.call('LPOP', KEYS[2])
+if count > 0 then
+  redis.call('RENAME', KEYS[2], KEYS[3])
+  redis.call('PERSIST', KEYS[3])
+end
 local time = redis.call('TIME')
 redis.call('HSET', KEYS[1], 'phase', 'sealed', 'seal', ARGV[1], 'count', count, 'format', ARGV[5],
   'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]))

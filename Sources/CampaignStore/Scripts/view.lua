@@ -2,5 +2,6 @@
 -- view: reads a campaign and which of its slices its totals include.
 -- Keeps: both are of one moment, so adding the slices that are not included counts none twice and leaves none out.
 -- KEYS 1 campaign, 2 finished slices
--- Returns {fields and values, bitmap}
-return {redis.call('HGETALL', KEYS[1]), redis.call('GET', KEYS[2]) or ''}
+-- ARGV the campaign's fields to read
+-- Returns {values of the fields, bitmap}
+return {redis.call('HMGET', KEYS[1], unpack(ARGV)), redis.call('GET', KEYS[2]) or ''}

@@ -87,7 +87,7 @@ private struct ClaimClient {
     var tally = ClaimTally()
     while ContinuousClock.now < end {
       let began = ContinuousClock.now
-      guard let slice = try await store.takeSlice(worker: name) else {
+      guard let slice = try await store.dequeueSlice(worker: name) else {
         tally.empty += 1
         try await Task.sleep(for: Self.pause)
         continue
@@ -96,7 +96,7 @@ private struct ClaimClient {
       if case .claimed = try await ledger.claim(worker: name) {
         tally.claimed += 1
         tally.milliseconds.append((ContinuousClock.now - began) / .milliseconds(1))
-        try await ledger.release()
+        try await ledger.unclaim()
       } else {
         tally.held += 1
       }

@@ -53,7 +53,7 @@ struct CampaignControl {
   }
 
   /// What people did in the last seconds.
-  var recent: [(id: String, verb: Steering)] {
+  var recent: [(id: String, verb: ControlVerb)] {
     lately.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
   }
 

@@ -8,7 +8,7 @@ struct TrialLease {
   /// Spent on credit that a slice has asked Redis for.
   private(set) var reserved = 0
   /// What control last said.
-  private(set) var answer: ProbeAnswer?
+  private(set) var answer: GuardTrialAnswer?
   /// `EventLoop.now` when it said that.
   private var heardAt: UInt64 = 0
   /// Since when it has said just that, in `EventLoop.now`.
@@ -57,7 +57,7 @@ struct TrialLease {
     guard !isAsking else { return nil }
     let news = counts - told
     let isDue = now - askedAt >= Self.pace
-    let isShort = wanted > 0 && allowance <= 0 && (isDue || answer.map { $0.lent > 0 } ?? true)
+    let isShort = wanted > 0 && allowance <= 0 && (isDue || answer.map { $0.leased > 0 } ?? true)
     let isUnused = wanted == 0 && allowance > 0
     guard isShort || news.answers * 8 >= minimum || isDue && (news.answers > 0 || isHolding || isUnused) else {
       return nil
@@ -85,7 +85,7 @@ struct TrialLease {
   /// Takes note of control's answer, or that there was none.
   ///
   /// - Parameter lease: ns.
-  mutating func take(_ answer: ProbeAnswer?, to question: Question, lease: UInt64, now: UInt64) {
+  mutating func take(_ answer: GuardTrialAnswer?, to question: Question, lease: UInt64, now: UInt64) {
     isAsking = false
     guard let answer else { return }
     // Where Redis, or this worker, was away meanwhile, nobody knows whether it was quiet.
@@ -95,8 +95,8 @@ struct TrialLease {
     heardAt = now
     told = told + question.news
     returned += question.returned
-    lent += answer.lent
-    allowance += answer.lent
+    lent += answer.leased
+    allowance += answer.leased
   }
 
   /// Whether no further answers are to be expected, from any worker.

@@ -31,9 +31,11 @@ final class CampaignContext {
   /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.
   private(set) var served = 0
 
-  init(campaign: Campaign, record: CampaignRecord, app: AppChannel, route: Route, policy: GuardPolicy) {
+  init(
+    campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, route: Route, policy: GuardPolicy
+  ) {
     self.campaign = campaign
-    job = record.job
+    self.job = job
     createdAt = record.createdAt
     round = record.round
     self.app = app

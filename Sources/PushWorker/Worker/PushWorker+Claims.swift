@@ -28,8 +28,7 @@ extension PushWorker {
     let now = EventLoop.now
     let opening = scheduler.opening(entries(now), beginning: slices.beginning, window: configuration.window)
     guard !opening.lanes.isEmpty else { return nil }
-    return try await control.takeSlice(
-      worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded)
+    return try await control.dequeueSlice(worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded)
   }
 
   func waitForClaim() async {

@@ -156,7 +156,7 @@ extension PushWorker {
     switch search.next() {
     case .attempt(let targets):
       guard let first = targets.first, let last = targets.last else { return }
-      guard try await session.ledger.tryOnly(first.index...last.index) else { return withdraw(session, .lost) }
+      guard try await session.ledger.bisect(first.index...last.index) else { return withdraw(session, .lost) }
       session.doubt.targets = Array(targets)
       session.doubt.setAside.removeAll { target in targets.contains { $0.index == target.index } }
       session.doubt.bisection = search
@@ -173,7 +173,7 @@ extension PushWorker {
 
   /// Ends the search: what it had set aside goes the way of all that is in doubt.
   private func endBisection(_ session: SliceSession) async throws {
-    guard try await session.ledger.tryOnly(nil) else { return withdraw(session, .lost) }
+    guard try await session.ledger.bisect(nil) else { return withdraw(session, .lost) }
     session.doubt.endBisection()
   }
 
@@ -187,7 +187,7 @@ extension PushWorker {
     let job = try CampaignJob.alone(
       session.context.job, token: session.context.app.service.text(of: token),
       suffix: "\(slice.partition).\(target.index)")
-    try await control.bury(
+    try await control.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",
       worker: configuration.name)

@@ -23,7 +23,7 @@ extension PushWorker {
   func followControl() async throws {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys))
-      let view = try await control.follow(ids, worker: configuration.name, followed: campaigns.epoch)
+      let view = try await control.syncControl(ids, worker: configuration.name, applied: campaigns.epoch)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { follow(id, state, round: round) }
       // What came into our hands meanwhile is looked at before we say that we have followed.
       guard slices.campaigns.isSubset(of: ids) else { continue }
@@ -64,7 +64,7 @@ extension PushWorker {
     // One task a campaign that is paused, not one a push.
     Task {
       do {
-        try await control.steer(id, .pause, reason: reason)
+        try await control.control(id, .pause, reason: reason)
         for context in held { context.isPaused = true }
         log.tell(.paused(campaign: id, reason: reason))
       } catch {

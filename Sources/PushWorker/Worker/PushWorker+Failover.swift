@@ -20,7 +20,7 @@ extension PushWorker {
       switch failover.look(first.name, second.name) {
       case .new:
         // Others may know what it forgot before we came.
-        if try await control.mayHaveFallen(uptime: first.uptime, silence: 2 * Self.pulseInterval) {
+        if try await control.mayHaveFailedOver(uptime: first.uptime, timeout: 2 * Self.pulseInterval) {
           failover.beginGrace(EventLoop.now, lease: lease)
         }
       case .changed:
@@ -31,7 +31,7 @@ extension PushWorker {
         failover.beginGrace(EventLoop.now, lease: lease)
         failover.mustRun()
         log.tell(.serverChanged)
-        try await control.noteFall(for: Int(FailoverReplay.grace / 1_000_000))
+        try await control.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
       case .same:
         // A replica may yet take over what its primary has, and lose the rest.
         if second.isPrimary { forgetWhatIsDurable() }
@@ -75,17 +75,17 @@ extension PushWorker {
   /// - Returns: the slice as it is to be remembered from now on, if it is.
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
-    try await control.include(slice.ledger.slice)
+    try await control.addSlice(slice.ledger.slice)
     let isSealed = try await replay(slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
     if isSealed, let ending = slice.ending {
       if case .claimed = try await slice.ledger.claim(worker: configuration.name),
         try await !end(slice.ledger, slice.context, ending)
       {
-        try await slice.ledger.release()
+        try await slice.ledger.unclaim()
       }
     } else {
       // Whoever has the reference to it now need not wait for our lease.
-      try await slice.ledger.release()
+      try await slice.ledger.unclaim()
       // Another may have the claim, and no targets.
       if !isSealed, slice.journal.targets != nil, isInGrace { failover.mustRun() }
       // Others go on now, with a list of targets of their own: ours must not come back should Redis forget theirs.
@@ -106,7 +106,7 @@ extension PushWorker {
     var (seen, gone): (Set<String>, Set<String>) = ([], [])
     for context in contexts where seen.insert(context.campaign.id).inserted {
       let id = context.campaign.id
-      guard try await control.campaign(id) == nil else { continue }
+      guard try await control.standing(of: id) == nil else { continue }
       guard failover.mayBeForgotten(context) else {
         gone.insert(id)
         continue
@@ -120,8 +120,8 @@ extension PushWorker {
         gone.insert(id)
       }
     }
-    for (id, verb) in campaigns.recent where try await control.campaign(id)?.state == .active {
-      try await control.steer(id, verb, reason: "as it was before Redis lost its last writes")
+    for (id, verb) in campaigns.recent where try await control.standing(of: id)?.state == .active {
+      try await control.control(id, verb, reason: "as it was before Redis lost its last writes")
     }
     return gone
   }
@@ -134,7 +134,7 @@ extension PushWorker {
       session.claim.mustReplay = false
       return withdraw(session, .lost)
     }
-    try await control.include(session.slice)
+    try await control.addSlice(session.slice)
     var answer = try await session.ledger.claim(worker: configuration.name)
     if isForgotten(answer, of: session.claim) {
       try await tellAgain(session)
@@ -144,7 +144,7 @@ extension PushWorker {
     }
     session.claim.mustReplay = false
     guard case .claimed(let standing) = answer, standing.seal == session.claim.seal else {
-      if case .claimed = answer { try await session.ledger.release() }
+      if case .claimed = answer { try await session.ledger.unclaim() }
       return withdraw(session, .lost)
     }
     adopt(standing, session)
@@ -172,7 +172,7 @@ extension PushWorker {
       session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal)
     if !isSealed, isInGrace {
       // Whoever can seal them again needs the claim for it.
-      try await session.ledger.release()
+      try await session.ledger.unclaim()
       throw NotRestoredYet()
     }
     // Too late, as with slices that were let go of.
@@ -186,7 +186,7 @@ extension PushWorker {
   ) async throws -> Bool {
     if breaks(.noReplay) { return true }
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: seal, standing: .forgotten(granted: granted))
+    let request = CommitRequest(seal: seal, standing: .replay(granted: granted))
     if try await !ledger.commit(&nothing, request).isSealed {
       // Ended long since: there is nothing to tell.
       guard let targets = journal.targets,

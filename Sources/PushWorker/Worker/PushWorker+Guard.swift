@@ -49,7 +49,7 @@ extension PushWorker {
 
   private func ask(_ question: TrialLease.Question, _ context: CampaignContext) async {
     do {
-      let answer = try await control.probe(
+      let answer = try await control.guardTrial(
         context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
         lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
         round: context.round)

@@ -31,7 +31,7 @@ extension PushWorker {
       switch step {
       case .activate(let campaign): next = try await activate(campaign, job)
       case .bury(let reason, let hint):
-        try await control.bury(job, reason: reason, hint: hint, worker: configuration.name)
+        try await control.deadLetter(job, reason: reason, hint: hint, worker: configuration.name)
         log.tell(.buried(reason: reason))
         next = nil
       }

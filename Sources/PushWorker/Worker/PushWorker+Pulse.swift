@@ -17,7 +17,7 @@ extension PushWorker {
       do {
         // Before anything that others left behind is looked at: Redis may have forgotten that it is ours.
         await checkServer()
-        let pulse = try await control.heartbeat(worker: configuration.name, silence: configuration.lease)
+        let pulse = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
         let heard = EventLoop.now
         scheduler.fleet = pulse.workers
         do {
@@ -54,18 +54,18 @@ extension PushWorker {
   // MARK: Others' leftovers
 
   /// Gives back what silent workers hold, and what is left in our own name without our knowing.
-  private func takeOver(_ pulse: CampaignStore.Pulse) async throws {
+  private func takeOver(_ pulse: CampaignStore.Heartbeat) async throws {
     try await control.unpark(pulse.due, worker: configuration.name)
-    for silent in pulse.silent where silent != configuration.name {
-      let rescued = try await control.rescue(from: silent)
-      if !rescued.isEmpty { log.tell(.rescued(from: silent, slices: rescued.count)) }
-      try await control.settle(dead: silent)
+    for dead in pulse.dead where dead != configuration.name {
+      let rescued = try await control.takeOver(from: dead)
+      if !rescued.isEmpty { log.tell(.rescued(from: dead, slices: rescued.count)) }
+      try await control.removeWorker(dead)
     }
     let listed = try await control.processing(of: configuration.name)
     let leftovers = upkeep.leftovers(listed: listed, taken: slices.taken)
-    let own = try await control.rescue(from: configuration.name, only: leftovers)
+    let own = try await control.takeOver(from: configuration.name, only: leftovers)
     if !own.isEmpty { log.tell(.rescued(from: configuration.name, slices: own.count)) }
-    if !pulse.due.isEmpty || !pulse.silent.isEmpty || !own.isEmpty { wakeClaims() }
+    if !pulse.due.isEmpty || !pulse.dead.isEmpty || !own.isEmpty { wakeClaims() }
   }
 
   /// Looks after one partition at a time: prunes that nobody delivered, moves that nobody ended. Now and then, after

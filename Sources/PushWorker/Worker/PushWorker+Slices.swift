@@ -43,7 +43,7 @@ extension PushWorker {
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
     let standing: SliceStanding
-    switch try await ledger.claim(worker: configuration.name, sparing: failover.sparing(EventLoop.now)) {
+    switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.sparing(EventLoop.now)) {
     case .held(let milliseconds):
       try await control.postpone(reference, for: milliseconds, worker: configuration.name)
       return nil
@@ -81,7 +81,7 @@ extension PushWorker {
     session.doubt.isInherited = true
     session.claim.mustReconcile = true
     if standing.deaths >= Bisection.threshold, session.context.campaign.ambiguity == .resend {
-      session.doubt.deaths = (standing.deaths, standing.trial)
+      session.doubt.deaths = (standing.deaths, standing.bisected)
     }
   }
 
@@ -124,21 +124,26 @@ extension PushWorker {
 
   /// What is known of a slice's campaign, and its state; `nil` when there is nothing to work on, which has been seen to.
   private func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
-    guard let record = try await control.campaign(reference.campaign) else {
+    let id = reference.campaign
+    guard let standing = try await control.standing(of: id) else {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
-    if scheduler.note(unfinished: record.slices.total - record.slices.finished) { wakeClaims() }
-    if let known = campaigns.context(record.id, round: record.round) {
+    if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
+    if let known = campaigns.context(id, round: standing.round) {
       // Its guard has tripped, and that did not get through.
-      if record.state == .active, let reason = known.guard.tripReason { pauseCampaign(record.id, reason) }
-      return (known, record.state)
+      if standing.state == .active, let reason = known.guard.tripReason { pauseCampaign(id, reason) }
+      return (known, standing.state)
+    }
+    guard let (record, job) = try await control.campaignAndJob(id) else {
+      try await control.dismiss(reference, worker: configuration.name)
+      return nil
     }
     do {
-      let campaign = try CampaignJob.parse(record.job, configuration.jobApps)
+      let campaign = try CampaignJob.parse(job, configuration.jobApps)
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
-        campaign: campaign, record: record, app: app, route: route(for: campaign, app),
+        campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),
         policy: configuration.guard.within(window: configuration.window))
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
@@ -147,7 +152,7 @@ extension PushWorker {
     } catch let error {
       // It was valid where it was taken in: this worker is configured otherwise.
       let reason = "worker \(configuration.name) can't run it: \(error.reason)"
-      try await control.steer(reference.campaign, .pause, reason: reason)
+      try await control.control(reference.campaign, .pause, reason: reason)
       try await control.requeue(reference, lane: record.lane, worker: configuration.name)
       log.tell(.paused(campaign: reference.campaign, reason: reason))
       return nil
@@ -195,13 +200,13 @@ extension PushWorker {
       session.claim.ending = .cancel
       return try await end(session.ledger, session.context, .cancel)
     case .park(let milliseconds):
-      try await session.ledger.release()
+      try await session.ledger.unclaim()
       if try await !control.park(session.slice, for: milliseconds, worker: configuration.name) {
         try await requeue(session)
       }
       return true
     case .leave:
-      try await session.ledger.release()
+      try await session.ledger.unclaim()
       try await requeue(session)
       return true
     case .abandon:

@@ -84,7 +84,7 @@ public actor PushWorker {
     try await measureClock()
     await checkServer()
     // Listed before anything is taken: others look for what a worker left behind only if it is.
-    scheduler.fleet = try await control.heartbeat(worker: configuration.name, silence: configuration.lease).workers
+    scheduler.fleet = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease).workers
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
     timer.schedule(every: .milliseconds(SliceSituation.patience))
     log.tell(.started(name: configuration.name))
@@ -105,7 +105,7 @@ public actor PushWorker {
         group.addTask { [pool = route.pool] in _ = await pool.drain(deadline: 1_000_000_000) }
       }
     }
-    try? await control.settle(dead: configuration.name)
+    try? await control.removeWorker(configuration.name)
     log.tell(.stopped(totals))
     life.end()
   }

@@ -51,7 +51,7 @@ enum SimulateHelp {
      Connections
       errorBudget         points until GOAWAY; a rejection is one, a BadDeviceToken
                           badTokenPoints, a 410 none
-      goAwayAfterRequests, goAwayDisowns, goAwayForm (json, text, empty),
+      goAwayAfterRequests, goAwayUnprocessed, goAwayForm (json, text, empty),
       goAwayError, repeatsGoAway, lingersAfterGoAway, idleSeconds, connectionSeconds,
       resetAfterRequests, closeAfterRequests, silentAfterRequests,
       connectResetShare, connectsPerMinute, handshakeDelayMilliseconds,

@@ -35,7 +35,7 @@ struct FormatScene {
       })
     try await store.add(["u0", "u1"], to: "vip")
     // A registration that is under way.
-    _ = try await store.own([DeviceRegistration(user: "mover", device: Self.device(5), attributes: [])])
+    _ = try await store.bind([DeviceRegistration(user: "mover", device: Self.device(5), attributes: [])])
   }
 
   /// Two bytes are token enough.
@@ -54,15 +54,15 @@ struct FormatScene {
     let digest = try await world.command("GETRANGE", world.keys.job("later"), 0, 39).string ?? ""
     names.merge([tomorrow: "<tomorrow>", digest: "<digest>"]) { $1 }
     try await world.activate("paused", audience: #"{"tokens":["d000"]}"#)
-    try await store.steer("paused", .pause, reason: "why not")
+    try await store.control("paused", .pause, reason: "why not")
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
     _ = try await store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
-    try await store.bury(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
+    try await store.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
   }
 
   private func answer() async throws {
     let store = world.store
-    _ = try await store.takeSlice(worker: "w")
+    _ = try await store.dequeueSlice(worker: "w")
     _ = try await ledger.claim(worker: "w")
     let users = (0..<6).map { "u\($0)" }
     // Not in the order that a set happens to have.
@@ -88,12 +88,12 @@ struct FormatScene {
 
   private func workersTalk() async throws {
     let store = world.store
-    _ = try await store.heartbeat(worker: "w", silence: 1000)
-    _ = try await store.follow(["a"], worker: "w", followed: 1)
-    _ = try await store.probe(
+    _ = try await store.heartbeat(worker: "w", timeout: 1000)
+    _ = try await store.syncControl(["a"], worker: "w", applied: 1)
+    _ = try await store.guardTrial(
       "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 3, suspects: 1, gone: 1),
       returned: 0, round: 0)
-    try await store.noteFall(for: 60_000)
+    try await store.noteFailover(for: 60_000)
     try await store.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
     _ = try await store.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
     try await store.tellBackend([

@@ -17,7 +17,7 @@ extension TestStore {
   /// - Returns: their partitions.
   func workOff(_ campaign: Campaign, ending: Closing = .finish) async throws -> Set<Int> {
     var partitions: Set<Int> = []
-    while let slice = try await store.takeSlice(worker: "w") {
+    while let slice = try await store.dequeueSlice(worker: "w") {
       #expect(slice.campaign == campaign.id)
       #expect(partitions.insert(slice.partition).inserted)
       try await end(slice, of: campaign, ending)

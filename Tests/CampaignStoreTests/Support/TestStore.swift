@@ -51,6 +51,16 @@ struct TestStore {
     try await command("HSET", keys.slice(partition, of: id), "lease", 1)
   }
 
+  /// The list that is built under a claim.
+  func building(_ ledger: SliceLedger) -> String {
+    keys.building(
+      ledger.slice.partition, ledger.slice.campaign, claim: String(decoding: ledger.claim, as: UTF8.self))
+  }
+
+  func isBuilding(_ ledger: SliceLedger) async throws -> Bool {
+    try await command("EXISTS", building(ledger)).integer == 1
+  }
+
   /// What delivers the pushes of the app that campaigns are for.
   static let service = APNsService()
   static let services = PushServices(standard: service)

@@ -104,7 +104,7 @@ extension TraceReplayer {
       + "finished \(finished)"
   }
 
-  /// Makes the real store what the model's is: what a Redis would be that has forgotten.
+  /// Makes the real store what the model's is: what a Redis would be that has lost writes.
   mutating func load(now: Int) async throws {
     for number in 0..<slices { try await load(slice: number, now: now) }
     let (keys, control) = (test.keys, model.control)
@@ -142,7 +142,8 @@ extension TraceReplayer {
   private mutating func load(slice number: Int, now: Int) async throws {
     let (keys, slice) = (test.keys, model.slices[number])
     let key = keys.slice(number, of: Self.id)
-    try await test.command("DEL", key, keys.building(number, Self.id), keys.targets(number, Self.id))
+    let building = keys.building(number, Self.id, claim: claimText(slice.claim, number))
+    try await test.command("DEL", key, building, keys.targets(number, Self.id))
     try await test.command("DEL", keys.ledger(number, Self.id), keys.retry(number, Self.id))
     guard slice.phase != .none else { return }
     try await test.command("HSET", key, "phase", Self.names[Int(slice.phase.rawValue)], "app", "news")
@@ -158,9 +159,11 @@ extension TraceReplayer {
     for (field, value) in zip(Self.numbers, values(slice)) where value != 0 {
       try await test.command("HSET", key, field, value)
     }
-    for position in 0..<min(slice.built, 8) {
-      let target = Self.target(number, slice.building[position])
-      try await test.command("RPUSH", keys.building(number, Self.id), target)
+    if slice.phase == .expanding, slice.claim != 0 {
+      try await test.command("RPUSH", building, "")
+      for position in 0..<min(slice.built, 8) {
+        try await test.command("RPUSH", building, Self.target(number, slice.building[position]))
+      }
     }
     for index in 0..<slice.count {
       try await test.command("RPUSH", keys.targets(number, Self.id), Self.target(number, slice.order[index]))

@@ -145,12 +145,14 @@ enum APNsAnswerCases {
 
   static let goAway = knobs(
     "apns-goaway", "GOAWAY below requests under way",
-    invariant: "in doubt: sent again, or with skip unknown; what is not disowned is still answered",
-    bound: "requests that were received and disowned; with skip 0",
+    invariant: "in doubt: sent again, or with skip unknown; what was processed is still answered",
+    bound: "requests that were received and called unprocessed; with skip 0",
     Knobs(
-      on: #"{"goAwayAfterRequests":150,"goAwayDisowns":15}"#, off: #"{"goAwayAfterRequests":0,"goAwayDisowns":0}"#,
-      fired: { $0.object("faults")?.number("goAwayDisowns") ?? 0 },
-      allowed: { $0.object("faults")?.number("goAwayDisowns") ?? 0 }, doubts: { ($0.number("goAways") ?? 0) * window },
+      on: #"{"goAwayAfterRequests":150,"goAwayUnprocessed":15}"#,
+      off: #"{"goAwayAfterRequests":0,"goAwayUnprocessed":0}"#,
+      fired: { $0.object("faults")?.number("goAwayUnprocessed") ?? 0 },
+      allowed: { $0.object("faults")?.number("goAwayUnprocessed") ?? 0 },
+      doubts: { ($0.number("goAways") ?? 0) * window },
       isLie: true))
 
   // MARK: Answers

@@ -4,7 +4,7 @@ public import PushTransport
 public enum FaultCases {
   /// In the order of the table.
   public static let all: [FaultCase] =
-    KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + SteeringCases.all
+    KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + ControlCases.all
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
     + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
     + NeighbourCases.all + MutantCases.all

@@ -53,7 +53,7 @@ enum GuardCases {
 
   static let gone = FaultCase(
     "guard-gone", faults: ["410 for every device"],
-    invariant: "pauses within 400 sends of the fleet, no device is touched until somebody insists", bound: "0"
+    invariant: "pauses within 400 sends of the fleet, no device is touched until it is resumed unguarded", bound: "0"
   ) { stage in
     let world = try await world(stage, stage.times(short: 3000, full: 100_000))
     let fleet = try await Fleet(stage, world, size: workers)
@@ -65,7 +65,7 @@ enum GuardCases {
     try await world.ended(last, within: .seconds(600))
     let counters = try await world.store.show(last.id)?.counters
     stage.require(
-      counters?.pruned == world.tokens.count, "\(counters?.pruned ?? 0) pruned, though somebody insisted on all")
+      counters?.pruned == world.tokens.count, "\(counters?.pruned ?? 0) pruned, though it was resumed unguarded")
     stage.require(try await world.countDevices() == 0, "not every device that is gone was pruned")
     try await stage.check(world)
   }

@@ -34,10 +34,10 @@ struct Checker {
     let requests = Dictionary(grouping: logs.values.flatMap(\.requests), by: \.id)
     var known: Set<String> = []
     for campaign in world.campaigns { known.formUnion(try await check(campaign, requests, &verdict)) }
-    let strays = requests.keys.filter { !known.contains($0) }
-    if let stray = strays.first {
+    let unknown = requests.keys.filter { !known.contains($0) }
+    if let first = unknown.first {
       verdict.violations.append(
-        "\(strays.count) requests are nobody's, or came after their campaign's end, such as \(stray)")
+        "\(unknown.count) requests are nobody's, or came after their campaign's end, such as \(first)")
     }
     world.setChecked(logs)
     if verdict.duplicates > bound {
@@ -57,8 +57,8 @@ struct Checker {
     checkSums(campaign, results, show, &findings)
     for result in results {
       check(result, of: campaign, deliveries: requests[result.id, default: []].filter(\.isDelivery), &findings)
-      if let stray = requests[result.id]?.first(where: { $0.token != result.token }) {
-        findings.add("sent to another than its target", stray.token)
+      if let first = requests[result.id]?.first(where: { $0.token != result.token }) {
+        findings.add("sent to another than its target", first.token)
       }
       verdict.duplicates += max(0, requests[result.id, default: []].count(where: \.isDelivery) - 1)
     }

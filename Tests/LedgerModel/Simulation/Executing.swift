@@ -8,8 +8,8 @@ extension World {
     operations?.append(StoreOperation(step: .call(call), now: now))
     if isTraced { note("redis \(describe(call)) → \(describe(reply, of: call))") }
     switch call.kind {
-    case .claim, .append, .seal, .commit, .replay, .release, .close: check(call, reply, before)
-    case .finish, .activate, .steer: checkTotals()
+    case .claim, .append, .seal, .commit, .replay, .unclaim, .close: check(call, reply, before)
+    case .finish, .activate, .control: checkTotals()
     default: break
     }
     return reply
@@ -76,7 +76,7 @@ extension World {
         text += " \(index):\(call.records.state[index])@\(call.records.attempt[index])"
       }
       for index in call.grants.indexes { text += " grant \(index)@\(call.grants.attempt[index])" }
-    case .claim, .append, .seal, .release, .close: text += " claim \(call.claim)" + (call.cancels ? " cancel" : "")
+    case .claim, .append, .seal, .unclaim, .close: text += " claim \(call.claim)" + (call.cancels ? " cancel" : "")
     default: text += " name \(call.name)"
     }
     return text
@@ -90,7 +90,7 @@ extension World {
         + "retries \(Array(reply.records.indexes))"
     case .claim:
       "\(reply.result) \(reply.phase) H \(reply.granted) doubt \(reply.doubt) seq \(reply.seq)/\(reply.replays)"
-    case .take: "\(reply.result) \(reply.slice)"
+    case .dequeue: "\(reply.result) \(reply.slice)"
     case .look: "\(reply.state)"
     default: "\(reply.result)"
     }

@@ -14,11 +14,11 @@ public enum FaultKind: UInt8, CaseIterable, Sendable {
   case answerLost
   /// APNs provably did not process a push.
   case notProcessed
-  /// Redis forgets the writes of the last ticks.
+  /// Redis loses the writes of the last ticks.
   case rollback
   /// One slot of a cluster does.
   case partialRollback
-  /// Redis forgets, and a process that could have told it is gone or stands still.
+  /// Redis loses writes, and a process that could replay them is gone or stands still.
   case rollbackAndCrash
   case campaignPaused
   case campaignCancelled

@@ -18,19 +18,19 @@ extension World {
     case .crash: return crash(&random)
     case .pause:
       return standStill(&random)
-    case .rollback: return forget(&random, partially: false)
-    case .partialRollback: return forget(&random, partially: true)
+    case .rollback: return failOver(&random, partially: false)
+    case .partialRollback: return failOver(&random, partially: true)
     case .rollbackAndCrash:
-      guard forget(&random, partially: false) else { return false }
+      guard failOver(&random, partially: false) else { return false }
       return random.once(in: 2) ? crash(&random) : standStill(&random)
     case .campaignPaused:
       guard store.control.state == .active else { return false }
-      steer(.pause)
+      control(.pause)
       resumeAt = now + random.below(40)
     case .campaignCancelled:
       guard store.control.state == .active || store.control.state == .paused else { return false }
       wasCancelled = true
-      steer(.cancel)
+      control(.cancel)
       // Whoever cancels may be cut short: then the parked ones come back when they are due.
       if random.once(in: 2) || operations != nil { _ = execute(StoreCall(.unpark)) }
     case .referenceLost:
@@ -55,8 +55,8 @@ extension World {
     return true
   }
 
-  mutating func steer(_ verb: StoreCall.Verb) {
-    var call = StoreCall(.steer)
+  mutating func control(_ verb: StoreCall.Verb) {
+    var call = StoreCall(.control)
     call.verb = verb
     _ = execute(call)
   }
@@ -96,14 +96,14 @@ extension World {
   }
 
   /// Redis falls, and comes back without its last writes. All connections break.
-  private mutating func forget(_ random: inout SeededGenerator, partially: Bool) -> Bool {
+  private mutating func failOver(_ random: inout SeededGenerator, partially: Bool) -> Bool {
     let depth = history.depth(now)
     guard depth > 0 else { return false }
     let (old, at) = history.state(before: 1 + random.below(depth))
     let slot = partially ? random.below(slices + 1) : -1
     if isTraced {
       note(
-        "FAULT redis forgets what it was told since t=\(at), \(slot < 0 ? "all" : slot == slices ? "control" : "slice \(slot)")"
+        "FAULT redis loses the writes since t=\(at), \(slot < 0 ? "all" : slot == slices ? "control" : "slice \(slot)")"
       )
     }
     // A slot that falls back behind a close which control has counted is out of the model's reach; see the README.
@@ -113,7 +113,7 @@ extension World {
       store.slices[slice] = old.slices[slice]
     }
     if slot < 0 || slot == slices { store.control = old.control }
-    operations?.append(StoreOperation(step: .forgotten(store), now: now))
+    operations?.append(StoreOperation(step: .failover(store), now: now))
     runID += 1
     hasForgotten = true
     history.removeAll()

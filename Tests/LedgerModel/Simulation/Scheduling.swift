@@ -82,7 +82,7 @@ extension World {
     armed = nil
     if isTraced { note("faults stop") }
     for place in 0..<4 { workers[place].pausedUntil = min(workers[place].pausedUntil, now) }
-    if store.control.state == .paused { steer(.resume) }
+    if store.control.state == .paused { control(.resume) }
     resumeAt = -1
     var isAnybodyThere = false
     for place in 0..<4 where workers[place].isAlive { isAnybodyThere = true }
@@ -102,7 +102,7 @@ extension World {
     if !late.isEmpty, random.once(in: 3) { executeLate() }
     if resumeAt >= 0, now >= resumeAt {
       resumeAt = -1
-      steer(.resume)
+      control(.resume)
     }
     if apns.debtsUntil > 0, now >= apns.debtsUntil {
       apns.debtsUntil = 0

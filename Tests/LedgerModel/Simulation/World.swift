@@ -126,7 +126,7 @@ public struct StoreOperation: Sendable {
   public enum Step: Sendable {
     case call(StoreCall)
     /// Redis fell back to this.
-    case forgotten(StoreState)
+    case failover(StoreState)
   }
 
   /// What was done.

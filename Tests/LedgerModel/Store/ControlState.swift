@@ -34,7 +34,7 @@ public struct ControlState: Sendable {
     isRunning = true
   }
 
-  mutating func take(_ call: StoreCall, now: Int) -> StoreReply {
+  mutating func dequeue(_ call: StoreCall, now: Int) -> StoreReply {
     var reply = StoreReply()
     reply.result = .refused
     guard isOnLane else { return reply }
@@ -98,7 +98,7 @@ public struct ControlState: Sendable {
     return reply
   }
 
-  mutating func steer(_ verb: StoreCall.Verb) {
+  mutating func apply(_ verb: StoreCall.Verb) {
     switch (state, verb) {
     case (.active, .pause):
       state = .paused
@@ -123,7 +123,7 @@ public struct ControlState: Sendable {
 
   mutating func heartbeat(_ name: Int, now: Int) { beat(name, now) }
 
-  mutating func forget(_ name: Int) {
+  mutating func removeWorker(_ name: Int) {
     if processing[name].isEmpty { workers.remove(name) }
   }
 

@@ -79,19 +79,15 @@ public struct SliceState: Equatable, Sendable {
     return reply
   }
 
-  mutating func append(_ call: StoreCall, now: Int) -> StoreReply {
-    var reply = StoreReply()
-    guard claim == call.claim, phase == .expanding else {
-      reply.result = .refused
-      return reply
-    }
-    lease = now + Rules.lease
+  /// Nobody but the owner can seal: what a stale one adds, to a list under its own name, need not be kept.
+  mutating func append(_ call: StoreCall) -> StoreReply {
+    guard claim == call.claim, phase == .expanding else { return StoreReply() }
     // More than fits is as wrong as it gets: the seal will refuse it.
     if built < 8 {
       for position in 0..<min(call.count, 8 - built) { building[built + position] = call.order[position] }
     }
     built += call.count
-    return reply
+    return StoreReply()
   }
 
   mutating func seal(_ call: StoreCall, now: Int) -> StoreReply {
@@ -115,7 +111,7 @@ public struct SliceState: Equatable, Sendable {
     return reply
   }
 
-  mutating func release(_ call: StoreCall) -> StoreReply {
+  mutating func unclaim(_ call: StoreCall) -> StoreReply {
     var reply = StoreReply()
     guard claim == call.claim, call.claim != 0 else {
       reply.result = .refused

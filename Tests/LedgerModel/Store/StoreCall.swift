@@ -43,8 +43,8 @@ public struct RecordRow: Equatable, Sendable {
 public struct StoreCall: Sendable {
   /// Which script.
   public enum Kind: UInt8, Sendable {
-    case activate, look, take, claim, append, seal, commit, replay, read, release, close
-    case finish, park, postpone, requeue, dismiss, heartbeat, inspect, forget, reopen, steer, unpark
+    case activate, look, dequeue, claim, append, seal, commit, replay, read, unclaim, close
+    case finish, park, postpone, requeue, dismiss, heartbeat, inspect, removeWorker, reopen, control, unpark
   }
 
   /// What is asked of a campaign.

@@ -12,9 +12,9 @@ public struct StoreState: Sendable {
     switch call.kind {
     case .activate: control.activate()
     case .look: reply.state = control.state
-    case .take: reply = control.take(call, now: now)
+    case .dequeue: reply = control.dequeue(call, now: now)
     case .claim: reply = slices[call.slice].claim(call, now: now, rules: rules)
-    case .append: reply = slices[call.slice].append(call, now: now)
+    case .append: reply = slices[call.slice].append(call)
     case .seal: reply = slices[call.slice].seal(call, now: now)
     case .commit, .replay: reply = slices[call.slice].commit(call, now: now, rules: rules)
     case .read:
@@ -26,7 +26,7 @@ public struct StoreState: Sendable {
       for index in 0..<call.highWater where index < slice.count {
         reply.records.set(index, slice.state[index], attempt: slice.attempt[index])
       }
-    case .release: reply = slices[call.slice].release(call)
+    case .unclaim: reply = slices[call.slice].unclaim(call)
     case .close: reply = slices[call.slice].close(call, rules: rules)
     case .finish: reply = control.finish(call, rules: rules)
     case .park, .postpone: reply = control.park(call, now: now)
@@ -38,9 +38,9 @@ public struct StoreState: Sendable {
       reply.ticks = slice.lease - now
       reply.isOwner = slice.owner == call.name
       reply.state = control.state
-    case .forget: control.forget(call.name)
+    case .removeWorker: control.removeWorker(call.name)
     case .reopen: control.reopen()
-    case .steer: control.steer(call.verb)
+    case .control: control.apply(call.verb)
     case .unpark: control.unpark()
     }
     return reply

@@ -25,8 +25,7 @@ extension World {
       workers[place].runs[position].cancels = reply.state == .cancelled
       workers[place].runs[position].stage = reply.state == .absent ? .dismiss : .claim
     case .claim: claimed(place, position, reply)
-    case .append:
-      if reply.result == .done { workers[place].runs[position].stage = .seal } else { workers[place].discard(position) }
+    case .append: workers[place].runs[position].stage = .seal
     case .seal: sealed(place, position, reply)
     case .study, .reconcile: found(place, position, reply)
     case .drive: committed(place, position, reply)

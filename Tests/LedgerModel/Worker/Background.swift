@@ -1,4 +1,4 @@
-/// A worker's loops beside its slices: taking, signs of life, steering.
+/// A worker's loops beside its slices: dequeuing, heartbeats, campaign control.
 extension World {
   /// One step of whatever is due; false when nothing is.
   mutating func background(_ place: Int) -> Bool {
@@ -6,14 +6,14 @@ extension World {
       chore(place)
       return true
     }
-    if now >= workers[place].nextPulse {
-      workers[place].nextPulse = now + 4
+    if now >= workers[place].nextHeartbeat {
+      workers[place].nextHeartbeat = now + 4
       pulse(place)
       return true
     }
-    if now >= workers[place].nextSteering, !workers[place].working.isEmpty {
-      workers[place].nextSteering = now + 2
-      steer(place)
+    if now >= workers[place].nextControl, !workers[place].working.isEmpty {
+      workers[place].nextControl = now + 2
+      syncControl(place)
       return true
     }
     if store.control.state == .absent {
@@ -21,7 +21,7 @@ extension World {
       return true
     }
     if mayClaim(place), store.control.isOnLane, let position = freePosition(place) {
-      take(place, position)
+      dequeue(place, position)
       return true
     }
     if !workers[place].chores.isEmpty {
@@ -36,8 +36,8 @@ extension World {
     return nil
   }
 
-  private mutating func take(_ place: Int, _ position: Int) {
-    guard let reply = call(StoreCall(.take, name: workers[place].name)), reply.result == .done else { return }
+  private mutating func dequeue(_ place: Int, _ position: Int) {
+    guard let reply = call(StoreCall(.dequeue, name: workers[place].name)), reply.result == .done else { return }
     var run = Run()
     run.slice = reply.slice
     run.stage = .look
@@ -53,25 +53,25 @@ extension World {
     for slice in control.parked where control.due[slice] <= now {
       workers[place].chores.append(StoreCall(.requeue, slice: slice, name: name))
     }
-    if !rules.breaks(.noRescue) {
-      for silent in control.workers where silent != name && Int(control.seen[silent]) <= now - Rules.lease {
-        let list = control.processing[silent]
+    if !rules.breaks(.noTakeover) {
+      for dead in control.workers where dead != name && Int(control.seen[dead]) <= now - Rules.lease {
+        let list = control.processing[dead]
         for number in 0..<list.count {
-          workers[place].chores.append(StoreCall(.inspect, slice: list[number], name: silent))
+          workers[place].chores.append(StoreCall(.inspect, slice: list[number], name: dead))
         }
-        workers[place].chores.append(StoreCall(.forget, name: silent))
+        workers[place].chores.append(StoreCall(.removeWorker, name: dead))
       }
     }
     var unknown = SmallSet()
     let own = control.processing[name]
     for number in 0..<own.count { unknown.insert(own[number]) }
     unknown = unknown.subtracting(workers[place].working)
-    if !rules.breaks(.noStrays) {
-      for slice in unknown.intersection(workers[place].strays) {
+    if !rules.breaks(.noLeftovers) {
+      for slice in unknown.intersection(workers[place].leftovers) {
         workers[place].chores.append(StoreCall(.inspect, slice: slice, name: name))
       }
     }
-    workers[place].strays = unknown
+    workers[place].leftovers = unknown
     if !rules.breaks(.noReopen), random.once(in: 2) { workers[place].chores.append(StoreCall(.reopen)) }
   }
 
@@ -90,8 +90,8 @@ extension World {
     workers[place].chores.append(next)
   }
 
-  /// Reads the campaign's state and follows it.
-  private mutating func steer(_ place: Int) {
+  /// Reads the campaign's state and applies it.
+  private mutating func syncControl(_ place: Int) {
     guard let reply = call(StoreCall(.look)) else { return }
     for position in 0..<4 {
       let stage = workers[place].runs[position].stage

@@ -44,7 +44,7 @@ extension World {
     case .finish:
       call.kind = .finish
       call.tally = run.tally
-    case .release: call.kind = .release
+    case .release: call.kind = .unclaim
     case .requeue: call.kind = .requeue
     case .park:
       call.kind = .park

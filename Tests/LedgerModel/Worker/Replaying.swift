@@ -152,7 +152,7 @@ extension World {
     case .finish:
       call.kind = .finish
       call.tally = entry.tally
-    case .release: call.kind = .release
+    case .release: call.kind = .unclaim
     }
     return call
   }
@@ -199,7 +199,7 @@ extension World {
         entry.progress =
           reply.phase == .expanding ? (entry.closesUnsealed ? .close : .append) : isOurs ? .commit : .release
       }
-    case .append: entry.progress = reply.result == .done ? .seal : .commit
+    case .append: entry.progress = .seal
     case .seal: entry.progress = .commit
     case .close:
       if reply.result == .done {

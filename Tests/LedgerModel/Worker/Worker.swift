@@ -21,9 +21,9 @@ struct Worker: Sendable {
   var journal: [JournalEntry] = []
   /// Calls of its background loops.
   var chores: [StoreCall] = []
-  var strays = SmallSet()
-  var nextPulse = 0
-  var nextSteering = 0
+  var leftovers = SmallSet()
+  var nextHeartbeat = 0
+  var nextControl = 0
   var lastStep = 0
 
   /// A new process; memory of the old one's collections is kept.
@@ -41,9 +41,9 @@ struct Worker: Sendable {
     self.graceUntil = graceUntil
     journal.removeAll(keepingCapacity: true)
     chores.removeAll(keepingCapacity: true)
-    strays = SmallSet()
-    nextPulse = now
-    nextSteering = now
+    leftovers = SmallSet()
+    nextHeartbeat = now
+    nextControl = now
     lastStep = now
   }
 

@@ -7,7 +7,7 @@ import PushCore
 struct CampaignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "campaign",
-    abstract: "Submits, shows and steers campaigns.",
+    abstract: "Submits, shows and controls campaigns.",
     subcommands: [Submit.self, Show.self, List.self, Watch.self, Pause.self, Resume.self, Cancel.self])
 }
 

@@ -1,5 +1,5 @@
 #!lua
--- drop: prunes, quarantines or releases devices of users.
+-- edit: prunes, quarantines or releases devices of users.
 -- Keeps: a device that registered after the given instant stays as it is.
 -- KEYS 1 devices, 2 users, 3 quarantine
 -- ARGV five each: user, raw token, 'prune' | 'quarantine' | 'release', instant in ms, note (JSON) for the quarantine

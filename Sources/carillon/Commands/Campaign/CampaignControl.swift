@@ -15,7 +15,7 @@ extension CampaignCommand {
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
 
-    func run() async throws { try await steer(id, .pause, to: [.paused], reason: reason) }
+    func run() async throws { try await control(id, .pause, to: [.paused], reason: reason) }
   }
 
   /// `carillon campaign resume`.
@@ -36,7 +36,7 @@ extension CampaignCommand {
     @Argument(help: "The campaign's id.") var id: String
     @Flag(help: "Carry out every prune and quarantine, whatever their share.") var unguarded = false
 
-    func run() async throws { try await steer(id, .resume, to: [.active, .scheduled], unguarded: unguarded) }
+    func run() async throws { try await control(id, .resume, to: [.active, .scheduled], unguarded: unguarded) }
   }
 
   /// `carillon campaign cancel`.
@@ -50,14 +50,14 @@ extension CampaignCommand {
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
 
-    func run() async throws { try await steer(id, .cancel, to: [.cancelled], reason: reason) }
+    func run() async throws { try await control(id, .cancel, to: [.cancelled], reason: reason) }
   }
 }
 
 extension CarillonCommand {
-  /// Steers a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
-  fileprivate func steer(
-    _ id: String, _ verb: Steering, to wanted: Set<CampaignState>, reason: String = "", unguarded: Bool = false
+  /// Controls a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
+  fileprivate func control(
+    _ id: String, _ verb: ControlVerb, to wanted: Set<CampaignState>, reason: String = "", unguarded: Bool = false
   ) async throws {
     let store = try await global.openStore()
     guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
@@ -65,9 +65,9 @@ extension CarillonCommand {
     let state: CampaignState
     var unconfirmed: [String] = []
     if verb == .resume {
-      state = try await store.steer(id, verb, unguarded: unguarded)
+      state = try await store.control(id, verb, unguarded: unguarded)
     } else {
-      (state, unconfirmed) = try await store.steerEverywhere(id, verb, reason: reason, lease: lease)
+      (state, unconfirmed) = try await store.controlEverywhere(id, verb, reason: reason, lease: lease)
     }
     guard wanted.contains(state) else {
       throw CommandError(

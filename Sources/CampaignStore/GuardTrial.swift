@@ -1,48 +1,48 @@
 public import PushCore
 import Redis
 
-/// What a campaign's guard is told while it has not decided.
-public struct ProbeAnswer: Sendable, Equatable {
+/// What a campaign's guard is told during its trial.
+public struct GuardTrialAnswer: Sendable, Equatable {
   /// What all workers were answered.
   public var counts: GuardCounts
-  /// Sends that were lent by this call.
-  public var lent: Int
-  /// Sends that are lent to the fleet and not answered.
+  /// Sends that this call has leased.
+  public var leased: Int
+  /// Sends that the fleet has leased and that are not answered.
   public var underWay: Int
   /// What the latest campaigns of the app were answered while their guards had not decided, this one's included.
   public var app: GuardCounts
 
   /// Memberwise.
-  public init(counts: GuardCounts, lent: Int, underWay: Int, app: GuardCounts = GuardCounts()) {
+  public init(counts: GuardCounts, leased: Int, underWay: Int, app: GuardCounts = GuardCounts()) {
     self.counts = counts
-    self.lent = lent
+    self.leased = leased
     self.underWay = underWay
     self.app = app
   }
 }
 
-/// The sends of a campaign whose guard has not decided: lent by control, so that a wrong setting shows before the fleet
-/// has done harm with it, however many workers there are.
+/// The guard trial of a campaign: until its guard has decided, workers lease their sends from Redis. So a wrong setting
+/// shows before the fleet has done harm with it, however many workers there are.
 extension CampaignStore {
-  /// Adds what a worker was answered, and lends it sends.
+  /// Adds what a worker was answered, and leases it sends.
   ///
   /// Not idempotent: should the reply get lost and the call be made again, its answers count twice, and the guard decides
   /// a little early.
   ///
   /// - Parameters:
   ///   - app: the campaign's.
-  ///   - minimum: answers at which the guard decides; the fleet is lent twice that until then.
-  ///   - lease: ms without news after which what was lent is taken for lost.
+  ///   - minimum: answers at which the guard decides; the fleet leases twice that until then.
+  ///   - lease: ms without news after which what was leased is taken for lost.
   ///   - wanted: sends.
   ///   - news: answers since the last call.
-  ///   - returned: sends lent earlier that were answered otherwise, or are not needed.
+  ///   - returned: sends leased earlier that were answered otherwise, or are not needed.
   ///   - round: how often the worker knows the campaign to have been resumed.
-  /// - Returns: `nil` when it was resumed since: the answers are not counted, and nothing is lent.
-  public func probe(
+  /// - Returns: `nil` when it was resumed since: the answers are not counted, and nothing is leased.
+  public func guardTrial(
     _ id: String, app: String, minimum: Int, lease: Int, wanted: Int, news: GuardCounts, returned: Int, round: Int
-  ) async throws -> ProbeAnswer? {
+  ) async throws -> GuardTrialAnswer? {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.probe, keys: [keys.probe(id), keys.campaign(id), keys.answers(app: app)]) {
+    pipeline.script(StoreScripts.guardTrial, keys: [keys.guardTrial(id), keys.campaign(id), keys.answers(app: app)]) {
       $0.append(minimum)
       $0.append(lease)
       $0.append(wanted)
@@ -55,8 +55,8 @@ extension CampaignStore {
     let reply = try await run(pipeline)[0]
     guard reply.count == 8 else { return nil }
     let numbers = (0..<8).map { reply[$0].integer ?? 0 }
-    return ProbeAnswer(
-      counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), lent: numbers[3],
+    return GuardTrialAnswer(
+      counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), leased: numbers[3],
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
   }
 }

@@ -1,5 +1,5 @@
 #!lua
--- own: gives tokens to users, and leaves a note of every registration under way.
+-- bind: gives tokens to users, and leaves a note of every registration under way.
 -- Keeps: a token belongs to one user; an older registration never undoes a newer one. A note holds all that is needed
 -- to end its registration, so anybody can.
 -- KEYS 1 owner, 2 moving

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- include: gives a campaign a slice in a partition that was left out when it began.
--- Keeps: what was sealed is counted. Redis may have forgotten the beginning, and who was in the partition, and the
--- campaign have begun anew without it: whoever tells Redis of a slice there says so first. Ended meanwhile, it goes on
--- until that slice is finished too.
+-- addslice: gives a campaign a slice in a partition that was left out when it began.
+-- Keeps: what was sealed is counted. Redis may have lost the beginning of the campaign, and who was in the partition;
+-- the campaign then began anew without it. Whoever replays a slice there calls this first. A campaign that has ended
+-- meanwhile goes on until that slice is finished too.
 -- KEYS 1 campaign, 2 finished slices, 3 running campaigns, 4 ended campaigns
 -- ARGV 1 partition, 2 id
 -- Returns 1, or 0 when it was not left out

@@ -2,13 +2,13 @@ import PushCore
 import Redis
 
 /// What a person does to a campaign.
-public enum Steering: String, Sendable {
+public enum ControlVerb: String, Sendable {
   case pause, resume, cancel
 }
 
-/// What a worker is to follow, all of one moment.
-public struct SteeringView: Sendable {
-  /// How often campaigns were steered so far.
+/// The control state of the campaigns that a worker holds, all of one moment.
+public struct ControlView: Sendable {
+  /// The control epoch: how often campaigns were paused, resumed or cancelled so far.
   public var epoch: Int
   /// The states of the campaigns, in the order asked for; `nil` for those that are gone.
   public var states: [CampaignState?]
@@ -16,58 +16,58 @@ public struct SteeringView: Sendable {
   public var rounds: [Int]
 }
 
-/// Steering campaigns, and knowing that it has reached everybody.
+/// Campaign control: pausing, resuming and cancelling, and knowing that every worker has applied it.
 ///
-/// Every steering raises an epoch. A worker reads epoch and states in one step, stops what it has to stop, and then says
-/// up to which epoch it has followed.
+/// Every call raises the control epoch. A worker reads epoch and states in one step, stops what it has to stop, and then
+/// says up to which epoch it has applied control.
 extension CampaignStore {
-  /// Pauses, resumes or cancels. Workers follow within moments.
+  /// Pauses, resumes or cancels. Workers apply it within moments.
   ///
   /// - Parameter unguarded: resumed, its prunes and quarantines are carried out whatever their share.
   /// - Returns: the state that follows: unchanged when the verb does not apply to it.
   /// - Throws: ``StoreError`` `notFound`.
   @discardableResult
-  public func steer(
-    _ id: String, _ verb: Steering, reason: String = "", unguarded: Bool = false
+  public func control(
+    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false
   ) async throws -> CampaignState {
     try await raise(id, verb, reason, unguarded: unguarded).0
   }
 
-  /// Pauses, resumes or cancels, and waits until every live worker has followed: what it sends of a campaign that was
+  /// Pauses, resumes or cancels, and waits until every live worker has applied it: what it sends of a campaign that was
   /// paused or cancelled is by then at most what was in its window.
   ///
-  /// - Parameter lease: ms after which a silent worker is taken for dead; twice that is waited at most.
-  /// - Returns: the state that follows, and the live workers that did not say that they have followed: none, usually.
+  /// - Parameter lease: ms without a heartbeat after which a worker is taken for dead; twice that is waited at most.
+  /// - Returns: the state that follows, and the live workers that did not say that they have applied it: none, usually.
   /// - Throws: ``StoreError`` `notFound`.
-  public func steerEverywhere(
-    _ id: String, _ verb: Steering, reason: String = "", lease: Int
+  public func controlEverywhere(
+    _ id: String, _ verb: ControlVerb, reason: String = "", lease: Int
   ) async throws -> (state: CampaignState, unconfirmed: [String]) {
     let (state, epoch) = try await raise(id, verb, reason)
     let end = ContinuousClock.now + .milliseconds(2 * lease)
     while true {
-      let behind = try await workersBehind(epoch, silence: lease)
-      if behind.isEmpty || ContinuousClock.now >= end { return (state, behind) }
+      let lagging = try await workersLagging(behind: epoch, timeout: lease)
+      if lagging.isEmpty || ContinuousClock.now >= end { return (state, lagging) }
       try await Task.sleep(for: Self.confirmationInterval)
     }
   }
 
-  /// Between looks at who has followed; workers look every 100 ms.
+  /// Between looks at who has applied an epoch; workers look every 100 ms.
   private static let confirmationInterval = Duration.milliseconds(20)
 
-  /// Steers.
+  /// Changes the state and raises the epoch.
   ///
-  /// - Returns: the state that follows, and the epoch: who has followed up to it knows of this.
+  /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
   private func raise(
-    _ id: String, _ verb: Steering, _ reason: String, unguarded: Bool = false
+    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool = false
   ) async throws -> (CampaignState, epoch: Int) {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
     let lane = record.lane
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.steer,
+      StoreScripts.control,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.probe(id), keys.answers(app: record.app),
+        keys.guardTrial(id), keys.answers(app: record.app),
       ]
     ) {
       $0.append(id)
@@ -87,32 +87,32 @@ extension CampaignStore {
     return (state, epoch)
   }
 
-  /// Reads what a worker is to follow, and says what it has followed.
+  /// Reads the control state of the campaigns that a worker holds, and says what it has applied.
   ///
   /// - Parameters:
-  ///   - ids: the campaigns it holds.
+  ///   - ids: the campaigns.
   ///   - worker: its name.
-  ///   - followed: the epoch up to which it has; `nil` before the first.
-  public func follow(_ ids: [String], worker: String, followed: Int?) async throws -> SteeringView {
+  ///   - applied: the epoch up to which it has applied control; `nil` before the first.
+  public func syncControl(_ ids: [String], worker: String, applied: Int?) async throws -> ControlView {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.follow, keys: [keys.epoch, keys.seen] + ids.map { keys.campaign($0) }) {
+    pipeline.script(StoreScripts.syncControl, keys: [keys.epoch, keys.applied] + ids.map { keys.campaign($0) }) {
       $0.append(worker)
-      $0.append(followed.map(String.init) ?? "")
+      $0.append(applied.map(String.init) ?? "")
     }
     let reply = try await run(pipeline)[0]
     let campaigns = stride(from: 1, to: reply.count - 1, by: 2)
-    return SteeringView(
+    return ControlView(
       epoch: reply.first?.integer ?? 0,
       states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
       rounds: campaigns.map { reply[$0 + 1].integer ?? 0 })
   }
 
-  /// The live workers that have yet to follow a steering.
-  func workersBehind(_ epoch: Int, silence: Int) async throws -> [String] {
+  /// The live workers that have yet to apply an epoch.
+  func workersLagging(behind epoch: Int, timeout: Int) async throws -> [String] {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.confirm, keys: [keys.workers, keys.seen]) {
+    pipeline.script(StoreScripts.lagging, keys: [keys.workers, keys.applied]) {
       $0.append(epoch)
-      $0.append(silence)
+      $0.append(timeout)
     }
     return try await run(pipeline)[0].compactMap(\.string)
   }

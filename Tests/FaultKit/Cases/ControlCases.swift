@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 
 /// People, and clocks, while workers die.
-enum SteeringCases {
+enum ControlCases {
   static let all = [cancelled, paused, clock]
 
   private static let window = 50

@@ -1,12 +1,13 @@
 #!lua flags=allow-oom
--- steer: pauses, resumes or cancels a campaign.
+-- control: pauses, resumes or cancels a campaign.
 -- Keeps: a paused campaign is on no lane and not in the schedule; a cancelled one is on its lane until its slices have
 -- been closed (see `unpark`). What has not begun has nothing to close: cancelled, it has ended, and `promote` finds
--- nothing to begin. Every call raises the epoch, by which workers tell how far they have followed (see `follow`).
--- Resumed, it is probed anew, in a round of its own: whoever resumed it may have mended what was wrong. Or it is not
--- guarded any more, until it is resumed the next time. What its app was answered before counts for as little.
--- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 epoch, 8 probe,
---      9 answers of the app
+-- nothing to begin. Every call raises the control epoch, by which workers say what they have applied (see
+-- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
+-- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
+-- no longer.
+-- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
+--      8 guard trial, 9 answers of the app
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | ''
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices')

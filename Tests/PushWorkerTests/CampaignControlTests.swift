@@ -7,7 +7,7 @@ import PushWorker
 import Testing
 
 /// What people do to a campaign while it runs.
-@Suite struct SteeringTests {
+@Suite struct CampaignControlTests {
   private func slow(_ rig: WorkerRig) async {
     var knobs = rig.simulator.knobs
     knobs.latencyMilliseconds = 20
@@ -23,7 +23,7 @@ import Testing
     let worker = rig.worker("w", window: 50)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
-    #expect(try await rig.store.steer("stop-it", .cancel) == .cancelled)
+    #expect(try await rig.store.control("stop-it", .cancel) == .cancelled)
     try await running
     let record = try #require(try await rig.store.show("stop-it"))
     #expect(record.state == .cancelled)
@@ -46,7 +46,7 @@ import Testing
     let worker = rig.worker("w", window: 50)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
-    #expect(try await rig.store.steer("rest", .pause) == .paused)
+    #expect(try await rig.store.control("rest", .pause) == .paused)
     // Everything in flight is recorded, and every slice given back.
     try await rig.until {
       guard let record = try await rig.store.show("rest") else { return false }
@@ -55,16 +55,16 @@ import Testing
     }
     let resting = await rig.simulator.counters().received
     #expect(resting < 1000)
-    #expect(try await rig.store.steer("rest", .resume) == .active)
+    #expect(try await rig.store.control("rest", .resume) == .active)
     try await running
     let record = try #require(try await rig.store.show("rest"))
     #expect(record.counters.outcomes == [.accepted: 1000])
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
 
-  /// Steers, and gives how many requests the simulator had received when that was confirmed.
-  private func confirm(_ rig: WorkerRig, _ id: String, _ verb: Steering) async throws -> Int {
-    let answer = try await rig.store.steerEverywhere(id, verb, lease: 60_000)
+  /// Controls a campaign, and gives how many requests the simulator had received when that was confirmed.
+  private func confirm(_ rig: WorkerRig, _ id: String, _ verb: ControlVerb) async throws -> Int {
+    let answer = try await rig.store.controlEverywhere(id, verb, lease: 60_000)
     #expect(answer.unconfirmed == [])
     return await rig.simulator.counters().received
   }
@@ -91,7 +91,7 @@ import Testing
       pauses += 1
       try await rig.until { try await rig.store.show("stop-and-go")?.counters.inDoubt == 0 }
       #expect(await rig.simulator.counters().received - confirmed <= 80)
-      try await rig.store.steer("stop-and-go", .resume)
+      try await rig.store.control("stop-and-go", .resume)
     }
     #expect(pauses > 3)
     let confirmed = try await confirm(rig, "stop-and-go", .cancel)

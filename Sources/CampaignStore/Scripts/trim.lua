@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- deliver: takes delivered entries out of an outbox.
+-- trim: removes delivered entries from an outbox.
 -- Keeps: an entry leaves only after it was delivered, also when two workers empty one outbox: whoever comes second
 -- finds other entries at these places and leaves them.
 -- KEYS 1 outbox

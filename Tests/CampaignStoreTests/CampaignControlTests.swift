@@ -5,35 +5,35 @@ import Redis
 import Testing
 
 /// Pause, resume, cancel: what workers are given to do follows at once.
-struct SteeringTests {
+struct CampaignControlTests {
   @Test(arguments: Backend.allCases)
   func pausedCampaignGivesNoSlicesUntilItIsResumed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.activate("a")
-    let held = try #require(try await world.store.takeSlice(worker: "w"))
-    #expect(try await world.store.steer("a", .pause, reason: "looks wrong") == .paused)
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
+    let held = try #require(try await world.store.dequeueSlice(worker: "w"))
+    #expect(try await world.store.control("a", .pause, reason: "looks wrong") == .paused)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaign("a")?.reason == "looks wrong")
     // What a worker gives back meanwhile waits with the rest.
     try await world.store.requeue(held, lane: .normal, worker: "w")
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
-    #expect(try await world.store.steer("a", .resume) == .active)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.control("a", .resume) == .active)
     #expect(try await world.store.campaign("a")?.reason == nil)
-    var taken: Set<Int> = []
-    while let slice = try await world.store.takeSlice(worker: "w") { taken.insert(slice.partition) }
-    #expect(taken == [0, 1, 2])
+    var dequeued: Set<Int> = []
+    while let slice = try await world.store.dequeueSlice(worker: "w") { dequeued.insert(slice.partition) }
+    #expect(dequeued == [0, 1, 2])
   }
 
   @Test(arguments: Backend.allCases)
   func verbThatDoesNotApplyChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    #expect(try await world.store.steer("a", .resume) == .active)
-    for _ in 0..<2 { #expect(try await world.store.steer("a", .pause) == .paused) }
-    for _ in 0..<2 { #expect(try await world.store.steer("a", .resume) == .active) }
-    for _ in 0..<2 { #expect(try await world.store.steer("a", .cancel) == .cancelled) }
-    #expect(try await world.store.steer("a", .pause) == .cancelled)
-    #expect(try await world.store.steer("a", .resume) == .cancelled)
+    #expect(try await world.store.control("a", .resume) == .active)
+    for _ in 0..<2 { #expect(try await world.store.control("a", .pause) == .paused) }
+    for _ in 0..<2 { #expect(try await world.store.control("a", .resume) == .active) }
+    for _ in 0..<2 { #expect(try await world.store.control("a", .cancel) == .cancelled) }
+    #expect(try await world.store.control("a", .pause) == .cancelled)
+    #expect(try await world.store.control("a", .resume) == .cancelled)
     // It stands on its lane once.
     #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
   }
@@ -42,10 +42,10 @@ struct SteeringTests {
   func completedCampaignStaysCompleted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
-    for verb in [Steering.pause, .resume, .cancel] {
-      #expect(try await world.store.steer("a", verb) == .completed)
+    for verb in [ControlVerb.pause, .resume, .cancel] {
+      #expect(try await world.store.control("a", verb) == .completed)
     }
   }
 
@@ -53,8 +53,8 @@ struct SteeringTests {
   func pausedCampaignWhoseLastSliceFinishesIsCompleted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
-    try await world.store.steer("a", .pause)
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    try await world.store.control("a", .pause)
     #expect(
       try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == .completed)
   }
@@ -64,19 +64,19 @@ struct SteeringTests {
     let world = try await TestStore(on: backend, partitions: 600)
     try await world.activate("a")
     var held: [SliceReference] = []
-    for _ in 0..<5 { held.append(try #require(try await world.store.takeSlice(worker: "w"))) }
+    for _ in 0..<5 { held.append(try #require(try await world.store.dequeueSlice(worker: "w"))) }
     // Two are parked for an hour: they are not waited for. One stays with its worker.
     for slice in held[0..<2] { #expect(try await world.store.park(slice, for: 3_600_000, worker: "w")) }
-    try await world.store.steer("a", .pause)
-    #expect(try await world.store.steer("a", .cancel) == .cancelled)
+    try await world.store.control("a", .pause)
+    #expect(try await world.store.control("a", .cancel) == .cancelled)
     #expect(try await world.command("ZCARD", world.keys.parked).integer == 0)
-    var taken: Set<Int> = []
-    while let slice = try await world.store.takeSlice(worker: "v") { taken.insert(slice.partition) }
-    #expect(taken == Set(0..<600).subtracting(held[2...].map(\.partition)))
+    var dequeued: Set<Int> = []
+    while let slice = try await world.store.dequeueSlice(worker: "v") { dequeued.insert(slice.partition) }
+    #expect(dequeued == Set(0..<600).subtracting(held[2...].map(\.partition)))
     // Nothing of it is parked any more.
     #expect(try await world.store.park(held[2], for: 1000, worker: "w") == false)
     try await world.store.requeue(held[2], lane: .normal, worker: "w")
-    #expect(try await world.store.takeSlice(worker: "v") == held[2])
+    #expect(try await world.store.dequeueSlice(worker: "v") == held[2])
   }
 
   @Test(arguments: Backend.allCases)
@@ -84,20 +84,20 @@ struct SteeringTests {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.activate("a")
     var held: [SliceReference] = []
-    while let slice = try await world.store.takeSlice(worker: "w") { held.append(slice) }
+    while let slice = try await world.store.dequeueSlice(worker: "w") { held.append(slice) }
     for slice in held { #expect(try await world.store.park(slice, for: 3_600_000, worker: "w")) }
     try await world.command("HSET", world.keys.campaign("a"), "state", "cancelled")
-    #expect(try await world.store.steer("a", .cancel) == .cancelled)
-    var taken = 0
-    while try await world.store.takeSlice(worker: "v") != nil { taken += 1 }
-    #expect(taken == 4)
+    #expect(try await world.store.control("a", .cancel) == .cancelled)
+    var dequeued = 0
+    while try await world.store.dequeueSlice(worker: "v") != nil { dequeued += 1 }
+    #expect(dequeued == 4)
   }
 
   @Test(arguments: Backend.allCases)
   func unknownCampaignIsAnError(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    for verb in [Steering.pause, .resume, .cancel] {
-      let error = await #expect(throws: StoreError.self) { try await world.store.steer("nope", verb) }
+    for verb in [ControlVerb.pause, .resume, .cancel] {
+      let error = await #expect(throws: StoreError.self) { try await world.store.control("nope", verb) }
       #expect(error?.code == .notFound)
     }
     #expect(try await world.store.show("nope") == nil)
@@ -108,48 +108,48 @@ struct SteeringTests {
   func statesAreReadInOneCall(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for id in ["a", "b", "c"] { try await world.activate(id) }
-    try await world.store.steer("b", .pause)
-    try await world.store.steer("c", .cancel)
-    let view = try await world.store.follow(["c", "x", "a", "b"], worker: "w", followed: nil)
+    try await world.store.control("b", .pause)
+    try await world.store.control("c", .cancel)
+    let view = try await world.store.syncControl(["c", "x", "a", "b"], worker: "w", applied: nil)
     #expect(view.states == [.cancelled, nil, .active, .paused])
     #expect(view.rounds == [0, 0, 0, 0])
     #expect(view.epoch == 2)
-    #expect(try await world.store.follow([], worker: "w", followed: nil).states == [])
+    #expect(try await world.store.syncControl([], worker: "w", applied: nil).states == [])
   }
 
   @Test(arguments: Backend.allCases)
-  func steeringIsConfirmedWhenEveryLiveWorkerHasFollowedIt(on backend: Backend) async throws {
+  func controlIsConfirmedWhenEveryLiveWorkerHasAppliedIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    _ = try await world.store.heartbeat(worker: "one", silence: 60_000)
-    _ = try await world.store.heartbeat(worker: "two", silence: 60_000)
+    _ = try await world.store.heartbeat(worker: "one", timeout: 60_000)
+    _ = try await world.store.heartbeat(worker: "two", timeout: 60_000)
     // Silent for longer than any lease: nobody waits for it.
     try await world.command("ZADD", world.keys.workers, 1, "dead")
-    async let steered = world.store.steerEverywhere("a", .pause, lease: 60_000)
+    async let confirmed = world.store.controlEverywhere("a", .pause, lease: 60_000)
     while try await world.store.campaign("a")?.state != .paused { await Task.yield() }
-    let epoch = try await world.store.follow([], worker: "one", followed: nil).epoch
+    let epoch = try await world.store.syncControl([], worker: "one", applied: nil).epoch
     // Reading is not following: what was read has to be acted on first.
-    #expect(try await world.store.workersBehind(epoch, silence: 60_000).sorted() == ["one", "two"])
-    _ = try await world.store.follow([], worker: "one", followed: epoch)
-    #expect(try await world.store.workersBehind(epoch, silence: 60_000) == ["two"])
+    #expect(try await world.store.workersLagging(behind: epoch, timeout: 60_000).sorted() == ["one", "two"])
+    _ = try await world.store.syncControl([], worker: "one", applied: epoch)
+    #expect(try await world.store.workersLagging(behind: epoch, timeout: 60_000) == ["two"])
     // It stops instead, in good order.
-    try await world.store.settle(dead: "two")
-    let answer = try await steered
+    try await world.store.removeWorker("two")
+    let answer = try await confirmed
     #expect(answer.state == .paused)
     #expect(answer.unconfirmed == [])
-    #expect(try await world.command("HEXISTS", world.keys.seen, "two").integer == 0)
+    #expect(try await world.command("HEXISTS", world.keys.applied, "two").integer == 0)
   }
 
   @Test(arguments: Backend.allCases)
-  func steeringThatALiveWorkerDoesNotFollowIsSaidToBeUnconfirmed(on backend: Backend) async throws {
+  func controlThatALiveWorkerDoesNotApplyIsSaidToBeUnconfirmed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let beating = Task {
-      while !Task.isCancelled { _ = try await world.store.heartbeat(worker: "deaf", silence: 60_000) }
+      while !Task.isCancelled { _ = try await world.store.heartbeat(worker: "deaf", timeout: 60_000) }
     }
     defer { beating.cancel() }
     while try await world.command("ZCARD", world.keys.workers).integer == 0 { await Task.yield() }
-    let answer = try await world.store.steerEverywhere("a", .cancel, lease: 500)
+    let answer = try await world.store.controlEverywhere("a", .cancel, lease: 500)
     #expect(answer.state == .cancelled)
     #expect(answer.unconfirmed == ["deaf"])
   }
@@ -163,16 +163,16 @@ struct SteeringTests {
     #expect(try await world.store.isIdle() == false)
     // A job that a worker is taking in is work as well.
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "v"), "LEFT", "LEFT")
-    _ = try await world.store.heartbeat(worker: "v", silence: 1000)
+    _ = try await world.store.heartbeat(worker: "v", timeout: 1000)
     #expect(try await world.store.isIdle() == false)
     try await world.command("DEL", world.keys.intake(worker: "v"))
     #expect(try await world.store.isIdle())
     try await world.activate("b")
     #expect(try await world.store.isIdle() == false)
     // Cancelled, it has still to be closed.
-    try await world.store.steer("b", .cancel)
+    try await world.store.control("b", .cancel)
     #expect(try await world.store.isIdle() == false)
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(try await world.store.isIdle())
   }

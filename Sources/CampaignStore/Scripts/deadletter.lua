@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- bury: moves a job that can't be run to the dead list, with the reason.
+-- deadletter: moves a job that can't be run to the dead list, with the reason.
 -- Keeps: a job is in the worker's list or in the dead list, never in neither; the list is bounded, oldest out first. An
 -- id that was reserved for this very job is free again, so that the job can be submitted once more.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 job, where an id can be read from it

@@ -5,15 +5,17 @@ import Testing
 
 /// Redis undoes writes that it had acknowledged, and is told again; and what keeps others from building on a half-told
 /// slice meanwhile.
-struct ForgettingTests {
+struct FailoverReplayTests {
   /// Every key of the slices of a campaign, as a server that crashes would fall back to.
   private struct Snapshot {
     var dumps: [(key: String, dump: [UInt8]?)] = []
 
     init(of id: String, in world: TestStore) async throws {
       let keys = world.keys
+      let claim = try await world.command("HGET", keys.slice(0, of: id), "claim").string ?? ""
       for key in [
-        keys.slice(0, of: id), keys.building(0, id), keys.targets(0, id), keys.ledger(0, id), keys.retry(0, id),
+        keys.slice(0, of: id), keys.building(0, id, claim: claim), keys.targets(0, id), keys.ledger(0, id),
+        keys.retry(0, id),
         keys.results(0, id), keys.reasons(0, id),
       ] {
         dumps.append((key, try await world.command("DUMP", key).bytes.map { Array($0) }))
@@ -33,7 +35,7 @@ struct ForgettingTests {
   {
     var batch = OutcomeBatch()
     for (index, record) in records { batch.append(record, at: index) }
-    return try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .forgotten(granted: granted)))
+    return try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .replay(granted: granted)))
   }
 
   @Test(arguments: Backend.allCases)
@@ -177,16 +179,16 @@ struct ForgettingTests {
     }
     try await world.endLease("a")
     let (owner, _) = try await world.claimed("a")
-    #expect(try await owner.tryOnly(0...1))
+    #expect(try await owner.bisect(0...1))
     try await owner.commit([0: .terminal(.accepted)])
     try await world.endLease("a")
     let (next, suspected) = try await world.claimed("a")
     #expect(suspected.deaths == 4)
-    #expect(suspected.trial == 0...1)
-    #expect(try await owner.tryOnly(nil) == false)
-    #expect(try await next.tryOnly(nil))
+    #expect(suspected.bisected == 0...1)
+    #expect(try await owner.bisect(nil) == false)
+    #expect(try await next.bisect(nil))
     // Given back, not dead.
-    try await next.release()
+    try await next.unclaim()
     #expect(try await world.claimed("a").standing.deaths == 0)
   }
 }

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- take: pops a reference to an open slice of one campaign into a worker's processing list.
+-- dequeue: pops a reference to an open slice of one campaign into a worker's processing list.
 -- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
--- reference is known, so that somebody misses it when it falls silent.
+-- reference is listed, so that others notice when its heartbeat ends.
 -- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers
 -- ARGV 1 id, 2 worker
--- Returns the partition, or false when this campaign has nothing to take (it then leaves its lane)
+-- Returns the partition, or false when this campaign has no open slice (it then leaves its lane)
 local state = redis.call('HGET', KEYS[2], 'state')
 local partition = (state == 'active' or state == 'cancelled') and redis.call('LPOP', KEYS[3])
 if not partition then

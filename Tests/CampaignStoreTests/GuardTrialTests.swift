@@ -4,22 +4,22 @@ import Redis
 import Testing
 
 /// Sends of a campaign whose guard has not decided.
-@Suite struct ProbeTests {
+@Suite struct GuardTrialTests {
   private func ask(
     _ world: TestStore, wanted: Int, news: GuardCounts = GuardCounts(), returned: Int = 0, lease: Int = 3_600_000,
     round: Int = 0
-  ) async throws -> ProbeAnswer {
+  ) async throws -> GuardTrialAnswer {
     try #require(
-      try await world.store.probe(
+      try await world.store.guardTrial(
         "a", app: "news", minimum: 100, lease: lease, wanted: wanted, news: news, returned: returned, round: round))
   }
 
   @Test(arguments: Backend.allCases)
   func fleetIsLentTwiceTheMinimum(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    #expect(try await ask(world, wanted: 150).lent == 150)
-    #expect(try await ask(world, wanted: 150).lent == 50)
-    #expect(try await ask(world, wanted: 150) == ProbeAnswer(counts: GuardCounts(), lent: 0, underWay: 200))
+    #expect(try await ask(world, wanted: 150).leased == 150)
+    #expect(try await ask(world, wanted: 150).leased == 50)
+    #expect(try await ask(world, wanted: 150) == GuardTrialAnswer(counts: GuardCounts(), leased: 0, underWay: 200))
   }
 
   @Test(arguments: Backend.allCases)
@@ -30,7 +30,7 @@ import Testing
     let answer = try await ask(world, wanted: 500, news: GuardCounts(answers: 10, gone: 10), returned: 7)
     #expect(answer.counts == GuardCounts(answers: 40, suspects: 20, gone: 15))
     // Answered ones are not lent again: twice the minimum is what may be sent.
-    #expect(answer.lent == 7)
+    #expect(answer.leased == 7)
     #expect(answer.underWay == 160)
   }
 
@@ -38,18 +38,18 @@ import Testing
   func nothingIsLentOnceThereAreAnswersEnough(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 120)
-    #expect(try await ask(world, wanted: 50, news: GuardCounts(answers: 100)).lent == 0)
+    #expect(try await ask(world, wanted: 50, news: GuardCounts(answers: 100)).leased == 0)
   }
 
   @Test(arguments: Backend.allCases)
   func whatADeadWorkerWasLentIsLentAgainAfterALease(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 200, news: GuardCounts(answers: 10))
-    #expect(try await ask(world, wanted: 50).lent == 0)
+    #expect(try await ask(world, wanted: 50).leased == 0)
     // A lease in the past. Who wants nothing is to wait on: somebody may yet take over what the dead worker had.
     #expect(try await ask(world, wanted: 0, lease: -1).underWay == 190)
-    #expect(try await ask(world, wanted: 50, lease: -1).lent == 50)
-    #expect(try await ask(world, wanted: 500).lent == 140)
+    #expect(try await ask(world, wanted: 50, lease: -1).leased == 50)
+    #expect(try await ask(world, wanted: 500).leased == 140)
   }
 
   @Test(arguments: Backend.allCases)
@@ -57,11 +57,12 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     _ = try await ask(world, wanted: 200, news: GuardCounts(answers: 90))
-    try await world.store.steer("a", .pause)
-    #expect(try await ask(world, wanted: 1).lent == 0)
-    try await world.store.steer("a", .resume)
+    try await world.store.control("a", .pause)
+    #expect(try await ask(world, wanted: 1).leased == 0)
+    try await world.store.control("a", .resume)
     #expect(
-      try await ask(world, wanted: 200, round: 1) == ProbeAnswer(counts: GuardCounts(), lent: 200, underWay: 200))
+      try await ask(world, wanted: 200, round: 1) == GuardTrialAnswer(counts: GuardCounts(), leased: 200, underWay: 200)
+    )
   }
 
   @Test(arguments: Backend.allCases)
@@ -70,7 +71,7 @@ import Testing
     try await world.activate("a")
     try await world.activate("b")
     func tell(_ id: String, _ news: GuardCounts, app: String = "news") async throws -> GuardCounts? {
-      try await world.store.probe(
+      try await world.store.guardTrial(
         id, app: app, minimum: 100, lease: 6000, wanted: 0, news: news, returned: 0, round: 0)?.app
     }
     #expect(try await tell("a", GuardCounts(answers: 60, suspects: 6)) == GuardCounts(answers: 60, suspects: 6))
@@ -79,13 +80,13 @@ import Testing
     #expect(try await tell("b", GuardCounts(), app: "other") == GuardCounts())
     #expect(
       try await tell("b", GuardCounts(answers: 101, suspects: 9)) == GuardCounts(answers: 100, suspects: 7, gone: 2))
-    try await world.store.steer("b", .cancel)
+    try await world.store.control("b", .cancel)
     // What has ended leaves no probe behind.
-    _ = try await world.command("DEL", world.keys.probe("b"))
+    _ = try await world.command("DEL", world.keys.guardTrial("b"))
     #expect(try await tell("b", GuardCounts(answers: 1)) == GuardCounts(answers: 101, suspects: 7, gone: 2))
-    #expect(try await world.command("EXISTS", world.keys.probe("b")).integer == 0)
-    try await world.store.steer("a", .pause)
-    try await world.store.steer("a", .resume)
+    #expect(try await world.command("EXISTS", world.keys.guardTrial("b")).integer == 0)
+    try await world.store.control("a", .pause)
+    try await world.store.control("a", .resume)
     #expect(try await tell("b", GuardCounts()) == GuardCounts())
   }
 
@@ -94,9 +95,9 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     _ = try await ask(world, wanted: 200)
-    try await world.store.steer("a", .pause)
-    try await world.store.steer("a", .resume)
-    let late = try await world.store.probe(
+    try await world.store.control("a", .pause)
+    try await world.store.control("a", .resume)
+    let late = try await world.store.guardTrial(
       "a", app: "news", minimum: 100, lease: 6000, wanted: 1, news: GuardCounts(answers: 99, suspects: 99), returned: 0,
       round: 0)
     #expect(late == nil)

@@ -4,93 +4,93 @@ import Redis
 import Testing
 
 /// What a worker leaves behind comes back, as soon as its lease has run out and not before.
-struct RescueTests {
+struct PresenceTests {
   @Test(arguments: Backend.allCases)
   func parkedSliceComesBackWhenItIsDue(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let soon = try #require(try await world.store.takeSlice(worker: "w"))
-    let later = try #require(try await world.store.takeSlice(worker: "w"))
+    let soon = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let later = try #require(try await world.store.dequeueSlice(worker: "w"))
     #expect(try await world.store.park(soon, for: 0, worker: "w"))
     #expect(try await world.store.park(later, for: 3_600_000, worker: "w"))
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
-    let pulse = try await world.store.heartbeat(worker: "w", silence: 10_000)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    let pulse = try await world.store.heartbeat(worker: "w", timeout: 10_000)
     #expect(pulse.due == [soon])
     // Several workers may do it at once.
     for worker in ["w", "v"] { try await world.store.unpark(pulse.due, worker: worker) }
-    #expect(try await world.store.takeSlice(worker: "v") == soon)
-    #expect(try await world.store.takeSlice(worker: "v") == nil)
-    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).due == [])
+    #expect(try await world.store.dequeueSlice(worker: "v") == soon)
+    #expect(try await world.store.dequeueSlice(worker: "v") == nil)
+    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).due == [])
   }
 
   @Test(arguments: Backend.allCases)
   func parkedSliceOfACampaignThatHasGoneIsForgotten(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     #expect(try await world.store.park(slice, for: 0, worker: "w"))
     try await world.command("DEL", world.keys.campaign("a"))
-    try await world.store.unpark(try await world.store.heartbeat(worker: "w", silence: 10_000).due, worker: "w")
-    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).due == [])
+    try await world.store.unpark(try await world.store.heartbeat(worker: "w", timeout: 10_000).due, worker: "w")
+    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).due == [])
   }
 
   @Test(arguments: Backend.allCases)
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await world.store.heartbeat(worker: "old", silence: 10_000)
-    let pulse = try await world.store.heartbeat(worker: "w", silence: 10_000)
-    #expect(pulse.silent == [])
+    _ = try await world.store.heartbeat(worker: "old", timeout: 10_000)
+    let pulse = try await world.store.heartbeat(worker: "w", timeout: 10_000)
+    #expect(pulse.dead == [])
     #expect(try await abs(pulse.now - world.store.time() / 1000) < 60_000)
     try await world.command("ZADD", world.keys.workers, pulse.now - 20_000, "old")
-    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).silent == ["old"])
-    #expect(try await world.store.heartbeat(worker: "w", silence: 60_000).silent == [])
+    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).dead == ["old"])
+    #expect(try await world.store.heartbeat(worker: "w", timeout: 60_000).dead == [])
   }
 
   @Test(arguments: Backend.allCases)
   func liveLeaseOfASilentWorkerIsLeftAlone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.takeSlice(worker: "slow"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "slow"))
     _ = try await world.claimed("a", worker: "slow", lease: 60_000)
-    #expect(try await world.store.rescue(from: "slow") == [])
+    #expect(try await world.store.takeOver(from: "slow") == [])
     #expect(try await processing(world, "slow") == [slice.description])
-    try await world.store.settle(dead: "slow")
+    try await world.store.removeWorker("slow")
     // It stays listed as long as something of it is.
     try await world.command("ZADD", world.keys.workers, 1, "slow")
-    try await world.store.settle(dead: "slow")
-    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).silent == ["slow"])
+    try await world.store.removeWorker("slow")
+    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).dead == ["slow"])
 
     try await world.endLease("a")
-    #expect(try await world.store.rescue(from: "slow") == [slice])
-    try await world.store.settle(dead: "slow")
-    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).silent == [])
-    #expect(try await world.store.takeSlice(worker: "w") == slice)
+    #expect(try await world.store.takeOver(from: "slow") == [slice])
+    try await world.store.removeWorker("slow")
+    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).dead == [])
+    #expect(try await world.store.dequeueSlice(worker: "w") == slice)
   }
 
   @Test(arguments: Backend.allCases)
   func referenceThatWasNeverClaimedComesBackAtOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let lost = try #require(try await world.store.takeSlice(worker: "w"))
-    let held = try #require(try await world.store.takeSlice(worker: "w"))
+    let lost = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let held = try #require(try await world.store.dequeueSlice(worker: "w"))
     // The worker itself finds what a lost reply, or an earlier life of its name, left in its list.
     #expect(try await world.store.processing(of: "w") == [lost, held])
-    #expect(try await world.store.rescue(from: "w", only: [lost]) == [lost])
+    #expect(try await world.store.takeOver(from: "w", only: [lost]) == [lost])
     #expect(try await processing(world, "w") == [held.description])
-    #expect(try await world.store.takeSlice(worker: "w") == lost)
+    #expect(try await world.store.dequeueSlice(worker: "w") == lost)
   }
 
   @Test(arguments: Backend.allCases)
   func referenceToASliceThatAnotherHoldsIsSetAsideUntilItsLeaseWouldHaveRunOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.takeSlice(worker: "old"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "old"))
     _ = try await world.claimed("a", worker: "new", lease: 60_000)
-    #expect(try await world.store.rescue(from: "old") == [])
+    #expect(try await world.store.takeOver(from: "old") == [])
     #expect(try await processing(world, "old") == [])
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
-    let pulse = try await world.store.heartbeat(worker: "w", silence: 10_000)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    let pulse = try await world.store.heartbeat(worker: "w", timeout: 10_000)
     #expect(pulse.due == [])
     let due = try #require(try await world.command("ZSCORE", world.keys.parked, slice.description).string)
     #expect(abs((Double(due) ?? 0) - Double(pulse.now + 60_000)) < 30_000)
@@ -100,21 +100,21 @@ struct RescueTests {
   func heldSliceOfACancelledCampaignIsSetAsideToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
-    try await world.store.steer("a", .cancel)
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    try await world.store.control("a", .cancel)
     #expect(try await world.store.park(slice, for: 0, worker: "w") == false)
     try await world.store.postpone(slice, for: 0, worker: "w")
     #expect(try await processing(world, "w") == [])
-    #expect(try await world.store.heartbeat(worker: "w", silence: 10_000).due == [slice])
+    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).due == [slice])
   }
 
   @Test(arguments: Backend.allCases)
   func referenceOfACampaignThatHasGoneIsDropped(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    _ = try await world.store.takeSlice(worker: "old")
+    _ = try await world.store.dequeueSlice(worker: "old")
     try await world.command("DEL", world.keys.campaign("a"))
-    #expect(try await world.store.rescue(from: "old") == [])
+    #expect(try await world.store.takeOver(from: "old") == [])
     #expect(try await processing(world, "old") == [])
   }
 
@@ -125,7 +125,7 @@ struct RescueTests {
     try await world.command("LPUSH", world.keys.intake(worker: "dead"), "1", "2")
     try await world.command("LPUSH", world.keys.campaigns, "3", "4")
     try await world.command("ZADD", world.keys.workers, 1, "dead")
-    try await world.store.settle(dead: "dead")
+    try await world.store.removeWorker("dead")
     #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == ["4", "3", "2", "1"])
     #expect(try await world.command("ZSCORE", world.keys.workers, "dead").isNull)
   }
@@ -134,12 +134,12 @@ struct RescueTests {
   func onlyTargetsInDoubtAreLeftToTheNextOwner(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = try await world.sealed("a", count: 100)
-    #expect(try await world.store.takeSlice(worker: "dead") != nil)
+    #expect(try await world.store.dequeueSlice(worker: "dead") != nil)
     try await dead.commit(credit: 50)
     try await dead.commit(.accepted, 0..<30, credit: 20)
     try await world.endLease("a")
-    #expect(try await world.store.rescue(from: "dead").count == 1)
-    #expect(try await world.store.takeSlice(worker: "w") != nil)
+    #expect(try await world.store.takeOver(from: "dead").count == 1)
+    #expect(try await world.store.dequeueSlice(worker: "w") != nil)
     let (ledger, standing) = try await world.claimed("a")
     #expect(standing.inDoubt == 40)
     let (records, isOwner) = try await ledger.records(from: 0, count: standing.granted)
@@ -155,34 +155,34 @@ struct RescueTests {
   func referenceThatIsInNoListIsFoundMissing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 12)
     try await world.activate("a")
-    var taken: [SliceReference] = []
-    for _ in 0..<6 { taken.append(try #require(try await world.store.takeSlice(worker: "w"))) }
-    #expect(try await world.store.park(taken[0], for: 3_600_000, worker: "w"))
-    _ = try await world.store.finish(taken[1], counters: SliceCounters(), lane: .normal, worker: "w")
+    var dequeued: [SliceReference] = []
+    for _ in 0..<6 { dequeued.append(try #require(try await world.store.dequeueSlice(worker: "w"))) }
+    #expect(try await world.store.park(dequeued[0], for: 3_600_000, worker: "w"))
+    _ = try await world.store.finish(dequeued[1], counters: SliceCounters(), lane: .normal, worker: "w")
     #expect(try await world.store.reopenLost() == 0)
     // Two references get lost, as by two workers that share a name and a list.
-    for slice in taken[2...3] { try await world.store.dismiss(slice, worker: "w") }
+    for slice in dequeued[2...3] { try await world.store.dismiss(slice, worker: "w") }
     #expect(try await world.store.reopenLost() == 2)
     #expect(try await world.store.reopenLost() == 0)
     var open: Set<Int> = []
-    while let slice = try await world.store.takeSlice(worker: "v") { open.insert(slice.partition) }
-    #expect(open == Set(0..<12).subtracting([taken[0], taken[1], taken[4], taken[5]].map(\.partition)))
+    while let slice = try await world.store.dequeueSlice(worker: "v") { open.insert(slice.partition) }
+    #expect(open == Set(0..<12).subtracting([dequeued[0], dequeued[1], dequeued[4], dequeued[5]].map(\.partition)))
   }
 
   @Test(arguments: Backend.allCases)
   func partitionWithoutASliceIsNotMissing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 20)
     try await world.activate("a", audience: #"{"users":["x","y","z"]}"#)
-    let slice = try #require(try await world.store.takeSlice(worker: "w"))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     #expect(try await world.store.reopenLost() == 0)
-    try await world.store.steer("a", .pause)
+    try await world.store.control("a", .pause)
     try await world.store.dismiss(slice, worker: "w")
     #expect(try await world.store.reopenLost() == 1)
     // Paused, it is open and on no lane.
-    #expect(try await world.store.takeSlice(worker: "w") == nil)
-    try await world.store.steer("a", .resume)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    try await world.store.control("a", .resume)
     var open: Set<Int> = []
-    while let slice = try await world.store.takeSlice(worker: "w") { open.insert(slice.partition) }
+    while let slice = try await world.store.dequeueSlice(worker: "w") { open.insert(slice.partition) }
     #expect(open == Set(["x", "y", "z"].map { Partition.of(user: $0, count: 20) }))
   }
 

@@ -1,14 +1,14 @@
 import PushCore
 import Redis
 
-/// What a worker that fell silent, a lost reply or the end of a pause leaves behind, and how it comes back.
+/// Presence and takeover: who is alive, and what a dead worker, a lost reply or the end of a pause leaves behind.
 extension CampaignStore {
-  /// What a sign of life brought back.
-  public struct Pulse: Sendable {
+  /// What a heartbeat brought back.
+  public struct Heartbeat: Sendable {
     /// Redis' time in ms since the epoch.
     public var now: Int
-    /// Workers that have been silent for too long.
-    public var silent: [String]
+    /// Workers that are taken for dead: their last heartbeat is too long ago.
+    public var dead: [String]
     /// Slices whose next retry is due.
     public var due: [SliceReference]
     /// Scheduled campaigns whose time has come, for ``CampaignStore/promote(_:)``.
@@ -19,22 +19,22 @@ extension CampaignStore {
     public var workers: Int
   }
 
-  /// Says that a worker lives, and lets the keys of a campaign expire whose last worker died before it could.
+  /// Renews a worker's presence, and lets the keys of a campaign expire whose last worker died before it could.
   ///
   /// - Parameters:
   ///   - worker: its name.
-  ///   - silence: ms after which another worker is taken for dead.
-  public func heartbeat(worker: String, silence: Int) async throws -> Pulse {
+  ///   - timeout: ms without a heartbeat after which another worker is taken for dead.
+  public func heartbeat(worker: String, timeout: Int) async throws -> Heartbeat {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked, keys.ended, keys.schedule]) {
       $0.append(worker)
-      $0.append(silence)
+      $0.append(timeout)
       $0.append(Self.batch)
     }
     let reply = try await run(pipeline)[0]
     for id in reply[3].compactMap(\.string) { try await expire(id) }
-    return Pulse(
-      now: reply[0].integer ?? 0, silent: reply[1].compactMap(\.string),
+    return Heartbeat(
+      now: reply[0].integer ?? 0, dead: reply[1].compactMap(\.string),
       due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) },
       scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
       workers: max(1, reply[6].integer ?? 1))
@@ -49,7 +49,7 @@ extension CampaignStore {
       if let lane {
         requeue(slice, lane: lane, worker: worker, to: &pipeline)
       } else {
-        // Its campaign has gone: nothing would ever take the reference away.
+        // Its campaign has gone: nothing else would ever remove the reference.
         pipeline.append("ZREM", keys.parked, slice.description)
       }
     }
@@ -63,16 +63,17 @@ extension CampaignStore {
     return try await run(pipeline)[0].compactMap { $0.string.flatMap(SliceReference.init) }
   }
 
-  /// Gives back what a silent worker left behind: slices whose lease has run out.
+  /// Requeues the slices that a dead worker left in its list, where their lease has run out.
   ///
   /// - Parameters:
-  ///   - silent: the worker's name; one's own, to find what an earlier life of that name left.
-  ///   - strays: the slices of its list to look at; `nil` for all.
-  /// - Returns: the slices given back.
-  public func rescue(from silent: String, only strays: Set<SliceReference>? = nil) async throws -> [SliceReference] {
-    var references = try await processing(of: silent)
-    if let strays { references.removeAll { !strays.contains($0) } }
-    var rescued: [SliceReference] = []
+  ///   - worker: its name; one's own, to find what an earlier process of that name left.
+  ///   - leftovers: the slices of its list to look at; `nil` for all.
+  /// - Returns: the slices that were requeued.
+  public func takeOver(from worker: String, only leftovers: Set<SliceReference>? = nil) async throws -> [SliceReference]
+  {
+    var references = try await processing(of: worker)
+    if let leftovers { references.removeAll { !leftovers.contains($0) } }
+    var requeued: [SliceReference] = []
     if !references.isEmpty {
       let now = try await time() / 1000
       var pipeline = RedisPipeline()
@@ -83,29 +84,29 @@ extension CampaignStore {
       let leases = try await run(pipeline)
       for (index, slice) in references.enumerated() {
         let left = (leases[2 * index].integer ?? 0) - now
-        if left > 0, leases[2 * index + 1].string == silent { continue }
+        if left > 0, leases[2 * index + 1].string == worker { continue }
         if left > 0 {
           // Another worker's live lease.
-          try await postpone(slice, for: left, worker: silent)
+          try await postpone(slice, for: left, worker: worker)
         } else if let lane = try await lanes(of: [slice.campaign])[0] {
-          try await requeue(slice, lane: lane, worker: silent)
-          rescued.append(slice)
+          try await requeue(slice, lane: lane, worker: worker)
+          requeued.append(slice)
         } else {
-          try await dismiss(slice, worker: silent)
+          try await dismiss(slice, worker: worker)
         }
       }
     }
-    return rescued
+    return requeued
   }
 
-  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and strikes it off the list
+  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and removes it from the list
   /// of workers once nothing of it is left.
-  public func settle(dead worker: String) async throws {
+  public func removeWorker(_ worker: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.forget,
+      StoreScripts.removeWorker,
       keys: [
-        keys.workers, keys.processing(worker: worker), keys.intake(worker: worker), keys.campaigns, keys.seen,
+        keys.workers, keys.processing(worker: worker), keys.intake(worker: worker), keys.campaigns, keys.applied,
       ]
     ) { $0.append(worker) }
     _ = try await run(pipeline)
@@ -135,31 +136,31 @@ extension CampaignStore {
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
   }
 
-  /// Notes for workers that come in the next moments that Redis may have forgotten its last writes.
-  public func noteFall(for milliseconds: Int) async throws {
+  /// Notes, for workers that start in the next moments, that Redis may have lost its last writes.
+  public func noteFailover(for milliseconds: Int) async throws {
     var pipeline = RedisPipeline()
-    pipeline.append("SET", keys.fallen, "1", "PX", milliseconds)
+    pipeline.append("SET", keys.failover, "1", "PX", milliseconds)
     // A full Redis refuses it, and is none that has just been filled.
     _ = try await redis.execute(pipeline)
   }
 
-  /// Whether Redis may have forgotten its last writes a moment ago, as far as somebody who has just come can tell: it is
-  /// young, or somebody has noted it, or no worker of those it knows has given a sign of life for a while. Asks whatever
-  /// server is there.
+  /// Whether Redis may have lost its last writes a moment ago, as far as a worker that has just started can tell: the
+  /// server is young, or a worker has noted it, or no worker has sent a heartbeat for a while. Asks whatever server
+  /// answers.
   ///
   /// - Parameters:
   ///   - uptime: seconds since its process was started.
-  ///   - silence: ms that a live worker is never silent for.
-  public func mayHaveFallen(uptime: Int, silence: Int) async throws -> Bool {
+  ///   - timeout: ms within which some live worker has always sent a heartbeat.
+  public func mayHaveFailedOver(uptime: Int, timeout: Int) async throws -> Bool {
     var pipeline = RedisPipeline()
-    pipeline.append("EXISTS", keys.fallen)
+    pipeline.append("EXISTS", keys.failover)
     pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")
     pipeline.append("TIME")
     let replies = try await redis.execute(pipeline).map { try $0.get() }
     guard replies[1].count == 2, let latest = replies[1][1].integer, let now = replies[2][0].integer else {
       return false
     }
-    return uptime < Self.youth || replies[0].integer == 1 || now * 1000 - latest > silence
+    return uptime < Self.youth || replies[0].integer == 1 || now * 1000 - latest > timeout
   }
 
   /// Seconds for which a server that has been started is young.

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- follow: tells a worker the states of the campaigns it holds, and takes note of the steering it has followed.
--- Keeps: epoch and states are of one moment, so a worker that has followed the states has followed every steering up to
--- that epoch, and may say so with its next call.
--- KEYS 1 epoch, 2 epochs that workers have followed, 3... campaigns
--- ARGV 1 worker, 2 epoch that it has followed ('' for none yet)
+-- synccontrol: tells a worker the states of the campaigns it holds, and records the control epoch that it has applied.
+-- Keeps: epoch and states are of one moment, so a worker that has applied the states has applied all control up to that
+-- epoch, and may say so with its next call.
+-- KEYS 1 control epoch, 2 epochs that workers have applied, 3... campaigns
+-- ARGV 1 worker, 2 epoch that it has applied ('' for none yet)
 -- Returns {epoch, then for each campaign its state and how often it was resumed}
 if ARGV[2] ~= '' and redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] then
   redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])

@@ -1,5 +1,5 @@
 #!lua
--- store: writes devices into their users' records.
+-- upsert: writes devices into their users' records.
 -- Keeps: one record a token and user; the later `registeredAt` stands, with the attributes that came with it. Only a
 -- later registration ends a quarantine: the same import once more does not.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
