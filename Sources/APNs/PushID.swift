@@ -1,3 +1,4 @@
+internal import PushCore
 internal import TLS
 
 /// The ids that make a push of a campaign recognisable when it is sent twice.
@@ -36,65 +37,7 @@ public struct PushID {
   /// The default `apns-collapse-id`: the first 32 hex digits of SHA-256(campaign id), so a duplicate replaces the first.
   public static func collapseID(campaign: String) -> String {
     let digest = Digest(.sha256).hash(Array(campaign.utf8))
-    return String(decoding: digest.prefix(16).flatMap { [hexDigit($0 >> 4), hexDigit($0 & 15)] }, as: UTF8.self)
-  }
-
-  /// A UUID as `apns-id` wants it: 8-4-4-4-12 lower-case digits.
-  public static func text(_ id: (high: UInt64, low: UInt64)) -> String {
-    String(unsafeUninitializedCapacity: textLength) { buffer in
-      write(id, to: UnsafeMutableRawBufferPointer(buffer))
-      return textLength
-    }
-  }
-
-  /// The characters of a UUID.
-  static let textLength = 36
-
-  /// Writes the 36 characters of a UUID to the beginning of `buffer`.
-  static func write(_ id: (high: UInt64, low: UInt64), to buffer: UnsafeMutableRawBufferPointer) {
-    precondition(buffer.count >= textLength)
-    let middle = hexDigits(UInt32(truncatingIfNeeded: id.high))
-    let third = hexDigits(UInt32(truncatingIfNeeded: id.low >> 32))
-    buffer.storeBytes(of: hexDigits(UInt32(truncatingIfNeeded: id.high >> 32)).bigEndian, as: UInt64.self)
-    buffer[8] = UInt8(ascii: "-")
-    buffer.storeBytes(of: UInt32(truncatingIfNeeded: middle >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
-    buffer[13] = UInt8(ascii: "-")
-    buffer.storeBytes(of: UInt32(truncatingIfNeeded: middle).bigEndian, toByteOffset: 14, as: UInt32.self)
-    buffer[18] = UInt8(ascii: "-")
-    buffer.storeBytes(of: UInt32(truncatingIfNeeded: third >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
-    buffer[23] = UInt8(ascii: "-")
-    buffer.storeBytes(of: UInt32(truncatingIfNeeded: third).bigEndian, toByteOffset: 24, as: UInt32.self)
-    let last = hexDigits(UInt32(truncatingIfNeeded: id.low))
-    buffer.storeBytes(of: last.bigEndian, toByteOffset: 28, as: UInt64.self)
-  }
-
-  /// Computed, not looked up: a global array costs an access check and a bounds check for each digit.
-  static func hexDigit(_ nibble: UInt8) -> UInt8 { nibble + (nibble < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10) }
-
-  /// Writes the digits of `bytes` to the beginning of `buffer`, two each.
-  static func writeHex(_ bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) {
-    precondition(buffer.count >= 2 * bytes.count)
-    var place = 0
-    while place + 4 <= bytes.count {
-      let word = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
-      buffer.storeBytes(of: hexDigits(word).bigEndian, toByteOffset: 2 * place, as: UInt64.self)
-      place += 4
-    }
-    for place in place..<bytes.count {
-      buffer[2 * place] = hexDigit(bytes[place] >> 4)
-      buffer[2 * place + 1] = hexDigit(bytes[place] & 15)
-    }
-  }
-
-  /// The eight digits of a number, the first in the highest byte; all at once, as there are 25 such words in a push.
-  private static func hexDigits(_ number: UInt32) -> UInt64 {
-    var nibbles = UInt64(number)
-    nibbles = (nibbles & 0xffff_0000) << 16 | nibbles & 0xffff
-    nibbles = (nibbles & 0x0000_ff00_0000_ff00) << 8 | nibbles & 0x0000_00ff_0000_00ff
-    nibbles = (nibbles & 0x00f0_00f0_00f0_00f0) << 4 | nibbles & 0x000f_000f_000f_000f
-    // Of each byte, one if it is ten or more: then the digit is as far on as `a` is behind `9`.
-    let letters = (nibbles + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-    return nibbles + 0x3030_3030_3030_3030 + letters * UInt64(UInt8(ascii: "a") - UInt8(ascii: "9") - 1)
+    return String(decoding: Hex.encode(digest.prefix(16)), as: UTF8.self)
   }
 
   static func version5(_ digest: Digest, namespace: [UInt8], name: [UInt8]) -> (high: UInt64, low: UInt64) {

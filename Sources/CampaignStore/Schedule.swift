@@ -66,7 +66,7 @@ extension CampaignStore {
       guard field[0].string == CampaignState.scheduled.rawValue, field[1].integer ?? 0 <= now,
         // It may have gone, or another worker may have begun it.
         let (record, job) = try await campaignAndJob(id), record.state == .scheduled,
-        case .segment(let expression)? = try? CampaignJob.parse(job, knownApps: nil).audience
+        case .segment(let expression)? = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))).audience
       else { continue }
       let partitions = try await partitions(for: expression, of: id)
       if partitions.count < keys.partitions { narrowed[id] = partitions }

@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import EventLoop
 import Glibc
@@ -45,12 +46,12 @@ enum EngineBenchmark {
   /// - Parameters:
   ///   - configuration: where to; one connection unless it says otherwise.
   ///   - credential: what APNs lets pushes in for.
-  ///   - headers: of every push.
+  ///   - request: of every push.
   ///   - payload: of every push.
   ///   - extent: how many.
   ///   - token: the raw device token of the n-th push, from 0.
   static func run(
-    _ configuration: ConnectionPool.Configuration, credential: any PushCredential, headers: PushHeaders,
+    _ configuration: ConnectionPool.Configuration, credential: any PushCredential, request: PushRequest,
     payload: [UInt8], extent: Extent, token: @escaping @Sendable (Int) -> [UInt8]
   ) async -> Result {
     let done = Mutex(Result())
@@ -76,17 +77,11 @@ enum EngineBenchmark {
     var completed = 0
     func submitMore() {
       while submitted < count, submitted - completed <= (batchesAhead - 1) * batchSize {
-        var batch = PushBatch(headers: headers)
-        batch.bytes = payload
         let end = submitted + min(batchSize, count - submitted)
+        var batch = PushBatch(request: request, payload: payload, capacity: end - submitted)
         for index in submitted..<end {
           let bytes = token(index)
-          let start = Int32(batch.bytes.count)
-          batch.bytes += bytes
-          batch.pushes.append(
-            Push(
-              tag: UInt64(index), apnsID: ids.apnsID(token: bytes), token: start..<Int32(batch.bytes.count),
-              payload: 0..<Int32(payload.count)))
+          batch.append(tag: UInt64(index), id: ids.apnsID(token: bytes), token: bytes[...])
         }
         pool.submit(batch, lane: 0)
         submitted = end

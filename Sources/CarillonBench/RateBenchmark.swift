@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import EventLoop
 import PushCore
@@ -26,12 +27,12 @@ enum RateBenchmark {
   ///   - configuration: where to; one connection unless it says otherwise.
   ///   - streams: a fixed limit; `nil` for the adaptive one.
   ///   - credential: what APNs lets pushes in for.
-  ///   - headers: of every push.
+  ///   - request: of every push.
   ///   - payload: of every push.
   ///   - warmUp: seconds before anything is measured.
   ///   - seconds: that are measured.
   static func run(
-    _ configuration: ConnectionPool.Configuration, streams: Int?, credential: any PushCredential, headers: PushHeaders,
+    _ configuration: ConnectionPool.Configuration, streams: Int?, credential: any PushCredential, request: PushRequest,
     payload: [UInt8], warmUp: Double, seconds: Double
   ) async -> Result {
     var configuration = configuration
@@ -58,7 +59,7 @@ enum RateBenchmark {
     var result = Result()
     func submit() {
       while submitted - ended.load(ordering: .relaxed) < configuration.maximumStreams + ahead {
-        pool.submit(batch(from: submitted, headers, payload, ids), lane: 0)
+        pool.submit(batch(from: submitted, request, payload, ids), lane: 0)
         submitted += batchSize
       }
     }
@@ -86,18 +87,12 @@ enum RateBenchmark {
 
   /// Pushes to tokens of their own.
   private static func batch(
-    from first: Int, _ headers: PushHeaders, _ payload: [UInt8], _ ids: PushID
+    from first: Int, _ request: PushRequest, _ payload: [UInt8], _ ids: PushID
   ) -> PushBatch {
-    var batch = PushBatch(headers: headers)
-    batch.bytes = payload
+    var batch = PushBatch(request: request, payload: payload, capacity: batchSize)
     for index in first..<first + batchSize {
       let token = (0..<32).map { UInt8(truncatingIfNeeded: index >> (8 * ($0 % 8))) ^ UInt8($0) }
-      let start = Int32(batch.bytes.count)
-      batch.bytes += token
-      batch.pushes.append(
-        Push(
-          tag: UInt64(index), apnsID: ids.apnsID(token: token), token: start..<Int32(batch.bytes.count),
-          payload: 0..<Int32(payload.count)))
+      batch.append(tag: UInt64(index), id: ids.apnsID(token: token), token: token[...])
     }
     return batch
   }

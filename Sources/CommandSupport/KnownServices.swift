@@ -1,8 +1,9 @@
+import APNs
 package import PushCore
 
 extension PushServices {
   /// The push services that this program has.
-  package static let known = PushServices(standard: AppTraits.standardService)
+  package static let known = PushServices(standard: APNsService())
 
   /// A service by the value of `--service`; the standard one without.
   package func named(_ name: String?) throws(CommandError) -> any PushService {

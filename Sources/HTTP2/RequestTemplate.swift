@@ -1,7 +1,7 @@
 internal import CNghttp2
 
-/// The header block of many requests: fields that stay the same, and two that are written anew for each, `:path` and an
-/// identifier.
+/// The header block of many requests: fields that stay the same, and up to two that are written anew for each, `:path` and
+/// an identifier.
 ///
 /// nghttp2 is lent all names and values, copying nothing (NGHTTP2_NV_FLAG_NO_COPY_NAME and …_VALUE): it reads them until
 /// the HEADERS frame is made, which ``RequestSession/open(_:body:tag:mark:now:)`` sees to before it returns. So one
@@ -9,7 +9,7 @@ internal import CNghttp2
 public final class RequestTemplate {
   /// Where the path is to be written; ``pathCount`` says how much of it counts.
   public let path: UnsafeMutableRawBufferPointer
-  /// Where the identifier is to be written, all of it.
+  /// Where the identifier is to be written, all of it; empty where there is none.
   public let identifier: UnsafeMutableRawBufferPointer
 
   let fields: UnsafeMutableBufferPointer<nghttp2_nv>
@@ -32,10 +32,10 @@ public final class RequestTemplate {
   ///   - path: what every path begins with.
   ///   - pathCapacity: bytes of the longest path.
   ///   - fields: what stays, names in lower case; HPACK indexes them.
-  ///   - identifier: the name of the field that is another in each request.
+  ///   - identifier: the name of the field that is another in each request; `nil` for none.
   ///   - identifierCount: bytes of its value.
   public convenience init(
-    authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String,
+    authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String?,
     identifierCount: Int
   ) {
     self.init(
@@ -45,13 +45,13 @@ public final class RequestTemplate {
 
   /// - Parameter alias: what nghttp2 is given for `authorization`.
   init(
-    authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String,
+    authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String?,
     identifierCount: Int, alias: String
   ) {
     let all =
       [(":method", "POST"), (":scheme", "https"), (":authority", authority), (":path", path)]
       + fields.map { ($0.name == IndexedAuthorization.name ? alias : $0.name, $0.value) }
-      + [(identifier, "")]
+      + (identifier.map { [($0, "")] } ?? [])
     let capacity = max(pathCapacity, path.utf8.count)
     let size = all.reduce(capacity + identifierCount) { $0 + $1.0.utf8.count + $1.1.utf8.count }
     bytes = .allocate(byteCount: size, alignment: 1)
@@ -70,7 +70,7 @@ public final class RequestTemplate {
     var variable: [UnsafeMutableRawBufferPointer] = []
     for (index, field) in all.enumerated() {
       let isPath = index == Self.pathIndex
-      let isIdentifier = index == all.count - 1
+      let isIdentifier = identifier != nil && index == all.count - 1
       let name = place(field.0)
       let value = place(field.1, reserving: isPath ? capacity : isIdentifier ? identifierCount : nil)
       if isPath || isIdentifier { variable.append(value) }
@@ -82,7 +82,7 @@ public final class RequestTemplate {
           valuelen: isPath ? field.1.utf8.count : value.count, flags: Self.lent | (isPath ? Self.unindexed : 0)))
     }
     self.path = variable[0]
-    self.identifier = variable[1]
+    self.identifier = variable.count > 1 ? variable[1] : UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 
   deinit {
@@ -93,6 +93,7 @@ public final class RequestTemplate {
   /// Whether HPACK may put the identifier into its table: once on a connection, so that later ones can refer to its name
   /// (as Apple, "Sending notification requests to APNs", has it).
   func setIndexing(ofIdentifier isIndexed: Bool) {
+    guard !identifier.isEmpty else { return }
     fields[fields.count - 1].flags = Self.lent | (isIndexed ? 0 : Self.unindexed)
   }
 

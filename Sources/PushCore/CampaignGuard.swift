@@ -1,4 +1,4 @@
-/// Keeps one wrong setting from erasing the device base: watches what APNs says of a campaign's tokens. Pure.
+/// Keeps one wrong setting from erasing the device base: watches what the push service says of a campaign's tokens. Pure.
 ///
 ///   undecided ─ the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
@@ -51,7 +51,7 @@ public struct CampaignGuard: Sendable, Equatable {
     if case .tripped(let reason) = state { reason } else { nil }
   }
 
-  /// Takes an answer of APNs into account.
+  /// Takes an answer into account.
   ///
   /// - Returns: whether ``state`` is another now.
   public mutating func count(_ outcome: Outcome) -> Bool {

@@ -1,6 +1,6 @@
-/// What APNs has said of a campaign's tokens.
+/// What the push service has said of a campaign's tokens.
 public struct GuardCounts: Sendable, Equatable {
-  /// Answers that are APNs' word on a token.
+  /// Answers that are the push service's word on a token.
   public var answers: Int
   /// Of these: the token is bad, or of another topic.
   public var suspects: Int
@@ -14,7 +14,7 @@ public struct GuardCounts: Sendable, Equatable {
     self.gone = gone
   }
 
-  /// Takes an answer into account; outcomes that are not APNs' word on a token are ignored.
+  /// Takes an answer into account; outcomes that are not the push service's word on a token are ignored.
   ///
   /// - Returns: whether it was one.
   @discardableResult

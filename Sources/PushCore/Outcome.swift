@@ -2,15 +2,15 @@
 ///
 /// Zero and one are not outcomes: they are the ledger's `granted` and `waiting` (see ``LedgerRecord``).
 public enum Outcome: UInt8, CaseIterable, Sendable {
-  /// APNs answered 200.
+  /// The service took the push.
   case accepted = 16
-  /// 410 `Unregistered`.
+  /// The device is not registered any more.
   case unregistered = 17
-  /// 410 `ExpiredToken`.
+  /// The token has come to its end.
   case expiredToken = 18
-  /// 400 `BadDeviceToken`.
+  /// The token is none, or not of this environment.
   case badToken = 19
-  /// 400 `DeviceTokenNotForTopic`.
+  /// The token is another app's.
   case wrongTopic = 20
   /// Any other refusal that a retry can't change.
   case rejected = 21

@@ -108,7 +108,7 @@ struct ProviderTokenTests {
     #expect(source.current() == second)
     source.expired(generation: second.generation)
     #expect(source.current() == nil)
-    #expect(source.stopped == .expiredProviderToken)
+    #expect(source.stopped == Reason.expiredProviderToken.code)
     source.resume()
     #expect(source.stopped == nil)
     #expect(source.current() != nil)

@@ -18,7 +18,7 @@ struct ResponseBodyTests {
       #"{"extra":null,"more":"a \" quote","reason":"Unregistered","timestamp":1700000000123,"x":true}"#,
     ] {
       let body = parse(text)
-      #expect(body.reason == .unregistered, "\(text)")
+      #expect(body.reason == Reason.unregistered, "\(text)")
       #expect(body.timestamp == 1_700_000_000_123, "\(text)")
       #expect(body.unknownReason == nil)
     }
@@ -40,7 +40,7 @@ struct ResponseBodyTests {
 
   @Test("a reason stands even if the rest is cut off")
   func cutOff() {
-    #expect(parse(#"{"reason":"BadDeviceToken","text":"#).reason == .badDeviceToken)
+    #expect(parse(#"{"reason":"BadDeviceToken","text":"#).reason == Reason.badDeviceToken)
   }
 
   @Test("an unknown reason is kept, at most 64 bytes of printable text")

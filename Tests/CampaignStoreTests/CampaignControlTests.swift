@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import Testing
@@ -158,7 +159,7 @@ struct CampaignControlTests {
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(try await world.store.isIdle())
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    _ = try await world.store.submit(job, as: CampaignJob.parse(job, knownApps: nil))
+    _ = try await world.store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
     #expect(try await world.store.isIdle() == false)
     // A job that a worker is taking in is work as well.
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "v"), "LEFT", "LEFT")

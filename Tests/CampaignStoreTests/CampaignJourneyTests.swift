@@ -1,3 +1,4 @@
+import APNs
 import CampaignStore
 import PushCore
 import Redis
@@ -16,7 +17,7 @@ struct CampaignJourneyTests {
 
     // A producer submits, a worker takes the job in.
     let job = TestStore.job("spring", audience: #"{"segment":"vip & !churned"}"#, #","lane":"bulk""#)
-    let campaign = try CampaignJob.parse(job, knownApps: ["news": AppTraits(topic: "com.example.news")])
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
     #expect(try await store.submit(job, as: campaign) == .new)
     let blocked = try Backend.connect(to: await backend.server)
     let intake = CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services)

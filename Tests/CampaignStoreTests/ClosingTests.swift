@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import Testing
@@ -204,7 +205,7 @@ struct ClosingTests {
   func workerThatStoodStillSinceItReservedTheJobLeavesNothingOfAnEndedCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     let job = TestStore.job("a", audience: #"{"users":["x"]}"#)
-    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
     try await finishOne(world, "a")
     for isForgotten in [false, true] {
       if isForgotten { try await world.command("DEL", world.keys.campaign("a")) }

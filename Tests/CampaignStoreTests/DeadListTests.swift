@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import Testing
@@ -16,7 +17,7 @@ struct DeadListTests {
   ) {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     try await world.store.deadLetter(job, reason: "no app", hint: "add it", worker: "w")
-    return (job, try CampaignJob.parse(job, knownApps: nil), try #require(try await all(world).first))
+    return (job, try CampaignJob.parse(job, .any(APNsService())), try #require(try await all(world).first))
   }
 
   private func queue(_ world: TestStore) async throws -> [[UInt8]] {

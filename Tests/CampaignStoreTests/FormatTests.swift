@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import Foundation
 import PushCore
 import Redis
@@ -28,7 +29,7 @@ struct FormatTests {
       at: 1_796_115_600_007
     ).write(to: &record)
     let outcomes = Outcome.allCases.map { "\($0.name) \($0.rawValue)" }
-    let service = APNsTokens()
+    let service = APNsService()
     let reasons = (0...UInt8.max).map { (code: $0, text: service.reasonName(of: ReasonCode(rawValue: $0))) }
     let words = reasons.filter { !$0.text.isEmpty }.map { "\(service.name) \($0.text) \($0.code)" }
     let sizes = "\(TargetPage.size) targets a page"

@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import Foundation
 import PushCore
 import Redis
@@ -21,7 +22,7 @@ struct FullRedisTests {
         redis: client, keys: try #require(Keyspace(namespace: "full", partitions: 4)), services: TestStore.services)
       try await store.open(creating: true)
       job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-      campaign = try CampaignJob.parse(job, knownApps: nil)
+      campaign = try CampaignJob.parse(job, .any(APNsService()))
     }
 
     func limit(_ bytes: Int) async throws {
@@ -65,7 +66,7 @@ struct FullRedisTests {
     for id in ["now", "later"] {
       let more = id == "later" ? #","sendAt":"2020-01-01T00:00:00Z""# : ""
       let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-      #expect(try await store.activate(CampaignJob.parse(job, knownApps: nil), job: job, worker: "w") == .new)
+      #expect(try await store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
     }
     _ = try await client.command("HSET", store.keys.campaign("later"), "state", "scheduled").get()
     _ = try await client.command("LPUSH", store.keys.intake(worker: "dead"), world.job).get()

@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import TestSupport
@@ -191,7 +192,7 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     try await world.store.add(["x"], to: "churned")
     let job = TestStore.job("a", audience: #"{"segment":"* & !churnd"}"#)
-    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
     let error = await #expect(throws: StoreError.self) {
       try await world.store.activate(campaign, job: job, worker: "w")
     }
@@ -205,7 +206,7 @@ struct IntakeTests {
 
   private static func job(_ id: String, _ more: String = "") throws -> (bytes: [UInt8], campaign: Campaign) {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-    return (job, try CampaignJob.parse(job, knownApps: nil))
+    return (job, try CampaignJob.parse(job, .any(APNsService())))
   }
 
   private func text(_ job: [UInt8]) -> String { String(decoding: job, as: UTF8.self) }

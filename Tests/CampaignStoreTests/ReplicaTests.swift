@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import Glibc
 import PushCore
 import Redis
@@ -17,7 +18,7 @@ struct ReplicaTests {
     while try await !replica.command("info", "replication").contains("master_link_status:up") { await Task.yield() }
 
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await store.submit(job, as: campaign) == .new)
     #expect(try await store.awaitReplicas(1, of: "a", timeout: .seconds(60)) == 1)
     #expect(try await replica.command("llen", store.keys.campaigns) == "1")
@@ -26,10 +27,10 @@ struct ReplicaTests {
     // Another connection, to which nothing of the job is known, does not take its word either.
     await replica.kill(SIGSTOP)
     let other = TestStore.job("b", audience: #"{"segment":"*"}"#)
-    #expect(try await store.submit(other, as: CampaignJob.parse(other, knownApps: nil)) == .new)
+    #expect(try await store.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .new)
     let late = try Backend.connect(to: primary)
     let again = CampaignStore(redis: late, keys: store.keys, services: TestStore.services)
-    #expect(try await again.submit(other, as: CampaignJob.parse(other, knownApps: nil)) == .duplicate)
+    #expect(try await again.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .duplicate)
     #expect(try await again.awaitReplicas(1, of: "b", timeout: .milliseconds(200)) == 0)
     await replica.kill(SIGCONT)
     #expect(try await again.awaitReplicas(1, of: "b", timeout: .seconds(60)) == 1)

@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import TestSupport
@@ -153,7 +154,7 @@ struct ResultsTests {
     let expiration = try #require(record.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
     let job = try #require(try await world.store.campaignAndJob("a")).job
-    #expect(try CampaignJob.parse(job, knownApps: ["news": AppTraits(topic: "com.example.news")]).id == "a")
+    #expect(try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))])).id == "a")
     try await world.activate("b", #","expiration":"0""#)
     #expect(try await world.store.campaign("b")?.expiration == 0)
     try await world.activate("c")

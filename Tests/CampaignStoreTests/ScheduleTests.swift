@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import Testing
@@ -174,7 +175,7 @@ struct ScheduleTests {
     let sendAt = try await world.store.time() / 1000 + 366 * day + Self.hour
     let job = TestStore.job(
       "far", audience: #"{"segment":"*"}"#, #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
-    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
     let refused = [
       await #expect(throws: StoreError.self) { try await world.store.submit(job, as: campaign) },
       await #expect(throws: StoreError.self) { try await world.store.activate(campaign, job: job, worker: "w") },

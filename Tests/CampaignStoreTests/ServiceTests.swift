@@ -1,31 +1,16 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
+import TestPushService
 import Testing
-
-/// A push service of another kind than APNs: its tokens are texts of up to 2,048 bytes, its reasons are its own.
-private struct TextService: PushService {
-  var name: String { "text" }
-  var tokenForm: String { "a text that begins with t:" }
-
-  func token(_ text: String) -> DeviceToken? { text.hasPrefix("t:") ? DeviceToken(bytes: text.utf8) : nil }
-
-  func writeText(of token: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int {
-    buffer.copyMemory(from: token)
-    return token.count
-  }
-
-  func reasonText(of code: ReasonCode) -> [UInt8] { code.rawValue == 7 ? Array("Gone".utf8) : [] }
-
-  func tokenKind(for campaign: Campaign) -> TokenKind { .alert }
-}
 
 /// The store keeps what any service has, and asks the service for texts.
 struct ServiceTests {
   private static let service = TextService()
   private static let services = PushServices(
     standard: TestStore.service, others: [service], apps: ["web": service])
-  private static let gone = ReasonCode(rawValue: 7)
+  private static let gone = TextService.Word.gone.code
   /// As long as a token can be, and longer than its length would fit into a byte.
   private static let tokens = [2048, 300, 5, 40].enumerated().map { number, length in
     "t:\(number)" + String(repeating: "x", count: length - 3)
@@ -53,7 +38,7 @@ struct ServiceTests {
     for (number, text) in Self.tokens.enumerated() {
       let partition = Partition.of(user: "u\(number)", count: 4)
       let line = try await world.command("HGET", world.keys.results(partition, "a"), text).string
-      #expect(line == "unregistered 404 \(number == 2 ? "moved" : "Gone") 5000")
+      #expect(line == "unregistered 404 \(number == 2 ? "moved" : "GONE") 5000")
     }
     var results: [String: String] = [:]
     try await store.forEachResult(of: "a") { page in
@@ -61,7 +46,7 @@ struct ServiceTests {
       return true
     }
     #expect(Set(results.keys) == Set(Self.tokens))
-    #expect(results[Self.tokens[0]] == "Gone" && results[Self.tokens[2]] == "moved")
+    #expect(results[Self.tokens[0]] == "GONE" && results[Self.tokens[2]] == "moved")
     try await store.deliverFeedback(from: 0..<4)
     #expect(try await store.owners(of: tokens, Self.service) == [nil, nil, nil, nil])
     let told = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
@@ -76,7 +61,7 @@ struct ServiceTests {
     let job = Array(
       TestStore.job("a", audience: #"{"segment":"*"}"#).split(separator: Array("news".utf8)).joined(
         separator: Array("web".utf8)))
-    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
     #expect(try await store.campaign("a")?.service == "text")
     let filter = DeviceFilter(

@@ -1,3 +1,4 @@
+import APNs
 import CampaignStore
 import Foundation
 import PushCore
@@ -28,7 +29,7 @@ struct StoreCostMeasurement {
       }
     }
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
     var ledgers: [(SliceLedger, Int)] = []
     try await measure("expand", count, client) {

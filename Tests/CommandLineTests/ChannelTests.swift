@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import Foundation
 import PushCore
@@ -10,7 +11,7 @@ import Testing
 struct ChannelTests {
   private let id = UUID()
 
-  private func lines(_ request: APNsExchange.Request) -> [String] {
+  private func lines(_ request: HTTPExchange.Request) -> [String] {
     ["\(request.method) \(request.path)"] + request.headers.map { "\($0.name): \($0.value)" }
       + [String(decoding: request.body ?? [], as: UTF8.self)]
   }
@@ -52,7 +53,7 @@ struct ChannelTests {
       ).contains(":0,"))
   }
 
-  private func response(_ status: UInt16, _ body: String = "", id: String? = nil) -> APNsExchange.Response {
+  private func response(_ status: UInt16, _ body: String = "", id: String? = nil) -> HTTPExchange.Response {
     .init(status: status, headers: id.map { [.init("apns-channel-id", $0)] } ?? [], body: Array(body.utf8))
   }
 
@@ -65,7 +66,7 @@ struct ChannelTests {
   }
 
   @Test func answersThatAreNoneAreErrors() {
-    let calls: [(ChannelRequest, APNsExchange.Response)] = [
+    let calls: [(ChannelRequest, HTTPExchange.Response)] = [
       (.create(stores: true), response(201)), (.list, response(200)), (.list, response(200, "{}")),
       (.show(id: "a"), response(200, "[]")), (.show(id: "a"), response(200, #"{"message-storage-policy":"1"}"#)),
     ]

@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import Foundation
@@ -109,7 +110,7 @@ import Testing
     #expect(told.take() == [])
     #expect(credential.authorization() == first)
 
-    credential.stop(.badCertificate)
+    credential.stop(Reason.badCertificate.code)
     let second = try authority.issue(topic: "com.example.news")
     _ = try certificateApp(second)
     await watcher.look(now: now)
@@ -187,7 +188,7 @@ import Testing
     let source = try #require(channels["news"]?.credential as? ProviderTokenSource)
     await watcher.look(now: now)
     let first = try #require(source.current())
-    source.stop(.invalidProviderToken)
+    source.stop(Reason.invalidProviderToken.code)
     try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
     await watcher.look(now: now)
     #expect(told.take() == [.reloaded(app: "news")])

@@ -1,3 +1,4 @@
+import APNs
 import Logging
 import PushCore
 import TestSupport

@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import ArgumentParser
 import FaultKit
 import Foundation

@@ -1,22 +1,15 @@
+import APNs
 import PushCore
 import TestSupport
 import Testing
 
-/// A job of the least that is needed, with members added, replaced or (empty) taken out.
-func job(_ changes: [String: String] = [:]) -> String {
-  var members = ["id": "\"c1\"", "app": "\"news\"", "audience": "{\"segment\":\"*\"}", "payload": "{\"aps\":{}}"]
-  members.merge(changes) { $1 }
-  return "{"
-    + members.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map { "\"\($0)\":\($1)" }
-    .joined(separator: ",") + "}"
-}
-
 func parse(_ text: String) throws(JobError) -> Campaign {
   try CampaignJob.parse(
     Array(text.utf8),
-    knownApps: [
-      "news": AppTraits(topic: "com.example.news"), "shop": AppTraits(topic: "com.example.shop"),
-    ])
+    .known([
+      "news": APNsService(AppTraits(topic: "com.example.news")),
+      "shop": APNsService(AppTraits(topic: "com.example.shop")),
+    ]))
 }
 
 struct CampaignJobTests {
@@ -26,7 +19,7 @@ struct CampaignJobTests {
       campaign
         == Campaign(
           id: "c1", app: "news", audience: .segment(AudienceExpression(root: .everybody)),
-          payload: Array("{\"aps\":{}}".utf8), pushType: .alert, priority: 10, expiration: .unset, collapseID: nil,
+          payload: Array("{\"aps\":{}}".utf8), pushType: "alert", priority: 10, expiration: .unset, collapseID: nil,
           lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800))
   }
 
@@ -42,8 +35,7 @@ struct CampaignJobTests {
     #expect(campaign.app == "shop")
     #expect(campaign.audience == .users(["zoë", "7"]))
     #expect(String(decoding: campaign.payload, as: UTF8.self) == #"{"aps":{"alert":"H\u00e9  llo"},"n":1.50}"#)
-    #expect(campaign.pushType == .voip)
-    #expect(campaign.defaultTopic(bundle: "com.example.shop") == "com.example.shop.voip")
+    #expect(campaign.pushType == "voip")
     #expect(campaign.priority == 5)
     #expect(campaign.expiration == .after(seconds: 14400))
     #expect(campaign.collapseID == "sale é")
@@ -64,7 +56,7 @@ struct CampaignJobTests {
 
   @Test func tokensAreReadInAnyDressAndKeptOnce() throws {
     let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
-    #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { APNsTokens().token($0) }))
+    #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
   }
 
   @Test func backgroundIsSentAtPriorityFive() throws {
@@ -89,7 +81,7 @@ struct CampaignJobTests {
   }
 
   @Test func appsAreNotCheckedWithoutAConfiguration() throws {
-    let campaign = try CampaignJob.parse(Array(job(["app": "\"other\""]).utf8)[...], knownApps: nil)
+    let campaign = try CampaignJob.parse(Array(job(["app": "\"other\""]).utf8)[...], .any(APNsService()))
     #expect(campaign.app == "other")
   }
 
@@ -217,7 +209,7 @@ struct CampaignJobTests {
         }
       }
       do {
-        let campaign = try CampaignJob.parse(bytes, knownApps: ["news": AppTraits(topic: "com.example.news")])
+        let campaign = try CampaignJob.parse(bytes, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
         #expect(campaign.payload.count <= 4096)
       } catch {
         #expect(!error.message.isEmpty)

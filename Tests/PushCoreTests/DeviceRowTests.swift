@@ -1,8 +1,9 @@
+import APNs
 import PushCore
 import TestSupport
 import Testing
 
-private let service = APNsTokens()
+private let service = APNsService()
 private let services = PushServices(standard: service)
 
 /// Reads a whole text in chunks of a size.

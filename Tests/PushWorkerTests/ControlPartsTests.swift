@@ -1,3 +1,4 @@
+import APNs
 import CampaignStore
 import PushCore
 import Testing
@@ -122,9 +123,9 @@ import Testing
   // MARK: Jobs
 
   @Test func jobBecomesACampaignOrGoesToTheDeadListWithTheReason() throws {
-    let apps = ["news": AppTraits(topic: "com.example.news")]
+    let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
-    guard case .activate(let campaign) = Intake(Array(job.utf8), apps: apps) else {
+    guard case .activate(let campaign) = Intake(Array(job.utf8), apps) else {
       Issue.record("it is a valid job")
       return
     }
@@ -134,7 +135,7 @@ import Testing
     #expect(
       Intake(campaign, .conflict)
         == .bury(reason: "id: a was used for another job", hint: "give the job an id of its own"))
-    guard case .bury(let reason, _) = Intake(Array("{".utf8), apps: apps) else {
+    guard case .bury(let reason, _) = Intake(Array("{".utf8), apps) else {
       Issue.record("it is no job")
       return
     }

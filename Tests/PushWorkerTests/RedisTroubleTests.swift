@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import CampaignStore
@@ -119,7 +120,7 @@ import Testing
     let job = Array(
       #"{"id":"later","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(sendAt)"}"#
         .utf8)
-    _ = try await rig.store.activate(CampaignJob.parse(job, knownApps: nil), job: job, worker: "-")
+    _ = try await rig.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
     try await rig.command("HSET", "campaign:later", "sendAt", "1")
     try await rig.command("ZADD", "schedule", atOnce ? "1" : String(later), "later")
     _ = try await server.command("save")

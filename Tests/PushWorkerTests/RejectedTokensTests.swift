@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 import Testing
 
@@ -20,20 +21,5 @@ import Testing
     for number in 0..<1000 { rejected.insert(token(number)) }
     #expect(rejected.contains(token(999)))
     #expect((0..<1000).count { rejected.contains(token($0)) } <= 16)
-  }
-
-  @Test func onlyWhatATokenIsToBlameForCounts() {
-    func blames(_ status: UInt16, _ reason: Reason) -> Bool {
-      PushAnswer(kind: .answered, status: status, reason: reason).blamesToken
-    }
-    #expect(blames(400, .badDeviceToken))
-    #expect(blames(400, .deviceTokenNotForTopic))
-    #expect(blames(429, .tooManyRequests))
-    // APNs doesn't count it as an error.
-    #expect(!blames(410, .unregistered))
-    #expect(!blames(400, .badTopic))
-    #expect(!blames(403, .invalidProviderToken))
-    #expect(!blames(503, .serviceUnavailable))
-    #expect(!PushAnswer(kind: .ambiguous).blamesToken)
   }
 }

@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import Foundation
@@ -41,8 +42,8 @@ actor SickEndpoint {
     configuration.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
     configuration.knobs.latencyMilliseconds = Self.latency
     channel = AppChannel(
-      topic: topic, environment: "production",
-      endpoint: APNsEndpoint(
+      service: APNsService(AppTraits(topic: topic)), environment: "production",
+      endpoint: PushEndpoint(
         url: "https://127.0.0.1:\(configuration.port)",
         trustRoots: try folder.write("sick.pem", identity.authorityPEM)),
       credential: try ProviderTokenSource(keyID: Self.keyID, teamID: Self.teamID, key: key))

@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import CampaignStore
@@ -10,7 +11,7 @@ import Testing
   /// Leaves a sealed slice with `granted` targets in doubt, as a worker that died would.
   private func leaveDoubt(_ rig: WorkerRig, _ id: String, granted: Int, lease: Int = 1) async throws {
     let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1))
-    let campaign = try CampaignJob.parse(job, knownApps: ["news": AppTraits(topic: "com.example.news")])
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
     _ = try await rig.store.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease, app: "news")

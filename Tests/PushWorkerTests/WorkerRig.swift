@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import CampaignStore
@@ -36,7 +37,8 @@ struct WorkerRig {
     url = try RedisURL(#require(server).url)
     keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
     store = CampaignStore(
-      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsTokens()))
+      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsService())
+    )
     try await store.open(creating: true)
     let key = try ECPrivateKey.generate()
     var configuration = SimulatorConfiguration()
@@ -46,8 +48,8 @@ struct WorkerRig {
     folder = try ScratchFolder()
     let roots = try folder.write("ca.pem", try #require(simulator.authorityPEM))
     channel = AppChannel(
-      topic: Self.topic, environment: "production",
-      endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots),
+      service: APNsService(AppTraits(topic: Self.topic)), environment: "production",
+      endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots),
       credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key))
   }
 
@@ -89,7 +91,8 @@ struct WorkerRig {
 
   func client() -> CampaignStore {
     CampaignStore(
-      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsTokens()))
+      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsService())
+    )
   }
 
   /// No test here is about a Redis that is out of reach: a loaded machine must not fail one.
@@ -101,8 +104,8 @@ struct WorkerRig {
   func submit(_ id: String, _ fields: String = "", audience: String = #"{"segment":"*"}"#) async throws -> Admission {
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(fields)}"#.utf8)
-    let apps = ["news": AppTraits(topic: "com.example.news")]
-    return try await store.submit(job, as: CampaignJob.parse(job, knownApps: apps))
+    let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+    return try await store.submit(job, as: CampaignJob.parse(job, apps))
   }
 
   /// What a producer in another language does.

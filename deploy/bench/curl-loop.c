@@ -6,7 +6,7 @@
  *
  * One multi handle on curl_multi_socket_action and epoll, one HTTP/2 connection, at most STREAMS pushes on their way,
  * each to a token of its own, the body through READFUNCTION with a SEEKFUNCTION that refuses: the options of
- * Sources/APNs/Curl. It has no error handling to speak of: what fails is counted. Prints one line of JSON.
+ * Sources/PushTransport/Curl. It has no error handling to speak of: what fails is counted. Prints one line of JSON.
  */
 #include <curl/curl.h>
 #include <stdint.h>

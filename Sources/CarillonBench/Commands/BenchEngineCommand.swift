@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import ArgumentParser
 import CommandSupport
@@ -48,7 +49,7 @@ struct BenchEngineCommand: CarillonCommand {
 
   func run() async throws {
     let configuration = try global.loadConfiguration()
-    guard let channel = try AppChannels.make(configuration.apps)[app] else {
+    guard let channel = try AppChannels.make(configuration.apps)[app], let settings = configuration.apps[app] else {
       throw CommandError(
         .configuration, "there is no app \(Excerpt.quoted(app))",
         hint: Nearest.hint(app, among: configuration.apps.keys))
@@ -63,11 +64,13 @@ struct BenchEngineCommand: CarillonCommand {
     for engine in engine.map({ [$0] }) ?? PushEngineKind.allCases {
       let result = await EngineBenchmark.run(
         ConnectionPool.Configuration(
-          endpoint: channel.endpoint, connections: configuration.worker.connections, maximumStreams: streams,
+          endpoint: channel.endpoint, service: channel.service, connections: configuration.worker.connections,
+          maximumStreams: streams,
           engine: engine),
         credential: channel.credential,
-        headers: PushHeaders(
-          topic: channel.topic, pushType: .alert, priority: 10, collapseID: PushID.collapseID(campaign: "bench")),
+        request: PushHeaders(
+          topic: settings.topic, pushType: .alert, priority: 10, collapseID: PushID.collapseID(campaign: "bench")
+        ).request,
         payload: Self.body(of: payload), extent: seconds.map { .seconds($0) } ?? .pushes(requests)
       ) { list[$0 % list.count] }
       try report(result, of: engine)

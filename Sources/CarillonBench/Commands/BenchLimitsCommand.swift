@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import ArgumentParser
@@ -180,10 +181,11 @@ struct LimitBench {
   private func send(_ limit: Int?, to simulator: Simulator, _ seconds: Double) async -> RateBenchmark.Result {
     await RateBenchmark.run(
       ConnectionPool.Configuration(
-        endpoint: APNsEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), connections: 1,
+        endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), service: APNsService(),
+        connections: 1,
         reconnect: Self.hasty, engine: engine),
       streams: limit, credential: credential,
-      headers: PushHeaders(topic: SimulatorFolder.topic, pushType: .alert, priority: 10),
+      request: PushHeaders(topic: SimulatorFolder.topic, pushType: .alert, priority: 10).request,
       payload: Array(#"{"aps":{"alert":{"title":"Hello","body":"The body of a push of the usual length"}}}"#.utf8),
       warmUp: warmUp, seconds: seconds)
   }

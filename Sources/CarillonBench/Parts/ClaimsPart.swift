@@ -13,7 +13,8 @@ struct ClaimsPart: BenchPart {
       report.progress("claims: \(count) clients")
       let redis = try await world.startRedis(devices)
       let job = Array(CampaignRun.job("claims").utf8)
-      _ = try await redis.store.activate(try CampaignJob.parse(job, knownApps: nil), job: job, worker: "bench")
+      _ = try await redis.store.activate(
+        try CampaignJob.parse(job, .any(PushServices.known.standard)), job: job, worker: "bench")
       let before = (redis: ProcessUsage.cpuMicroseconds(of: redis.process.id), own: ProcessUsage.ownMicroseconds())
       let began = ContinuousClock.now
       let end = began + .seconds(settings.seconds)

@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import PushCore
 package import PushWorker
@@ -19,8 +20,8 @@ package enum AppChannels {
         try CredentialFiles(app: name).check(certificate, for: app)
       }
       var channel = AppChannel(
-        topic: app.topic, environment: app.environment.rawValue, endpoint: try endpoint(of: app, named: name),
-        credential: credential)
+        service: APNsService(AppTraits(topic: app.topic, authentication: authentication(credential))),
+        environment: app.environment.rawValue, endpoint: try endpoint(of: app, named: name), credential: credential)
       channel.broadcastEndpoint = app.broadcastEndpoint.map { other in
         var endpoint = channel.endpoint
         endpoint.url = other.url
@@ -29,6 +30,10 @@ package enum AppChannels {
       channels[name] = channel
     }
     return channels
+  }
+
+  private static func authentication(_ credential: any PushCredential) -> AppTraits.Authentication {
+    (credential as? ClientCertificate).map { .client($0) } ?? .token
   }
 
   private static func makeCredential(
@@ -47,9 +52,9 @@ package enum AppChannels {
     }
   }
 
-  private static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> APNsEndpoint {
+  private static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> PushEndpoint {
     var endpoint =
-      app.environment == .production ? APNsEndpoint.production(port: app.port) : .sandbox(port: app.port)
+      app.environment == .production ? PushEndpoint.production(port: app.port) : .sandbox(port: app.port)
     if let other = app.endpoint { endpoint.url = other.url }
     if let proxy = app.proxy {
       endpoint.proxy = .init(url: proxy.url, login: try proxy.credentialsFile.map(CredentialFiles(app: name).login))

@@ -1,4 +1,4 @@
-package import APNs
+package import PushTransport
 package import PushCore
 
 /// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.

@@ -1,4 +1,5 @@
 package import APNs
+package import PushTransport
 package import PushCore
 package import TLS
 
@@ -51,7 +52,7 @@ package struct CredentialFiles {
   }
 
   /// What a proxy is told of who we are.
-  package func login(_ file: String) throws(CommandError) -> APNsEndpoint.Proxy.Login {
+  package func login(_ file: String) throws(CommandError) -> PushEndpoint.Proxy.Login {
     do throws(SecretFileError) {
       let line = String(decoding: try SecretFile.passphrase(file), as: UTF8.self)
       if let colon = line.firstIndex(of: ":") {

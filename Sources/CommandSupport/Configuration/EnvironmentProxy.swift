@@ -1,4 +1,4 @@
-package import APNs
+package import PushTransport
 import PushCore
 package import PushWorker
 

@@ -6,15 +6,15 @@ public struct Campaign: Sendable, Equatable {
   public var app: String
   /// Whom it goes to.
   public var audience: Audience
-  /// The APNs payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
+  /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
   public var payload: [UInt8]
-  /// `apns-push-type`.
-  public var pushType: PushType
-  /// `apns-priority`: 10, 5 or 1.
+  /// The push service's word for what kind of push it is.
+  public var pushType: String
+  /// How much it matters, in the service's own numbers.
   public var priority: Int
-  /// `apns-expiration`, before the start of the campaign makes an instant of a duration.
+  /// Until when it is of use, before the start of the campaign makes an instant of a duration.
   public var expiration: Expiration
-  /// The job's own `apns-collapse-id`, at most 64 bytes; `nil` derives one from ``id`` for alerts.
+  /// What it replaces on a device, and is replaced by; `nil` leaves it to the service.
   public var collapseID: String?
   /// How urgent it is beside other campaigns.
   public var lane: Lane
@@ -27,15 +27,12 @@ public struct Campaign: Sendable, Equatable {
   /// Seconds that results and ledger stay after the end.
   public var timeToLive: Int
 
-  /// The longest `apns-collapse-id` in bytes of UTF-8. Source: Apple, "Sending notification requests to APNs".
-  public static let maximumCollapseID = 64
-
   /// Seconds that results stay unless the job says otherwise: a week.
   public static let defaultTimeToLive = 7 * 86400
 
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
-    id: String, app: String, audience: Audience, payload: [UInt8], pushType: PushType = .alert, priority: Int = 10,
+    id: String, app: String, audience: Audience, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     results: ResultsMode = .failures, ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
   ) {
@@ -52,14 +49,6 @@ public struct Campaign: Sendable, Equatable {
     self.results = results
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive
-  }
-
-  /// The topic for an app of this bundle id: what the push type adds comes behind it.
-  ///
-  /// A broadcast's is the bundle id itself (Apple, "Sending broadcast push notification requests to APNs").
-  public func defaultTopic(bundle: String) -> String {
-    guard case .channel = audience else { return pushType.topic(bundle: bundle) }
-    return pushType.bundle(of: bundle)
   }
 
   /// The id of the broadcast channel that it goes to; `nil` when it goes to devices.
@@ -80,9 +69,9 @@ public enum Audience: Sendable, Equatable {
   case channel(String)
 }
 
-/// `apns-expiration` as a job gives it.
+/// Until when a push is of use, as a job gives it.
 public enum Expiration: Sendable, Equatable {
-  /// Not given: no header, APNs' own storage policy.
+  /// Not given: the service's own storage policy.
   case unset
   /// `0`: one attempt at delivery, never stored.
   case immediate
@@ -91,7 +80,7 @@ public enum Expiration: Sendable, Equatable {
   /// UNIX seconds.
   case at(seconds: Int)
 
-  /// The header's value for a campaign that starts at `start`, both in UNIX seconds; `nil` for no header.
+  /// UNIX seconds for a campaign that starts at `start`, both in UNIX seconds; `nil` for no limit.
   public func instant(startingAt start: Int) -> Int? {
     switch self {
     case .unset: nil

@@ -18,12 +18,12 @@ public enum CampaignJob {
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
-  ///   - knownApps: the apps of the configuration by name; `nil` leaves unchecked whatever depends on the app.
-  /// - Throws: the first thing that is wrong. What the rules only warn of (``PushRule``) is not.
+  ///   - apps: those that it may be for.
+  /// - Throws: the first thing that is wrong. What the rules only warn of (``PushRule/Severity/warning``) is not.
   public static func parse(
-    _ job: some Collection<UInt8>, knownApps: [String: AppTraits]?
+    _ job: some Collection<UInt8>, _ apps: JobApps
   ) throws(JobError) -> Campaign {
-    let (campaign, findings) = try examine(job, knownApps: knownApps)
+    let (campaign, findings) = try examine(job, apps)
     if let finding = findings.first(where: { $0.rule.severity == .error }) { throw JobError(finding) }
     return campaign
   }
@@ -32,11 +32,11 @@ public enum CampaignJob {
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
-  ///   - knownApps: the apps of the configuration by name; `nil` leaves unchecked whatever depends on the app.
+  ///   - apps: those that it may be for.
   ///   - now: UNIX seconds; `nil` leaves out what depends on the time, as it must where a job may have waited.
   /// - Throws: the first thing that is wrong with the job apart from those rules.
   public static func examine(
-    _ job: some Collection<UInt8>, knownApps: [String: AppTraits]?, now: Int? = nil
+    _ job: some Collection<UInt8>, _ apps: JobApps, now: Int? = nil
   ) throws(JobError) -> (campaign: Campaign, findings: [Finding]) {
     guard job.count <= maximumSize else {
       throw JobError(
@@ -51,51 +51,34 @@ public enum CampaignJob {
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
-    let campaign = try read(root, in: bytes, knownApps: knownApps)
-    guard let draft = draft(root, in: bytes, knownApps: knownApps) else { return (campaign, []) }
-    return (campaign, PushInspector.findings(in: draft, now: now))
+    let (campaign, service) = try read(root, in: bytes, apps)
+    return (campaign, service.findings(in: root, bytes, now: now))
   }
 
-  /// The campaign of a job, held against the contract but not against the rules for pushes.
-  static func read(
-    _ root: JSONValue, in bytes: [UInt8], knownApps: [String: AppTraits]?
-  ) throws(JobError) -> Campaign {
+  /// The campaign of a job, held against the contract but not against its service's rules; and the service.
+  public static func read(
+    _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps
+  ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
     let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
-    let pushType = try fields.choice("pushType", default: PushType.alert)
-    let sendAt = try readSendAt(fields)
-    let destination = destination(root)
     let id = try readID(fields)
-    let app = try readApp(fields, knownApps: knownApps)
-    let service = knownApps?[app]?.service ?? AppTraits.standardService
-    return Campaign(
+    let (app, service) = try readApp(fields, apps)
+    let options = try service.options(of: fields, to: destination(root))
+    let sendAt = try readSendAt(fields)
+    let campaign = Campaign(
       id: id,
       app: app,
       audience: try JobAudience.read(fields.required("audience"), of: service, path: "audience"),
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
-      pushType: pushType,
-      priority: try readPriority(fields, pushType: pushType),
-      expiration: try readExpiration(fields, sendAt: sendAt) ?? destination.defaultExpiration(of: pushType),
+      pushType: options.pushType,
+      priority: options.priority,
+      expiration: try fields.expiration(sendAt: sendAt) ?? options.expiration,
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
       sendAt: sendAt,
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))
-  }
-
-  /// The push of a job, for the rules; `nil` when there is none to speak of. What is wrong with a field by itself counts as
-  /// not given: that is ``read(_:in:knownApps:)``'s to say.
-  static func draft(_ root: JSONValue, in bytes: [UInt8], knownApps: [String: AppTraits]?) -> PushDraft? {
-    guard case .object(let members) = root.kind, let payload = members.value("payload"), case .object = payload.kind
-    else { return nil }
-    let fields = JobFields(members)
-    let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert
-    return PushDraft(
-      pushType: pushType, priority: try? readPriority(fields, pushType: pushType),
-      expiration: try? readExpiration(fields, sendAt: nil), collapseID: try? fields.string("collapseId"),
-      destination: destination(root),
-      app: (try? fields.string("app")).flatMap { knownApps?[$0] }, payload: payload, path: "payload",
-      size: JSONValue.minified(bytes[payload.range]).count)
+    return (campaign, service)
   }
 
   /// The id that a job gives itself, though it may be wrong otherwise; `nil` when it gives none that could be one.
@@ -107,7 +90,8 @@ public enum CampaignJob {
     return id
   }
 
-  static func destination(_ root: JSONValue) -> PushDraft.Destination {
+  /// Where the push of a job goes.
+  public static func destination(_ root: JSONValue) -> PushDestination {
     guard case .object(let members) = root.kind, case .object(let audience)? = members.value("audience")?.kind
     else { return .devices }
     return audience.value("channel") == nil ? .devices : .channel
@@ -121,22 +105,15 @@ public enum CampaignJob {
     return id
   }
 
-  private static func readApp(_ fields: JobFields, knownApps: [String: AppTraits]?) throws(JobError) -> String {
+  private static func readApp(
+    _ fields: JobFields, _ apps: JobApps
+  ) throws(JobError) -> (name: String, service: any PushService) {
     let app = try fields.requiredString("app")
-    guard let knownApps else { return app }
-    guard knownApps[app] != nil else {
+    guard let service = apps.service(of: app) else {
       throw fields.error(
-        "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: knownApps.keys))
+        "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: apps.names))
     }
-    return app
-  }
-
-  private static func readPriority(_ fields: JobFields, pushType: PushType) throws(JobError) -> Int {
-    guard let value = fields.value("priority") else { return pushType.defaultPriority }
-    guard case .number(let text) = value.kind, let priority = Int(text), [10, 5, 1].contains(priority) else {
-      throw fields.error("priority", "must be the number 10, 5 or 1")
-    }
-    return priority
+    return (app, service)
   }
 
   /// How far ahead it may be is the store's to check, by Redis' clock.
@@ -146,27 +123,6 @@ public enum CampaignJob {
       throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
     }
     return instant
-  }
-
-  private static func readExpiration(_ fields: JobFields, sendAt: Int?) throws(JobError) -> Expiration? {
-    guard let value = fields.value("expiration") else { return nil }
-    switch value.kind {
-    case .number("0"), .string("0"): return .immediate
-    case .string(let text):
-      if let seconds = DurationText.seconds(text), seconds > 0 { return .after(seconds: seconds) }
-      if let instant = Timestamp.milliseconds(text), instant >= 1000 {
-        if let sendAt, instant <= sendAt {
-          throw fields.error(
-            "expiration", "is not after sendAt: nothing would be sent",
-            hint: "a duration such as 4h counts from sendAt")
-        }
-        return .at(seconds: instant / 1000)
-      }
-    default: break
-    }
-    throw fields.error(
-      "expiration", "must be 0 (one attempt, never stored), a duration or an instant",
-      hint: "a duration is \(DurationText.form); an instant is \(Timestamp.form)")
   }
 
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {

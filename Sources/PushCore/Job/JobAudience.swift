@@ -18,7 +18,7 @@ enum JobAudience {
     if let text = try fields.string("segment") { return .segment(try readExpression(text, fields)) }
     if let users = try fields.strings("users") { return .users(try readUsers(users, fields)) }
     if let channel = try fields.string("channel") {
-      if let problem = ChannelID.problem(channel) {
+      if let problem = service.problem(ofChannel: channel) {
         throw fields.error("channel", problem, hint: "take it as `carillon channel list` prints it")
       }
       return .channel(channel)

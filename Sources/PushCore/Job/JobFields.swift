@@ -1,5 +1,5 @@
 /// The members of one JSON object of a job, read by name. `null` counts as not given: many encoders write it for that.
-struct JobFields {
+public struct JobFields {
   /// The path of the object, with its dot; empty for the job itself.
   private let prefix: String
   private let values: [String: JSONValue]
@@ -23,7 +23,7 @@ struct JobFields {
       let isKnown = names.contains(member.name)
       guard isKnown || planned.contains(member.name) else {
         throw JobError(
-          field: prefix + String(Excerpt.quoted(member.name).dropFirst().dropLast()), message: "unknown field",
+          field: prefix + Excerpt.bare(member.name), message: "unknown field",
           hint: Nearest.hint(member.name, among: names.union(planned)))
       }
       if case .null = member.value.kind { continue }
@@ -34,7 +34,7 @@ struct JobFields {
   }
 
   /// The members of a job of which nothing is known yet; `null` counts as not given here too.
-  init(_ members: [JSONValue.Member]) {
+  public init(_ members: [JSONValue.Member]) {
     prefix = ""
     values = Dictionary(members.compactMap { member in members.value(member.name).map { (member.name, $0) } }) { $1 }
   }
@@ -44,32 +44,38 @@ struct JobFields {
     JobError(field: field, message: "\(what) is not supported yet", hint: "leave it out, or wait for a later version")
   }
 
-  func path(_ name: String) -> String { prefix + name }
+  /// Where the field stands in the job.
+  public func path(_ name: String) -> String { prefix + name }
 
-  func value(_ name: String) -> JSONValue? { values[name] }
+  /// The value of a field; `nil` for none.
+  public func value(_ name: String) -> JSONValue? { values[name] }
 
-  func error(_ name: String, _ message: String, hint: String? = nil) -> JobError {
+  /// The error for what is wrong with a field.
+  public func error(_ name: String, _ message: String, hint: String? = nil) -> JobError {
     JobError(field: path(name), message: message, hint: hint)
   }
 
-  func required(_ name: String) throws(JobError) -> JSONValue {
+  /// The value of a field that must be there.
+  public func required(_ name: String) throws(JobError) -> JSONValue {
     guard let value = values[name] else { throw error(name, "is missing") }
     return value
   }
 
-  func string(_ name: String) throws(JobError) -> String? {
+  /// The text of a field; `nil` for none.
+  public func string(_ name: String) throws(JobError) -> String? {
     guard let value = values[name] else { return nil }
     guard case .string(let text) = value.kind else { throw error(name, "must be a string, not \(value.kindName)") }
     return text
   }
 
-  func requiredString(_ name: String) throws(JobError) -> String {
+  /// The text of a field that must be there.
+  public func requiredString(_ name: String) throws(JobError) -> String {
     guard let text = try string(name) else { throw error(name, "is missing") }
     return text
   }
 
   /// One of the raw values of an enum.
-  func choice<Choice: RawRepresentable<String> & CaseIterable>(
+  public func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ name: String, default fallback: Choice
   ) throws(JobError) -> Choice {
     guard let text = try string(name) else { return fallback }
@@ -81,7 +87,7 @@ struct JobFields {
   }
 
   /// The strings of an array.
-  func strings(_ name: String) throws(JobError) -> [String]? {
+  public func strings(_ name: String) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
     var strings: [String] = []
@@ -93,5 +99,29 @@ struct JobFields {
       strings.append(text)
     }
     return strings
+  }
+
+  /// Until when the push is of use; `nil` where the job doesn't say.
+  ///
+  /// - Parameter sendAt: when the campaign begins, in ms since the epoch; `nil` leaves out what depends on it.
+  public func expiration(sendAt: Int?) throws(JobError) -> Expiration? {
+    guard let value = value("expiration") else { return nil }
+    switch value.kind {
+    case .number("0"), .string("0"): return .immediate
+    case .string(let text):
+      if let seconds = DurationText.seconds(text), seconds > 0 { return .after(seconds: seconds) }
+      if let instant = Timestamp.milliseconds(text), instant >= 1000 {
+        if let sendAt, instant <= sendAt {
+          throw error(
+            "expiration", "is not after sendAt: nothing would be sent",
+            hint: "a duration such as 4h counts from sendAt")
+        }
+        return .at(seconds: instant / 1000)
+      }
+    default: break
+    }
+    throw error(
+      "expiration", "must be 0 (one attempt, never stored), a duration or an instant",
+      hint: "a duration is \(DurationText.form); an instant is \(Timestamp.form)")
   }
 }

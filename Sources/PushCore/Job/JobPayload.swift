@@ -1,4 +1,4 @@
-/// What a job may have for a `payload`; what goes to APNs in it is judged by ``PushRule``.
+/// What a job may have for a `payload`; what is in it is judged by the push service.
 enum JobPayload {
   /// The payload without insignificant white space, otherwise as the producer wrote it.
   ///
@@ -20,7 +20,7 @@ enum JobPayload {
       }
     case .object(let members):
       for member in members {
-        try refuseTemplates(member.value, path: path + "." + PushInspector.shown(member.name))
+        try refuseTemplates(member.value, path: path + "." + Excerpt.bare(member.name))
       }
     case .array(let elements):
       for (index, element) in elements.enumerated() { try refuseTemplates(element, path: path + "[\(index)]") }

@@ -1,8 +1,14 @@
-/// A push service, as those see it who keep its tokens and what it said of them: they ask this and know nothing of it
-/// themselves.
+/// A push service, as configured for an app: what is the service's own, and nobody else knows. Pure: it does no I/O.
+///
+/// The store asks it what a token and a reason are, the job what its push may be, the worker for the pushes of a campaign
+/// and what follows from an answer, a connection what an answer says of it.
 public protocol PushService: Sendable {
+  // MARK: Tokens and reasons
+
   /// Its name in configurations, device files and Redis: a ``PlainName``.
   var name: String { get }
+  /// What people call it, in messages: "APNs".
+  var title: String { get }
   /// What the text of a token is, for messages: "hex of 1 to 200 bytes".
   var tokenForm: String { get }
 
@@ -20,13 +26,76 @@ public protocol PushService: Sendable {
   /// - Returns: how many bytes were written.
   func writeText(of token: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int
 
-  /// The service's word for a reason, in UTF-8 without blanks; nothing for `none`, for `other`, and for a code that it doesn't know.
+  /// The service's word for a reason, in UTF-8 without blanks; nothing for `none`, for `other`, and for a code that it
+  /// doesn't know.
   ///
   /// Called for every push that was refused: the answer is to come out of a table.
   func reasonText(of code: ReasonCode) -> [UInt8]
 
   /// The kind of token that a campaign goes to.
   func tokenKind(for campaign: Campaign) -> TokenKind
+
+  // MARK: Jobs
+
+  /// Why a text can't be the id of a broadcast channel; `nil` when it can.
+  func problem(ofChannel id: String) -> String?
+
+  /// How the push of a job is to be sent, every default filled in.
+  ///
+  /// - Throws: what is wrong with one of these fields by itself.
+  func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions
+
+  /// The service's rules that the push of a job breaks. What breaks an error is not sent.
+  ///
+  /// - Parameters:
+  ///   - job: a JSON object; what is wrong with its fields by themselves is not this function's to say.
+  ///   - bytes: the text that it stands in.
+  ///   - now: UNIX seconds; `nil` leaves out what depends on the time.
+  func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
+
+  // MARK: Pushes
+
+  /// What makes the pushes of a campaign.
+  ///
+  /// - Parameter expiration: UNIX seconds after which they are of no use; 0 for one attempt at delivery, `nil` for no limit.
+  func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer
+
+  // MARK: Answers
+
+  /// Reads an answer. An empty one with status 200 needs no reading: it is an acceptance everywhere.
+  ///
+  /// - Parameters:
+  ///   - status: 200 to 599.
+  ///   - body: as received; may be empty, cut off, or anything at all.
+  ///   - retryAfter: seconds of a `Retry-After` header; 0 without one.
+  func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply
+
+  /// What a refusal says of its connection and of the credential.
+  ///
+  /// - Parameter generation: of the credential that the push went with.
+  func meaning(of answer: PushAnswer, generation: Int) -> AnswerMeaning
+
+  /// What the end of a connection says of the credential; `nil` for nothing.
+  func event(of goAway: GoAwayFacts) -> CredentialEvent?
+
+  /// Whether an answer with status 503 says that the service as a whole takes no more pushes, and not just one server.
+  func isUnavailable(_ answer: PushAnswer) -> Bool
+
+  /// What follows from an answer that refuses a push.
+  ///
+  /// - Parameters:
+  ///   - answer: with a status of its own; not an acceptance.
+  ///   - attempt: its number, from 1. Whether another is left is not this function's to say.
+  ///   - policy: delays.
+  ///   - jitter: random, 0 to 1; spreads retries.
+  ///   - isBreakerOpen: whether the service answers nearly everything with 503: then nothing is gained by a quick retry.
+  func disposition(
+    ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
+  ) -> Disposition
+
+  /// Whether a refusal is the token's own fault, so that the next push to it will hardly fare better, and goes over the
+  /// connection for unproven pushes.
+  func blamesToken(_ answer: PushAnswer) -> Bool
 }
 
 extension PushService {

@@ -23,8 +23,11 @@ public enum Excerpt {
     return result
   }
 
+  /// The same without the quotes: a name of the producer's in a path.
+  public static func bare(_ text: some StringProtocol) -> String { String(quoted(text).dropFirst().dropLast()) }
+
   /// C0, DEL, C1, and the line and paragraph separators.
-  static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  public static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
   }
 }

@@ -79,3 +79,12 @@ public struct JSONValue: Sendable {
     return result
   }
 }
+
+extension [JSONValue.Member] {
+  /// The value of this name; `nil` for none, and for `null`, which is as good as none.
+  public func value(_ name: String) -> JSONValue? {
+    guard let value = first(where: { $0.name == name })?.value else { return nil }
+    if case .null = value.kind { return nil }
+    return value
+  }
+}

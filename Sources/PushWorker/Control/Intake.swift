@@ -9,9 +9,9 @@ enum Intake: Equatable {
   case bury(reason: String, hint: String)
 
   /// - Parameter apps: of the configuration.
-  init(_ job: [UInt8], apps: [String: AppTraits]) {
+  init(_ job: [UInt8], _ apps: JobApps) {
     do {
-      self = .activate(try CampaignJob.parse(job, knownApps: apps))
+      self = .activate(try CampaignJob.parse(job, apps))
     } catch {
       self = .bury(reason: error.reason, hint: error.hint ?? "")
     }

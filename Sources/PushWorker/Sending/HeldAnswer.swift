@@ -5,8 +5,8 @@ struct HeldAnswer {
   var index: Int
   var record: LedgerRecord
   var fate: Disposition.TokenFate
-  /// With 410: when APNs found the token dead, in ms since the epoch; 0 when absent.
+  /// When the service found the token dead, in ms since the epoch; 0 when it doesn't say.
   var timestamp: UInt64
-  /// The text of a reason that ``PushCore/Reason`` doesn't know.
+  /// The text of a reason that the service has no code for.
   var unknownReason: String?
 }

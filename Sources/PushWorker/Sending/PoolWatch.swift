@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 
 /// What of a pool's state is worth telling, and when. Pure: time is an argument.
 struct PoolWatch {
@@ -6,7 +6,7 @@ struct PoolWatch {
   enum Notice: Equatable {
     /// Connections could not be opened, or broke, since the last look; the text is the last one's.
     case failed(String)
-    /// APNs answers nearly everything with 503: sending is held back.
+    /// The service answers nearly everything with 503: sending is held back.
     case breakerOpened
     /// It does not any more.
     case breakerClosed

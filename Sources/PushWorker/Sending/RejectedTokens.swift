@@ -1,6 +1,6 @@
 import PushCore
 
-/// Which device tokens APNs has rejected lately, as far as this worker has seen. Pure, bounded.
+/// Which device tokens the push service has rejected lately, as far as this worker has seen. Pure, bounded.
 ///
 /// A table of fingerprints: what a new rejection displaces is forgotten, and so is all of it when the worker ends. Two
 /// tokens with one fingerprint (64 bits) do no harm: the other one only goes over the connection for unproven pushes.
@@ -37,14 +37,5 @@ struct RejectedTokens: Sendable {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in token { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return max(1, hash ^ hash >> 32)
-  }
-}
-
-extension PushAnswer {
-  /// Whether a rejection is the token's own fault, so that the next push to it will hardly fare better. 410 is not: it
-  /// costs a connection nothing (reference 5.4).
-  var blamesToken: Bool {
-    guard kind == .answered, status / 100 == 4 else { return false }
-    return reason == .badDeviceToken || reason == .deviceTokenNotForTopic || reason == .tooManyRequests
   }
 }

@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import EventLoop
 import PushCore
 
@@ -8,13 +8,13 @@ final class Route {
   /// Tells routes apart in accounts of credit.
   let number: Int
   let credential: any PushCredential
-  let endpoint: APNsEndpoint
+  let endpoint: PushEndpoint
   let pool: ConnectionPool
   /// As of the last look.
   private(set) var health = PoolHealth.ready
   private var watch = PoolWatch()
 
-  init(number: Int, credential: any PushCredential, endpoint: APNsEndpoint, pool: ConnectionPool) {
+  init(number: Int, credential: any PushCredential, endpoint: PushEndpoint, pool: ConnectionPool) {
     self.number = number
     self.credential = credential
     self.endpoint = endpoint
@@ -62,7 +62,8 @@ struct RouteTable {
   /// Routes that the configuration can have campaigns for.
   private let configured: Int
 
-  /// Streams that APNs allows on a connection it trusts (seen on the wire, 2021 and later).
+  /// Streams at most on a connection: what the largest service allows one that it trusts (APNs, seen on the wire in 2021 and
+  /// later); a connection has no more than its peer says.
   private static let maximumStreams = 1000
 
   init(_ apps: some Collection<AppChannel>) {
@@ -91,7 +92,7 @@ struct RouteTable {
     let share = (configuration.window + configuration.connections - 1) / configuration.connections
     let pool = ConnectionPool(
       configuration: .init(
-        endpoint: app.endpoint, connections: configuration.connections,
+        endpoint: app.endpoint, service: app.service, connections: configuration.connections,
         maximumStreams: min(share, Self.maximumStreams),
         unprovenStreams: min(configuration.window, Self.maximumStreams),
         requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),

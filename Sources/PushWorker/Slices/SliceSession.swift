@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import CampaignStore
 import EventLoop
 import PushCore

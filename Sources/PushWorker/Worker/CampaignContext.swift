@@ -1,16 +1,16 @@
-import APNs
+import PushTransport
 import CampaignStore
 import PushCore
 
-/// What all slices of a campaign share on one worker. Confined to the worker's loop, as the digest in it.
+/// What all slices of a campaign share on one worker. Confined to the worker's loop, as the composer in it.
 final class CampaignContext {
   let campaign: Campaign
   /// The job without white space.
   let job: [UInt8]
   let app: AppChannel
   let route: Route
-  let headers: PushHeaders
-  let ids: PushID
+  /// Makes its pushes.
+  let composer: any PushComposer
   let filter: DeviceFilter
   /// Whose credit its pushes take.
   let account: CreditBudget.Account
@@ -40,12 +40,8 @@ final class CampaignContext {
     round = record.round
     self.app = app
     self.route = route
-    let collapse = campaign.collapseID ?? (campaign.pushType == .alert ? PushID.collapseID(campaign: campaign.id) : nil)
-    headers = PushHeaders(
-      topic: campaign.defaultTopic(bundle: app.topic), pushType: campaign.pushType, priority: campaign.priority,
-      expiration: record.expiration, collapseID: collapse, channel: campaign.channel)
-    ids = PushID(campaign: campaign.id)
-    let service = app.traits.service
+    let service = app.service
+    composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: app.environment)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)

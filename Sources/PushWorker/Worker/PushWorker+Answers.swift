@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import CampaignStore
 import EventLoop
 import PushCore
@@ -32,7 +32,7 @@ extension PushWorker {
   /// Hands targets that are under way to the connections.
   private func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
-    var batch = PushBatch(headers: context.headers, payload: context.campaign.payload, capacity: indexes.count)
+    var batch = context.composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
     for index in indexes {
       guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
@@ -42,16 +42,12 @@ extension PushWorker {
       }
       let token = chunk.token(position)
       meet(token)
-      let id = token.withUnsafeBytes { context.ids.apnsID(token: $0) }
       let tag = session.tag.tag(index)
       if isUnproven(index, of: session, token, user: chunk.user(position)) {
-        if unproven == nil {
-          unproven = PushBatch(
-            headers: context.headers, isUnproven: true, payload: context.campaign.payload, capacity: indexes.count)
-        }
-        unproven?.append(tag: tag, apnsID: id, token: token)
+        if unproven == nil { unproven = context.composer.batch(isUnproven: true, capacity: indexes.count) }
+        unproven?.append(token, tag: tag, by: context.composer)
       } else {
-        batch.append(tag: tag, apnsID: id, token: token)
+        batch.append(token, tag: tag, by: context.composer)
       }
     }
     submit(session, batch)
@@ -98,12 +94,12 @@ extension PushWorker {
       guard session.targets.contains(index) else { continue }
       // After the deadline of a stop nothing is waited for; what comes all the same counts.
       session.unanswered = max(0, session.unanswered - 1)
-      if completion.answer.kind == .answered, completion.status == 200 {
+      if completion.answer.isAccepted {
         pass(.answered)
         totals.accepted += 1
         let attempt = session.targets.attempt(of: index)
         let record = LedgerRecord(
-          state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: 200, at: now)
+          state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: completion.status, at: now)
         if session.context.campaign.results == .all, let (chunk, position) = session.targets.place(of: index) {
           session.outcomes.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
         } else {
@@ -143,16 +139,17 @@ extension PushWorker {
     let campaign = session.context.campaign
     let (attempt, free) = session.targets.attempt(of: index)
     let decision = Disposition.decide(
-      completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, policy: configuration.retry,
-      ambiguity: campaign.ambiguity,
-      jitter: .random(in: 0..<1), isBreakerOpen: completion.status >= 500 && session.context.route.isStuck)
-    if completion.answer.blamesToken, let (chunk, position) = session.targets.place(of: index) {
+      completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, of: session.context.app.service,
+      policy: configuration.retry, ambiguity: campaign.ambiguity, jitter: .random(in: 0..<1),
+      isBreakerOpen: completion.status >= 500 && session.context.route.isStuck)
+    if session.context.app.service.blamesToken(completion.answer),
+      let (chunk, position) = session.targets.place(of: index)
+    {
       answers.rejected.insert(chunk.token(position))
     }
     var record = LedgerRecord(
       state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : Self.counted(free),
-      status: completion.status,
-      reason: completion.reason.code)
+      status: completion.status, reason: completion.reason)
     switch decision.target {
     case .finish(let outcome):
       record.state = .terminal(outcome)
@@ -227,19 +224,21 @@ extension PushWorker {
     switch effect {
     case .none: return
     case .pauseCampaign(let reason):
+      let service = context.app.service.title
       pauseCampaign(
         id,
-        "APNs refuses every push of it: \(Self.words(reason, completion)); mend the job, its app or the way to APNs, "
-          + "then resume")
+        "\(service) refuses every push of it: \(words(reason, completion, context)); mend the job, its app or the way to "
+          + "\(service), then resume")
     case .stopCredential(let reason):
       context.app.credential.stop(reason)
-      followCredentials(Self.words(reason, completion))
+      followCredentials(words(reason, completion, context))
     }
   }
 
   /// The reason, or the status with whatever word came in the reason's place.
-  private static func words(_ reason: Reason, _ completion: PushCompletion) -> String {
-    guard reason.name.isEmpty else { return reason.name }
+  private func words(_ reason: ReasonCode, _ completion: PushCompletion, _ context: CampaignContext) -> String {
+    let name = context.app.service.reasonName(of: reason)
+    guard name.isEmpty else { return name }
     return "status \(completion.status)" + (completion.unknownReason.map { " “\($0)”" } ?? "")
   }
 

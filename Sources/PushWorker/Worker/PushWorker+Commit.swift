@@ -185,7 +185,7 @@ extension PushWorker {
     guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = session.slice
     let job = try CampaignJob.alone(
-      session.context.job, token: session.context.app.traits.service.text(of: token),
+      session.context.job, token: session.context.app.service.text(of: token),
       suffix: "\(slice.partition).\(target.index)")
     try await control.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",

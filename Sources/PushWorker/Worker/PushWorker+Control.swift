@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import CampaignStore
 import EventLoop
 import PushCore
@@ -82,9 +82,11 @@ extension PushWorker {
     for session in slices.sessions where session.intent == .send && !session.context.isPaused {
       let (credential, campaign) = (session.context.app.credential, session.context.campaign)
       guard let reason = credential.stopped else { continue }
+      let service = session.context.app.service
       pauseCampaign(
         campaign.id,
-        "APNs refuses the credential of app \(campaign.app): " + (reason.name.isEmpty ? words : "")
+        "\(service.title) refuses the credential of app \(campaign.app): "
+          + (service.reasonName(of: reason).isEmpty ? words : "")
           + "\(credential.explain(reason)), then resume")
     }
   }

@@ -26,7 +26,7 @@ extension PushWorker {
 
   /// Does with a job what is to be done. Only failures of the way to Redis are thrown.
   private func take(in job: [UInt8]) async throws {
-    var next: Intake? = Intake(job, apps: configuration.apps.mapValues(\.traits))
+    var next: Intake? = Intake(job, configuration.jobApps)
     while let step = next {
       switch step {
       case .activate(let campaign): next = try await activate(campaign, job)

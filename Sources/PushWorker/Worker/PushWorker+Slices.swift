@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 import CampaignStore
 import EventLoop
 import PushCore
@@ -140,7 +140,7 @@ extension PushWorker {
       return nil
     }
     do {
-      let campaign = try CampaignJob.parse(job, knownApps: configuration.apps.mapValues(\.traits))
+      let campaign = try CampaignJob.parse(job, configuration.jobApps)
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),

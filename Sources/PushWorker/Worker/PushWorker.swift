@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 public import CampaignStore
 import Dispatch
 public import EventLoop

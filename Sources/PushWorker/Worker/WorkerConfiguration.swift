@@ -1,4 +1,4 @@
-public import APNs
+public import PushTransport
 public import PushCore
 
 /// How a worker is set up.
@@ -9,7 +9,7 @@ public struct WorkerConfiguration: Sendable {
   public var window: Int
   /// Connections for every app.
   public var connections: Int
-  /// What carries pushes to APNs.
+  /// What carries pushes.
   public var engine = PushEngineKind.native
   /// When and how often to retry.
   public var retry: RetryPolicy
@@ -20,7 +20,7 @@ public struct WorkerConfiguration: Sendable {
   /// ms for which a slice stays this worker's without a sign of life. A dead worker's slices are taken over after that,
   /// so it bounds how long they lie still; a live worker renews three times as often.
   public var lease: Int
-  /// ms for one push from its start to APNs' answer; beyond that it is in doubt, and its connection given up.
+  /// ms for one push from its start to its answer; beyond that it is in doubt, and its connection given up.
   public var answerTimeout = 30_000
   /// ``lease`` of every worker that `carillon worker` starts: commands that wait for workers go by it.
   public static let standardLease = 6000
@@ -28,6 +28,9 @@ public struct WorkerConfiguration: Sendable {
   public var apps: [String: AppChannel]
   /// What a test breaks; nothing of it is in a release build.
   public var faults = FaultSwitches()
+
+  /// What jobs are held against.
+  var jobApps: JobApps { .known(apps.mapValues(\.service)) }
 
   /// Memberwise; the ranges are the configuration file's to check.
   public init(
@@ -48,20 +51,22 @@ public struct WorkerConfiguration: Sendable {
 
 /// The way to one app's devices.
 public struct AppChannel: Sendable {
-  /// The bundle id; the push type may add to it.
-  public var topic: String
+  /// What carries its pushes, as configured for the app.
+  public var service: any PushService
   /// `production` or `sandbox`: devices of the other are left out.
   public var environment: String
-  /// Where APNs is.
-  public var endpoint: APNsEndpoint
+  /// Where the service is.
+  public var endpoint: PushEndpoint
   /// Where it takes broadcasts; `nil` for the same place.
-  public var broadcastEndpoint: APNsEndpoint?
-  /// The signing key's tokens, or the certificate. Apps that share the same one share their connections.
+  public var broadcastEndpoint: PushEndpoint?
+  /// What the service lets its pushes in for. Apps that share the same one share their connections.
   public var credential: any PushCredential
 
   /// Memberwise.
-  public init(topic: String, environment: String, endpoint: APNsEndpoint, credential: any PushCredential) {
-    self.topic = topic
+  public init(
+    service: any PushService, environment: String, endpoint: PushEndpoint, credential: any PushCredential
+  ) {
+    self.service = service
     self.environment = environment
     self.endpoint = endpoint
     self.credential = credential
@@ -72,11 +77,5 @@ public struct AppChannel: Sendable {
     var other = self
     other.endpoint = broadcastEndpoint ?? endpoint
     return other
-  }
-
-  /// What the rules for pushes have to know of it.
-  public var traits: AppTraits {
-    guard let certificate = (credential as? ClientCertificate)?.certificate else { return AppTraits(topic: topic) }
-    return AppTraits(topic: topic, authentication: .certificate(topics: Set(certificate.topics)))
   }
 }

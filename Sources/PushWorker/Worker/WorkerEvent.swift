@@ -1,4 +1,4 @@
-public import APNs
+public import PushTransport
 public import CampaignStore
 
 /// Something worth a line in the log. Never a token, a payload or a secret.
@@ -24,11 +24,11 @@ public enum WorkerEvent: Sendable {
   case poison(slice: SliceReference, index: Int)
   /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.
   case serverChanged
-  /// APNs answers nearly everything with 503: nothing is sent there but a push now and then, until one is taken.
+  /// A push service answers nearly everything with 503: nothing is sent there but a push now and then, until one is taken.
   case breakerOpened(endpoint: String)
   /// It does not any more: sending goes on.
   case breakerClosed(endpoint: String)
-  /// How the connections to APNs are, now and then.
+  /// How the connections to a push service are, now and then.
   case connections(endpoint: String, PoolState)
   /// Something failed and is tried again.
   case trouble(String)
@@ -42,7 +42,7 @@ public struct WorkerTotals: Sendable, Equatable {
   public var submitted = 0
   /// Outcomes and retries recorded.
   public var recorded = 0
-  /// Accepted by APNs.
+  /// Accepted by the push service.
   public var accepted = 0
   /// Slices finished.
   public var slices = 0

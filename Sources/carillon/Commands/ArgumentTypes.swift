@@ -1,3 +1,4 @@
+import APNs
 public import APNsSimulator
 public import ArgumentParser
 public import PushCore

@@ -1,3 +1,4 @@
+import APNs
 import ArgumentParser
 import CommandSupport
 import PushCore

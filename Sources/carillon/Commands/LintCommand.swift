@@ -1,3 +1,4 @@
+import APNs
 import ArgumentParser
 import CommandSupport
 import Foundation
@@ -57,12 +58,12 @@ struct LintCommand: CarillonCommand {
   }
 
   /// The apps of the configuration; `nil` when there is none and none was asked for.
-  private func apps() throws -> [String: AppTraits]? {
+  private func apps() throws -> JobApps? {
     let named = global.config ?? ProcessInfo.processInfo.environment[EnvironmentOverlay.fileVariable]
     let exists = FileManager.default.fileExists(atPath: ConfigurationLoader.defaultFile)
     guard app != nil || exists || named.map({ !$0.isEmpty }) == true else { return nil }
     let configuration = try global.loadConfiguration()
     if let app { try configuration.checkApp(app) }
-    return configuration.appTraits()
+    return configuration.jobApps()
   }
 }

@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import ArgumentParser
 import CommandSupport
@@ -44,7 +45,7 @@ struct SendCommand: CarillonCommand {
       let others = errors.count > 1 ? " (and \(errors.count - 1) more: --dry-run shows all)" : ""
       throw CommandError(
         .input, FindingText.place(first) + first.message + others,
-        hint: (first.hint.map { $0 + "; " } ?? "") + "rule \(first.rule.rawValue): \(first.rule.source)")
+        hint: (first.hint.map { $0 + "; " } ?? "") + "rule \(first.rule.id): \(first.rule.source)")
     }
     let report = SendReport(push: push, findings: findings)
     if !global.json { try StandardOutput.printLine(report.request) }
@@ -63,19 +64,20 @@ struct SendCommand: CarillonCommand {
   }
 
   private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
-    let token = try APNsTokens().token(argument: token)
-    var traits = configuration.appTraits()
+    let token = try APNsService().token(argument: token)
+    var services = configuration.pushServices()
     if let topic {
-      traits[app]?.topic = topic
-      traits[app]?.isTopicExact = true
+      services[app]?.app?.topic = topic
+      services[app]?.app?.isTopicExact = true
     }
     let now = Int(Date.now.timeIntervalSince1970)
-    let (campaign, findings) = try CampaignJob.examine(job(to: token), knownApps: traits, now: now)
-    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app], let traits = traits[app]
+    let (campaign, findings) = try CampaignJob.examine(job(to: token), .known(services), now: now)
+    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app],
+      let service = services[app]
     else { throw CommandError(.defect, "no channel for app \(app)") }
-    let headers = PushHeaders(
-      topic: traits.topic(for: campaign.pushType), pushType: campaign.pushType, priority: campaign.priority,
-      expiration: campaign.expiration.instant(startingAt: now), collapseID: campaign.collapseID)
+    var headers = service.headers(of: campaign, expiration: campaign.expiration.instant(startingAt: now))
+    // What is tried by hand replaces nothing unless it is asked to.
+    headers.collapseID = campaign.collapseID
     let push = SinglePush(
       channel: channel, headers: headers, token: token, payload: campaign.payload, id: try readID())
     return (push, findings)
@@ -102,7 +104,7 @@ struct SendCommand: CarillonCommand {
     job.member("id", "send")
     job.member("app", app)
     job.name("audience")
-    job.raw(#"{"tokens":["\#(APNsTokens().text(of: token))"]}"#.utf8)
+    job.raw(#"{"tokens":["\#(APNsService().text(of: token))"]}"#.utf8)
     job.name("payload")
     job.raw(bytes)
     job.member("pushType", pushType)

@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 
 /// What `lint` found in a file.
@@ -11,7 +12,7 @@ struct LintReport {
     for finding in lint.findings {
       let place = finding.position.map { ":\($0.line):\($0.column)" } ?? ""
       lines.append("\(file)\(place): \(FindingText.line(finding))")
-      lines.append("    \(finding.rule.rawValue): \(finding.rule.source)")
+      lines.append("    \(finding.rule.id): \(finding.rule.source)")
     }
     lines.append("\(file): \(summary)")
     return lines.map(Excerpt.harmless).joined(separator: "\n")
@@ -84,7 +85,7 @@ enum FindingText {
     json.beginArray()
     for finding in findings {
       json.beginObject()
-      json.member("rule", finding.rule.rawValue)
+      json.member("rule", finding.rule.id)
       json.member("severity", finding.rule.severity.rawValue)
       json.member("path", finding.path)
       json.member("line", finding.position?.line)
@@ -101,7 +102,7 @@ enum FindingText {
 /// The table of rules.
 enum RuleList {
   static var text: String {
-    PushRule.allCases.map { rule in
+    APNsRule.allCases.map { rule in
       "\(rule.rawValue) (\(rule.severity.rawValue)): \(rule.summary)\n    \(rule.source)"
     }.joined(separator: "\n")
   }
@@ -109,7 +110,7 @@ enum RuleList {
   static var json: String {
     var json = JSONWriter()
     json.beginArray()
-    for rule in PushRule.allCases {
+    for rule in APNsRule.allCases {
       json.beginObject()
       json.member("rule", rule.rawValue)
       json.member("severity", rule.severity.rawValue)

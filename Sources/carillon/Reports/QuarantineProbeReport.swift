@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 
 /// What the other environment said of tokens that the configured one calls bad, and what follows.
@@ -96,7 +97,7 @@ struct QuarantineProbeReport {
   /// For people.
   var text: String {
     let lines = answers.map { answer in
-      "\(APNsTokens().shortText(of: answer.token))  \(answer.status) \(answer.reason == .none ? "accepted" : answer.reason.name)"
+      "\(APNsService().shortText(of: answer.token))  \(answer.status) \(answer.reason == .none ? "accepted" : answer.reason.name)"
     }
     return (lines + [finding, "  " + advice]).map(Excerpt.harmless).joined(separator: "\n")
   }
@@ -114,7 +115,7 @@ struct QuarantineProbeReport {
     json.beginArray()
     for answer in answers {
       json.beginObject()
-      json.member("token", APNsTokens().text(of: answer.token))
+      json.member("token", APNsService().text(of: answer.token))
       json.member("status", Int(answer.status))
       json.member("reason", answer.reason == .none ? nil : answer.reason.name)
       json.endObject()

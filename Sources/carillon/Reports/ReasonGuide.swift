@@ -1,3 +1,4 @@
+import APNs
 import PushCore
 
 /// What an answer of APNs means to whoever sent one push, and what to do about it.

@@ -35,7 +35,7 @@ struct ResultWriter {
       ("token", service.text(of: result.token)),
       ("outcome", result.outcome?.name), ("status", result.status == 0 ? nil : String(result.status)),
       ("reason", result.reason.isEmpty ? nil : result.reason),
-      ("apnsId", PushID.text(ids.apnsID(token: result.token.bytes))),
+      ("apnsId", UUIDText.text(ids.apnsID(token: result.token.bytes))),
       ("at", result.at == 0 ? nil : Timestamp.format(milliseconds: Int(result.at))),
     ]
   }

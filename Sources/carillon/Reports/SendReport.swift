@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import PushCore
 
@@ -76,7 +77,7 @@ struct SendReport {
   }
 
   /// Names may come twice, and an object can't say so: then their values stand beside each other.
-  private func write(_ headers: [APNsExchange.Header], to json: inout JSONWriter) {
+  private func write(_ headers: [HTTPExchange.Header], to json: inout JSONWriter) {
     json.beginObject()
     var written: Set<String> = []
     for header in headers where written.insert(header.name).inserted {
@@ -85,7 +86,7 @@ struct SendReport {
     json.endObject()
   }
 
-  private func since(_ response: APNsExchange.Response) -> String? {
+  private func since(_ response: HTTPExchange.Response) -> String? {
     guard response.timestamp > 0 else { return nil }
     return Timestamp.format(milliseconds: Int(clamping: response.timestamp))
   }

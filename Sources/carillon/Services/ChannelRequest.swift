@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import CommandSupport
 import Foundation
@@ -31,8 +32,8 @@ enum ChannelRequest: Equatable {
   /// - Parameters:
   ///   - authorization: the provider token; `nil` with a certificate.
   ///   - id: `apns-request-id`, by which Apple finds it.
-  func request(bundle: String, authorization: String?, id: UUID) -> APNsExchange.Request {
-    var headers: [APNsExchange.Header] = [.init("apns-request-id", id.uuidString.lowercased())]
+  func request(bundle: String, authorization: String?, id: UUID) -> HTTPExchange.Request {
+    var headers: [HTTPExchange.Header] = [.init("apns-request-id", id.uuidString.lowercased())]
     if let authorization { headers.append(.init("authorization", "bearer \(authorization)")) }
     switch self {
     case .create(let stores):
@@ -53,7 +54,7 @@ enum ChannelRequest: Equatable {
   /// What the answer says.
   ///
   /// - Throws: ``CommandError``: `notFound` for a channel that isn't there, `failed` for any other refusal.
-  func result(of response: APNsExchange.Response) throws(CommandError) -> Result {
+  func result(of response: HTTPExchange.Response) throws(CommandError) -> Result {
     guard response.status / 100 == 2 else {
       let guide = ReasonGuide(status: response.status, reason: response.reason)
       let reason = response.reasonText.map { " " + $0 } ?? ""
@@ -80,7 +81,7 @@ enum ChannelRequest: Equatable {
     }
   }
 
-  private static func members(of response: APNsExchange.Response) throws(CommandError) -> [JSONValue.Member] {
+  private static func members(of response: HTTPExchange.Response) throws(CommandError) -> [JSONValue.Member] {
     guard let root = try? JSONValue(parsing: response.body, maximumDepth: CampaignJob.maximumNesting),
       case .object(let members) = root.kind
     else { throw odd("is no JSON object") }

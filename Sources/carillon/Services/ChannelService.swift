@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import CommandSupport
 import Foundation
@@ -7,7 +8,8 @@ import PushWorker
 /// Carries out calls of channel management for one app.
 struct ChannelService {
   private let channel: AppChannel
-  private let endpoint: APNsEndpoint
+  private let endpoint: PushEndpoint
+  private let bundle: String
 
   /// - Throws: ``CommandError`` for an app that the configuration doesn't have, or a credential that can't be read.
   init(app: String, _ configuration: CarillonConfiguration) throws {
@@ -16,18 +18,19 @@ struct ChannelService {
       let settings = configuration.apps[app]
     else { throw CommandError(.defect, "no channel for app \(app)") }
     self.channel = channel
-    endpoint = APNsEndpoint(url: settings.channelURL, trustRoots: channel.endpoint.trustRoots)
+    bundle = settings.topic
+    endpoint = PushEndpoint(url: settings.channelURL, trustRoots: channel.endpoint.trustRoots)
   }
 
   /// Sends the request and waits for what comes of it.
   func perform(_ call: ChannelRequest) async throws -> ChannelRequest.Result {
     let authorization = channel.credential.authorization()
     var token: String?
-    if case .token(let provided)? = authorization { token = provided.jwt }
-    let request = call.request(bundle: channel.topic, authorization: token, id: UUID())
-    let response: APNsExchange.Response
+    if case .token(let provided)? = authorization { token = provided.text }
+    let request = call.request(bundle: bundle, authorization: token, id: UUID())
+    let response: HTTPExchange.Response
     do {
-      response = try await APNsExchange.perform(request, at: endpoint, identity: authorization?.identity)
+      response = try await HTTPExchange.perform(request, at: endpoint, identity: authorization?.identity)
     } catch {
       throw CommandError(
         .unreachable, "\(endpoint.url): \(error.message)" + (error.isInDoubt ? "; it may have been done" : ""),

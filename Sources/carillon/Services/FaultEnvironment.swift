@@ -1,3 +1,4 @@
+import APNs
 import CommandSupport
 import Foundation
 import Glibc
@@ -23,7 +24,7 @@ enum FaultEnvironment {
         switches.pass = pass
       }
       if let text = environment["CARILLON_FAULT_POISON"] {
-        guard let token = APNsTokens().token(text) else { throw unknown("CARILLON_FAULT_POISON", ["a token in hex"]) }
+        guard let token = APNsService().token(text) else { throw unknown("CARILLON_FAULT_POISON", ["a token in hex"]) }
         switches.poison = token.bytes
       }
       if let text = environment["CARILLON_FAULT_MUTANT"] {

@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import CommandSupport
 import Foundation
@@ -8,7 +9,7 @@ import PushWorker
 struct SinglePush {
   /// What became of it.
   struct Outcome {
-    var response: APNsExchange.Response
+    var response: HTTPExchange.Response
     /// From the submission to the answer, connecting included.
     var duration: Duration
   }
@@ -21,20 +22,20 @@ struct SinglePush {
   let id: UUID
 
   /// The address that the request goes to, with as much of the token as may be seen.
-  var url: String { "\(channel.endpoint.url)/3/device/\(APNsTokens().shortText(of: token))" }
+  var url: String { "\(channel.endpoint.url)/3/device/\(APNsService().shortText(of: token))" }
 
   /// The headers of the request in their order; the provider token is shortened, as it is a secret for an hour.
-  var shownHeaders: [APNsExchange.Header] {
+  var shownHeaders: [HTTPExchange.Header] {
     requestHeaders.map { header in
       guard header.name == "authorization" else { return header }
       return .init(header.name, "\(header.value.prefix(19))… (\(header.value.utf8.count) characters)")
     } + [.init("content-length", String(payload.count))]
   }
 
-  private var requestHeaders: [APNsExchange.Header] {
-    var lines: [APNsExchange.Header] = [.init("apns-id", id.uuidString.lowercased())]
+  private var requestHeaders: [HTTPExchange.Header] {
+    var lines: [HTTPExchange.Header] = [.init("apns-id", id.uuidString.lowercased())]
     if case .token(let token)? = channel.credential.authorization() {
-      lines.append(.init("authorization", "bearer \(token.jwt)"))
+      lines.append(.init("authorization", "bearer \(token.text)"))
     }
     lines += [
       .init("apns-topic", headers.topic), .init("apns-push-type", headers.pushType.rawValue),
@@ -51,9 +52,9 @@ struct SinglePush {
   func send() async throws -> Outcome {
     let start = ContinuousClock.now
     do {
-      let response = try await APNsExchange.perform(
+      let response = try await HTTPExchange.perform(
         .init(
-          method: "POST", path: "/3/device/\(APNsTokens().text(of: token))", headers: requestHeaders, body: payload),
+          method: "POST", path: "/3/device/\(APNsService().text(of: token))", headers: requestHeaders, body: payload),
         at: channel.endpoint, identity: channel.credential.authorization()?.identity)
       return Outcome(response: response, duration: ContinuousClock.now - start)
     } catch {

@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 
@@ -55,7 +56,7 @@ struct FormatScene {
     try await world.activate("paused", audience: #"{"tokens":["d000"]}"#)
     try await store.control("paused", .pause, reason: "why not")
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
-    _ = try await store.submit(job, as: CampaignJob.parse(job, knownApps: nil))
+    _ = try await store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
     try await store.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
   }
 

@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import TestSupport
@@ -62,7 +63,7 @@ struct TestStore {
   }
 
   /// What delivers the pushes of the app that campaigns are for.
-  static let service = APNsTokens()
+  static let service = APNsService()
   static let services = PushServices(standard: service)
   /// What the campaigns reach.
   static let filter = DeviceFilter(service: service.name, kind: .alert, app: "news", environment: "production")
@@ -111,7 +112,7 @@ struct TestStore {
     _ id: String, audience: String = #"{"segment":"*"}"#, _ more: String = "", narrowing: Bool = false
   ) async throws -> Campaign {
     let job = Self.job(id, audience: audience, more)
-    let campaign = try CampaignJob.parse(job, knownApps: nil)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await store.activate(campaign, job: job, worker: "w", narrowing: narrowing) == .new)
     return campaign
   }

@@ -1,3 +1,4 @@
+import APNs
 import APNsSimulator
 import PushCore
 import TLS
@@ -53,7 +54,7 @@ import Testing
   private func objection(to row: CombinationRow, _ id: String = "job") async throws -> JobError? {
     let configuration = try ConfigurationLoader(argument: await Self.configuration.value.1, environment: [:]).load()
     do throws(JobError) {
-      _ = try CampaignJob.parse(Array(row.job(id).utf8), knownApps: configuration.appTraits())
+      _ = try CampaignJob.parse(Array(row.job(id).utf8), configuration.jobApps())
       return nil
     } catch {
       return error
@@ -71,7 +72,7 @@ import Testing
       // What a value must be stands in the message where there is nothing else to do.
       #expect(objection.hint != nil || objection.message.contains("must") || objection.field == "audience.channel")
     } else {
-      let rule = try #require(PushRule(rawValue: row.rule))
+      let rule = try #require(APNsRule(rawValue: row.rule))
       #expect(rule.severity == .error)
       #expect(objection.hint?.hasSuffix("rule \(row.rule): \(rule.source)") == true, "\(objection)")
     }
@@ -103,7 +104,7 @@ import Testing
     let findings = try JSONObject(output.standardOutput).objects("findings") ?? []
     let finding = try #require(findings.first { $0.text("rule") == row.rule }, "\(output.standardOutput)")
     #expect(finding.text("path") == row.field && finding.text("severity") == "warning")
-    #expect(finding.text("source") == PushRule(rawValue: row.rule)?.source)
+    #expect(finding.text("source") == APNsRule(rawValue: row.rule)?.source)
     #expect(try await submit(row, world) == nil)
   }
 

@@ -1,4 +1,4 @@
-public import APNs
+public import PushTransport
 
 /// Every case there is.
 public enum FaultCases {

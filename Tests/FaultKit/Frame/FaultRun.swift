@@ -1,4 +1,4 @@
-public import APNs
+public import PushTransport
 public import Foundation
 import TestSupport
 

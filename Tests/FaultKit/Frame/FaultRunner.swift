@@ -1,4 +1,4 @@
-public import APNs
+public import PushTransport
 public import Foundation
 
 /// Plays cases, several at a time: most of their time is waiting for leases to run out.

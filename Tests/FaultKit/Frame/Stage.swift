@@ -1,4 +1,4 @@
-public import APNs
+public import PushTransport
 import Foundation
 import Synchronization
 import TestSupport

@@ -1,4 +1,4 @@
-import APNs
+import PushTransport
 
 /// Where engines differ in what a case may ask of them.
 extension PushEngineKind {

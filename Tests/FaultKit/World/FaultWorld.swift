@@ -1,3 +1,4 @@
+import APNs
 public import CampaignStore
 public import Foundation
 import PushCore
@@ -85,7 +86,7 @@ public final class FaultWorld: Sendable {
     redis = RedisClient(
       url: try RedisURL(server.url),
       options: RedisOptions(clientName: "faults", answerTimeout: .seconds(60), patience: .seconds(60)))
-    store = CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsTokens()))
+    store = CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService()))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }
 

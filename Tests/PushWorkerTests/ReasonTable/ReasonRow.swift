@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import PushCore

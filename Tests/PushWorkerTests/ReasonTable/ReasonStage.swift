@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import APNsSimulator
 import CampaignStore
@@ -36,7 +37,7 @@ struct ReasonStage {
       }
       if !scene.isKeyKnown { configuration.keys = [] }
     }
-    rig.channel.topic = scene.topic
+    rig.channel.service = APNsService(AppTraits(topic: scene.topic))
     if let authority {
       rig.channel.credential = try ClientCertificate(
         authority.issue(
@@ -113,8 +114,8 @@ struct ReasonStage {
     try await checkDevices(results)
     switch row.credential {
     case .kept: #expect(credential.stopped == nil, "\(run)")
-    case .stopped(let reason): #expect(credential.stopped == reason, "\(run)")
-    case .stoppedBySomethingUnknown: #expect([Reason.none, .other].contains(credential.stopped), "\(run)")
+    case .stopped(let reason): #expect(credential.stopped == reason.code, "\(run)")
+    case .stoppedBySomethingUnknown: #expect([ReasonCode.none, .other].contains(credential.stopped), "\(run)")
     case .mintedOnce:
       #expect(credential.stopped == nil, "\(run)")
       #expect(credential.authorization()?.generation == 2, "\(run)")
@@ -211,6 +212,8 @@ extension ReasonRow {
 
   /// The reason that `results export` gives: of those that it has no code for, only once there is an outcome.
   func exported(_ scene: ReasonScene) -> String {
+    // What comes with an acceptance is no reason.
+    if outcome == .accepted { return "" }
     let word = exported ?? scene.word ?? String(name.prefix { $0.isLetter || $0.isNumber })
     return outcome == nil && Reason(name: word) == .other ? "" : word
   }

@@ -37,7 +37,7 @@ extension CampaignCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let job = try InputFile.contents(file, limit: Self.readLimit)
-      let campaign = try CampaignJob.parse(job, knownApps: configuration.appTraits())
+      let campaign = try CampaignJob.parse(job, configuration.jobApps())
       let store = try await StoreConnection(configuration.redis).open(creating: true)
       let admission = try await store.submit(job, as: campaign)
       if admission == .conflict { throw CommandError.conflict(campaign.id) }

@@ -23,15 +23,14 @@ extension DeadCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false)
-      let apps = configuration.appTraits()
+      let apps = configuration.jobApps()
       try await store.forEach(selection, verb: "retried", json: global.json) { key in
         try await Self.retry(key, store, apps)
       }
     }
 
     /// - Returns: what is said of it.
-    private static func retry(_ key: String, _ store: CampaignStore, _ apps: [String: AppTraits]) async throws -> String
-    {
+    private static func retry(_ key: String, _ store: CampaignStore, _ apps: JobApps) async throws -> String {
       let dead = try await store.deadJob(key)
       guard !dead.isCut else {
         throw CommandError(
@@ -40,7 +39,7 @@ extension DeadCommand {
           hint: "submit it again from where it came from: carillon campaign submit FILE")
       }
       do {
-        let campaign = try CampaignJob.parse(dead.job, knownApps: apps)
+        let campaign = try CampaignJob.parse(dead.job, apps)
         switch try await store.submit(dead.job, as: campaign, from: key) {
         case .new: return "\(campaign.id) is in the queue again"
         case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"

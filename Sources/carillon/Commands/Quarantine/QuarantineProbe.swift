@@ -1,3 +1,4 @@
+import PushTransport
 import APNs
 import ArgumentParser
 import CampaignStore
@@ -141,7 +142,7 @@ extension QuarantineCommand {
       job.member("id", "probe")
       job.member("app", name)
       job.name("audience")
-      job.raw(#"{"tokens":["\#(APNsTokens().text(of: token))"]}"#.utf8)
+      job.raw(#"{"tokens":["\#(APNsService().text(of: token))"]}"#.utf8)
       job.name("payload")
       job.raw(payload)
       job.member("pushType", PushType.background.rawValue)
@@ -149,7 +150,8 @@ extension QuarantineCommand {
       job.member("expiration", "0")
       job.endObject()
       let now = Int(Date.now.timeIntervalSince1970)
-      let (_, findings) = try CampaignJob.examine(job.bytes, knownApps: [name: app.traits(named: name)], now: now)
+      let (_, findings) = try CampaignJob.examine(
+        job.bytes, .known([name: APNsService(app.traits(named: name))]), now: now)
       guard let first = findings.first(where: { $0.rule.severity == .error }) else { return }
       throw CommandError(
         .configuration, "app \(name) takes no push that shows nothing: \(first.message)",

@@ -1,0 +1,51 @@
+public import PushCore
+
+extension APNsService {
+  public func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply {
+    // An acceptance has no body; a proxy may add one.
+    if status / 100 == 2 { return PushReply(PushAnswer(kind: .answered, status: status)) }
+    let content = ResponseBody(body)
+    return PushReply(
+      PushAnswer(kind: .answered, status: status, reason: content.reason.code, retryAfter: retryAfter),
+      timestamp: content.timestamp, unknownReason: content.unknownReason)
+  }
+
+  public func meaning(of answer: PushAnswer, generation: Int) -> AnswerMeaning {
+    switch Reason(answer.reason) {
+    case .expiredProviderToken: AnswerMeaning(blame: .replaces, event: .tokenExpired(generation: generation))
+    case .tooManyProviderTokenUpdates: AnswerMeaning(blame: .counts, event: .tooManyTokens(generation: generation))
+    // The one is about to be closed, the other is bound to another key.
+    case .idleTimeout, .unrelatedKeyIdInToken: AnswerMeaning(blame: .replaces)
+    case .shutdown: AnswerMeaning(blame: .counts)
+    default: AnswerMeaning()
+    }
+  }
+
+  public func event(of goAway: GoAwayFacts) -> CredentialEvent? {
+    let generation = goAway.generation
+    let reason = goAway.text.withUnsafeBytes { ResponseBody($0).reason }
+    switch reason {
+    case .badCertificate, .badCertificateEnvironment:
+      return goAway.hasCertificate ? .refused(reason.code, generation: generation) : nil
+    case .expiredProviderToken: return .tokenExpired(generation: generation)
+    case .tooManyProviderTokenUpdates: return .tooManyTokens(generation: generation)
+    case .none, .other:
+      // As APNs does with certificates of the other environment, and a server that shuts down.
+      guard goAway.hasCertificate, !goAway.isEstablished, goAway.isBeforeAnything else { return nil }
+      return .turnedAway(generation: generation)
+    default: return nil
+    }
+  }
+
+  /// 503 `Shutdown` is said by one server that stops; `ServiceUnavailable`, and a 503 without a reason, by the service.
+  public func isUnavailable(_ answer: PushAnswer) -> Bool { Reason(answer.reason) != .shutdown }
+
+  /// 410 is not: it costs a connection nothing (reference 5.4).
+  public func blamesToken(_ answer: PushAnswer) -> Bool {
+    guard answer.kind == .answered, answer.status / 100 == 4 else { return false }
+    switch Reason(answer.reason) {
+    case .badDeviceToken, .deviceTokenNotForTopic, .tooManyRequests: return true
+    default: return false
+    }
+  }
+}

@@ -1,0 +1,62 @@
+public import PushCore
+
+extension APNsService {
+  public func problem(ofChannel id: String) -> String? { ChannelID.problem(id) }
+
+  public func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions {
+    let type = try job.choice("pushType", default: PushType.alert)
+    return PushOptions(
+      pushType: type.rawValue, priority: try Self.priority(of: job, type),
+      expiration: destination.defaultExpiration(of: type))
+  }
+
+  static func priority(of job: JobFields, _ type: PushType) throws(JobError) -> Int {
+    guard let value = job.value("priority") else { return type.defaultPriority }
+    guard case .number(let text) = value.kind, let priority = Int(text), [10, 5, 1].contains(priority) else {
+      throw job.error("priority", "must be the number 10, 5 or 1")
+    }
+    return priority
+  }
+
+  public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
+    PushDraft(job: job, in: bytes, app: app).map { PushInspector.findings(in: $0, now: now) } ?? []
+  }
+
+  public func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer {
+    APNsComposer(campaign, headers(of: campaign, expiration: expiration))
+  }
+
+  /// The headers of a campaign's pushes.
+  ///
+  /// - Parameter expiration: `apns-expiration` in UNIX seconds; `nil` sends none.
+  public func headers(of campaign: Campaign, expiration: Int?) -> PushHeaders {
+    let (type, channel) = (campaign.apnsType, campaign.channel)
+    // A broadcast's topic is the bundle id itself (Apple, "Sending broadcast push notification requests to APNs").
+    let topic = app.map { channel == nil ? $0.topic(for: type) : type.bundle(of: $0.topic) } ?? ""
+    return PushHeaders(
+      topic: topic, pushType: type, priority: campaign.priority, expiration: expiration,
+      collapseID: campaign.collapseID ?? (type == .alert ? PushID.collapseID(campaign: campaign.id) : nil),
+      channel: channel)
+  }
+}
+
+/// Makes the pushes of one campaign: all have the same headers and payload, and differ by token and `apns-id`.
+final class APNsComposer: PushComposer {
+  private let request: PushRequest
+  private let payload: [UInt8]
+  private let ids: PushID
+
+  init(_ campaign: Campaign, _ headers: PushHeaders) {
+    request = headers.request
+    payload = campaign.payload
+    ids = PushID(campaign: campaign.id)
+  }
+
+  func batch(isUnproven: Bool, capacity: Int) -> PushBatch {
+    PushBatch(request: request, isUnproven: isUnproven, payload: payload, capacity: capacity)
+  }
+
+  func append(_ token: ArraySlice<UInt8>, tag: UInt64, to batch: inout PushBatch) {
+    batch.append(tag: tag, id: token.withUnsafeBytes { ids.apnsID(token: $0) }, token: token)
+  }
+}

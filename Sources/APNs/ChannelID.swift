@@ -1,0 +1,17 @@
+internal import PushCore
+
+/// The id of a broadcast channel: Base64 that APNs has made up, of no documented size.
+public enum ChannelID {
+  /// What is taken at most, in characters: in the ledger it stands where a device token does.
+  public static let maximumLength = 200
+
+  /// Why a text can't be the id of a channel; `nil` when it can.
+  public static func problem(_ text: String) -> String? {
+    if text.isEmpty { return "is empty" }
+    if text.utf8.count > maximumLength { return "longer than \(maximumLength) characters" }
+    let isBase64 = text.utf8.allSatisfy { byte in
+      PlainName.isLetter(byte) && byte != UInt8(ascii: ".") || [0x2B, 0x2F, 0x3D].contains(byte)
+    }
+    return isBase64 ? nil : "is not Base64"
+  }
+}

@@ -1,0 +1,16 @@
+public import PushTransport
+
+extension PushEndpoint {
+  /// Apple's servers for apps from the App Store, TestFlight and enterprises. Source: Apple, "Sending notification
+  /// requests to APNs".
+  public static let production = production(port: 443)
+  /// Apple's servers for development builds.
+  public static let sandbox = sandbox(port: 443)
+
+  /// ``production`` at 443, or at 2197, which a firewall can let through without letting other HTTPS through.
+  public static func production(port: Int) -> PushEndpoint { PushEndpoint(url: "https://api.push.apple.com:\(port)") }
+  /// ``sandbox`` at 443 or 2197.
+  public static func sandbox(port: Int) -> PushEndpoint {
+    PushEndpoint(url: "https://api.sandbox.push.apple.com:\(port)")
+  }
+}

@@ -1,0 +1,202 @@
+public import PushCore
+
+/// The rules for what is sent to APNs: one table for `submit`, the workers, `send` and `lint`.
+///
+/// The raw value is the rule's id, in messages and in JSON: never rename one. What breaks an error is refused; a warning
+/// is something that is only doubtful, or only matters to some, and is `lint`'s to say. What Apple documents to be an error
+/// is one; what was only observed, or follows by inference, is a warning, unless it plainly can't work.
+public enum APNsRule: String, CaseIterable, Sendable {
+  // Headers.
+  case backgroundPriority = "background-priority"
+  case deliveryHabit = "delivery-habit"
+  case expirationPast = "expiration-past"
+  case expirationLong = "expiration-long"
+  case collapseSize = "collapse-size"
+  case tokenOnly = "token-only"
+  case certificateTopic = "certificate-topic"
+  case topicSuffix = "topic-suffix"
+  case topicLooksSuffixed = "topic-looks-suffixed"
+  case topicType = "topic-type"
+  case managementTopic = "management-topic"
+
+  // The payload as a whole.
+  case payloadSize = "payload-size"
+  case walletPayload = "wallet-payload"
+  case websitePayload = "website-payload"
+  case managementPayload = "management-payload"
+  case backgroundVisible = "background-visible"
+  case backgroundSilent = "background-silent"
+  case alertSilent = "alert-silent"
+  case alertEmpty = "alert-empty"
+  case contentChanged = "content-changed"
+  case keyOfOtherType = "key-of-other-type"
+
+  // Live Activities and broadcasts.
+  case activityEvent = "activity-event"
+  case activityTimestamp = "activity-timestamp"
+  case activityStart = "activity-start"
+  case activityUpdate = "activity-update"
+  case activityEnd = "activity-end"
+  case activityPriority = "activity-priority"
+  case activitySound = "activity-sound"
+  case activityData = "activity-data"
+  case activitySeconds = "activity-seconds"
+  case activityInput = "activity-input"
+  case broadcastType = "broadcast-type"
+  case broadcastStart = "broadcast-start"
+  case broadcastCollapse = "broadcast-collapse"
+  case broadcastStorage = "broadcast-storage"
+
+  // Keys and values.
+  case apsType = "aps-type"
+  case apsRange = "aps-range"
+  case apsFlag = "aps-flag"
+  case apsUnknown = "aps-unknown"
+  case apsCustom = "aps-custom"
+  case apsOutside = "aps-outside"
+  case headerInside = "header-inside"
+  case deprecated = "deprecated"
+  case mutableWithoutAlert = "mutable-without-alert"
+  case localizationTwice = "localization-twice"
+  case localizationArguments = "localization-arguments"
+  case null = "null"
+  case duplicateKey = "duplicate-key"
+
+  /// What is left of set-ups for the binary interface.
+  case legacy = "legacy"
+  /// What only a job has: the fields around the payload.
+  case job = "job"
+}
+
+extension APNsRule {
+  /// How bad it is to break the rule.
+  public var severity: PushRule.Severity { entry.severity }
+  /// The rule, in a sentence.
+  public var summary: String { entry.summary }
+  /// Where the rule comes from.
+  public var source: String { entry.source }
+
+  private typealias Entry = (severity: PushRule.Severity, summary: String, source: String)
+
+  private var entry: Entry { headers ?? payload ?? activity ?? keys }
+
+  private var headers: Entry? {
+    switch self {
+    case .backgroundPriority: (.error, "A background push has not priority 10.", Source.sending)
+    case .deliveryHabit:
+      (.warning, "Calls and voice go out at once or not at all: priority 10, expiration 0.", Source.calls)
+    case .expirationPast: (.warning, "The expiration is not over yet.", Source.sending)
+    case .expirationLong: (.warning, "APNs stores a push for 30 days at most.", Source.sending)
+    case .collapseSize: (.error, "A collapse id has at most 64 bytes of UTF-8.", Source.sending)
+    case .tokenOnly:
+      (.error, "Location, Live Activity, control and widget pushes need a provider token.", Source.types)
+    case .certificateTopic: (.error, "A certificate sends to the topics that it lists.", Source.certificate)
+    case .topicSuffix:
+      (.error, "The topic's suffix is that of the push type; a broadcast's has none.", Source.sending)
+    case .topicLooksSuffixed:
+      (.warning, "The configured topic is the bundle id, without the suffix of a push type.", Source.sending)
+    case .topicType: (.error, "Passes and websites get no push types of apps.", Source.other)
+    case .managementTopic:
+      (.warning, "The topic of an MDM push is the UID of the MDM push certificate.", Source.sending)
+    default: nil
+    }
+  }
+
+  private var payload: Entry? {
+    switch self {
+    case .payloadSize:
+      (.error, "A payload has at most 4096 bytes; for voip and broadcasts 5120.", Source.payload)
+    case .walletPayload: (.error, "The payload for a pass is {}.", Source.wallet)
+    case .websitePayload:
+      (.error, "A Safari push has an alert with title and body, and url-args.", Source.safari)
+    case .managementPayload: (.error, "An MDM push is {\"mdm\": PushMagic}, without aps.", Source.management)
+    case .backgroundVisible: (.error, "A background push has no alert, badge or sound.", Source.background)
+    case .backgroundSilent: (.error, "A background push has content-available 1.", Source.background)
+    case .alertSilent:
+      (.error, "What has content-available and nothing to show is a background push.", Source.background)
+    case .alertEmpty: (.warning, "An alert has something to show.", Source.payload)
+    case .contentChanged: (.error, "Controls and widgets are told content-changed true.", Source.widgets)
+    case .keyOfOtherType: (.warning, "A key belongs to the push type.", Source.payload)
+    default: nil
+    }
+  }
+
+  private var activity: Entry? {
+    switch self {
+    case .activityEvent: (.error, "A Live Activity push has an event: start, update or end.", Source.activities)
+    case .activityTimestamp: (.error, "A Live Activity push has a timestamp.", Source.activities)
+    case .activityStart:
+      (.error, "A start has attributes-type, attributes, content-state and alert.", Source.activities)
+    case .activityUpdate: (.error, "An update has content-state.", Source.activities)
+    case .activityEnd: (.warning, "An end has the final content-state.", Source.activities)
+    case .activityPriority: (.warning, "The priority of a Live Activity push is 5 or 10.", Source.activities)
+    case .activitySound: (.warning, "The sound of a Live Activity push is in its alert.", Source.activities)
+    case .activityData:
+      (.warning, "Attributes and content-state of an activity have together at most 4096 bytes.", Source.activities)
+    case .activitySeconds: (.error, "Times in aps are seconds since 1970.", Source.activities)
+    case .activityInput: (.warning, "input-push-token and input-push-channel go with a start.", Source.activities)
+    case .broadcastType: (.error, "A channel carries Live Activity pushes only.", Source.broadcast)
+    case .broadcastCollapse: (.error, "A broadcast has no collapse id.", Source.broadcast)
+    case .broadcastStorage:
+      (
+        .warning, "Only a channel that keeps its latest message takes an expiration, of 8 hours at most.",
+        Source.broadcast
+      )
+    case .broadcastStart: (.error, "A broadcast updates or ends activities; it starts none.", Source.broadcast)
+    default: nil
+    }
+  }
+
+  private var keys: Entry {
+    switch self {
+    case .apsType: (.error, "A key of Apple's has the documented type.", Source.payload)
+    case .apsRange: (.error, "A key of Apple's has a documented value.", Source.payload)
+    case .apsFlag: (.warning, "A flag is the number 1, or is left out.", Source.payload)
+    case .apsUnknown: (.warning, "aps and what is in it have the documented keys.", Source.payload)
+    case .apsCustom: (.warning, "Keys of one's own stand beside aps: inside they are ignored.", Source.payload)
+    case .apsOutside: (.warning, "Apple's keys stand inside aps.", Source.payload)
+    case .headerInside: (.warning, "Headers are no part of the payload.", Source.sending)
+    case .deprecated: (.warning, "A key is one that current systems read.", Source.payload)
+    case .mutableWithoutAlert: (.warning, "mutable-content needs an alert to change.", Source.payload)
+    case .localizationTwice: (.warning, "A localised key stands in the place of the plain one.", Source.payload)
+    case .localizationArguments: (.warning, "Arguments need the key of a localised string.", Source.payload)
+    case .null: (.warning, "null is no value of any key: what has none is left out.", Source.payload)
+    case .duplicateKey: (.error, "A key stands once in an object.", "RFC 8259, section 4")
+    case .legacy: (.error, "The binary interface is gone since 31 March 2021.", Source.legacy)
+    default: (.error, "A job is as the contract has it.", "Carillon, README: the job")
+    }
+  }
+
+  /// Apple's pages.
+  private enum Source {
+    static let sending = "Apple, “Sending notification requests to APNs”"
+    static let payload = "Apple, “Generating a remote notification”"
+    static let background = "Apple, “Pushing background updates to your App”"
+    static let certificate = "Apple, “Establishing a certificate-based connection to APNs”"
+    static let activities = "Apple, “Starting and updating Live Activities with ActivityKit push notifications”"
+    static let broadcast = "Apple, “Sending broadcast push notification requests to APNs”"
+    static let widgets = "Apple, “Updating widgets with WidgetKit push notifications”"
+    static let calls = "Apple, “Responding to VoIP Notifications from PushKit”, “Creating a Push to Talk app”"
+    static let types =
+      "Apple, “Creating a location push service extension”, and the push pages of ActivityKit and WidgetKit"
+    static let wallet = "Apple, “Adding a Web Service to Update Passes”"
+    static let safari = "Apple (archive), “Configuring Safari Push Notifications”"
+    static let other =
+      "Apple, “Adding a Web Service to Update Passes”; (archive) “Configuring Safari Push Notifications”"
+    static let management = "Apple, “Sending notification requests to APNs”; MDM protocol, “Sending push notifications”"
+    static let legacy = "Apple (archive), “Binary Provider API”; Apple's notice of its end"
+  }
+}
+
+extension PushRule {
+  /// The rule as everybody sees it.
+  init(_ rule: APNsRule) {
+    self.init(id: rule.rawValue, severity: rule.severity, summary: rule.summary, source: rule.source)
+  }
+}
+
+extension Finding {
+  init(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil, position: TextPosition? = nil) {
+    self.init(PushRule(rule), path, message, hint: hint, position: position)
+  }
+}

@@ -1,0 +1,73 @@
+internal import PushCore
+
+/// Apple's keys. Sources: Apple, "Generating a remote notification", ActivityKit's and WidgetKit's pages on push
+/// notifications, and the archived guide for what is gone.
+enum APSKey {
+  /// What a value has to be.
+  enum Shape {
+    case string, number, object, strings
+    /// The number 1.
+    case flag
+    /// The boolean `true`.
+    case yes
+    /// A string or the dictionary that has its own table.
+    case alert, sound
+    /// Seconds since 1970.
+    case instant
+  }
+
+  /// The keys of `aps`.
+  static let aps: [String: Shape] = [
+    "alert": .alert, "badge": .number, "sound": .sound, "thread-id": .string, "category": .string,
+    "content-available": .flag, "mutable-content": .flag, "target-content-id": .string, "interruption-level": .string,
+    "relevance-score": .number, "filter-criteria": .string, "stale-date": .instant, "content-state": .object,
+    "timestamp": .instant, "event": .string, "dismissal-date": .instant, "attributes-type": .string,
+    "attributes": .object, "input-push-token": .flag, "input-push-channel": .string, "content-changed": .yes,
+    "url-args": .strings,
+  ]
+
+  /// The keys of `alert` as a dictionary.
+  static let alert: [String: Shape] = [
+    "title": .string, "subtitle": .string, "body": .string, "launch-image": .string, "title-loc-key": .string,
+    "subtitle-loc-key": .string, "loc-key": .string, "title-loc-args": .strings, "subtitle-loc-args": .strings,
+    "loc-args": .strings, "action-loc-key": .string, "action": .string, "summary-arg": .string,
+    "summary-arg-count": .number,
+  ]
+
+  /// The keys of `sound` as a dictionary.
+  static let sound: [String: Shape] = ["critical": .flag, "name": .string, "volume": .number]
+
+  /// What a string of a Live Activity's alert may be instead.
+  static let localized: [String: Shape] = ["loc-key": .string, "loc-args": .strings]
+
+  static let interruptionLevels = ["passive", "active", "time-sensitive", "critical"]
+  static let events = ["start", "update", "end"]
+
+  /// Keys that only Live Activities read.
+  static let activityOnly: Set = [
+    "stale-date", "content-state", "timestamp", "event", "dismissal-date", "attributes-type", "attributes",
+    "input-push-token", "input-push-channel",
+  ]
+
+  /// Keys that nobody uses for anything but what they mean inside `aps`.
+  static let unmistakable: Set = [
+    "alert", "badge", "sound", "thread-id", "content-available", "mutable-content", "target-content-id",
+    "interruption-level", "relevance-score", "filter-criteria", "content-state", "dismissal-date", "content-changed",
+  ]
+
+  /// Keys of `alert` that were given up: since when, and what there is instead.
+  static func deprecation(inAlert key: String, isWebsite: Bool) -> (since: String, instead: String)? {
+    switch key {
+    case "summary-arg", "summary-arg-count":
+      ("deprecated since iOS 15 (read by iOS 12 to 14)", "leave it out: the system groups by thread-id")
+    case "action-loc-key":
+      (
+        "not in Apple's documentation since 2018 (read up to iOS 9)",
+        "name a category in aps.category, and register its actions in the app"
+      )
+    case "action" where !isWebsite:
+      ("read by Safari 15 and before only", "name a category in aps.category, and register its actions in the app")
+    default: nil
+    }
+  }
+}

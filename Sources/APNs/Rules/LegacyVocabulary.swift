@@ -1,0 +1,110 @@
+internal import PushCore
+
+/// Finds in any text what is left of a set-up for the binary interface, and says what replaced it and since when.
+///
+/// Apple ended that interface on 31 March 2021; its words live on in configurations, scripts and notes.
+enum LegacyVocabulary {
+  /// Something that only such a set-up has.
+  private struct Trace {
+    var pattern: String
+    /// Only a line with one of these words means it.
+    var among: [String] = []
+    /// A line with this word too means something else.
+    var unless: String?
+    var message: String
+    var hint: String
+  }
+
+  private static let portWords = ["port", "apple", "apns", "gateway", "feedback"]
+  private static let ended = "gone since 31 March 2021"
+
+  private static let traces = [
+    Trace(
+      pattern: "gateway.push.apple.com", message: "the binary interface's gateway, \(ended)",
+      hint: "api.push.apple.com, port 443 or 2197, HTTP/2"),
+    Trace(
+      pattern: "gateway.sandbox.push.apple.com", message: "the binary interface's sandbox gateway, \(ended)",
+      hint: "api.sandbox.push.apple.com, port 443 or 2197, HTTP/2"),
+    Trace(
+      pattern: "feedback.push.apple.com", message: "the feedback service, \(ended)",
+      hint: "nothing to ask any more: status 410 with a timestamp says that a token is dead"),
+    Trace(
+      pattern: "feedback.sandbox.push.apple.com", message: "the feedback service, \(ended)",
+      hint: "nothing to ask any more: status 410 with a timestamp says that a token is dead"),
+    Trace(
+      pattern: "2195", among: portWords, unless: "manage-broadcast",
+      message: "the port of the binary interface, \(ended)",
+      hint: "443 or 2197; since iOS 18 it is api-manage-broadcast.sandbox.push.apple.com's, for channels"),
+    Trace(
+      pattern: "2196", among: portWords, unless: "manage-broadcast",
+      message: "the port of the feedback service, \(ended)",
+      hint: "443 or 2197; since iOS 18 it is api-manage-broadcast.push.apple.com's, for channels"),
+    Trace(
+      pattern: "feedback service", message: "the feedback service, \(ended)",
+      hint: "nothing to ask any more: status 410 with a timestamp says that a token is dead"),
+    Trace(
+      pattern: "enhanced notification", message: "a format of the binary interface, \(ended)",
+      hint: "a POST for each push, and a status for each answer"),
+    Trace(
+      pattern: "enhanced format", message: "a format of the binary interface, \(ended)",
+      hint: "a POST for each push, and a status for each answer"),
+    Trace(
+      pattern: "simple notification format", message: "a format of the binary interface, \(ended)",
+      hint: "a POST for each push, and a status for each answer"),
+    Trace(
+      pattern: "binary interface", message: "the binary interface, \(ended)",
+      hint: "HTTP/2 to api.push.apple.com, port 443 or 2197"),
+    Trace(
+      pattern: "error-response packet", message: "a packet of the binary interface, \(ended)",
+      hint: "each push has an answer of its own: status, and reason in JSON"),
+  ]
+
+  /// What limits are called.
+  private static let limitWords = ["payload", "message size", "maxsize", "max_size", "max-size"]
+
+  /// Every trace in the text, in its order.
+  static func findings(in bytes: [UInt8]) -> [Finding] {
+    var findings: [Finding] = []
+    for (index, slice) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+      let line = String(decoding: slice, as: UTF8.self).lowercased()
+      let add = { (place: String.Index, message: String, hint: String) -> Finding in
+        var position = TextPosition(of: 0, in: [])
+        position.line = index + 1
+        position.column = line.utf8.distance(from: line.startIndex, to: place) + 1
+        return Finding(.legacy, "", message, hint: hint, position: position)
+      }
+      for trace in traces {
+        if let word = trace.unless, line.contains(word) { continue }
+        guard trace.among.isEmpty || trace.among.contains(where: line.contains) else { continue }
+        if let place = word(trace.pattern, in: line) { findings.append(add(place, trace.message, trace.hint)) }
+      }
+      guard limitWords.contains(where: line.contains) else { continue }
+      for limit in ["256", "2048"] {
+        guard let place = word(limit, in: line) else { continue }
+        let since = limit == "256" ? "iOS 8 (2014)" : "the HTTP/2 interface (2015)"
+        findings.append(
+          add(
+            place, "\(limit) bytes: the binary interface's limit, larger since \(since)",
+            "4096 bytes; 5120 for voip and broadcasts"))
+      }
+    }
+    return findings
+  }
+
+  /// Where the pattern stands by itself, not as a part of a longer word or number.
+  private static func word(_ pattern: String, in line: String) -> String.Index? {
+    var rest = line[...]
+    while let found = rest.firstRange(of: pattern) {
+      let before = found.lowerBound == line.startIndex ? nil : line[line.index(before: found.lowerBound)]
+      let after = found.upperBound == line.endIndex ? nil : line[found.upperBound]
+      if !isInWord(before), !isInWord(after) { return found.lowerBound }
+      rest = line[found.upperBound...]
+    }
+    return nil
+  }
+
+  private static func isInWord(_ character: Character?) -> Bool {
+    guard let character else { return false }
+    return character.isLetter || character.isNumber
+  }
+}

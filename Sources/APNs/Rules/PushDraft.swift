@@ -1,0 +1,66 @@
+public import PushCore
+
+/// One push as it would be sent: what the rules judge.
+public struct PushDraft: Sendable {
+  /// `apns-push-type`.
+  public var pushType: PushType
+  /// `apns-priority`.
+  public var priority: Int
+  /// `apns-expiration`.
+  public var expiration: Expiration
+  /// `apns-collapse-id`.
+  public var collapseID: String?
+  /// Where it goes.
+  public var destination: PushDestination
+  /// The app that it is for; `nil` when it isn't known.
+  public var app: AppTraits?
+  /// The payload.
+  public var payload: JSONValue
+  /// The payload's path in messages: `payload` in a job, empty when the text is the payload.
+  public var path: String
+  /// Bytes of the payload as it is sent.
+  public var size: Int
+
+  /// Memberwise; what isn't given is as a job that doesn't give it would have it.
+  public init(
+    pushType: PushType, priority: Int? = nil, expiration: Expiration? = nil, collapseID: String? = nil,
+    destination: PushDestination = .devices, app: AppTraits? = nil, payload: JSONValue, path: String, size: Int
+  ) {
+    self.pushType = pushType
+    self.priority = priority ?? pushType.defaultPriority
+    self.expiration = expiration ?? destination.defaultExpiration(of: pushType)
+    self.collapseID = collapseID
+    self.destination = destination
+    self.app = app
+    self.payload = payload
+    self.path = path
+    self.size = size
+  }
+
+  /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to APNs".
+  public static let maximumBroadcast = 5120
+
+  /// The largest payload in bytes.
+  public var maximumSize: Int { destination == .channel ? Self.maximumBroadcast : pushType.maximumPayload }
+}
+
+extension PushDestination {
+  /// `apns-expiration` unless a job says otherwise. A broadcast must have one, and 0 is what every channel takes.
+  func defaultExpiration(of type: PushType) -> Expiration { self == .channel ? .immediate : type.defaultExpiration }
+}
+
+extension PushDraft {
+  /// The push of a job; `nil` when there is none to speak of. What is wrong with a field by itself counts as not given:
+  /// that is ``PushCore/CampaignJob/read(_:in:_:)``'s to say.
+  init?(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) {
+    guard case .object(let members) = root.kind, let payload = members.value("payload"), case .object = payload.kind
+    else { return nil }
+    let fields = JobFields(members)
+    let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert
+    self.init(
+      pushType: pushType, priority: try? APNsService.priority(of: fields, pushType),
+      expiration: try? fields.expiration(sendAt: nil), collapseID: try? fields.string("collapseId"),
+      destination: CampaignJob.destination(root), app: app, payload: payload, path: "payload",
+      size: JSONValue.minified(bytes[payload.range]).count)
+  }
+}

@@ -1,0 +1,72 @@
+internal import PushCore
+
+/// Live Activities, to a device and to a channel.
+extension PushInspector {
+  mutating func checkActivity(_ aps: [JSONValue.Member]) {
+    if aps.value("timestamp") == nil {
+      report(
+        .activityTimestamp, path("aps.timestamp"), "is missing: of two pushes the newer one counts",
+        hint: "give the time of sending in seconds since 1970")
+    }
+    if aps.value("sound") != nil {
+      report(.activitySound, path("aps.sound"), "is not read there", hint: "move it into aps.alert")
+    }
+    checkActivityData(aps)
+    guard case .string(let event)? = aps.value("event")?.kind else {
+      if aps.value("event") == nil {
+        report(.activityEvent, path("aps.event"), "is missing", hint: "give start, update or end")
+      }
+      return
+    }
+    switch event {
+    case "start": checkStart(aps)
+    case "update":
+      if aps.value("content-state") == nil {
+        report(
+          .activityUpdate, path("aps.content-state"), "is missing: there is nothing to update to",
+          hint: "give what the app's ContentState decodes")
+      }
+    case "end":
+      if aps.value("content-state") == nil {
+        report(
+          .activityEnd, path("aps.content-state"), "is missing: the last state stays as it is",
+          hint: "give the final state")
+      }
+    // checkKeys() says that it is none of the three.
+    default: return
+    }
+    for key in ["input-push-token", "input-push-channel"] where event != "start" && aps.value(key) != nil {
+      report(.activityInput, path("aps.\(key)"), "is read with event start only", hint: "leave it out")
+    }
+  }
+
+  private mutating func checkStart(_ aps: [JSONValue.Member]) {
+    if draft.destination == .channel {
+      report(
+        .broadcastStart, path("aps.event"), "a broadcast starts no activities",
+        hint: "start each by its device's push-to-start token, with input-push-channel")
+      return
+    }
+    for key in ["attributes-type", "attributes", "content-state", "alert"] where aps.value(key) == nil {
+      report(.activityStart, path("aps.\(key)"), "is missing: a start needs it", hint: "add aps.\(key)")
+    }
+    if aps.value("input-push-token") != nil, aps.value("input-push-channel") != nil {
+      report(
+        .activityInput, path("aps.input-push-channel"), "an activity is updated by token or by channel, not by both",
+        hint: "give one of input-push-token and input-push-channel")
+    }
+  }
+
+  /// What an activity holds at most, static and dynamic data together, in bytes.
+  private static let maximumData = 4096
+
+  private mutating func checkActivityData(_ aps: [JSONValue.Member]) {
+    // Blanks between tokens count here; they are gone from what is sent, so this errs by little, and it is a warning.
+    let size = ["attributes", "content-state"].reduce(0) { $0 + (aps.value($1)?.range.count ?? 0) }
+    guard size > Self.maximumData else { return }
+    report(
+      .activityData, path("aps.content-state"),
+      "with attributes \(size) bytes, which is \(size - Self.maximumData) over the \(Self.maximumData) of an activity",
+      hint: "let the app fetch the rest")
+  }
+}

@@ -1,0 +1,195 @@
+internal import PushCore
+
+/// The payload as a whole, and what each push type asks of it.
+extension PushInspector {
+  mutating func checkPayload() {
+    checkSize()
+    guard case .object(let members) = draft.payload.kind else {
+      report(.apsType, draft.path, "must be a JSON object, not \(draft.payload.kindName)")
+      return
+    }
+    checkOutside(members)
+    switch draft.app?.kind {
+    case .pass:
+      if !members.isEmpty {
+        report(.walletPayload, draft.path, "the payload for a pass must be {}", hint: "Wallet fetches the pass itself")
+      }
+      return
+    case .website: checkWebsite(members)
+    default: break
+    }
+    let aps = members.value("aps")
+    if let aps {
+      guard case .object(let keys) = aps.kind else {
+        report(.apsType, path("aps"), "must be a JSON object, not \(aps.kindName)")
+        return
+      }
+      checkType(keys, beside: members)
+      checkKeys(keys)
+    } else {
+      checkType([], beside: members)
+    }
+  }
+
+  /// The path of a place in the payload.
+  func path(_ place: String) -> String { draft.path.isEmpty ? place : "\(draft.path).\(place)" }
+
+  private mutating func checkSize() {
+    let limit = draft.maximumSize
+    guard draft.size > limit else { return }
+    let what = draft.destination == .channel ? "a broadcast" : "push type \(draft.pushType.rawValue)"
+    report(
+      .payloadSize, draft.path,
+      "\(draft.size) bytes, which is \(draft.size - limit) over the \(limit) that APNs allows for \(what)",
+      hint: "shorten it, or send a reference that the app fetches")
+  }
+
+  // MARK: Push types
+
+  private mutating func checkType(_ aps: [JSONValue.Member], beside members: [JSONValue.Member]) {
+    switch draft.pushType {
+    case .alert: if draft.app?.kind != .website { checkAlert(aps) }
+    case .background: checkBackground(aps)
+    case .controls, .widgets: checkContentChanged(aps)
+    case .liveactivity: checkActivity(aps)
+    case .mdm: checkManagement(members)
+    case .voip, .complication, .fileprovider, .location, .pushtotalk: break
+    }
+    for member in aps where !isOfType(member.name) {
+      report(
+        .keyOfOtherType, path("aps.\(member.name)"), "is not read with push type \(draft.pushType.rawValue)",
+        hint: member.name == "url-args"
+          ? "only Safari 15 and before read it; since Safari 16 (2022) websites use Web Push"
+          : "send it as \(member.name == "content-changed" ? "controls or widgets" : "liveactivity"), or leave it out")
+    }
+  }
+
+  private func isOfType(_ key: String) -> Bool {
+    switch key {
+    case "url-args": draft.app?.kind == .website
+    case "content-changed": draft.pushType == .controls || draft.pushType == .widgets
+    default: draft.pushType == .liveactivity || !APSKey.activityOnly.contains(key)
+    }
+  }
+
+  private static let visible = ["alert", "badge", "sound"]
+
+  private mutating func checkAlert(_ aps: [JSONValue.Member]) {
+    guard !Self.visible.contains(where: { aps.value($0) != nil }) else {
+      if aps.value("mutable-content") != nil, aps.value("alert") == nil {
+        report(
+          .mutableWithoutAlert, path("aps.mutable-content"), "the extension is not run without an alert",
+          hint: "add aps.alert, or leave it out")
+      }
+      return
+    }
+    if aps.isSet("content-available") {
+      report(
+        .alertSilent, path("aps"),
+        "content-available without alert, badge and sound: as push type alert it is not delivered",
+        hint: "send it with pushType background and priority 5, or add what is to be shown")
+    } else {
+      report(.alertEmpty, path("aps"), "has no alert, badge or sound: nothing is shown", hint: "add aps.alert")
+    }
+  }
+
+  private mutating func checkBackground(_ aps: [JSONValue.Member]) {
+    for key in Self.visible where aps.value(key) != nil {
+      report(
+        .backgroundVisible, path("aps.\(key)"), "is not allowed in a background push: APNs may drop it",
+        hint: "send it as pushType alert, or leave \(key) out")
+    }
+    if !aps.isSet("content-available") {
+      report(
+        .backgroundSilent, path("aps"), "a background push needs content-available",
+        hint: "add \"content-available\": 1 to aps")
+    }
+  }
+
+  private mutating func checkContentChanged(_ aps: [JSONValue.Member]) {
+    guard aps.value("content-changed") == nil else { return }
+    report(
+      .contentChanged, path("aps"), "a \(draft.pushType.rawValue) push needs content-changed",
+      hint: "the payload is {\"aps\": {\"content-changed\": true}}")
+  }
+
+  private mutating func checkManagement(_ members: [JSONValue.Member]) {
+    if case .string(let magic)? = members.value("mdm")?.kind, !magic.isEmpty {
+      if members.value("aps") != nil {
+        report(.managementPayload, path("aps"), "an MDM push has no aps", hint: "leave it out")
+      }
+    } else {
+      report(
+        .managementPayload, draft.path, "an MDM push needs mdm, a string",
+        hint: "the payload is {\"mdm\": \"PushMagic of the device\"}")
+    }
+  }
+
+  private mutating func checkWebsite(_ members: [JSONValue.Member]) {
+    guard case .object(let aps)? = members.value("aps")?.kind else {
+      report(.websitePayload, draft.path, "a Safari push needs aps with alert and url-args")
+      return
+    }
+    if case .object(let alert)? = aps.value("alert")?.kind {
+      for key in ["title", "body"] where alert.value(key) == nil {
+        report(.websitePayload, path("aps.alert"), "Safari needs \(key)", hint: "add aps.alert.\(key)")
+      }
+    } else {
+      report(.websitePayload, path("aps.alert"), "must be an object with title and body")
+    }
+    if aps.value("url-args") == nil {
+      report(
+        .websitePayload, path("aps.url-args"), "is missing",
+        hint: "an array with a string for each placeholder of the site's URL format, or an empty one")
+    }
+  }
+
+  // MARK: Beside `aps`
+
+  /// Whether the system looks into `aps`; with the other types everything is the app's own.
+  private var readsAPS: Bool {
+    switch draft.pushType {
+    case .alert, .background, .liveactivity, .controls, .widgets: true
+    case .voip, .complication, .fileprovider, .mdm, .location, .pushtotalk: false
+    }
+  }
+
+  private mutating func checkOutside(_ members: [JSONValue.Member]) {
+    for member in members {
+      if member.name.lowercased().hasPrefix("apns-") {
+        report(
+          .headerInside, path(member.name), "a header's name in the payload: APNs does not read it there",
+          hint: "give it as a field of the job, or an option of send")
+      } else if APSKey.unmistakable.contains(member.name), readsAPS {
+        report(
+          .apsOutside, path(member.name), "stands beside aps, where only the app itself reads it",
+          hint: "did you mean aps.\(member.name)?")
+      } else if member.name != "aps", member.name.lowercased() == "aps" {
+        report(.apsOutside, path(member.name), "APNs reads lower case only", hint: "did you mean aps?")
+      }
+      reportNulls(in: member.value, path: path(Excerpt.bare(member.name)))
+    }
+  }
+
+  private mutating func reportNulls(in value: JSONValue, path: String) {
+    switch value.kind {
+    case .null: report(.null, path, "is null", hint: "leave the key out")
+    case .object(let members):
+      for member in members { reportNulls(in: member.value, path: "\(path).\(Excerpt.bare(member.name))") }
+    case .array(let elements):
+      for (index, element) in elements.enumerated() { reportNulls(in: element, path: "\(path)[\(index)]") }
+    case .string, .number, .bool: break
+    }
+  }
+}
+
+extension [JSONValue.Member] {
+  /// Whether a flag is set: by 1, as Apple has it, or by `true`, as many write.
+  func isSet(_ name: String) -> Bool {
+    switch value(name)?.kind {
+    case .number(let text): Double(text) == 1
+    case .bool(let isSet): isSet
+    default: false
+    }
+  }
+}

@@ -1,0 +1,160 @@
+internal import PushCore
+
+/// Holds one push against the rules. Pure.
+struct PushInspector {
+  let draft: PushDraft
+  /// Seconds since 1970, where what depends on the time is to be judged.
+  let now: Int?
+  private(set) var findings: [Finding] = []
+
+  /// Every rule that the push breaks, in the order: headers, the payload as a whole, its keys.
+  ///
+  /// - Parameter now: UNIX seconds; `nil` leaves out what depends on the time.
+  static func findings(in draft: PushDraft, now: Int? = nil) -> [Finding] {
+    var inspector = PushInspector(draft: draft, now: now)
+    inspector.checkHeaders()
+    inspector.checkTopic()
+    inspector.checkPayload()
+    return inspector.findings
+  }
+
+  mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
+    findings.append(Finding(rule, path, message, hint: hint))
+  }
+
+  // MARK: Headers
+
+  private mutating func checkHeaders() {
+    let type = draft.pushType
+    if type == .background, draft.priority == 10 {
+      report(.backgroundPriority, "priority", "APNs does not allow 10 for push type background", hint: "use 5")
+    }
+    if type == .liveactivity, draft.priority == 1 {
+      report(.activityPriority, "priority", "1 is not described for Live Activities", hint: "use 5, or 10 if urgent")
+    }
+    if let id = draft.collapseID, id.utf8.count > PushHeaders.maximumCollapseID {
+      let size = id.utf8.count
+      let limit = PushHeaders.maximumCollapseID
+      report(
+        .collapseSize, "collapseId", "\(size) bytes, which is \(size - limit) over the \(limit) that APNs allows",
+        hint: "shorten it; bytes of UTF-8 count, not characters")
+    }
+    if draft.destination == .channel { checkBroadcast() }
+    checkExpiration()
+  }
+
+  private mutating func checkBroadcast() {
+    let type = draft.pushType
+    if type != .liveactivity {
+      report(
+        .broadcastType, "pushType", "a channel takes liveactivity only, not \(type.rawValue)", hint: "use liveactivity")
+    }
+    if draft.collapseID != nil {
+      report(.broadcastCollapse, "collapseId", "a broadcast has none", hint: "leave it out")
+    }
+    if draft.expiration != .immediate {
+      report(
+        .broadcastStorage, "expiration", "a channel that keeps no message refuses it, the others keep it for 8 hours",
+        hint: "`carillon channel show` tells which it is; 0 is right for both")
+    }
+  }
+
+  /// The longest time that APNs stores a push.
+  private static let storedSeconds = 30 * 86400
+  /// What "a few seconds" may be for a call.
+  private static let callSeconds = 60
+
+  private mutating func checkExpiration() {
+    let seconds: Int? =
+      switch draft.expiration {
+      case .after(let seconds): seconds
+      case .at(let instant): now.map { instant - $0 }
+      case .immediate: 0
+      case .unset: nil
+      }
+    if case .at = draft.expiration, let seconds, seconds <= 0 {
+      report(
+        .expirationPast, "expiration", "has passed: nothing would be sent", hint: "a duration counts from the start")
+    }
+    if let seconds, seconds > Self.storedSeconds {
+      report(.expirationLong, "expiration", "beyond the 30 days that APNs stores a push", hint: "30d does the same")
+    }
+    switch draft.pushType {
+    case .voip where seconds.map { $0 > Self.callSeconds } ?? (draft.expiration == .unset):
+      report(.deliveryHabit, "expiration", "a call that rings late is worse than none", hint: "use 0 or a few seconds")
+    case .pushtotalk:
+      if draft.expiration != .immediate {
+        report(.deliveryHabit, "expiration", "voice that comes late is of no use", hint: "use 0")
+      }
+      if draft.priority != 10 { report(.deliveryHabit, "priority", "push to talk asks for 10", hint: "use 10") }
+    default: break
+    }
+  }
+
+  // MARK: Topic
+
+  private mutating func checkTopic() {
+    guard let app = draft.app else { return }
+    let type = draft.pushType
+    guard draft.destination == .devices else { return checkBundle(type.bundle(of: app.topic), app) }
+    let topic = app.topic(for: type)
+    if app.certificateTopics != nil, type.needsToken {
+      report(
+        .tokenOnly, "pushType", "\(type.rawValue) needs a provider token, and the app has a certificate",
+        hint: "give the app a signing key: apps.NAME.token")
+    } else {
+      checkCertificate(of: app, for: topic)
+    }
+    if app.kind == .pass || app.kind == .website, type != .alert {
+      report(
+        .topicType, "pushType", "\(Excerpt.quoted(app.topic)) is no app: there is no \(type.rawValue) push for it",
+        hint: "leave pushType out")
+    }
+    if type == .mdm, app.kind != .management {
+      report(
+        .managementTopic, "pushType", "the app's topic \(Excerpt.quoted(app.topic)) is not an MDM certificate's UID",
+        hint: "it begins with com.apple.mgmt.")
+    }
+    guard topic.hasSuffix(type.topicSuffix) else {
+      report(
+        .topicSuffix, "topic", "\(Excerpt.quoted(topic)) is no topic for \(type.rawValue)",
+        hint: "it ends in \(type.topicSuffix)")
+      return
+    }
+    checkForeignSuffix(of: app.topic)
+  }
+
+  /// What a broadcast's path names is the bundle id, whatever the push type.
+  private mutating func checkBundle(_ bundle: String, _ app: AppTraits) {
+    checkCertificate(of: app, for: bundle)
+    checkForeignSuffix(of: bundle)
+  }
+
+  private mutating func checkCertificate(of app: AppTraits, for topic: String) {
+    guard let topics = app.certificateTopics, !topics.isEmpty, !topics.contains(topic) else { return }
+    report(
+      .certificateTopic, "pushType", "the app's certificate is not for \(Excerpt.quoted(topic))",
+      hint: "it is for " + topics.sorted().joined(separator: ", "))
+  }
+
+  private mutating func checkForeignSuffix(of topic: String) {
+    let type = draft.pushType
+    let owner = PushType.allCases.first { other in
+      other != type && !other.topicSuffix.isEmpty && topic.hasSuffix(other.topicSuffix)
+        // `.voip` is no suffix of its own within `.voip-ptt`, and so on.
+        && !(type.topicSuffix.hasSuffix(other.topicSuffix) && topic.hasSuffix(type.topicSuffix))
+    }
+    guard let owner else { return }
+    let message = "the app's topic \(Excerpt.quoted(topic)) ends as one for \(owner.rawValue) does"
+    // A bundle id may well be called so; the others nobody calls a bundle.
+    if owner == .voip || owner == .complication {
+      report(
+        .topicLooksSuffixed, "pushType", message,
+        hint: "unless that is the bundle id itself, configure the bundle id: suffixes come by the push type")
+    } else {
+      report(
+        .topicSuffix, "pushType", "\(message), not \(type.rawValue)",
+        hint: "configure the bundle id as the app's topic: suffixes come by the push type")
+    }
+  }
+}

@@ -1,0 +1,211 @@
+public import PushCore
+
+/// Everything that can be said of a file with a payload, a job, or a set-up of old, before anything is sent.
+public struct PushLint: Sendable {
+  /// What the file is.
+  public enum Kind: String, Sendable {
+    case payload, job
+    /// Neither, but with traces of the binary interface.
+    case legacy
+  }
+
+  /// What the payload comes to for one kind of push.
+  public struct Size: Sendable, Equatable {
+    /// A push type, or `broadcast`.
+    public var name: String
+    /// Bytes as sent, at worst.
+    public var bytes: Int
+    /// What APNs takes.
+    public var limit: Int
+  }
+
+  /// What the file is.
+  public var kind: Kind
+  /// The push type it was judged as; `nil` for ``Kind/legacy``.
+  public var pushType: PushType?
+  /// Whether that type was only inferred from the keys.
+  public var isInferred = false
+  /// The size for the type, and, when that was only inferred, for every other limit there is.
+  public var sizes: [Size] = []
+  /// What was found, in the order of the text.
+  public var findings: [Finding] = []
+
+  private init(kind: Kind) { self.kind = kind }
+
+  /// How deep a file may be nested.
+  private static let maximumNesting = CampaignJob.maximumNesting
+
+  /// Looks at a file.
+  ///
+  /// - Parameters:
+  ///   - bytes: its contents.
+  ///   - pushType: what a payload is to be sent as; `nil` infers it. A job says so itself.
+  ///   - app: what a payload is to be sent with, by its name in `apps`. A job says so itself.
+  ///   - apps: those of the configuration, where there is one.
+  ///   - now: UNIX seconds.
+  /// - Throws: when it is no JSON, and has no traces of the binary interface either.
+  public init(
+    _ bytes: [UInt8], as pushType: PushType? = nil, app: String? = nil, apps: JobApps = .any(APNsService()),
+    now: Int? = nil
+  ) throws(JSONSyntaxError) {
+    let root: JSONValue
+    do {
+      root = try JSONValue(parsing: bytes, maximumDepth: Self.maximumNesting, allowsRepeats: true)
+    } catch {
+      let legacy = LegacyVocabulary.findings(in: bytes)
+      guard !legacy.isEmpty else { throw error }
+      self.init(kind: .legacy)
+      findings = legacy
+      return
+    }
+    if Self.mayBeConfiguration(root) {
+      let legacy = LegacyVocabulary.findings(in: bytes)
+      if !legacy.isEmpty {
+        self.init(kind: .legacy)
+        findings = legacy
+        return
+      }
+    }
+    self.init(kind: Self.isJob(root) ? .job : .payload)
+    let draft =
+      kind == .job
+      ? PushDraft(job: root, in: bytes, app: Self.traits(of: Self.app(of: root), apps))
+      : Self.draft(root, in: bytes, as: pushType, app: Self.traits(of: app, apps))
+    findings = kind == .job ? Self.jobFindings(root, in: bytes, apps) : []
+    if let draft {
+      findings += PushInspector.findings(in: draft, now: now)
+      self.pushType = draft.pushType
+      isInferred = kind == .payload && pushType == nil
+      sizes = Self.sizes(of: draft, all: isInferred)
+    }
+    for index in findings.indices {
+      findings[index].position = TextPosition(of: root.offset(of: findings[index].path), in: bytes)
+    }
+    findings += Self.repeats(in: root, path: "", bytes)
+    let order = { (finding: Finding) in (finding.position?.line ?? 0, finding.position?.column ?? 0) }
+    findings.sort { order($0) < order($1) }
+  }
+
+  /// The findings of one severity.
+  public func findings(_ severity: PushRule.Severity) -> [Finding] {
+    findings.filter { $0.rule.severity == severity }
+  }
+
+  // MARK: What it is
+
+  /// A payload may have members of any name, but hardly all of these.
+  private static func isJob(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind else { return false }
+    let names = Set(members.map(\.name))
+    return names.contains("payload") && !names.contains("aps") && !names.isDisjoint(with: ["app", "audience"])
+  }
+
+  /// JSON that is neither a job nor looks like a payload: there, words of the binary interface are no text for people.
+  private static func mayBeConfiguration(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind else { return true }
+    return members.value("aps") == nil && !isJob(root)
+  }
+
+  /// What is known of an app, if it is one of APNs'.
+  private static func traits(of app: String?, _ apps: JobApps) -> AppTraits? {
+    guard let app, case .known(let services) = apps else { return nil }
+    return (services[app] as? APNsService)?.app
+  }
+
+  private static func app(of job: JSONValue) -> String? {
+    guard case .object(let members) = job.kind, case .string(let app)? = members.value("app")?.kind else { return nil }
+    return app
+  }
+
+  private static func draft(
+    _ root: JSONValue, in bytes: [UInt8], as pushType: PushType?, app: AppTraits?
+  ) -> PushDraft {
+    PushDraft(
+      pushType: pushType ?? inferred(root), app: app, payload: root, path: "",
+      size: JSONValue.minified(bytes[root.range]).count)
+  }
+
+  /// What a payload is probably sent as.
+  static func inferred(_ root: JSONValue) -> PushType {
+    guard case .object(let members) = root.kind else { return .alert }
+    guard case .object(let aps)? = members.value("aps")?.kind else {
+      return members.value("mdm") == nil ? .alert : .mdm
+    }
+    if aps.value("content-changed") != nil { return .widgets }
+    if aps.value("content-state") != nil || aps.value("event") != nil { return .liveactivity }
+    let isVisible = ["alert", "badge", "sound"].contains { aps.value($0) != nil }
+    return aps.value("content-available") != nil && !isVisible ? .background : .alert
+  }
+
+  private static func sizes(of draft: PushDraft, all: Bool) -> [Size] {
+    let own = Size(
+      name: draft.destination == .channel ? "broadcast" : draft.pushType.rawValue, bytes: draft.size,
+      limit: draft.maximumSize)
+    guard all else { return [own] }
+    return PushType.allCases.map { Size(name: $0.rawValue, bytes: draft.size, limit: $0.maximumPayload) }
+      + [Size(name: "broadcast", bytes: draft.size, limit: PushDraft.maximumBroadcast)]
+  }
+
+  // MARK: More findings
+
+  private static func jobFindings(_ root: JSONValue, in bytes: [UInt8], _ apps: JobApps) -> [Finding] {
+    do {
+      _ = try CampaignJob.read(root, in: bytes, apps)
+      return []
+    } catch {
+      return [Finding(.job, error.field, error.message, hint: error.hint)]
+    }
+  }
+
+  private static func repeats(in value: JSONValue, path: String, _ bytes: [UInt8]) -> [Finding] {
+    var findings: [Finding] = []
+    switch value.kind {
+    case .object(let members):
+      var seen: Set<String> = []
+      for member in members {
+        let place = (path.isEmpty ? "" : path + ".") + Excerpt.bare(member.name)
+        if !seen.insert(member.name).inserted {
+          findings.append(
+            Finding(
+              .duplicateKey, place, "stands in the object twice: which of them counts is up to chance",
+              hint: "leave one of them", position: TextPosition(of: member.nameRange.lowerBound, in: bytes)))
+        }
+        findings += repeats(in: member.value, path: place, bytes)
+      }
+    case .array(let elements):
+      for (index, element) in elements.enumerated() {
+        findings += repeats(in: element, path: "\(path)[\(index)]", bytes)
+      }
+    case .string, .number, .bool, .null: break
+    }
+    return findings
+  }
+}
+
+extension JSONValue {
+  /// Where the place of this path stands: at its name, or at its value in an array. What doesn't exist stands where it
+  /// would belong.
+  func offset(of path: some StringProtocol) -> Int {
+    switch kind {
+    case .object(let members):
+      for member in members {
+        let name = Excerpt.bare(member.name)
+        guard path.hasPrefix(name) else { continue }
+        let rest = path.dropFirst(name.count)
+        if rest.isEmpty { return member.nameRange.lowerBound }
+        guard rest.first == "." || rest.first == "[" else { continue }
+        let inner = rest.first == "." ? rest.dropFirst() : rest
+        let offset = member.value.offset(of: inner)
+        return offset == member.value.range.lowerBound ? member.nameRange.lowerBound : offset
+      }
+    case .array(let elements):
+      guard path.first == "[", let end = path.firstIndex(of: "]"),
+        let index = Int(path[path.index(after: path.startIndex)..<end]), elements.indices.contains(index)
+      else { break }
+      let rest = path[path.index(after: end)...]
+      return elements[index].offset(of: rest.first == "." ? rest.dropFirst() : rest)
+    case .string, .number, .bool, .null: break
+    }
+    return range.lowerBound
+  }
+}

@@ -1,0 +1,39 @@
+/// What a push service said about a credential.
+public enum CredentialEvent: Sendable, Equatable {
+  /// A push was accepted on a new connection.
+  case accepted
+  /// The bearer token of this generation was refused as too old.
+  case tokenExpired(generation: Int)
+  /// The service saw more bearer tokens than it likes; this was the last.
+  case tooManyTokens(generation: Int)
+  /// The certificate of this generation was refused in the TLS handshake, or right after it as TLS 1.3 does.
+  case certificateRefused(TLSAlert, generation: Int)
+  /// The service ended a connection with this certificate and said why (GOAWAY).
+  case refused(ReasonCode, generation: Int)
+  /// A connection with this certificate was ended before the first push was looked at: what a service may do with a
+  /// certificate that is not for it, but also when a server shuts down.
+  case turnedAway(generation: Int)
+}
+
+/// How a push service ended a connection (GOAWAY, RFC 9113 section 6.8), and on what.
+public struct GoAwayFacts: Sendable, Equatable {
+  /// Its debug data, as received; empty for none.
+  public var text: [UInt8]
+  /// Whether it names no error, and no stream that was processed.
+  public var isBeforeAnything: Bool
+  /// Whether a push was accepted on the connection.
+  public var isEstablished: Bool
+  /// Whether the connection was opened with a certificate; with a bearer token otherwise.
+  public var hasCertificate: Bool
+  /// Of the credential.
+  public var generation: Int
+
+  /// Memberwise.
+  public init(text: [UInt8], isBeforeAnything: Bool, isEstablished: Bool, hasCertificate: Bool, generation: Int) {
+    self.text = text
+    self.isBeforeAnything = isBeforeAnything
+    self.isEstablished = isEstablished
+    self.hasCertificate = hasCertificate
+    self.generation = generation
+  }
+}

@@ -1,0 +1,271 @@
+internal import Dispatch
+internal import EventLoop
+internal import PushCore
+
+/// One connection after the other, on a serial queue of its own: executes what a ``ConnectionDriver`` says.
+///
+/// Works in turns: the connection does what it can, what has ended on it is noted, what has room is filled from the supply;
+/// then what ended is delivered, all at once. Between engine and connection pushes go in batches, so that nothing is
+/// dispatched for one.
+actor ConnectionEngine<Connector: PushConnector>: PushEngine {
+  private let loop: EventLoop
+  private let number: Int
+  private let supply: any PushSupply
+  private let service: any PushService
+  private var driver: ConnectionDriver
+  private var current: Connector.Connection?
+  /// Connections that only wait for their last answers.
+  private var ending: [Int: Connector.Connection] = [:]
+  private var ended: [EndedPush] = []
+  private var completions: [PushCompletion] = []
+  /// For what the supply has asked to wait for.
+  private var supplyTimer: LoopTimer?
+  private var ticker: LoopTimer?
+  private var drained: [CheckedContinuation<Void, Never>] = []
+  private var drainTimer: LoopTimer?
+  private var connector: Connector
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// Rounds of one turn: as long as the connection has more to do at once, but others get their turn too.
+  private static var roundsPerTurn: Int { 8 }
+
+  init(number: Int, configuration: ConnectionPool.Configuration, connector: Connector, supply: any PushSupply) {
+    loop = EventLoop(label: "carillon.connection.\(number)")
+    self.number = number
+    self.supply = supply
+    service = configuration.service
+    self.connector = connector
+    driver = ConnectionDriver(
+      window: configuration.fixedStreams.map { CongestionWindow(fixed: $0) }
+        ?? CongestionWindow(maximum: configuration.maximumStreams),
+      idleLimit: connector.findsDeadConnections ? nil : configuration.idleLimit)
+  }
+
+  nonisolated func wake() {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.turn() } }
+  }
+
+  nonisolated func startSmall() {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.driver.startSmall() } }
+  }
+
+  func drain(deadline: UInt64) async {
+    supplyTimer = nil
+    execute(driver.drain(), EventLoop.now)
+    finishTurn()
+    guard !driver.hasEnded else { return }
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.giveUp() } }
+    timer.schedule(after: .nanoseconds(Int(min(deadline, UInt64(Int.max)))))
+    drainTimer = timer
+    await withCheckedContinuation { drained.append($0) }
+  }
+
+  // MARK: Turns
+
+  private func turn() {
+    let now = EventLoop.now
+    if current == nil { refill(now) }
+    if let current { work(current, driver.serial, now) }
+    finishTurn()
+  }
+
+  /// Something has happened to a connection, which may be closed by now; without an event it only wants to go on.
+  private func happened(_ event: Connector.Connection.Event?, to serial: Int) {
+    guard let connection = connection(serial) else { return }
+    let now = EventLoop.now
+    if let event { connection.handle(event, now: now) }
+    work(connection, serial, now)
+    finishTurn()
+  }
+
+  private func tick() {
+    let now = EventLoop.now
+    for serial in (current == nil ? [] : [driver.serial]) + ending.keys {
+      guard let connection = connection(serial) else { continue }
+      connection.tick(now: now)
+      work(connection, serial, now)
+    }
+    finishTurn()
+  }
+
+  private func connection(_ serial: Int) -> Connector.Connection? {
+    serial == driver.serial ? current ?? ending[serial] : ending[serial]
+  }
+
+  private func work(_ connection: Connector.Connection, _ serial: Int, _ began: UInt64) {
+    let before = driver.serial
+    var now = began
+    var rounds = 0
+    repeat {
+      now = connection.run(now: now)
+      collect(connection, serial, now)
+      if connection === current {
+        execute(driver.settle(connection.condition, trouble: connection.takeTrouble()), now)
+        // Before anything more is taken: whether it may be is for the pool to say, by what has ended.
+        deliver()
+        refill(now)
+      }
+      connection.flush()
+      rounds += 1
+    } while connection.isDue && rounds < Self.roundsPerTurn
+    connection.rest()
+    if connection.isDue { continueLater(serial) }
+    // In the middle of this turn another connection may have taken over.
+    if driver.serial != before { continueLater(driver.serial) }
+  }
+
+  private func continueLater(_ serial: Int) {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.happened(nil, to: serial) } }
+  }
+
+  private func finishTurn() {
+    while let serial = driver.nextFinished() { ending.removeValue(forKey: serial)?.close() }
+    deliver()
+    guard driver.hasEnded else { return }
+    ticker = nil
+    guard driver.isDraining else { return }
+    drainTimer = nil
+    for waiter in drained { waiter.resume() }
+    drained = []
+  }
+
+  private func deliver() {
+    guard !completions.isEmpty else { return }
+    let batch = completions
+    // A new array of the same size: the receiver keeps the old one.
+    completions = []
+    completions.reserveCapacity(batch.count)
+    supply.complete(batch, by: number, window: driver.window.limit)
+  }
+
+  // MARK: What has ended
+
+  private func collect(_ connection: Connector.Connection, _ serial: Int, _ now: UInt64) {
+    let isCurrent = connection === current
+    let waiting = connection.waitingCount
+    let first = completions.count
+    connection.takeEnded(&completions, &ended, now: now)
+    guard !ended.isEmpty else { return }
+    let stopped = connection.authorization.identity == nil ? nil : supply.stopped
+    for index in ended.indices {
+      let answer = completions[first + index].answer
+      if isCurrent, answer.kind == .answered {
+        note(answer, ended[index], waiting, now)
+        continue
+      }
+      if isCurrent, !ended[index].loss.isEmpty {
+        driver.lost(ended[index].loss, sentAt: ended[index].sentAt, waiting: waiting, now: now)
+      } else {
+        driver.ended(on: serial)
+      }
+      // With a certificate that is refused, a push without an answer says why it will not be sent again so soon; tokens
+      // are refused by answers.
+      if let stopped, answer.kind != .answered { completions[first + index].answer.reason = stopped }
+    }
+    ended.removeAll(keepingCapacity: true)
+  }
+
+  private func note(_ answer: PushAnswer, _ ended: EndedPush, _ waiting: Int, _ now: UInt64) {
+    let meaning =
+      answer.isAccepted ? AnswerMeaning(blame: .clears) : service.meaning(of: answer, generation: ended.generation)
+    let isFirst = driver.answered(
+      .init(answer), meaning.blame, sentAt: ended.sentAt, waiting: waiting, now: now)
+    if isFirst {
+      current?.isEstablished = true
+      supply.note(.established, of: number)
+    }
+    if let event = meaning.event { supply.note(.credential(event), of: number) }
+  }
+
+  // MARK: What is next
+
+  private func refill(_ now: UInt64) {
+    guard driver.wantsPushes(current?.room ?? .streams(0)) || current?.canResume ?? false,
+      let authorization = supply.authorization()
+    else { return }
+    let credential = authorization.connection
+    while true {
+      current?.resume(with: authorization, now: now)
+      var action = driver.next(current?.room ?? .streams(0), credential: credential, now: now)
+      if action == .askToOpen { action = driver.mayOpen(supply.mayOpen(number), credential: credential) }
+      switch action {
+      case .take(let count):
+        guard let part = take(upTo: count) else { return }
+        driver.took(part.range.count, now: now)
+        current?.send(part, with: authorization, now: now)
+      case .open(let serial):
+        guard open(serial, authorization, now) else { return }
+      case .replace: execute(action, now)
+      case .rest, .lookAgain, .askToOpen, .report: return execute(action, now)
+      }
+    }
+  }
+
+  private func take(upTo count: Int) -> PushBatch.Part? {
+    switch supply.take(upTo: count, for: number) {
+    case .pushes(let part): return part
+    case .nothing: return nil
+    case .wait(let delay):
+      execute(.lookAgain(after: delay), EventLoop.now)
+      return nil
+    }
+  }
+
+  private func execute(_ action: ConnectionDriver.Action, _ now: UInt64) {
+    switch action {
+    case .rest, .askToOpen, .open, .take: break
+    case .report(let text): supply.note(.trouble(text), of: number)
+    case .lookAgain(let delay):
+      let timer = supplyTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
+      supplyTimer = timer
+      timer.schedule(after: .nanoseconds(Int(delay)))
+    case .replace(let serial, let event):
+      guard let connection = current else { return }
+      current = nil
+      ending[serial] = connection
+      connection.retire()
+      supply.note(event, of: number)
+      // What it had not begun comes back at once.
+      collect(connection, serial, now)
+    }
+  }
+
+  private func open(_ serial: Int, _ authorization: PushAuthorization, _ now: UInt64) -> Bool {
+    supply.note(.opening, of: number)
+    do {
+      let surroundings = ConnectionSurroundings<Connector.Connection.Event>(
+        loop: loop,
+        happened: { [weak self] event in self?.assumeIsolated { $0.happened(event, to: serial) } },
+        learned: { [supply, number] event in supply.note(.credential(event), of: number) },
+        mayConnect: { [supply, number] address in supply.mayConnect(number, to: address) })
+      current = try connector.connect(authorization, surroundings, now: now)
+      startTicking()
+      return true
+    } catch {
+      driver.failedToOpen()
+      supply.note(.failed("\(error)", accepted: 0), of: number)
+      // The supply says when to try again.
+      wake()
+      return false
+    }
+  }
+
+  private func startTicking() {
+    guard ticker == nil, let interval = connector.tickInterval else { return }
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
+    timer.schedule(every: .nanoseconds(Int(interval)))
+    ticker = timer
+  }
+
+  // MARK: The end
+
+  /// The deadline has passed: what is unanswered is given back as it is.
+  private func giveUp() {
+    for (serial, connection) in ending {
+      connection.abandon()
+      collect(connection, serial, EventLoop.now)
+    }
+    finishTurn()
+  }
+}

@@ -1,0 +1,431 @@
+internal import CCurl
+internal import Dispatch
+internal import EventLoop
+internal import Glibc
+internal import PushCore
+
+/// One connection to the service: a multi handle of libcurl, its socket and its transfers.
+///
+/// Thin: it carries pushes and says what happened. Confined to the engine's loop, as libcurl's handles are
+/// (libcurl-thread(3)): nothing but the engine and libcurl's callbacks, called from within the engine's own calls,
+/// touches it.
+final class CurlConnection: PushConnection {
+  enum Event: Sendable {
+    /// A socket of libcurl's is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
+    case ready(descriptor: Int32, events: Int32)
+    /// The timer has fired.
+    case timer
+  }
+
+  let authorization: PushAuthorization
+  var isEstablished = false
+  var waitingCount: Int { queue.waiting }
+  /// libcurl obeys the peer's stream limit, but doesn't tell it.
+  var room: StreamRoom { .queue(waiting: queue.waiting) }
+  /// libcurl begins what it holds by itself.
+  var canResume: Bool { false }
+  private(set) var isDue = false
+
+  /// Sockets to the service that libcurl has open; more than one only while it tries several addresses.
+  private var openSockets = 0
+  /// The service has ended it without looking at any stream (GOAWAY with last stream 0). Known with a certificate only.
+  private var wasTurnedAway = false
+  private var isRetired = false
+  private let multi: UnsafeMutableRawPointer
+  private let identity: CurlIdentity?
+  private let configuration: ConnectionPool.Configuration
+  private let surroundings: ConnectionSurroundings<Event>
+  private let timer: LoopTimer
+  private var watchers: [Int32: SocketWatcher] = [:]
+  private let queue = CurlQueue()
+  private var transfers: [CurlTransfer] = []
+  private var idle: [CurlTransfer] = []
+  /// Pushes that ended otherwise than by libcurl's word.
+  private var returned: [PushCompletion] = []
+  /// Why the first push was lost since somebody asked.
+  private var trouble: String?
+  private var headers: HeaderList?
+  /// The URL of the request that is sent, with a zero at its end, and how much of it stays.
+  private var url: [UInt8] = []
+  private var urlPrefix = 0
+  private var deadline: UInt64?
+  private var armedFor: UInt64?
+  private var isClosed = false
+
+  private static let turnedAwayText =
+    "the service ended the connection before the first push (GOAWAY), as it does with certificates of the other environment"
+
+  /// libcurl's own state, once per process; thread-safe since 7.84 (curl_global_init(3)), and `static let` is in any case.
+  static let global = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+  /// - Throws: ``CurlError`` when libcurl can't be initialised, which means that memory is used up.
+  init(
+    _ configuration: ConnectionPool.Configuration, _ authorization: PushAuthorization,
+    _ surroundings: ConnectionSurroundings<Event>
+  ) throws {
+    guard Self.global == CURLE_OK, let multi = curl_multi_init() else { throw CurlError(CURLE_OUT_OF_MEMORY) }
+    self.multi = multi
+    self.configuration = configuration
+    self.authorization = authorization
+    self.surroundings = surroundings
+    identity = authorization.identity.map(CurlIdentity.init)
+    let happened = surroundings.happened
+    timer = LoopTimer(on: surroundings.loop) { happened(.timer) }
+    let own = Unmanaged.passUnretained(self).toOpaque()
+    _ = carillon_multi_set_socket(multi, socketChanged, own)
+    _ = carillon_multi_set_timer(multi, timerChanged, own)
+    // One connection: without this libcurl would open more as soon as the peer allows too few streams.
+    _ = carillon_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1)
+    // libcurl's own limit is 100 streams, whatever the peer allows (CURLMOPT_MAX_CONCURRENT_STREAMS).
+    _ = carillon_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
+    _ = carillon_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+  }
+
+  // MARK: Pushes
+
+  /// Hands pushes to libcurl; ``run(now:)`` sends them.
+  func send(_ part: PushBatch.Part, with authorization: PushAuthorization, now: UInt64) {
+    let headers = headerList(part.batch.request, authorization)
+    part.batch.bytes.withUnsafeBytes { bytes in
+      for push in part.batch.pushes[part.range] {
+        if let headers, start(push, of: bytes, headers: headers, now: now) { continue }
+        returned.append(PushCompletion(tag: push.tag, answer: PushAnswer(kind: .notSent)))
+      }
+    }
+  }
+
+  func resume(with authorization: PushAuthorization, now: UInt64) {}
+
+  func flush() {}
+
+  private func headerList(_ request: PushRequest, _ authorization: PushAuthorization) -> HeaderList? {
+    if let list = headers, list.generation == authorization.generation, list.request === request { return list }
+    headers = HeaderList(request, authorization: authorization)
+    url = Array((configuration.endpoint.url + request.path).utf8)
+    urlPrefix = url.count
+    url.append(0)
+    return headers
+  }
+
+  /// - Returns: `false` when libcurl is out of memory: then nothing was sent.
+  private func start(_ push: Push, of bytes: UnsafeRawBufferPointer, headers: HeaderList, now: UInt64) -> Bool {
+    let transfer = idle.popLast() ?? makeTransfer()
+    guard let easy = transfer.easy ?? makeEasy(for: transfer) else {
+      idle.append(transfer)
+      return false
+    }
+    let payload = UnsafeRawBufferPointer(rebasing: bytes[Int(push.payload.lowerBound)..<Int(push.payload.upperBound)])
+    let token = UnsafeRawBufferPointer(rebasing: bytes[Int(push.token.lowerBound)..<Int(push.token.upperBound)])
+    transfer.load(push, payload: payload, headers: headers, now: now)
+    if headers.request.tokenInPath != nil { setPath(token) }
+    // CURLOPT_URL copies the string.
+    let codes = url.withUnsafeBytes { url in
+      (
+        carillon_easy_set_string(easy, CURLOPT_URL, url.baseAddress?.assumingMemoryBound(to: CChar.self)),
+        carillon_easy_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.payloadCount)),
+        carillon_easy_set_headers(easy, transfer.headerList)
+      )
+    }
+    // The verbose text is what GOAWAY is known by, and costs more than a push: until the first is accepted only, when one
+    // is sent at a time.
+    if identity != nil { _ = carillon_easy_set_long(easy, CURLOPT_VERBOSE, isEstablished ? 0 : 1) }
+    guard codes == (CURLE_OK, CURLE_OK, CURLE_OK), curl_multi_add_handle(multi, easy) == CURLM_OK else {
+      recycle(transfer, isPoisoned: true)
+      return false
+    }
+    return true
+  }
+
+  func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64) {
+    for completion in returned {
+      completions.append(completion)
+      ended.append(EndedPush(sentAt: now, generation: authorization.generation))
+    }
+    returned = []
+    guard !isClosed else { return }
+    var left: Int32 = 0
+    while let message = curl_multi_info_read(multi, &left) {
+      // curl_multi_info_read(3): the message is gone after curl_multi_remove_handle, so its parts are copied first.
+      guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+      let code = message.pointee.data.result
+      var pointer: UnsafeMutableRawPointer?
+      _ = carillon_easy_get_private(easy, &pointer)
+      guard let pointer else { continue }
+      let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
+      ended.append(EndedPush(sentAt: transfer.sentAt, generation: transfer.headers?.generation ?? 0))
+      if code == CURLE_OK {
+        completions.append(CurlAnswer(transfer, configuration.service).completion(tag: transfer.tag))
+      } else {
+        let error = CurlError(code, detail: transfer.errorDetail)
+        completions.append(CurlAnswer.failure(transfer, wasRefused: noteRefusal(error), configuration.service))
+        ended[ended.count - 1].loss = loss(of: transfer, error)
+      }
+      curl_multi_remove_handle(multi, easy)
+      // After an error the handle is poisoned: using it again crashes some versions and gives false errors in others.
+      recycle(transfer, isPoisoned: code != CURLE_OK)
+    }
+  }
+
+  private func loss(of transfer: CurlTransfer, _ error: CurlError) -> Loss {
+    // On a connection that worked, a push that libcurl did not even begin to send found it closed: no harm done.
+    guard transfer.wasRead || !isEstablished else { return [] }
+    if trouble == nil { trouble = error.description }
+    // After a time-out the connection may be half dead, and libcurl wouldn't tell.
+    return error.isTimeout ? [.ofConnection, .silence] : .ofConnection
+  }
+
+  func takeTrouble() -> String? {
+    defer { trouble = nil }
+    return trouble
+  }
+
+  /// Tells that the connection was ended because of its certificate.
+  ///
+  /// - Returns: whether it was, before anything on it was processed.
+  private func noteRefusal(_ error: CurlError) -> Bool {
+    guard authorization.identity != nil else { return false }
+    let generation = authorization.generation
+    if let alert = error.detail.flatMap(TLSAlert.init(libcurl:)) {
+      surroundings.learned(.certificateRefused(alert, generation: generation))
+      return !isEstablished
+    }
+    guard !isEstablished, wasTurnedAway else { return false }
+    surroundings.learned(.turnedAway(generation: generation))
+    return true
+  }
+
+  // MARK: Turns
+
+  func handle(_ event: Event, now: UInt64) {
+    switch event {
+    case .ready(let descriptor, let events): act(descriptor, events)
+    case .timer:
+      armedFor = nil
+      if let deadline, now >= deadline {
+        self.deadline = nil
+        isDue = true
+      }
+    }
+  }
+
+  /// Lets libcurl read and write what it can: at most everything that is due now.
+  func run(now: UInt64) -> UInt64 {
+    if isDue {
+      isDue = false
+      act(CURL_SOCKET_BAD, 0)
+    }
+    return EventLoop.now
+  }
+
+  private func act(_ descriptor: Int32, _ events: Int32) {
+    guard !isClosed else { return }
+    var running: Int32 = 0
+    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). Not called from within a callback.
+    curl_multi_socket_action(multi, descriptor, events, &running)
+  }
+
+  /// libcurl keeps time by itself.
+  func tick(now: UInt64) {}
+
+  /// Arms the timer for what libcurl has asked for.
+  func rest() {
+    guard let deadline, !isClosed else { return }
+    // A timer that fires too early is asked again, so it is only ever moved forward: libcurl changes its mind with
+    // every push, and arming costs a system call.
+    if let armedFor, armedFor <= deadline { return }
+    armedFor = deadline
+    let now = EventLoop.now
+    timer.schedule(after: .nanoseconds(deadline > now ? Int(deadline - now) : 0))
+  }
+
+  var condition: ConnectionCondition {
+    if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
+    // While it is being opened, sockets come and go.
+    return isEstablished && openSockets == 0 ? .broken(nil) : .working
+  }
+
+  // MARK: The end
+
+  /// It opens no socket any more: what libcurl holds, and the peer's limit or a closed connection holds back, would all
+  /// rush to the next, which allows one push at first. Without one they come back as not sent.
+  func retire() { isRetired = true }
+
+  func abandon() {
+    for transfer in transfers where transfer.headers != nil {
+      returned.append(CurlAnswer.failure(transfer, configuration.service))
+      if let easy = transfer.easy { curl_multi_remove_handle(multi, easy) }
+      recycle(transfer, isPoisoned: true)
+    }
+  }
+
+  /// Closes everything; must be called before the last reference goes.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    // curl_multi_cleanup(3): easy handles must be removed before; connections are closed here, so libcurl still calls
+    // back for their sockets.
+    for transfer in transfers {
+      guard let easy = transfer.easy else { continue }
+      if transfer.headers != nil { curl_multi_remove_handle(multi, easy) }
+      curl_easy_cleanup(easy)
+      transfer.easy = nil
+    }
+    curl_multi_cleanup(multi)
+    for watcher in watchers.values { watcher.close() }
+    watchers = [:]
+  }
+
+  // MARK: Handles
+
+  private func makeTransfer() -> CurlTransfer {
+    let transfer = CurlTransfer(queue)
+    transfers.append(transfer)
+    return transfer
+  }
+
+  private func recycle(_ transfer: CurlTransfer, isPoisoned: Bool) {
+    transfer.unload()
+    if isPoisoned, let easy = transfer.easy {
+      curl_easy_cleanup(easy)
+      transfer.easy = nil
+    }
+    idle.append(transfer)
+  }
+
+  private func makeEasy(for transfer: CurlTransfer) -> UnsafeMutableRawPointer? {
+    guard let easy = curl_easy_init() else { return nil }
+    let own = Unmanaged.passUnretained(self).toOpaque()
+    let codes = [
+      carillon_easy_set_open_socket(easy, openSocket, own),
+      carillon_easy_set_close_socket(easy, closeSocket, own),
+      identity == nil ? CURLE_OK : carillon_easy_set_debug(easy, noteVerbose, own),
+    ]
+    guard codes.allSatisfy({ $0 == CURLE_OK }), configuration.apply(to: easy), identity?.apply(to: easy) ?? true,
+      transfer.adopt(easy)
+    else {
+      curl_easy_cleanup(easy)
+      transfer.easy = nil
+      return nil
+    }
+    return easy
+  }
+
+  /// Writes a token behind the part of the URL that all pushes share.
+  private func setPath(_ token: UnsafeRawBufferPointer) {
+    let end = urlPrefix + 2 * token.count
+    if url.count <= end { url.append(contentsOf: repeatElement(0, count: end + 1 - url.count)) }
+    url.withUnsafeMutableBytes { url in
+      Hex.encode(token, to: UnsafeMutableRawBufferPointer(rebasing: url[urlPrefix...]))
+      url[end] = 0
+    }
+  }
+
+  fileprivate func watch(_ descriptor: Int32, _ interest: Int32) {
+    if interest == CURL_POLL_REMOVE {
+      watchers.removeValue(forKey: descriptor)?.close()
+      return
+    }
+    guard !isClosed, let watcher = watchers[descriptor] ?? makeWatcher(descriptor) else { return }
+    watcher.wantsRead = interest & CURL_POLL_IN != 0
+    watcher.wantsWrite = interest & CURL_POLL_OUT != 0
+  }
+
+  private func makeWatcher(_ descriptor: Int32) -> SocketWatcher? {
+    // libcurl closes its sockets, and the pipes of its resolver, without asking; so a duplicate is watched. Without
+    // one (descriptors used up) the transfers on it run into their timeout.
+    guard let socket = try? Socket.duplicate(of: descriptor) else { return nil }
+    let happened = surroundings.happened
+    let watcher = SocketWatcher(
+      socket, on: surroundings.loop,
+      onReadable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_IN)) },
+      onWritable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_OUT)) })
+    watchers[descriptor] = watcher
+    return watcher
+  }
+
+  fileprivate func setTimer(milliseconds: Int) {
+    if milliseconds < 0 {
+      deadline = nil
+    } else if milliseconds == 0 {
+      deadline = nil
+      isDue = true
+    } else {
+      deadline = EventLoop.now + UInt64(milliseconds) * 1_000_000
+    }
+  }
+
+  /// Opens a socket, if the engine has allowed a connection: libcurl replaces a dead one without asking.
+  fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+    guard !isEstablished, !isRetired, !isClosed else { return CURL_SOCKET_BAD }
+    // Of a proxy there is one.
+    if configuration.endpoint.proxy == nil, !surroundings.mayConnect(Self.text(of: address)) { return CURL_SOCKET_BAD }
+    let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
+    if descriptor >= 0 { openSockets += 1 }
+    return descriptor
+  }
+
+  /// An address in numbers, for people and comparisons; empty for a kind that has none.
+  private static func text(of address: UnsafeMutablePointer<curl_sockaddr>) -> String {
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    guard let place = address.pointer(to: \.addr) else { return "" }
+    // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes, which may be more than a sockaddr.
+    guard getnameinfo(place, address.pointee.addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
+      return ""
+    }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  fileprivate func hear(_ text: UnsafeRawBufferPointer) {
+    guard let goAway = CurlGoAway(verbose: String(decoding: text, as: UTF8.self)) else { return }
+    if goAway.lastStream == 0, goAway.error == 0 { wasTurnedAway = true }
+  }
+
+  fileprivate func close(_ descriptor: Int32) {
+    openSockets -= 1
+    _ = Glibc.close(descriptor)
+  }
+}
+
+/// CURLMOPT_SOCKETFUNCTION; `data` is the connection, which outlives its multi handle.
+private func socketChanged(
+  _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ interest: Int32, _ data: UnsafeMutableRawPointer?,
+  _: UnsafeMutableRawPointer?
+) -> Int32 {
+  if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.watch(descriptor, interest) } }
+  return 0
+}
+
+/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only takes note.
+private func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: UnsafeMutableRawPointer?) -> Int32 {
+  if let data {
+    Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.setTimer(milliseconds: milliseconds) }
+  }
+  return 0
+}
+
+/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is sent.
+private func openSocket(
+  _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  guard let data, let address else { return CURL_SOCKET_BAD }
+  return Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
+}
+
+/// CURLOPT_DEBUGFUNCTION: libcurl's remarks on what it does, and more that nobody asked for.
+private func noteVerbose(
+  _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
+  _ data: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard kind == CURLINFO_TEXT, let data else { return 0 }
+  Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.hear(UnsafeRawBufferPointer(start: text, count: count))
+  }
+  return 0
+}
+
+/// CURLOPT_CLOSESOCKETFUNCTION; also called by curl_multi_cleanup, when easy handles are long gone.
+private func closeSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
+  if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(descriptor) } }
+  return 0
+}

@@ -1,0 +1,184 @@
+internal import PushCore
+internal import CCurl
+internal import TLS
+
+/// A request and its answer by libcurl's easy interface, blocking.
+struct CurlExchange: Sendable {
+  private let request: HTTPExchange.Request
+  private let endpoint: PushEndpoint
+  private let identity: TLSIdentity?
+  private let connectTimeout: Int
+  private let timeout: Int
+
+  /// - Parameters:
+  ///   - connectTimeout: ms to look up, connect and finish the TLS handshake.
+  ///   - timeout: ms for the whole.
+  init(
+    _ request: HTTPExchange.Request, endpoint: PushEndpoint, identity: TLSIdentity?, connectTimeout: Int, timeout: Int
+  ) {
+    self.request = request
+    self.endpoint = endpoint
+    self.identity = identity
+    self.connectTimeout = connectTimeout
+    self.timeout = timeout
+  }
+
+  /// Sends it and waits.
+  func perform() -> Result<HTTPExchange.Response, HTTPExchange.Failure> {
+    guard CurlConnection.global == CURLE_OK, let easy = curl_easy_init() else { return .failure(Self.noMemory) }
+    defer { curl_easy_cleanup(easy) }
+    guard let list = headerList() else { return .failure(Self.noMemory) }
+    defer { curl_slist_free_all(list) }
+    let answer = Answer(body: request.body ?? [])
+    let identity = identity.map { CurlIdentity($0) }
+    defer { withExtendedLifetime(identity) {} }
+    var errorText = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
+    // The pointers stay valid until the handle is cleaned up: `answer`, `list` and `errorText` outlive the call.
+    let (code, status) = errorText.withUnsafeMutableBufferPointer { errorText in
+      withExtendedLifetime(answer) { () -> (CURLcode, Int) in
+        guard prepare(easy, list, answer, errorText.baseAddress), identity?.apply(to: easy) ?? true else {
+          return (CURLE_OUT_OF_MEMORY, 0)
+        }
+        let code = curl_easy_perform(easy)
+        var status = 0
+        _ = carillon_easy_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
+        return (code, status)
+      }
+    }
+    guard code == CURLE_OK else {
+      let detail = String(decoding: errorText.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let error = CurlError(code, detail: detail.isEmpty ? nil : detail)
+      return .failure(.init(message: error.description, isInDoubt: answer.wasRead))
+    }
+    return .success(.init(status: UInt16(clamping: status), headers: answer.headers, body: answer.body))
+  }
+
+  private static let noMemory = HTTPExchange.Failure(message: "libcurl is out of memory", isInDoubt: false)
+
+  private func prepare(
+    _ easy: UnsafeMutableRawPointer, _ list: UnsafeMutablePointer<curl_slist>, _ answer: Answer,
+    _ errorText: UnsafeMutablePointer<CChar>?
+  ) -> Bool {
+    let own = Unmanaged.passUnretained(answer).toOpaque()
+    var codes = [
+      carillon_easy_set_string(easy, CURLOPT_URL, endpoint.url + request.path),
+      carillon_easy_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
+      carillon_easy_set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+      carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
+      carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, timeout),
+      carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout),
+      // As for campaigns: who gives up a look-up doesn't wait for it.
+      carillon_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1),
+      carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
+      carillon_easy_set_headers(easy, list),
+      carillon_easy_set_header(easy, takeHeader, own),
+      carillon_easy_set_write(easy, takeBody, own),
+    ]
+    if request.body != nil {
+      codes += [
+        carillon_easy_set_long(easy, CURLOPT_POST, 1),
+        carillon_easy_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(answer.toSend.count)),
+        carillon_easy_set_read(easy, giveBody, own),
+        // As for campaigns: a body is never sent a second time behind our back.
+        carillon_easy_set_seek(easy, refuseRewind, own),
+      ]
+    }
+    // With a body too: CURLOPT_POST has set POST already, and CURLOPT_CUSTOMREQUEST changes the word only.
+    codes.append(carillon_easy_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method))
+    codes += endpoint.apply(to: easy)
+    return codes.allSatisfy { $0 == CURLE_OK }
+  }
+
+  private func headerList() -> UnsafeMutablePointer<curl_slist>? {
+    var list: UnsafeMutablePointer<curl_slist>?
+    // A name without a value removes what libcurl would add by itself (CURLOPT_HTTPHEADER).
+    var lines = request.headers.map { "\($0.name): \($0.value)" } + ["accept:", "expect:"]
+    if !request.headers.contains(where: { $0.name == "content-type" }) { lines.append("content-type:") }
+    for line in lines {
+      // curl_slist_append(3) copies the string, and returns the first node, or null, leaving the list as it was.
+      guard let longer = curl_slist_append(list, line) else {
+        curl_slist_free_all(list)
+        return nil
+      }
+      list = longer
+    }
+    return list
+  }
+
+  /// What libcurl's callbacks read from and write to; touched within `curl_easy_perform` only, on its thread.
+  fileprivate final class Answer {
+    /// What a proxy writes beyond this is dropped.
+    private static let maximumBody = 1 << 16
+
+    let toSend: [UInt8]
+    private(set) var sent = 0
+    private(set) var wasRead = false
+    private(set) var headers: [HTTPExchange.Header] = []
+    private(set) var body: [UInt8] = []
+
+    init(body: [UInt8]) { toSend = body }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      if wasRead, sent == toSend.count, sent > 0 { return Int(CURL_READFUNC_ABORT) }
+      wasRead = true
+      let count = min(buffer.count, toSend.count - sent)
+      buffer.copyBytes(from: toSend[sent..<sent + count])
+      sent += count
+      return count
+    }
+
+    func takeHeader(_ bytes: UnsafeRawBufferPointer) {
+      let line = String(decoding: bytes, as: UTF8.self)
+      // A status line begins another answer: those of a proxy and 1xx come first.
+      if line.hasPrefix("HTTP/") {
+        headers = []
+        return
+      }
+      guard let colon = line.firstIndex(of: ":") else { return }
+      let value = line[line.index(after: colon)...].drop { $0 == " " }
+      headers.append(.init(line[..<colon].lowercased(), String(value.prefix { !$0.isNewline })))
+    }
+
+    func takeBody(_ bytes: UnsafeRawBufferPointer) {
+      body += bytes.prefix(Self.maximumBody - body.count)
+    }
+  }
+}
+
+/// CURLOPT_READFUNCTION: fills at most `size * count` bytes and returns how many.
+private func giveBody(
+  _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
+) -> Int {
+  guard let data else { return Int(CURL_READFUNC_ABORT) }
+  // The pointer is the answer of the exchange under way, which outlives its easy handle.
+  return Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+  }
+}
+
+/// CURLOPT_SEEKFUNCTION: with this answer libcurl gives up instead of sending the body again.
+private func refuseRewind(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
+
+/// CURLOPT_HEADERFUNCTION: one complete header line; must claim to have taken all of it.
+private func takeHeader(
+  _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
+) -> Int {
+  if let data {
+    Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+      $0.takeHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
+    }
+  }
+  return size * count
+}
+
+/// CURLOPT_WRITEFUNCTION: must claim to have taken everything, or libcurl fails the transfer.
+private func takeBody(
+  _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
+) -> Int {
+  if let data {
+    Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+      $0.takeBody(UnsafeRawBufferPointer(start: buffer, count: size * count))
+    }
+  }
+  return size * count
+}

@@ -1,0 +1,408 @@
+internal import Dispatch
+internal import EventLoop
+internal import HTTP2
+internal import PushCore
+internal import TLS
+
+/// One connection to the service: its socket, TLS and HTTP/2.
+///
+/// Thin: it carries bytes, keeps time and says what happened. Confined to the engine's loop.
+final class NativeConnection: PushConnection {
+  enum Event: Sendable {
+    /// The host was looked up.
+    case lookedUp(Result<[SocketAddress], any Error>)
+    /// The socket is ready.
+    case ready
+  }
+
+  /// How far it has come.
+  private enum Phase {
+    case lookingUp, connecting, greeting, open, closed
+  }
+
+  /// When a silent peer is asked for a sign of life, in nanoseconds.
+  struct Liveness {
+    /// Silence while pushes wait for answers.
+    var busy: UInt64 = 5_000_000_000
+    /// Silence while none do. Apple asks for an hour; what dies sooner is the way there, in the tables of others.
+    var idle: UInt64 = 60_000_000_000
+    /// How long the sign may take.
+    var answer: UInt64 = 5_000_000_000
+  }
+
+  /// What it is to be.
+  struct Setup {
+    var configuration: ConnectionPool.Configuration
+    var target: Authority
+    var proxy: Authority?
+    var liveness = Liveness()
+    var firstStreamID: Int32 = 1
+  }
+
+  let authorization: PushAuthorization
+  var isEstablished = false
+  private(set) var isDue = false
+  /// Why it is of no more use; set once.
+  private(set) var failure: NativeFailure?
+
+  private let setup: Setup
+  private let surroundings: ConnectionSurroundings<Event>
+  private let tls: TLSContext
+  private let input: UnsafeMutableRawBufferPointer
+  /// Pushes handed to it that it could not begin yet.
+  private var waiting: PushBatch.Part?
+  private var template: PushTemplate?
+  /// When the last answer to a push came.
+  private var answeredAt: UInt64 = 0
+  /// Whether its certificate was refused before anything on it was processed.
+  private var wasRefused = false
+  private var isRetired = false
+  /// Why the first push was lost since somebody asked.
+  private var trouble: String?
+  /// The socket takes nothing more just now.
+  private var isBlocked = false
+  private var phase = Phase.lookingUp
+  private var session: RequestSession?
+  private var candidates: ArraySlice<SocketAddress> = []
+  private var link: NativeLink?
+  private var deadline: UInt64
+  private var attemptDeadline = UInt64.max
+  private var heardAt: UInt64 = 0
+  private var pingedAt: UInt64?
+  private var goAways = 0
+
+  /// One TLS record (RFC 8446 section 5.1).
+  private static let record = 16_384
+  /// Records read before answers are looked at: others on the loop get their turn.
+  private static let readsPerTurn = 16
+
+  /// Looks the host up, and then connects.
+  ///
+  /// - Parameters:
+  ///   - input: where bytes are read to; shared with other connections of the loop.
+  ///   - resolve: looks a host up; blocks, and is called on another thread.
+  init(
+    _ setup: Setup, _ authorization: PushAuthorization, tls: TLSContext,
+    _ surroundings: ConnectionSurroundings<Event>, input: UnsafeMutableRawBufferPointer,
+    resolve: @escaping NativeConnector.Resolve, now: UInt64
+  ) {
+    self.setup = setup
+    self.authorization = authorization
+    self.tls = tls
+    self.surroundings = surroundings
+    self.input = input
+    deadline = now + setup.configuration.connectTimeout
+    let next = setup.proxy ?? setup.target
+    let (loop, happened) = (surroundings.loop, surroundings.happened)
+    // getaddrinfo(3) blocks: off the loop, and anew for every connection.
+    DispatchQueue.global().async {
+      let result = Result { try resolve(next.host, next.port) }
+      loop.execute { happened(.lookedUp(result)) }
+    }
+  }
+
+  // MARK: Pushes
+
+  var waitingCount: Int { waiting?.range.count ?? 0 }
+
+  var room: StreamRoom {
+    // As with every connection, one push is the first; what comes of the connection, comes of it.
+    guard phase == .open, let session else { return .streams(waiting == nil && phase != .closed ? 1 : 0) }
+    guard waiting == nil, canSend(payloadCount: 0) else { return .streams(0) }
+    return .streams(session.peerMaxConcurrentStreams - session.unfinishedCount)
+  }
+
+  func send(_ part: PushBatch.Part, with authorization: PushAuthorization, now: UInt64) {
+    waiting = part
+    resume(with: authorization, now: now)
+  }
+
+  var canResume: Bool { waiting != nil && canSend(payloadCount: 0) }
+
+  func resume(with authorization: PushAuthorization, now: UInt64) {
+    guard var part = waiting, let session, phase == .open else { return }
+    let template = template(part.batch.request, authorization)
+    let sent = part.batch.bytes.withUnsafeBytes { bytes in
+      part.batch.pushes.withUnsafeBufferPointer { pushes in
+        for index in part.range {
+          let push = pushes[index]
+          let payload = UnsafeRawBufferPointer(
+            rebasing: bytes[Int(push.payload.lowerBound)..<Int(push.payload.upperBound)])
+          guard canSend(payloadCount: payload.count) else { return index }
+          template.write(push, of: bytes)
+          do {
+            try session.open(
+              template.template, body: payload, tag: push.tag, mark: template.generation, now: now)
+          } catch {
+            fail(error)
+            return index
+          }
+        }
+        return part.range.upperBound
+      }
+    }
+    part.range = sent..<part.range.upperBound
+    waiting = part.range.isEmpty ? nil : part
+  }
+
+  /// Whether a push can be sent now.
+  private func canSend(payloadCount: Int) -> Bool {
+    guard phase == .open, !isBlocked, let session else { return false }
+    if !session.hasRoom { write(all: false) }
+    return !isBlocked && session.canOpen(bodyCount: payloadCount)
+  }
+
+  private func template(_ request: PushRequest, _ authorization: PushAuthorization) -> PushTemplate {
+    if let template, template.generation == authorization.generation, template.request === request { return template }
+    let template = PushTemplate(request, authorization: authorization, endpoint: setup.configuration.endpoint)
+    self.template = template
+    return template
+  }
+
+  func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64) {
+    let service = setup.configuration.service
+    while let push = session?.nextEnded() {
+      let completion = NativeAnswer.completion(push, wasRefused: wasRefused, service)
+      completions.append(completion)
+      ended.append(EndedPush(sentAt: push.startedAt, generation: push.mark))
+      if completion.kind == .answered {
+        answeredAt = now
+      } else if !isGoingAway {
+        ended[ended.count - 1].loss = loss(of: push, isKnown: completion.kind == .notSent)
+      }
+    }
+    // What it took and never began.
+    guard isRetired || failure != nil || isGoingAway, let part = waiting else { return }
+    waiting = nil
+    for push in part.batch.pushes[part.range] {
+      completions.append(PushCompletion(tag: push.tag, answer: PushAnswer(kind: .notSent)))
+      ended.append(EndedPush(sentAt: now, generation: authorization.generation))
+    }
+  }
+
+  /// - Parameter isKnown: whether the push was provably not processed.
+  private func loss(of push: RequestSession.Ended, isKnown: Bool) -> Loss {
+    if let failure {
+      // On a connection that worked, a push that was not sent in whole found it closed: no harm done.
+      if isEstablished, isKnown { return [] }
+      if trouble == nil { trouble = failure.description }
+      return .ofPush
+    }
+    if trouble == nil { trouble = NativeAnswer.trouble(push.error) }
+    // If nothing else was answered since it was sent, nobody would tell if the connection were dead.
+    return push.error == .cancel && answeredAt <= push.startedAt ? .silence : .ofPush
+  }
+
+  func takeTrouble() -> String? {
+    defer { trouble = nil }
+    return trouble
+  }
+
+  var condition: ConnectionCondition {
+    if let goAway = session?.goAway { return .goingAway(goAway.text) }
+    if let failure { return .broken(failure.description) }
+    return session?.isExhausted == true ? .exhausted : .working
+  }
+
+  private var isGoingAway: Bool { session?.goAway != nil }
+
+  // MARK: Moving bytes
+
+  func handle(_ event: Event, now: UInt64) {
+    switch event {
+    case .lookedUp(let result): lookedUp(result, now)
+    case .ready:
+      isBlocked = false
+      isDue = true
+    }
+  }
+
+  /// Takes the addresses that were looked up.
+  private func lookedUp(_ result: Result<[SocketAddress], any Error>, _ now: UInt64) {
+    guard phase == .lookingUp else { return }
+    do {
+      candidates = try result.get()[...]
+      connectNext(now, NativeFailure("other connections have every address of \(setup.target.withPort)"))
+    } catch { fail(error) }
+  }
+
+  /// Reads what is there, or carries the beginning of the connection forward.
+  func run(now: UInt64) -> UInt64 {
+    guard isDue else { return now }
+    isDue = false
+    guard failure == nil else { return now }
+    do {
+      switch phase {
+      case .lookingUp, .closed: break
+      case .connecting: try connect(now)
+      case .greeting, .open: try read(now)
+      }
+    } catch { fail(error) }
+    return now
+  }
+
+  func flush() { write(all: true) }
+
+  func rest() {}
+
+  /// Writes what was made: whole records, or all of it.
+  private func write(all: Bool) {
+    guard failure == nil, !isBlocked, let stream = link?.stream, let session else { return }
+    do {
+      while true {
+        let output = session.output
+        guard output.count >= (all ? 1 : Self.record) else { break }
+        let record = UnsafeRawBufferPointer(rebasing: output.prefix(Self.record))
+        guard case .bytes(let count) = try stream.write(record) else {
+          isBlocked = true
+          break
+        }
+        try session.wrote(count)
+      }
+      link?.wantsWrite = isBlocked
+      if session.isFinished { fail(NativeFailure("the connection has ended")) }
+    } catch {
+      // What the service said before it closed says more than the closing: an alert, a GOAWAY.
+      do { try read(heardAt) } catch { fail(error) }
+      fail(error)
+    }
+  }
+
+  /// Looks after time: connecting, silence, pushes without an answer.
+  func tick(now: UInt64) {
+    guard failure == nil, phase != .closed else { return }
+    guard phase == .open, let session else {
+      if now >= deadline {
+        fail(NativeFailure("could not connect to \(setup.target.withPort) in time"))
+      } else if now >= attemptDeadline {
+        connectNext(now, NativeFailure("could not connect to \(link.map { "\($0.address)" } ?? "the server") in time"))
+      }
+      return
+    }
+    do {
+      try checkLiveness(session, now)
+      guard now > setup.configuration.requestTimeout else { return }
+      let time = now - setup.configuration.requestTimeout
+      if try !session.cancel(openedBefore: time) { fail(NativeFailure("the service takes no more bytes")) }
+    } catch { fail(error) }
+  }
+
+  private func checkLiveness(_ session: RequestSession, _ now: UInt64) throws {
+    if let pingedAt {
+      if heardAt >= pingedAt {
+        self.pingedAt = nil
+      } else if now - pingedAt >= setup.liveness.answer {
+        fail(NativeFailure("the service didn't answer a PING: the connection is dead"))
+      }
+      return
+    }
+    let limit = session.openCount > 0 ? setup.liveness.busy : setup.liveness.idle
+    guard now > heardAt, now - heardAt >= limit else { return }
+    pingedAt = now
+    try session.ping()
+    write(all: true)
+  }
+
+  // MARK: The beginning
+
+  private func connectNext(_ now: UInt64, _ failure: NativeFailure) {
+    leaveAddress()
+    guard let next = nextCandidate() else { return fail(failure) }
+    do {
+      let happened = surroundings.happened
+      link = try NativeLink(to: next, setup, tls: tls, loop: surroundings.loop) { happened(.ready) }
+      phase = .connecting
+      // What is left of the time is shared by the addresses that are left.
+      attemptDeadline = now + (deadline > now ? deadline - now : 0) / UInt64(candidates.count + 1)
+    } catch { connectNext(now, NativeFailure(error)) }
+  }
+
+  private func leaveAddress() {
+    link?.close()
+    link = nil
+    session = nil
+  }
+
+  private func nextCandidate() -> SocketAddress? {
+    while let next = candidates.popFirst() {
+      // Of a proxy there is one.
+      if setup.proxy != nil || surroundings.mayConnect(next.host) { return next }
+    }
+    return nil
+  }
+
+  private func connect(_ now: UInt64) throws {
+    guard let link else { return }
+    if let error = link.connectionError() { return connectNext(now, NativeFailure(error)) }
+    heardAt = now
+    guard try link.advance() else { return }
+    var settings = HTTP2Settings()
+    settings.enablePush = false
+    session = try RequestSession(
+      capacity: setup.configuration.maximumStreams, settings: settings, firstStreamID: setup.firstStreamID)
+    phase = .greeting
+    write(all: true)
+    try read(now)
+  }
+
+  // MARK: The middle
+
+  private func read(_ now: UInt64) throws {
+    guard let stream = link?.stream, let session else { return }
+    for _ in 0..<Self.readsPerTurn {
+      switch try stream.read(into: input) {
+      case .bytes(let count):
+        heardAt = now
+        try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        if session.goAwayCount != goAways, let goAway = session.goAway {
+          goAways = session.goAwayCount
+          let facts = GoAwayFacts(goAway, on: authorization, isEstablished: isEstablished)
+          if let event = setup.configuration.service.event(of: facts) {
+            surroundings.learned(event)
+          }
+        }
+        // The service says first how many streams it takes; before that, nothing is sent.
+        if phase == .greeting, session.hasReceivedSettings { phase = .open }
+      case .wantsRead, .wantsWrite: return
+      case .closed: throw NativeFailure("\(setup.target.withPort) closed the connection")
+      }
+    }
+    // There may be more.
+    isDue = true
+  }
+
+  // MARK: The end
+
+  private func fail(_ error: any Error) {
+    guard failure == nil else { return }
+    let failure = NativeFailure(error)
+    self.failure = failure
+    session?.abandon()
+    // There is something to be told, also when it was writing that found the connection dead.
+    isDue = true
+    guard let alert = failure.alert, authorization.identity != nil else { return }
+    wasRefused = !isEstablished
+    surroundings.learned(.certificateRefused(alert, generation: authorization.generation))
+  }
+
+  func retire() { isRetired = true }
+
+  func abandon() {
+    retire()
+    close()
+  }
+
+  /// Closes it, in order if it can be; what is unanswered ends, and is told by ``takeEnded(_:_:now:)``.
+  func close() {
+    guard phase != .closed else { return }
+    if failure == nil, let stream = link?.stream, let session {
+      session.abandon()
+      // Best effort: the service sees the end of the connection in any case.
+      session.finish()
+      if session.output.count <= Self.record, !isBlocked { _ = try? stream.write(session.output) }
+      stream.finishWriting()
+    }
+    phase = .closed
+    link?.close()
+  }
+}

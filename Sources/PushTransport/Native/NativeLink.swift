@@ -1,0 +1,85 @@
+internal import EventLoop
+internal import TLS
+
+/// The way to one address of the service: its socket, the connect tunnel of a proxy, TLS. Confined to the engine's loop.
+///
+/// What was made for one address is of no use for another (a TLS stream, above all, keeps its socket's descriptor), so
+/// another address gets another link.
+final class NativeLink {
+  private enum Phase {
+    case connecting, connectTunnel, handshake, open
+  }
+
+  /// Where it goes to.
+  let address: SocketAddress
+  /// TLS over the socket; complete once ``advance()`` says so.
+  private(set) var stream: TLSStream?
+
+  private let target: Authority
+  private let tls: TLSContext
+  private let socket: Socket
+  private let watcher: SocketWatcher
+  private var tunnel: ProxyTunnel?
+  private var phase = Phase.connecting
+
+  /// Begins to connect.
+  ///
+  /// - Parameter onReady: called on the loop when the socket is ready.
+  init(
+    to address: SocketAddress, _ setup: NativeConnection.Setup, tls: TLSContext, loop: EventLoop,
+    onReady: @escaping @Sendable () -> Void
+  ) throws {
+    self.address = address
+    self.tls = tls
+    target = setup.target
+    socket = try Socket.connect(to: address)
+    watcher = SocketWatcher(socket, on: loop, onReadable: onReady, onWritable: onReady)
+    watcher.wantsRead = false
+    watcher.wantsWrite = true
+    if let proxy = setup.configuration.endpoint.proxy, setup.proxy != nil {
+      tunnel = ProxyTunnel(to: target.withPort, login: proxy.login)
+    }
+  }
+
+  /// Why the address could not be reached, once the socket is ready for the first time; `nil` if it was.
+  func connectionError() -> SocketError? { phase == .connecting ? socket.connectionError() : nil }
+
+  /// Carries it forward.
+  ///
+  /// - Returns: whether HTTP/2 can begin; if not, it goes on when the socket is ready.
+  func advance() throws -> Bool {
+    if phase == .connecting { phase = tunnel == nil ? .handshake : .connectTunnel }
+    if phase == .connectTunnel {
+      if let result = try tunnel?.advance(over: socket) { return try wait(for: result) }
+      tunnel = nil
+      phase = .handshake
+    }
+    guard phase == .handshake else { return true }
+    let stream = try self.stream ?? TLSStream(socket, context: tls, serverName: target.host)
+    self.stream = stream
+    if let result = try stream.handshake() { return try wait(for: result) }
+    phase = .open
+    _ = try wait(for: .wantsRead)
+    // Without ALPN, HTTP/2 is spoken all the same: the service serves nothing else.
+    if let name = stream.negotiatedProtocol, name != "h2" {
+      throw NativeFailure("\(target.withPort) speaks \(name), not HTTP/2")
+    }
+    return true
+  }
+
+  /// Whether to say when the socket takes bytes again.
+  var wantsWrite: Bool {
+    get { watcher.wantsWrite }
+    set { watcher.wantsWrite = newValue }
+  }
+
+  private func wait(for result: IOResult) throws -> Bool {
+    if result == .closed { throw NativeFailure("\(target.withPort) closed the connection") }
+    watcher.wantsRead = result == .wantsRead
+    watcher.wantsWrite = result == .wantsWrite
+    return false
+  }
+
+  /// Closes the socket. Idempotent.
+  func close() { watcher.close() }
+}

@@ -1,0 +1,19 @@
+extension NativeConnection.Setup {
+  /// - Throws: ``NativeFailure`` when the endpoint or its proxy isn't one for this engine.
+  init(
+    _ configuration: ConnectionPool.Configuration, liveness: NativeConnection.Liveness, firstStreamID: Int32
+  ) throws(NativeFailure) {
+    let endpoint = configuration.endpoint
+    guard let target = Authority(url: endpoint.url, scheme: "https", defaultPort: 443) else {
+      throw NativeFailure("\(endpoint.url) is not https://host[:port]")
+    }
+    self.configuration = configuration
+    self.target = target
+    self.liveness = liveness
+    self.firstStreamID = firstStreamID
+    guard let url = endpoint.proxy?.url else { return }
+    // 1080 is libcurl's default (CURLOPT_PROXY).
+    proxy = Authority(url: url, scheme: "http", defaultPort: 1080)
+    if proxy == nil { throw NativeFailure("the native engine takes http:// proxies only; \(url) needs engine: curl") }
+  }
+}

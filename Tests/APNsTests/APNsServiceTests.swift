@@ -1,0 +1,94 @@
+import APNs
+import PushCore
+import Testing
+
+/// What APNs says of tokens and reasons.
+struct APNsServiceTests {
+  private let service = APNsService()
+
+  @Test(
+    arguments: [
+      ("00ffaa", "00ffaa"), ("<00FF aa>", "00ffaa"), ("0f", "0f"), ("", nil), ("0", nil), ("0g", nil), ("00-ff", nil),
+      (String(repeating: "a", count: 400), String(repeating: "a", count: 400)),
+      (String(repeating: "a", count: 402), nil),
+    ] as [(String, String?)])
+  func tokenIsHexOfAnyCaseAndWrittenInLowerCase(text: String, canonical: String?) {
+    #expect(service.token(text).map { service.text(of: $0) } == canonical)
+  }
+
+  @Test func shortTextTellsTokensApartAndIsOfNoUse() throws {
+    let long = try #require(service.token(String(repeating: "0123456789abcdef", count: 4)))
+    #expect(service.shortText(of: long) == "01234567…cdef")
+    #expect(service.shortText(of: try #require(service.token("0123456789abcdef"))) == "0123456789abcdef")
+  }
+
+  @Test(arguments: Reason.allCases)
+  func reasonHasItsCodeAndItsText(reason: Reason) {
+    #expect(Reason(reason.code) == reason)
+    #expect(service.reasonName(of: reason.code) == reason.name)
+  }
+
+  @Test func unknownCodeHasNoTextAndIsAnotherReason() {
+    #expect(service.reasonText(of: ReasonCode(rawValue: 254)) == [])
+    #expect(Reason(ReasonCode(rawValue: 254)) == .other)
+  }
+
+  @Test(
+    arguments: [
+      ("alert", "{}", .alert), ("background", "{}", .alert), ("mdm", "{}", .alert), ("voip", "{}", .voip),
+      ("complication", "{}", .complication), ("fileprovider", "{}", .fileprovider), ("location", "{}", .location),
+      ("pushtotalk", "{}", .pushtotalk), ("controls", "{}", .controls), ("widgets", "{}", .widgets),
+      ("liveactivity", #"{"aps":{"event":"start"}}"#, .liveActivityStart),
+      ("liveactivity", #"{"aps":{"event":"update"}}"#, .liveActivity),
+      ("liveactivity", #"{"event":"start"}"#, .liveActivity),
+    ] as [(String, String, TokenKind)])
+  func kindOfTokenFollowsFromThePushType(type: String, payload: String, kind: TokenKind) throws {
+    let campaign = Campaign(
+      id: "a", app: "news", audience: .users(["x"]), payload: Array(payload.utf8), pushType: type)
+    #expect(service.tokenKind(for: campaign) == kind)
+  }
+
+  @Test func onlyWhatATokenIsToBlameForCounts() {
+    func blames(_ status: UInt16, _ reason: Reason) -> Bool {
+      service.blamesToken(PushAnswer(kind: .answered, status: status, reason: reason.code))
+    }
+    #expect(blames(400, .badDeviceToken))
+    #expect(blames(400, .deviceTokenNotForTopic))
+    #expect(blames(429, .tooManyRequests))
+    // APNs doesn't count it as an error.
+    #expect(!blames(410, .unregistered))
+    #expect(!blames(400, .badTopic))
+    #expect(!blames(403, .invalidProviderToken))
+    #expect(!blames(503, .serviceUnavailable))
+    #expect(!service.blamesToken(PushAnswer(kind: .ambiguous)))
+  }
+
+  @Test func topicIsTheAppsWithWhatThePushTypeAddsAndABroadcastsIsTheBundle() {
+    let service = APNsService(AppTraits(topic: "com.example.shop"))
+    var campaign = Campaign(id: "a", app: "shop", audience: .users(["x"]), payload: [], pushType: "voip")
+    #expect(service.headers(of: campaign, expiration: nil).topic == "com.example.shop.voip")
+    campaign.pushType = "liveactivity"
+    campaign.audience = .channel("Y2hhbm5lbA==")
+    let headers = service.headers(of: campaign, expiration: 0)
+    #expect(headers.topic == "com.example.shop" && headers.channel == "Y2hhbm5lbA==")
+    #expect(headers.request.path == "/4/broadcasts/apps/com.example.shop" && headers.request.tokenInPath == nil)
+  }
+
+  @Test("a refusal blames the connection, or does not, and tells the credential what concerns it")
+  func meanings() {
+    func meaning(_ status: UInt16, _ reason: Reason) -> AnswerMeaning {
+      service.meaning(of: PushAnswer(kind: .answered, status: status, reason: reason.code), generation: 3)
+    }
+    #expect(meaning(410, .unregistered) == AnswerMeaning())
+    #expect(meaning(429, .tooManyRequests) == AnswerMeaning())
+    #expect(meaning(503, .shutdown) == AnswerMeaning(blame: .counts))
+    #expect(meaning(400, .idleTimeout) == AnswerMeaning(blame: .replaces))
+    #expect(meaning(403, .unrelatedKeyIdInToken) == AnswerMeaning(blame: .replaces))
+    #expect(
+      meaning(403, .expiredProviderToken)
+        == AnswerMeaning(blame: .replaces, event: .tokenExpired(generation: 3)))
+    #expect(
+      meaning(429, .tooManyProviderTokenUpdates)
+        == AnswerMeaning(blame: .counts, event: .tooManyTokens(generation: 3)))
+  }
+}

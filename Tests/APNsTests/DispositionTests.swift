@@ -1,0 +1,303 @@
+import APNs
+import PushCore
+import Testing
+
+@Suite("What follows from an answer")
+struct DispositionTests {
+  /// What the reference's sections 5.2, 5.3 and 7.4 ask for each status and reason, written out independently of the code.
+  struct Expectation: Sendable, CustomStringConvertible {
+    var status: UInt16
+    var reason: Reason
+    /// The outcome, or when it is sent again.
+    var target: Disposition.Target
+    var token = Disposition.TokenFate.keep
+    /// What it means beyond this target.
+    var effect = Disposition.Effect.none
+    /// Whether sending again uses up one of the attempts.
+    var countsAttempt = true
+    var description: String { "\(status) \(reason)" }
+  }
+
+  static let policy = RetryPolicy(serverError: 900_000, tooManyRequests: 2_000, attempts: 5)
+
+  static let firstAttempt: [Expectation] = [
+    .init(status: 200, reason: .none, target: .finish(.accepted)),
+    .init(status: 400, reason: .none, target: .finish(.rejected)),
+    .init(status: 400, reason: .other, target: .finish(.rejected)),
+    .init(
+      status: 400, reason: .badCollapseId, target: .finish(.rejected), effect: .pauseCampaign(Reason.badCollapseId.code)
+    ),
+    .init(status: 400, reason: .badDeviceToken, target: .finish(.badToken), token: .quarantine),
+    .init(
+      status: 400, reason: .badExpirationDate, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.badExpirationDate.code)),
+    .init(
+      status: 400, reason: .badMessageId, target: .finish(.rejected), effect: .pauseCampaign(Reason.badMessageId.code)),
+    .init(
+      status: 400, reason: .badPriority, target: .finish(.rejected), effect: .pauseCampaign(Reason.badPriority.code)),
+    .init(status: 400, reason: .badTopic, target: .finish(.rejected), effect: .pauseCampaign(Reason.badTopic.code)),
+    .init(status: 400, reason: .deviceTokenNotForTopic, target: .finish(.wrongTopic), token: .quarantine),
+    .init(
+      status: 400, reason: .duplicateHeaders, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.duplicateHeaders.code)),
+    .init(status: 400, reason: .idleTimeout, target: .resendNow),
+    .init(
+      status: 400, reason: .invalidPushType, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.invalidPushType.code)),
+    .init(
+      status: 400, reason: .missingDeviceToken, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.missingDeviceToken.code)),
+    .init(
+      status: 400, reason: .missingTopic, target: .finish(.rejected), effect: .pauseCampaign(Reason.missingTopic.code)),
+    .init(
+      status: 400, reason: .payloadEmpty, target: .finish(.rejected), effect: .pauseCampaign(Reason.payloadEmpty.code)),
+    .init(
+      status: 400, reason: .topicDisallowed, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.topicDisallowed.code)),
+    .init(
+      status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 2_000),
+      effect: .stopCredential(Reason.badCertificate.code), countsAttempt: false),
+    .init(
+      status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 2_000),
+      effect: .stopCredential(Reason.badCertificateEnvironment.code), countsAttempt: false),
+    .init(status: 403, reason: .expiredProviderToken, target: .resendNow),
+    .init(status: 403, reason: .forbidden, target: .finish(.rejected), effect: .stopCredential(Reason.forbidden.code)),
+    .init(
+      status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 2_000),
+      effect: .stopCredential(Reason.invalidProviderToken.code), countsAttempt: false),
+    .init(
+      status: 403, reason: .missingProviderToken, target: .retry(afterMilliseconds: 2_000),
+      effect: .stopCredential(Reason.missingProviderToken.code), countsAttempt: false),
+    .init(status: 403, reason: .unrelatedKeyIdInToken, target: .resendNow),
+    .init(
+      status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 2_000),
+      effect: .stopCredential(Reason.badEnvironmentKeyIdInToken.code), countsAttempt: false),
+    .init(status: 404, reason: .badPath, target: .finish(.rejected), effect: .pauseCampaign(Reason.badPath.code)),
+    .init(
+      status: 405, reason: .methodNotAllowed, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.methodNotAllowed.code)),
+    .init(status: 410, reason: .expiredToken, target: .finish(.expiredToken), token: .prune),
+    .init(status: 410, reason: .unregistered, target: .finish(.unregistered), token: .prune),
+    .init(
+      status: 413, reason: .payloadTooLarge, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.payloadTooLarge.code)),
+    .init(status: 429, reason: .tooManyProviderTokenUpdates, target: .retry(afterMilliseconds: 900_000)),
+    .init(status: 429, reason: .tooManyRequests, target: .retry(afterMilliseconds: 2_000)),
+    .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .serviceUnavailable, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .shutdown, target: .resendNow),
+
+    // Broadcasts and channels.
+    .init(
+      status: 400, reason: .featureNotEnabled, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.featureNotEnabled.code)),
+    .init(
+      status: 400, reason: .missingChannelId, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.missingChannelId.code)),
+    .init(
+      status: 400, reason: .badChannelId, target: .finish(.rejected), effect: .pauseCampaign(Reason.badChannelId.code)),
+    .init(
+      status: 400, reason: .channelNotRegistered, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.channelNotRegistered.code)),
+    .init(
+      status: 400, reason: .badRequestParams, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.badRequestParams.code)),
+    .init(
+      status: 400, reason: .badRequestPayload, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.badRequestPayload.code)),
+    .init(
+      status: 400, reason: .missingPushType, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.missingPushType.code)),
+    .init(
+      status: 400, reason: .cannotCreateChannelConfig, target: .finish(.rejected),
+      effect: .pauseCampaign(Reason.cannotCreateChannelConfig.code)),
+    .init(
+      status: 403, reason: .topicMismatch, target: .finish(.rejected), effect: .pauseCampaign(Reason.topicMismatch.code)
+    ),
+
+    // A body that is empty, no JSON, or has no reason: the status class decides.
+    .init(status: 201, reason: .none, target: .finish(.accepted)),
+    .init(status: 302, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(
+      status: 403, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.none),
+      countsAttempt: false),
+    .init(status: 404, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(status: 405, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(status: 410, reason: .none, target: .finish(.unregistered), token: .prune),
+    .init(status: 413, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(status: 418, reason: .none, target: .finish(.rejected)),
+    .init(status: 429, reason: .none, target: .retry(afterMilliseconds: 2_000)),
+    .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .none, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 5_000)),
+
+    // A reason that Apple has added since.
+    .init(status: 302, reason: .other, target: .finish(.rejected), effect: .pauseCampaign(.other)),
+    .init(
+      status: 403, reason: .other, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.other),
+      countsAttempt: false),
+    .init(status: 410, reason: .other, target: .finish(.unregistered), token: .prune),
+    .init(status: 418, reason: .other, target: .finish(.rejected)),
+    .init(status: 429, reason: .other, target: .retry(afterMilliseconds: 2_000)),
+    .init(status: 500, reason: .other, target: .retry(afterMilliseconds: 5_000)),
+    .init(status: 503, reason: .other, target: .retry(afterMilliseconds: 5_000)),
+  ]
+
+  private func decide(
+    _ status: UInt16, _ reason: Reason = .none, attempt: Int = 1, retryAfter: UInt16 = 0, jitter: Double = 0,
+    isBreakerOpen: Bool = false
+  ) -> Disposition {
+    Disposition.decide(
+      PushAnswer(kind: .answered, status: status, reason: reason.code, retryAfter: retryAfter), attempt: attempt,
+      of: APNsService(), policy: Self.policy, ambiguity: .resend, jitter: jitter, isBreakerOpen: isBreakerOpen)
+  }
+
+  private func decide(_ kind: PushAnswer.Kind, attempt: Int, ambiguity: Ambiguity = .resend) -> Disposition {
+    Disposition.decide(
+      PushAnswer(kind: kind), attempt: attempt, of: APNsService(), policy: Self.policy, ambiguity: ambiguity, jitter: 0)
+  }
+
+  @Test("each reason has its own consequence", arguments: firstAttempt)
+  func table(_ expected: Expectation) {
+    let disposition = decide(expected.status, expected.reason)
+    #expect(disposition.target == expected.target)
+    #expect(disposition.token == expected.token)
+    #expect(disposition.effect == expected.effect)
+    #expect(disposition.countsAttempt == expected.countsAttempt)
+  }
+
+  @Test("the table leaves no reason out")
+  func tableIsComplete() {
+    #expect(Set(Self.firstAttempt.map(\.reason)) == Set(Reason.allCases))
+  }
+
+  @Test("a 5xx with the reason of a 4xx harms neither the token nor the credential")
+  func serverErrorsDecideByStatus() {
+    for reason in Reason.allCases where reason != .shutdown {
+      let disposition = decide(500, reason)
+      #expect(disposition == Disposition(.retry(afterMilliseconds: 5_000)))
+    }
+  }
+
+  @Test("the first 5xx is followed by a quick second try, the others wait as Apple asks for, in a storm the first too")
+  func quickRetry() {
+    let waits = (1...5).map { decide(503, .serviceUnavailable, attempt: $0).target }
+    #expect(
+      waits == [
+        .retry(afterMilliseconds: 5_000), .retry(afterMilliseconds: 900_000), .retry(afterMilliseconds: 900_000),
+        .retry(afterMilliseconds: 900_000), .finish(.failed),
+      ])
+    #expect(decide(503, .serviceUnavailable, isBreakerOpen: true).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .shutdown, isBreakerOpen: true).target == .resendNow)
+    // One who tries everything quickly does not wait longer the first time.
+    #expect(RetryPolicy(serverError: 100, jitter: 0).afterFirstServerError(chance: 0) == 100)
+  }
+
+  @Test("only a 410 prunes")
+  func onlyGoneStatusPrunes() {
+    #expect(decide(400, .unregistered).token == .quarantine)
+    #expect(decide(400, .expiredToken).token == .quarantine)
+  }
+
+  @Test("429 doubles from attempt to attempt, and the last attempt fails")
+  func tooManyRequestsDoubles() {
+    let waits = (1...5).map { decide(429, .tooManyRequests, attempt: $0).target }
+    #expect(
+      waits == [
+        .retry(afterMilliseconds: 2_000), .retry(afterMilliseconds: 4_000), .retry(afterMilliseconds: 8_000),
+        .retry(afterMilliseconds: 16_000), .finish(.failed),
+      ])
+  }
+
+  @Test("Retry-After is honoured when it is longer, within an hour")
+  func retryAfter() {
+    #expect(decide(429, .tooManyRequests, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
+    #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
+    #expect(decide(503, .serviceUnavailable, attempt: 2, retryAfter: 30).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target == .retry(afterMilliseconds: 3_600_000))
+  }
+
+  @Test("chance spreads retries by the share that is configured, and nothing waits for longer than the longest")
+  func jitter() {
+    #expect(decide(503, .serviceUnavailable, jitter: 1).target == .retry(afterMilliseconds: 5_500))
+    #expect(decide(503, .serviceUnavailable, attempt: 2, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
+    #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 2_200))
+    var policy = RetryPolicy(serverError: 60_000, tooManyRequests: 2_000, longest: 60_000, jitter: 0.25)
+    // At the cap too they come back one by one.
+    #expect(policy.afterServerError(chance: 0) == 48_000)
+    #expect(policy.afterServerError(chance: 1) == 60_000)
+    #expect(policy.afterTooManyRequests(attempt: 20, chance: 1) == 60_000)
+    // Never sooner than asked for, unless that is longer than the longest.
+    #expect(policy.afterServerError(asked: 59_000, chance: 0) == 59_000)
+    #expect(policy.afterTooManyRequests(attempt: 1, asked: 10_000, chance: 1) == 12_500)
+    #expect(policy.afterTooManyRequests(attempt: 1, asked: 90_000, chance: 0) == 60_000)
+    policy.jitter = 0
+    #expect(policy.afterTooManyRequests(attempt: 3, chance: 1) == 8_000)
+  }
+
+  @Test("what blames the connection or the provider token is sent again at once, but not for ever")
+  func connectionFaults() {
+    #expect(decide(503, .shutdown, attempt: 2).target == .retry(afterMilliseconds: 900_000))
+    #expect(decide(400, .idleTimeout, attempt: 3).target == .retry(afterMilliseconds: 900_000))
+    let second = decide(403, .expiredProviderToken, attempt: 2)
+    #expect(second.effect == .stopCredential(Reason.expiredProviderToken.code))
+    #expect(!second.countsAttempt)
+  }
+
+  @Test("targets of a refused credential are held however many attempts they had")
+  func heldTargets() {
+    let held = decide(403, .invalidProviderToken, attempt: 99)
+    #expect(held.target == .retry(afterMilliseconds: 2_000))
+    #expect(!held.countsAttempt)
+  }
+
+  @Test("what was provably not sent is sent again at no cost")
+  func notSent() {
+    #expect(decide(.notSent, attempt: 99) == Disposition(.resendNow, countsAttempt: false))
+    // Refused with the connection's certificate: held, whatever the number of its attempts.
+    let refused = Disposition.decide(
+      PushAnswer(kind: .notSent, reason: Reason.badCertificate.code), attempt: 99, of: APNsService(),
+      policy: Self.policy, ambiguity: .skip, jitter: 0
+    )
+    #expect(
+      refused
+        == Disposition(
+          .retry(afterMilliseconds: 2_000), effect: .stopCredential(Reason.badCertificate.code), countsAttempt: false))
+  }
+
+  @Test("doubt is resolved as the campaign wishes, ever more slowly, and in the end stays")
+  func ambiguous() {
+    #expect(decide(.ambiguous, attempt: 1).target == .resendNow)
+    #expect(decide(.ambiguous, attempt: 2).target == .retry(afterMilliseconds: 2_000))
+    #expect(decide(.ambiguous, attempt: 5).target == .finish(.unknown))
+    #expect(decide(.ambiguous, attempt: 1, ambiguity: .skip).target == .finish(.unknown))
+    for (ambiguity, target) in [(Ambiguity.resend, Disposition.Target.resendNow), (.skip, .finish(.unknown))] {
+      let refused = Disposition.decide(
+        PushAnswer(kind: .ambiguous, reason: Reason.badCertificate.code), attempt: 1, of: APNsService(),
+        policy: Self.policy, ambiguity: ambiguity,
+        jitter: 0)
+      #expect(refused == Disposition(target, effect: .stopCredential(Reason.badCertificate.code)))
+    }
+  }
+}
+
+@Suite("Names of reasons")
+struct ReasonNameTests {
+  @Test("every name is found again", arguments: Reason.allCases.filter { !$0.name.isEmpty })
+  func roundTrip(_ reason: Reason) {
+    #expect(Reason(name: reason.name) == reason)
+  }
+
+  @Test("spellings seen on the wire or printed by mistake are the documented reason")
+  func variant() {
+    #expect(Reason(name: "Service Unavailable") == .serviceUnavailable)
+    #expect(Reason(name: "BadEnvironmentKeyInToken") == .badEnvironmentKeyIdInToken)
+  }
+
+  @Test("anything else is other, nothing is none")
+  func others() {
+    #expect(Reason(name: "BadDeviceTokem") == .other)
+    #expect(Reason(name: "badDeviceToken") == .other)
+    #expect(Reason(name: "") == Reason.none)
+  }
+}

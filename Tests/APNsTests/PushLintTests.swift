@@ -1,0 +1,190 @@
+@testable import APNs
+import PushCore
+import TestSupport
+import Testing
+
+@Suite("Lint of a file")
+struct PushLintTests {
+  private func lint(_ text: String, as type: PushType? = nil, now: Int? = nil) throws -> PushLint {
+    try PushLint(Array(text.utf8), as: type, now: now)
+  }
+
+  @Test("findings are pointed at, in the order of the text")
+  func positions() throws {
+    let lint = try lint(
+      """
+      {
+        "aps": {
+          "alert": {"title": "T", "titel": "x", "loc-args": ["a"]},
+          "badge": "1",
+          "bagde": 2
+        },
+        "k": [1, {"n": null}],
+        "badge": 1
+      }
+      """)
+    #expect(lint.kind == .payload)
+    let places = lint.findings.map {
+      "\($0.position.map { "\($0.line):\($0.column)" } ?? "") \($0.rule.id) \($0.path)"
+    }
+    #expect(
+      places == [
+        "3:29 aps-unknown aps.alert.titel", "3:43 localization-arguments aps.alert.loc-args",
+        "4:5 aps-type aps.badge", "5:5 aps-unknown aps.bagde", "7:13 null k[1].n", "8:3 aps-outside badge",
+      ])
+    #expect(lint.findings(.error).map(\.path) == ["aps.badge"])
+  }
+
+  @Test("a key that stands twice is an error, wherever it stands, and pointed at the second time")
+  func duplicates() throws {
+    let lint = try lint(#"{"aps":{"alert":"a","alert":"b"},"k":[{"x":1,"x":2}]}"#)
+    #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.duplicateKey, .duplicateKey])
+    #expect(lint.findings.map(\.path) == ["aps.alert", "k[0].x"])
+    #expect(lint.findings.map { $0.position?.column } == [21, 46])
+  }
+
+  @Test("the push type follows from the keys, unless it is given")
+  func inference() throws {
+    let cases: [(String, PushType)] = [
+      (#"{"aps":{"alert":"a"}}"#, .alert), (#"{"aps":{"content-available":1}}"#, .background),
+      (#"{"aps":{"content-available":1,"badge":1}}"#, .alert), (#"{"aps":{"content-changed":true}}"#, .widgets),
+      (#"{"aps":{"timestamp":1,"event":"end"}}"#, .liveactivity), (#"{"mdm":"m"}"#, .mdm), ("{}", .alert),
+    ]
+    for (text, type) in cases {
+      let lint = try lint(text)
+      #expect(lint.pushType == type && lint.isInferred)
+    }
+    let given = try lint(#"{"aps":{"content-available":1}}"#, as: .alert)
+    #expect(given.pushType == .alert && !given.isInferred)
+    #expect(given.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.alertSilent])
+  }
+
+  @Test("without a type the size is held against every limit, blanks not counted")
+  func sizes() throws {
+    let text = #"{ "aps" : {"alert":"\#(String(repeating: "é", count: 2100))"} }"#
+    let inferred = try lint(text)
+    #expect(inferred.sizes.map(\.name) == PushType.allCases.map(\.rawValue) + ["broadcast"])
+    #expect(Set(inferred.sizes.map(\.bytes)) == [4220])
+    #expect(inferred.sizes.filter { $0.bytes <= $0.limit }.map(\.name) == ["voip", "broadcast"])
+    #expect(inferred.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.payloadSize])
+    let voip = try lint(text, as: .voip)
+    #expect(voip.sizes.map { "\($0.name) \($0.bytes) \($0.limit)" } == ["voip 4220 5120"])
+    #expect(voip.findings.isEmpty)
+  }
+
+  @Test("a job is held against the contract and against the rules, all at once")
+  func jobs() throws {
+    let text = """
+      {"id": "a", "app": "news", "audience": {"segment": "*"}, "lnae": "bulk",
+       "pushType": "background", "priority": 10,
+       "payload": {"aps": {"alert": "hi"}}}
+      """
+    let report = try lint(text)
+    #expect(report.kind == .job && report.pushType == .background)
+    #expect(
+      report.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [
+        .job, .backgroundPriority, .backgroundSilent, .backgroundVisible,
+      ])
+    #expect(report.findings.map { $0.position?.line } == [1, 2, 3, 3])
+    #expect(report.findings.first?.hint == "did you mean 'lane'?")
+    #expect(try lint(job(["payload": #"{"aps":{"alert":"a"}}"#])).findings == [])
+    // With apps, what depends on them.
+    let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news.push-type.liveactivity"))])
+    let bytes = Array(job(["payload": #"{"aps":{"alert":"a"}}"#]).utf8)
+    #expect(try PushLint(bytes, apps: apps).findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.topicSuffix])
+    #expect(try PushLint(bytes, apps: .known([:])).findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.job])
+  }
+
+  @Test("data of an activity is counted together")
+  func activityData() throws {
+    let half = #"{"x":"\#(String(repeating: "x", count: 2050))"}"#
+    let lint = try lint(
+      #"{"aps":{"timestamp":1,"event":"start","attributes-type":"A","attributes":\#(half),"content-state":\#(half),"alert":"a"}}"#
+    )
+    #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.payloadSize, .activityData])
+  }
+
+  @Test("no JSON is an error of its own")
+  func noJSON() {
+    let error = #expect(throws: JSONSyntaxError.self) { try lint("{\"aps\":}") }
+    #expect(error?.column == 8)
+    #expect(throws: JSONSyntaxError.self) { try lint("redis:\n  url: x\n") }
+    #expect(throws: JSONSyntaxError.self) { try lint("") }
+  }
+
+  @Test("other JSON than an object is no payload")
+  func noObject() throws {
+    #expect(try lint("[1]").findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.apsType])
+  }
+
+  // MARK: The binary interface
+
+  static let legacy: [(line: String, says: String, hint: String)] = [
+    ("host = gateway.push.apple.com", "the binary interface's gateway, gone since 31 March 2021", "api.push.apple.com"),
+    ("ssl://gateway.sandbox.push.apple.com", "sandbox gateway", "api.sandbox.push.apple.com"),
+    ("feedback.push.apple.com", "the feedback service", "status 410"),
+    ("feedback.sandbox.push.apple.com", "the feedback service", "status 410"),
+    ("apns_port: 2195", "the port of the binary interface", "443 or 2197"),
+    ("feedback: x:2196", "the port of the feedback service", "443 or 2197"),
+    ("# the feedback service is asked daily", "the feedback service", "status 410"),
+    ("format: enhanced notification", "a format of the binary interface", "a POST for each push"),
+    ("maxPayload = 2048", "2048 bytes", "4096 bytes"), ("payload_limit: 256", "256 bytes", "4096 bytes"),
+  ]
+
+  @Test("what is left of the binary interface is told what replaced it and since when", arguments: legacy)
+  func legacyTraces(line: String, says: String, hint: String) throws {
+    let lint = try lint("a: b\n\(line)\n")
+    #expect(lint.kind == .legacy && lint.pushType == nil)
+    let finding = try #require(lint.findings.first { $0.message.contains(says) }, "\(lint.findings)")
+    #expect(finding.rule == PushRule(APNsRule.legacy) && finding.position?.line == 2)
+    #expect(finding.hint?.contains(hint) == true)
+  }
+
+  @Test("the same in a configuration in JSON")
+  func legacyJSON() throws {
+    let lint = try lint(#"{"host":"gateway.push.apple.com","port":2195}"#)
+    #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.legacy, .legacy])
+  }
+
+  @Test(
+    "ports of channel management, other numbers, and text for people are no traces",
+    arguments: [
+      "host: https://api-manage-broadcast.push.apple.com:2196", "count: 2195", "port: 21950", "limit: 2048",
+      "payload: 20480",
+    ])
+  func noTraces(line: String) {
+    #expect(throws: JSONSyntaxError.self) { try lint(line) }
+  }
+
+  @Test func textOfAPayloadIsNoTrace() throws {
+    #expect(try lint(#"{"aps":{"alert":"Our feedback service at port 2195"}}"#).findings == [])
+  }
+
+  @Test func noMutilatedFileCrashesLint() throws {
+    var random = Seed("noMutilatedFileCrashesLint")
+    let good = [
+      #"{"aps":{"alert":{"title":"é","loc-args":["a"]},"badge":1,"sound":{"critical":1,"volume":0.5}},"k":[1,null]}"#,
+      #"{"aps":{"timestamp":1,"event":"start","attributes":{},"content-state":{"a":[1]},"alert":"x"}}"#,
+      job(["payload": #"{"aps":{"alert":"a.b[0]"}}"#, "priority": "5"]), "gateway.push.apple.com:2195 é payload 2048",
+    ].map { Array($0.utf8) }
+    let pieces = ["{", "}", "[", "]", "\"", ",", ":", "null", "1e999", "\"a\":", ".", "aps", "\"alert\":{}", "\n"]
+    var looked = 0
+    for _ in 0..<5_000 {
+      var bytes = good[Int.random(in: 0..<good.count, using: &random)]
+      for _ in 0...Int.random(in: 0..<3, using: &random) {
+        let position = Int.random(in: 0..<max(1, bytes.count), using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0 where !bytes.isEmpty: bytes[position] = UInt8.random(in: 32...255, using: &random)
+        case 1: bytes.insert(contentsOf: (pieces.randomElement(using: &random) ?? "").utf8, at: position)
+        default: bytes.insert(contentsOf: bytes[position...].prefix(12), at: position)
+        }
+      }
+      for type in [nil, PushType.liveactivity, .background] {
+        guard let lint = try? PushLint(bytes, as: type, now: 0) else { continue }
+        #expect(lint.findings.allSatisfy { $0.position != nil })
+        looked += 1
+      }
+    }
+    #expect(looked > 500)
+  }
+}

@@ -1,0 +1,332 @@
+import APNs
+import PushCore
+import TestSupport
+import Testing
+
+/// What a job for this app would be refused or warned for, by the ids of the rules.
+private func broken(
+  _ changes: [String: String], app: AppTraits = AppTraits(topic: "com.example.news"), now: Int? = nil
+) throws -> [APNsRule] {
+  try CampaignJob.examine(Array(job(changes).utf8), .known(["news": APNsService(app)]), now: now).findings
+    .compactMap { APNsRule(rawValue: $0.rule.id) }
+}
+
+/// A push that breaks a rule: what is changed in a job, and for which app.
+struct BrokenPush: Sendable, CustomTestStringConvertible {
+  var rule: APNsRule
+  var changes: [String: String]
+  var app = AppTraits(topic: "com.example.news")
+
+  init(_ rule: APNsRule, _ payload: String, as type: PushType = .alert, _ more: [String: String] = [:]) {
+    self.rule = rule
+    changes = more.merging(["payload": payload, "pushType": "\"\(type.rawValue)\""]) { $1 }
+  }
+
+  func with(_ app: AppTraits) -> BrokenPush {
+    var other = self
+    other.app = app
+    return other
+  }
+
+  var testDescription: String { "\(rule.rawValue) \(changes)" }
+}
+
+private let hello = #"{"aps":{"alert":"hi"}}"#
+private let activity = #"{"aps":{"timestamp":1700000000,"event":"update","content-state":{"n":1}}}"#
+private let long = String(repeating: "x", count: 5200)
+
+@Suite("The rules for pushes")
+struct APNsRuleTests {
+  // MARK: Combinations that are refused
+
+  /// Sections 4.2, 4.5, 6.1 to 6.4 and 6.6 of the reference, one by one.
+  static let refused: [BrokenPush] = [
+    BrokenPush(.backgroundPriority, #"{"aps":{"content-available":1}}"#, as: .background, ["priority": "10"]),
+    BrokenPush(.backgroundVisible, #"{"aps":{"content-available":1,"alert":"hi"}}"#, as: .background),
+    BrokenPush(.backgroundVisible, #"{"aps":{"content-available":1,"badge":0}}"#, as: .background),
+    BrokenPush(.backgroundVisible, #"{"aps":{"content-available":1,"sound":"x"}}"#, as: .background),
+    BrokenPush(.backgroundSilent, #"{"aps":{}}"#, as: .background),
+    BrokenPush(.backgroundSilent, #"{"k":1}"#, as: .background),
+    BrokenPush(.backgroundSilent, #"{"aps":{"content-available":0}}"#, as: .background),
+    BrokenPush(.alertSilent, #"{"aps":{"content-available":1}}"#),
+    BrokenPush(.alertSilent, #"{"aps":{"content-available":1,"category":"c"},"k":1}"#, ["priority": "5"]),
+    BrokenPush(.contentChanged, #"{"aps":{}}"#, as: .widgets),
+    BrokenPush(.contentChanged, #"{}"#, as: .controls),
+    BrokenPush(.apsType, #"{"aps":{"content-changed":1}}"#, as: .controls),
+    BrokenPush(.managementPayload, #"{"aps":{"alert":"hi"}}"#, as: .mdm),
+    BrokenPush(.managementPayload, #"{"mdm":"magic","aps":{}}"#, as: .mdm),
+    BrokenPush(.managementPayload, #"{"mdm":7}"#, as: .mdm),
+    BrokenPush(.activityEvent, #"{"aps":{"timestamp":1,"content-state":{}}}"#, as: .liveactivity),
+    BrokenPush(.activityTimestamp, #"{"aps":{"event":"update","content-state":{}}}"#, as: .liveactivity),
+    BrokenPush(.apsRange, #"{"aps":{"timestamp":1,"event":"stop","content-state":{}}}"#, as: .liveactivity),
+    BrokenPush(.activityUpdate, #"{"aps":{"timestamp":1,"event":"update"}}"#, as: .liveactivity),
+    BrokenPush(
+      .activityStart,
+      #"{"aps":{"timestamp":1,"event":"start","attributes-type":"A","attributes":{},"content-state":{}}}"#,
+      as: .liveactivity),
+    BrokenPush(
+      .activityStart, #"{"aps":{"timestamp":1,"event":"start","attributes":{},"content-state":{},"alert":"a"}}"#,
+      as: .liveactivity),
+    BrokenPush(
+      .activitySeconds, #"{"aps":{"timestamp":1700000000000,"event":"update","content-state":{}}}"#, as: .liveactivity),
+    BrokenPush(.payloadSize, #"{"aps":{"alert":"\#(long)"}}"#, as: .voip),
+    BrokenPush(.collapseSize, hello, ["collapseId": "\"\(String(repeating: "é", count: 33))\""]),
+    BrokenPush(.apsType, #"{"aps":"hi"}"#),
+    BrokenPush(.tokenOnly, "{}", as: .location).with(certificate()),
+    BrokenPush(.tokenOnly, activity, as: .liveactivity).with(certificate()),
+    BrokenPush(.tokenOnly, #"{"aps":{"content-changed":true}}"#, as: .widgets).with(certificate()),
+    BrokenPush(.tokenOnly, #"{"aps":{"content-changed":true}}"#, as: .controls).with(certificate()),
+    BrokenPush(.certificateTopic, "{}", as: .voip).with(certificate("com.example.news")),
+    BrokenPush(.topicSuffix, hello).with(AppTraits(topic: "com.example.news.push-type.liveactivity")),
+    BrokenPush(.topicSuffix, "{}", as: .voip).with(AppTraits(topic: "com.example.news.voip-ptt")),
+    BrokenPush(.topicSuffix, activity, as: .liveactivity)
+      .with(AppTraits(topic: "com.example.news", isTopicExact: true)),
+    BrokenPush(.topicType, "{}", as: .voip).with(AppTraits(topic: "pass.com.example.card")),
+    BrokenPush(.topicType, #"{"aps":{"content-available":1}}"#, as: .background)
+      .with(AppTraits(topic: "web.com.example")),
+    BrokenPush(.walletPayload, hello).with(AppTraits(topic: "pass.com.example.card")),
+    BrokenPush(.websitePayload, hello).with(AppTraits(topic: "web.com.example")),
+    BrokenPush(.websitePayload, #"{"aps":{"alert":{"title":"t","body":"b"}}}"#)
+      .with(AppTraits(topic: "web.com.example")),
+    BrokenPush(.websitePayload, #"{"aps":{"alert":{"title":"t"},"url-args":[]}}"#)
+      .with(AppTraits(topic: "web.com.example")),
+  ]
+
+  private static func certificate(_ topics: String...) -> AppTraits {
+    AppTraits(topic: "com.example.news", authentication: .certificate(topics: Set(topics)))
+  }
+
+  @Test("a bad combination keeps a job from becoming a campaign, with the rule and its source", arguments: refused)
+  func refusesBadCombinations(_ push: BrokenPush) throws {
+    #expect(push.rule.severity == .error)
+    let text = job(push.changes)
+    #expect(try broken(push.changes, app: push.app).contains(push.rule))
+    let error = #expect(throws: JobError.self) {
+      try CampaignJob.parse(Array(text.utf8), .known(["news": APNsService(push.app)]))
+    }
+    let names = "rule \(push.rule.rawValue): \(push.rule.source)"
+    #expect(error?.hint?.contains(names) == true, "\(error?.description ?? "")")
+  }
+
+  // MARK: Doubts that are not refused
+
+  static let doubtful: [BrokenPush] = [
+    BrokenPush(.alertEmpty, #"{"aps":{}}"#), BrokenPush(.alertEmpty, #"{"k":1}"#),
+    BrokenPush(.apsFlag, #"{"aps":{"content-available":true}}"#, as: .background),
+    BrokenPush(.apsFlag, #"{"aps":{"alert":"a","mutable-content":0}}"#),
+    BrokenPush(.apsUnknown, #"{"aps":{"alert":"a","bagde":1}}"#),
+    BrokenPush(.apsUnknown, #"{"aps":{"alert":"a","title":"t"}}"#),
+    BrokenPush(.apsUnknown, #"{"aps":{"alert":{"titel":"t"}}}"#),
+    BrokenPush(.apsUnknown, #"{"aps":{"alert":{"badge":1}}}"#),
+    BrokenPush(.apsUnknown, #"{"aps":{"alert":"a","sound":{"critical":1,"loudness":1}}}"#),
+    BrokenPush(.apsCustom, #"{"aps":{"alert":"a","campaign-number":1}}"#),
+    BrokenPush(.apsOutside, #"{"aps":{"alert":"a"},"badge":1}"#),
+    BrokenPush(.apsOutside, #"{"APS":{"alert":"a"}}"#),
+    BrokenPush(.headerInside, #"{"aps":{"alert":"a"},"apns-priority":5}"#),
+    BrokenPush(.deprecated, #"{"aps":{"alert":{"body":"a","summary-arg":"s"}}}"#),
+    BrokenPush(.deprecated, #"{"aps":{"alert":{"body":"a","summary-arg-count":2}}}"#),
+    BrokenPush(.deprecated, #"{"aps":{"alert":{"body":"a","action-loc-key":"k"}}}"#),
+    BrokenPush(.deprecated, #"{"aps":{"alert":{"body":"a","action":"k"}}}"#),
+    BrokenPush(.mutableWithoutAlert, #"{"aps":{"badge":1,"mutable-content":1}}"#),
+    BrokenPush(.localizationTwice, #"{"aps":{"alert":{"body":"a","loc-key":"k"}}}"#),
+    BrokenPush(.localizationArguments, #"{"aps":{"alert":{"title":"t","title-loc-args":["x"]}}}"#),
+    BrokenPush(.null, #"{"aps":{"alert":"a","badge":null}}"#),
+    BrokenPush(.null, #"{"aps":{"alert":"a"},"k":{"l":[null]}}"#),
+    BrokenPush(.keyOfOtherType, #"{"aps":{"alert":"a","event":"update"}}"#),
+    BrokenPush(.keyOfOtherType, #"{"aps":{"alert":"a","content-changed":true}}"#),
+    BrokenPush(.keyOfOtherType, #"{"aps":{"alert":"a","url-args":[]}}"#),
+    BrokenPush(.activityEnd, #"{"aps":{"timestamp":1,"event":"end"}}"#, as: .liveactivity),
+    BrokenPush(.activityPriority, activity, as: .liveactivity, ["priority": "1"]),
+    BrokenPush(
+      .activitySound, #"{"aps":{"timestamp":1,"event":"update","content-state":{},"sound":"x"}}"#, as: .liveactivity),
+    BrokenPush(
+      .activityInput, #"{"aps":{"timestamp":1,"event":"update","content-state":{},"input-push-token":1}}"#,
+      as: .liveactivity),
+    BrokenPush(.deliveryHabit, "{}", as: .voip, ["expiration": "\"4h\""]),
+    BrokenPush(.deliveryHabit, "{}", as: .pushtotalk, ["priority": "5"]),
+    BrokenPush(.deliveryHabit, "{}", as: .pushtotalk, ["expiration": "\"4h\""]),
+    BrokenPush(.expirationLong, hello, ["expiration": "\"31d\""]),
+    BrokenPush(.managementTopic, #"{"mdm":"magic"}"#, as: .mdm),
+    BrokenPush(.topicLooksSuffixed, hello).with(AppTraits(topic: "com.example.voip")),
+  ]
+
+  @Test("what is only doubtful is found and sent all the same", arguments: doubtful)
+  func warnsOfDoubts(_ push: BrokenPush) throws {
+    #expect(push.rule.severity == .warning)
+    #expect(try broken(push.changes, app: push.app).contains(push.rule))
+    _ = try CampaignJob.parse(Array(job(push.changes).utf8), .known(["news": APNsService(push.app)]))
+  }
+
+  // MARK: Broadcasts
+
+  private func broadcast(_ payload: String, _ more: [String: String] = [:]) throws -> [APNsRule] {
+    let job = ["audience": #"{"channel":"a+b="}"#, "pushType": "\"liveactivity\"", "payload": payload]
+    return try broken(job.merging(more) { $1 })
+  }
+
+  @Test("a broadcast updates or ends activities, with headers of its own and 5120 bytes")
+  func broadcasts() throws {
+    #expect(try broadcast(activity) == [])
+    #expect(try broadcast(activity, ["pushType": "\"alert\""]).contains(.broadcastType))
+    #expect(try broadcast(activity, ["collapseId": "\"c\""]) == [.broadcastCollapse])
+    #expect(try broadcast(activity, ["expiration": "\"4h\""]) == [.broadcastStorage])
+    let start = #"{"aps":{"timestamp":1,"event":"start","attributes-type":"A","content-state":{},"alert":"a"}}"#
+    #expect(try broadcast(start) == [.broadcastStart])
+    let head = #"{"aps":{"timestamp":1,"event":"update","content-state":{}},"k":""#
+    let filled = { (size: Int) in head + String(repeating: "x", count: size - head.utf8.count - 2) + "\"}" }
+    #expect(try broadcast(filled(5120)) == [])
+    #expect(try broadcast(filled(5121)) == [.payloadSize])
+    // It needs no token, and its topic is the bundle id.
+    let certificate = AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news"]))
+    let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
+    #expect(try broken(changes, app: certificate) == [])
+    let campaign = try CampaignJob.parse(Array(job(changes).utf8), .any(APNsService()))
+    #expect(campaign.audience == .channel("a") && campaign.channel == "a" && campaign.expiration == .immediate)
+    #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == "a.b")
+    #expect(
+      APNsService(AppTraits(topic: "a.b.push-type.liveactivity")).headers(of: campaign, expiration: nil).topic == "a.b")
+  }
+
+  @Test("a broadcast that is tried alone stays a broadcast")
+  func broadcastAlone() throws {
+    let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
+    let alone = try CampaignJob.alone(Array(job(changes).utf8), token: "61", suffix: "poison")
+    #expect(try CampaignJob.parse(alone, .any(APNsService())).audience == .channel("a"))
+  }
+
+  // MARK: What is right
+
+  /// Section 6.6 of the reference, and what the other sections allow.
+  static let sound: [BrokenPush] = [
+    BrokenPush(.alertEmpty, #"{"aps":{"alert":{"title":"T","body":"B"},"sound":"default","badge":1}}"#),
+    BrokenPush(.alertSilent, #"{"aps":{"alert":"a","content-available":1,"mutable-content":1},"k":{"alert":1}}"#),
+    BrokenPush(
+      .apsRange, #"{"aps":{"alert":"a","sound":{"critical":1,"name":"x","volume":0.5},"relevance-score":1}}"#),
+    BrokenPush(
+      .apsRange,
+      #"{"aps":{"alert":{"loc-key":"k","loc-args":["1"]},"interruption-level":"time-sensitive","thread-id":"t"}}"#),
+    BrokenPush(.backgroundSilent, #"{"aps":{"content-available":1},"k":"v"}"#, as: .background),
+    BrokenPush(.deliveryHabit, #"{"handle":"h","callUUID":"u","sound":"x"}"#, as: .voip),
+    BrokenPush(.deliveryHabit, "{}", as: .voip, ["expiration": "\"5s\""]),
+    BrokenPush(.deliveryHabit, #"{"activeSpeaker":"s"}"#, as: .pushtotalk),
+    BrokenPush(.contentChanged, #"{"aps":{"content-changed":true}}"#, as: .widgets),
+    BrokenPush(.contentChanged, #"{"aps":{"content-changed":true}}"#, as: .controls),
+    BrokenPush(.tokenOnly, "{}", as: .location), BrokenPush(.tokenOnly, "{}", as: .complication),
+    BrokenPush(.tokenOnly, "{}", as: .fileprovider),
+    BrokenPush(.managementPayload, #"{"mdm":"magic"}"#, as: .mdm)
+      .with(AppTraits(topic: "com.apple.mgmt.External.1")),
+    BrokenPush(.walletPayload, "{}").with(AppTraits(topic: "pass.com.example.card")),
+    BrokenPush(
+      .websitePayload, #"{"aps":{"alert":{"title":"t","body":"b","action":"Go"},"url-args":["a"]}}"#
+    )
+    .with(AppTraits(topic: "web.com.example")),
+    BrokenPush(.activityEvent, activity, as: .liveactivity, ["priority": "5"]),
+    BrokenPush(
+      .activityStart,
+      #"""
+      {"aps":{"timestamp":1700000000,"event":"start","attributes-type":"A","attributes":{"a":1},
+      "content-state":{"n":1},"input-push-token":1,"relevance-score":75.5,"stale-date":1700003600,
+      "alert":{"title":{"loc-key":"T","loc-args":["1"]},"body":"b","sound":"x.caf"}}}
+      """#, as: .liveactivity),
+    BrokenPush(
+      .activityEnd, #"{"aps":{"timestamp":1,"event":"end","content-state":{},"dismissal-date":1}}"#, as: .liveactivity),
+    BrokenPush(.certificateTopic, "{}", as: .voip)
+      .with(AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news.voip"]))),
+    BrokenPush(.topicSuffix, "{}", as: .voip).with(AppTraits(topic: "com.example.news.voip")),
+    BrokenPush(.topicSuffix, "{}", as: .pushtotalk).with(AppTraits(topic: "com.example.news.voip-ptt")),
+  ]
+
+  @Test("what the documentation shows breaks no rule", arguments: sound)
+  func findsNothingInGoodPushes(_ push: BrokenPush) throws {
+    #expect(try broken(push.changes, app: push.app) == [])
+  }
+
+  // MARK: Keys of `aps`
+
+  static let wrongTypes: [(key: String, value: String, path: String, says: String)] = [
+    ("alert", "7", "payload.aps.alert", "must be a string or an object, not a number"),
+    ("alert", "[]", "payload.aps.alert", "must be a string or an object, not an array"),
+    ("badge", "\"1\"", "payload.aps.badge", "must be a number, not a string"),
+    ("badge", "-1", "payload.aps.badge", "-1 is no badge"),
+    ("badge", "1.5", "payload.aps.badge", "1.5 is no badge"),
+    ("sound", "true", "payload.aps.sound", "must be a string or an object, not a boolean"),
+    ("sound", #"{"volume":1.1}"#, "payload.aps.sound.volume", "1.1 is out of range"),
+    ("sound", #"{"name":1}"#, "payload.aps.sound.name", "must be a string"),
+    ("thread-id", "1", "payload.aps.thread-id", "must be a string"),
+    ("category", "[]", "payload.aps.category", "must be a string"),
+    ("content-available", "\"1\"", "payload.aps.content-available", "must be the number 1, not a string"),
+    ("mutable-content", "2", "payload.aps.mutable-content", "must be the number 1"),
+    ("target-content-id", "1", "payload.aps.target-content-id", "must be a string"),
+    ("filter-criteria", "{}", "payload.aps.filter-criteria", "must be a string"),
+    ("interruption-level", "\"urgent\"", "payload.aps.interruption-level", "unknown value 'urgent'"),
+    ("interruption-level", "\"time_sensitive\"", "payload.aps.interruption-level", "did you mean 'time-sensitive'?"),
+    ("relevance-score", "2", "payload.aps.relevance-score", "a number from 0 to 1"),
+    ("relevance-score", "\"1\"", "payload.aps.relevance-score", "remove the quotes"),
+    ("alert", #"{"title":1}"#, "payload.aps.alert.title", "must be a string, not a number"),
+    ("alert", #"{"title":{"loc-key":"k"}}"#, "payload.aps.alert.title", "must be a string, not an object"),
+    ("alert", #"{"loc-key":"k","loc-args":["a",1]}"#, "payload.aps.alert.loc-args[1]", "put it in quotes"),
+    ("alert", #"{"loc-key":"k","loc-args":"a"}"#, "payload.aps.alert.loc-args", "an array of strings, not a string"),
+    ("url-args", "\"a\"", "payload.aps.url-args", "an array of strings"),
+  ]
+
+  @Test("types and ranges of Apple's keys", arguments: wrongTypes)
+  func typesAndRanges(key: String, value: String, path: String, says: String) {
+    let error = #expect(throws: JobError.self) {
+      try CampaignJob.parse(
+        Array(job(["payload": #"{"aps":{"alert":"a"}}"#.replacing(#""alert":"a""#, with: "\"\(key)\":\(value)")]).utf8),
+        .any(APNsService()))
+    }
+    #expect(error?.field == path)
+    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+  }
+
+  // MARK: Defaults
+
+  @Test("headers that a job doesn't give follow from the push type")
+  func defaults() throws {
+    let payloads: [PushType: String] = [
+      .background: #"{"aps":{"content-available":1}}"#, .liveactivity: activity, .mdm: #"{"mdm":"m"}"#,
+      .widgets: #"{"aps":{"content-changed":true}}"#, .controls: #"{"aps":{"content-changed":true}}"#,
+    ]
+    let topics: [PushType: String] = [
+      .alert: "a.b", .background: "a.b", .mdm: "a.b", .voip: "a.b.voip", .complication: "a.b.complication",
+      .fileprovider: "a.b.pushkit.fileprovider", .location: "a.b.location-query",
+      .liveactivity: "a.b.push-type.liveactivity", .pushtotalk: "a.b.voip-ptt", .controls: "a.b.push-type.controls",
+      .widgets: "a.b.push-type.widgets",
+    ]
+    for type in PushType.allCases {
+      let campaign = try CampaignJob.parse(
+        Array(job(["pushType": "\"\(type.rawValue)\"", "payload": payloads[type] ?? "{}"]).utf8), .any(APNsService()))
+      #expect(campaign.priority == (type == .background ? 5 : 10))
+      #expect(campaign.expiration == (type == .voip || type == .pushtotalk ? .immediate : .unset))
+      #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == topics[type])
+      // A topic that is configured with its suffix gets no second one.
+      #expect(
+        APNsService(AppTraits(topic: topics[type] ?? "")).headers(of: campaign, expiration: nil).topic == topics[type])
+      #expect(type.maximumPayload == (type == .voip ? 5120 : 4096))
+    }
+  }
+
+  @Test("an instant that has passed is a doubt only where the time is known")
+  func expirationInThePast() throws {
+    let changes = ["expiration": "\"2026-01-01T00:00:00Z\"", "payload": hello]
+    #expect(try broken(changes, now: 1_800_000_000) == [.expirationPast])
+    #expect(try broken(changes, now: 1_767_000_000) == [])
+    #expect(try broken(changes) == [])
+  }
+
+  @Test("every rule has an id, a sentence and a source, and a test breaks it")
+  func tableIsComplete() {
+    for rule in APNsRule.allCases {
+      #expect(rule.rawValue.allSatisfy { $0.isLowercase || $0 == "-" })
+      #expect(rule.summary.hasSuffix("."))
+      #expect(!rule.source.isEmpty)
+    }
+    let elsewhere: Set<APNsRule> = [
+      .expirationPast, .activityData, .duplicateKey, .legacy, .job, .broadcastType, .broadcastStart,
+      .broadcastCollapse, .broadcastStorage,
+    ]
+    let here = Set((Self.refused + Self.doubtful).map(\.rule))
+    #expect(Set(APNsRule.allCases).subtracting(here) == elsewhere)
+  }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("Spreading over addresses")
+struct AddressSpreadTests {
+  /// Goes through a look-up's addresses as libcurl does; the one that was taken.
+  private func open(_ book: inout AddressSpread, _ connection: Int, _ addresses: [String]) -> String? {
+    addresses.first { book.admits($0, for: connection) }
+  }
+
+  @Test("connections go to different addresses, as soon as it is known that there are several")
+  func spreads() {
+    var book = AddressSpread()
+    #expect(open(&book, 0, ["a", "b", "c"]) == "a")
+    // That there is another one nobody knows yet.
+    #expect(open(&book, 1, ["a", "b", "c"]) == "a")
+    book.closed(1)
+    #expect(open(&book, 1, ["b", "a", "c"]) == "b")
+    #expect(open(&book, 2, ["c", "a", "b"]) == "c")
+    book.closed(0)
+    #expect(open(&book, 0, ["b", "c", "a"]) == "a")
+  }
+
+  @Test("one address serves all connections when there is no other")
+  func single() {
+    var book = AddressSpread()
+    for connection in 0..<5 { #expect(open(&book, connection, ["a"]) == "a") }
+  }
+
+  @Test("whoever found nothing takes what comes, until a push is accepted")
+  func undemanding() {
+    var book = AddressSpread()
+    #expect(open(&book, 0, ["a"]) == "a")
+    #expect(open(&book, 1, ["b"]) == "b")
+    book.closed(1)
+    // The look-up knows only the address that is taken.
+    #expect(open(&book, 1, ["a"]) == nil)
+    book.failed(1)
+    #expect(open(&book, 1, ["a"]) == "a")
+    book.established(1)
+    book.closed(1)
+    #expect(open(&book, 1, ["a", "b"]) == "b")
+  }
+
+  @Test("it forgets rather than grows")
+  func bounded() {
+    var book = AddressSpread()
+    for number in 0..<10_000 { #expect(book.admits("\(number)", for: number % 3) == true) }
+    // Of all those addresses only the latest are known.
+    #expect(open(&book, 1, ["9999"]) == nil)
+  }
+}

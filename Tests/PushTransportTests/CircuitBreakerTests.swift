@@ -1,0 +1,129 @@
+import TestSupport
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("Circuit breaker")
+struct CircuitBreakerTests {
+  private let second: UInt64 = 1_000_000_000
+  private let start: UInt64 = 1_000_000_000_000
+
+  /// A breaker that has just opened at `start`.
+  private func opened() -> CircuitBreaker {
+    var breaker = CircuitBreaker()
+    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers)
+    return breaker
+  }
+
+  private func feed(_ breaker: inout CircuitBreaker, _ signal: CircuitBreaker.Signal, _ count: Int) {
+    for _ in 0..<count { _ = breaker.note(signal, tag: 0, now: start, jitter: 1) }
+  }
+
+  @Test("a handful of 503 opens nothing, twenty in a row do")
+  func opens() {
+    var breaker = CircuitBreaker()
+    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
+    #expect(breaker.state == .closed)
+    #expect(breaker.note(.unavailable, tag: 0, now: start, jitter: 1) == true)
+    #expect(breaker.state == .open(until: start + 2 * second))
+    #expect(breaker.openings == 1)
+  }
+
+  @Test("after many acceptances half of the latest answers must be 503")
+  func share() {
+    var breaker = CircuitBreaker()
+    feed(&breaker, .answered, 100_000)
+    feed(&breaker, .unavailable, CircuitBreaker.unavailableToOpen - 1)
+    #expect(breaker.state == .closed)
+    feed(&breaker, .unavailable, 1)
+    #expect(breaker.state != .closed)
+  }
+
+  @Test("one 503 in three never opens it, nor do 500, Shutdown or pushes without an answer")
+  func stays() {
+    var breaker = CircuitBreaker()
+    for _ in 0..<1000 {
+      feed(&breaker, .unavailable, 1)
+      feed(&breaker, .answered, 2)
+    }
+    feed(&breaker, .failed, 1000)
+    feed(&breaker, .silent, 1000)
+    #expect(breaker.state == .closed)
+    #expect(breaker.openings == 0)
+  }
+
+  @Test("while it is open, answers to what was sent before change nothing")
+  func latecomers() {
+    var breaker = opened()
+    let before = breaker
+    feed(&breaker, .answered, 100)
+    feed(&breaker, .unavailable, 100)
+    #expect(breaker == before)
+    breaker.beginTrial(tag: 7)
+    #expect(breaker.note(.answered, tag: 8, now: start, jitter: 1) == false)
+    #expect(breaker.state == .halfOpen(tag: 7))
+    #expect(breaker.untilTrial(now: start) == nil)
+  }
+
+  @Test("the wait is over in time, half of it being chance")
+  func waits() {
+    var breaker = CircuitBreaker()
+    for _ in 0..<CircuitBreaker.leastAnswers { _ = breaker.note(.unavailable, tag: 0, now: start, jitter: 0) }
+    #expect(breaker.untilTrial(now: start) == second)
+    #expect(breaker.untilTrial(now: start + second) == 0)
+    #expect(opened().untilTrial(now: start) == 2 * second)
+  }
+
+  @Test("trial pushes that fail double the wait up to a minute; without an answer it stays; any other answer closes")
+  func trials() {
+    var breaker = opened()
+    var waits: [UInt64] = []
+    for signal in [CircuitBreaker.Signal.unavailable, .silent, .failed, .unavailable, .unavailable, .unavailable] {
+      breaker.beginTrial(tag: 1)
+      #expect(breaker.note(signal, tag: 1, now: start, jitter: 1) == true)
+      waits.append((breaker.untilTrial(now: start) ?? 0) / second)
+    }
+    #expect(waits == [4, 4, 8, 16, 32, 60])
+    breaker.beginTrial(tag: 2)
+    #expect(breaker.note(.answered, tag: 2, now: start, jitter: 1) == true)
+    #expect(breaker.state == .closed)
+    // What led to it is forgotten with it, and so is how long it lasted.
+    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
+    #expect(breaker.state == .closed)
+    feed(&breaker, .unavailable, 1)
+    #expect(breaker.untilTrial(now: start) == 2 * second)
+    #expect(breaker.openings == 2)
+  }
+
+  @Test("whatever happens, it lets at most one push through until it closes, and always one in the end")
+  func random() {
+    var random = Seed("circuit breaker")
+    var breaker = CircuitBreaker()
+    var now = start
+    var underWay: UInt64?
+    var next: UInt64 = 1
+    for _ in 0..<100_000 {
+      if breaker.state != .closed {
+        switch breaker.untilTrial(now: now) {
+        case nil: #expect(underWay != nil)
+        case 0:
+          #expect(underWay == nil)
+          breaker.beginTrial(tag: next)
+          underWay = next
+          next += 1
+        case let wait?:
+          #expect(underWay == nil)
+          #expect(wait <= 60 * second)
+          now += wait
+        }
+      }
+      let signals: [CircuitBreaker.Signal] = [.answered, .unavailable, .unavailable, .unavailable, .failed, .silent]
+      let signal = signals.randomElement(using: &random) ?? .answered
+      let tag = Bool.random(using: &random) ? underWay ?? 0 : 0
+      _ = breaker.note(signal, tag: tag, now: now, jitter: .random(in: 0...1, using: &random))
+      if tag != 0 { underWay = nil }
+    }
+    #expect(breaker.openings > 10)
+  }
+}

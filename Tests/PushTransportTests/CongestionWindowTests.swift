@@ -1,0 +1,199 @@
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("Congestion window")
+struct CongestionWindowTests {
+  private let millisecond: UInt64 = 1_000_000
+
+  /// One round trip: as many answers as the window is wide, all at once. Only the last is of a push that was sent when
+  /// the round had begun, so the round is over with it.
+  private func round(
+    _ window: inout CongestionWindow, _ signal: CongestionWindow.Signal = .accepted, at now: inout UInt64,
+    latency: UInt64 = 10, rejected: Int = 0
+  ) {
+    let began = now
+    let width = window.limit
+    now += latency * millisecond
+    for left in (1...width).reversed() {
+      window.note(
+        left <= rejected ? .rejected : signal, sentAt: left == 1 ? began : began &- 1, now: now, inFlight: left,
+        waiting: 0)
+    }
+  }
+
+  /// A window of a thousand that has grown to that in round trips of `latency` milliseconds.
+  private func grown(at now: inout UInt64, latency: UInt64 = 10) -> CongestionWindow {
+    var window = CongestionWindow(maximum: 1000)
+    while window.limit < 1000 { round(&window, at: &now, latency: latency) }
+    return window
+  }
+
+  @Test("starts with one push, has sixteen when it is accepted, and doubles with each round up to its maximum")
+  func slowStart() {
+    var window = CongestionWindow(maximum: 1000)
+    var now: UInt64 = 0
+    var limits = [window.limit]
+    for _ in 0..<9 {
+      round(&window, at: &now)
+      limits.append(window.limit)
+    }
+    #expect(limits == [1, 16, 32, 64, 128, 256, 512, 1000, 1000, 1000])
+  }
+
+  @Test("a fixed one is as wide from the first acceptance on, whatever happens")
+  func fixed() {
+    var window = CongestionWindow(fixed: 200)
+    var now: UInt64 = 0
+    round(&window, .rejected, at: &now)
+    #expect(window.limit == 1)
+    round(&window, at: &now)
+    #expect(window.limit == 200)
+    for _ in 0..<10 { round(&window, .failed, at: &now, latency: 3000) }
+    #expect(window.limit == 200)
+  }
+
+  @Test("rejections of single pushes neither widen nor narrow it, and don't keep others from widening it")
+  func rejections() {
+    var window = CongestionWindow(maximum: 1000)
+    var now: UInt64 = 0
+    for _ in 0..<5 { round(&window, .rejected, at: &now) }
+    #expect(window.limit == 1)
+    for _ in 0..<5 { round(&window, at: &now) }
+    #expect(window.limit == 256)
+    for _ in 0..<50 { round(&window, .rejected, at: &now) }
+    #expect(window.limit == 256)
+    for _ in 0..<2 { round(&window, at: &now, rejected: 250) }
+    #expect(window.limit == 1000)
+  }
+
+  @Test("what isn't filled is not widened")
+  func idle() {
+    var window = CongestionWindow(maximum: 1000)
+    var now: UInt64 = 0
+    for _ in 0..<1000 {
+      window.note(.accepted, sentAt: now, now: now + 10 * millisecond, inFlight: 1, waiting: 0)
+      now += 10 * millisecond
+    }
+    #expect(window.limit == 16)
+  }
+
+  @Test("a round of failures cuts it by half, once; from there growth begins slowly and doubles")
+  func failures() {
+    var now: UInt64 = 0
+    var window = grown(at: &now)
+    round(&window, .failed, at: &now)
+    #expect(window.limit == 500)
+    var limits: [Int] = []
+    for _ in 0..<8 {
+      round(&window, at: &now)
+      limits.append(window.limit)
+    }
+    #expect(limits == limits.sorted())
+    #expect(limits[0] < 540)
+    #expect(limits[7] == 1000)
+  }
+
+  @Test("a server in trouble narrows it to one, never to none")
+  func busy() {
+    var now: UInt64 = 0
+    var window = grown(at: &now)
+    for _ in 0..<30 { round(&window, .busy, at: &now) }
+    #expect(window.limit == 1)
+    for _ in 0..<20 { round(&window, at: &now) }
+    #expect(window.limit == 1000)
+  }
+
+  @Test("a few errors are noise, many narrow it", arguments: [(429, 10), (429, 5), (503, 100), (0, 20)])
+  func noise(status: Int, every: Int) {
+    let error: CongestionWindow.Signal = status == 429 ? .throttled : status == 503 ? .busy : .failed
+    var now: UInt64 = 0
+    var window = grown(at: &now)
+    for index in 0..<20_000 {
+      now += millisecond / 100
+      let signal = index % every == 0 ? error : .accepted
+      window.note(signal, sentAt: now - 10 * millisecond, now: now, inFlight: 1000, waiting: 0)
+    }
+    #expect(window.limit == 1000)
+    for _ in 0..<20_000 {
+      now += millisecond / 100
+      window.note(error, sentAt: now - 10 * millisecond, now: now, inFlight: window.limit, waiting: 0)
+    }
+    #expect(window.limit < 10)
+  }
+
+  @Test("a new connection starts with one push again, and then has half of what the last one had")
+  func reset() {
+    var now: UInt64 = 0
+    var window = grown(at: &now)
+    window.reset()
+    #expect(window.limit == 1)
+    round(&window, .rejected, at: &now)
+    #expect(window.limit == 1)
+    // Nor does one that comes to nothing change it.
+    window.reset()
+    // A longer way than the last one's is its own.
+    round(&window, at: &now, latency: 800)
+    #expect(window.limit == 500)
+    round(&window, at: &now, latency: 800)
+    #expect(window.limit == 1000)
+  }
+
+  @Test("answers that become late stop its growth at once")
+  func late() {
+    var window = CongestionWindow(maximum: 1000)
+    var now: UInt64 = 0
+    for _ in 0..<3 { round(&window, at: &now, latency: 20) }
+    #expect(window.limit == 64)
+    round(&window, at: &now, latency: 90)
+    #expect(window.limit == 64)
+  }
+
+  @Test("a stall of everything for two seconds costs nothing but these")
+  func stall() {
+    var now: UInt64 = 0
+    var window = grown(at: &now)
+    round(&window, at: &now, latency: 2000)
+    round(&window, at: &now, latency: 2000)
+    #expect(window.limit == 1000)
+    round(&window, at: &now)
+    #expect(window.limit == 1000)
+  }
+
+  @Test("a way that becomes longer is found out by narrowing the window for two rounds, and the window comes back")
+  func longerWay() {
+    var now: UInt64 = 0
+    var window = grown(at: &now, latency: 20)
+    var limits: [Int] = []
+    for _ in 0..<8 {
+      round(&window, at: &now, latency: 300)
+      limits.append(window.limit)
+    }
+    #expect(limits == [1000, 1000, 250, 250, 1000, 1000, 1000, 1000])
+    // And a shorter one at once.
+    round(&window, at: &now, latency: 20)
+    for _ in 0..<3 { round(&window, at: &now, latency: 100) }
+    #expect(window.limit == 1000)
+  }
+
+  @Test("of what the peer's limit holds back, libcurl gets a little to wait, and everything at once when it rises")
+  func room() {
+    var now: UInt64 = 0
+    let window = grown(at: &now)
+    #expect(window.room(inFlight: 0, waiting: 0) == 4)
+    #expect(window.room(inFlight: 5, waiting: 4) == 0)
+    #expect(window.room(inFlight: 1000, waiting: 0) == 0)
+    #expect(window.room(inFlight: 990, waiting: 0) == 10)
+    #expect(window.room(inFlight: 500, waiting: 32) == 0)
+    var turns = 0
+    var inFlight = 4
+    while inFlight < 1000 {
+      inFlight += window.room(inFlight: inFlight, waiting: 0)
+      turns += 1
+    }
+    #expect(turns < 40)
+    #expect(CongestionWindow(maximum: 1000).room(inFlight: 0, waiting: 0) == 1)
+    #expect(CongestionWindow(maximum: 1000).room(inFlight: 1, waiting: 1) == 0)
+  }
+}

@@ -1,0 +1,213 @@
+import APNsSimulator
+import PushCore
+import TestSupport
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+/// How connections end, and are opened again.
+@Suite("Lifetime of connections over TLS", .timeLimit(.minutes(3)))
+struct ConnectionLifetimeTests {
+  /// A form of GOAWAY: debug data, error code, whether twice, and how many streams it calls unprocessed.
+  struct GoAway: Sendable, CustomStringConvertible {
+    var form = SimulatorKnobs.GoAwayForm.json
+    var error: UInt32 = 0
+    var isRepeated = false
+    var unprocessed = 0
+    var latency = 0
+    var description: String {
+      "\(form) \(error)\(isRepeated ? " twice" : "") unprocessed \(unprocessed) after \(latency) ms"
+    }
+
+    var knobs: SimulatorKnobs {
+      var knobs = SimulatorKnobs()
+      knobs.goAwayAfterRequests = 150
+      knobs.goAwayForm = form
+      knobs.goAwayError = error
+      knobs.repeatsGoAway = isRepeated
+      knobs.goAwayUnprocessed = unprocessed
+      knobs.latencyMilliseconds = latency
+      return knobs
+    }
+  }
+
+  @Test(
+    "however APNs says goodbye, nothing is lost and sending goes on",
+    arguments: PushEngineKind.allCases,
+    [
+      GoAway(), GoAway(form: .text), GoAway(form: .empty), GoAway(isRepeated: true),
+      GoAway(form: .empty, isRepeated: true), GoAway(form: .text, error: 7), GoAway(error: 11),
+      GoAway(unprocessed: 20), GoAway(form: .empty, error: 7, isRepeated: true, unprocessed: 5, latency: 5),
+    ])
+  func goAway(engine: PushEngineKind, _ goAway: GoAway) async throws {
+    let harness = try await PoolHarness(engine: engine, connections: 2, knobs: goAway.knobs)
+    try await sendAll(harness, 600)
+    let counters = await harness.simulator.counters()
+    #expect(counters.goAways >= 3)
+    // What is not known to be unprocessed is sent again: the same id, at most what was on its way at a goodbye.
+    #expect(counters.duplicatesReceived <= counters.goAways * 200)
+    await harness.stop()
+  }
+
+  @Test(
+    "a server that ends every connection in order after hundreds of pushes is followed, whatever the budget",
+    arguments: PushEngineKind.allCases)
+  func achievements(engine: PushEngineKind) async throws {
+    let hour: UInt64 = 3_600_000_000_000
+    let limits = ReconnectBudget.Limits(
+      spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 1_000_000, burst: 3, refill: hour)
+    var knobs = SimulatorKnobs()
+    knobs.goAwayAfterRequests = 400
+    let harness = try await PoolHarness(engine: engine, reconnect: limits, knobs: knobs)
+    try await sendAll(harness, 3000)
+    #expect(await harness.simulator.counters().connections >= 6)
+    await harness.stop()
+  }
+
+  @Test(
+    "connections of a limited age are replaced without loss, whatever they do", arguments: PushEngineKind.allCases)
+  func limitedAge(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.connectionSeconds = 1
+    knobs.latencyMilliseconds = 20
+    let harness = try await PoolHarness(engine: engine, streams: 4, knobs: knobs)
+    // At 200 a second, three seconds.
+    try await sendAll(harness, 600)
+    #expect(await harness.simulator.counters().connections >= 2)
+    await harness.stop()
+  }
+
+  @Test(
+    "a connection that APNs closes for idleness is replaced when there is something to send, and nothing is in doubt",
+    arguments: PushEngineKind.allCases)
+  func idleTimeout(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.idleSeconds = 1
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
+    try await sendAll(harness, 10)
+    _ = try await harness.simulator.counters { $0.faults["idleSeconds"] == 1 && $0.openConnections == 0 }
+    harness.pool.submit(PoolHarness.batch([100]), lane: 0)
+    var completion = try await harness.completions.one()
+    while completion.kind != .answered {
+      #expect(completion.kind == .notSent)
+      harness.pool.submit(PoolHarness.batch([100]), lane: 0)
+      completion = try await harness.completions.one()
+    }
+    #expect(completion.status == 200)
+    let counters = await harness.simulator.counters()
+    #expect(counters.connections == 2)
+    #expect(counters.received == 11)
+    await harness.stop()
+  }
+
+  @Test(
+    "an address that another connection has is declined where there are others, and taken where that leads nowhere",
+    arguments: PushEngineKind.allCases)
+  func addresses(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
+    // What a look-up brought once; now it brings the simulator's only.
+    #expect(harness.pool.mayConnect(0, to: "192.0.2.1"))
+    try await sendAll(harness, 10)
+    #expect(harness.pool.published.connections[0].address == "127.0.0.1")
+    harness.pool.submit(PoolHarness.batch([100], isUnproven: true), lane: 0)
+    #expect(try await harness.completions.one().kind == .notSent)
+    #expect(await harness.simulator.counters().connections == 1)
+    harness.pool.submit(PoolHarness.batch([100], isUnproven: true), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    #expect(harness.pool.published.connections.map(\.address) == ["127.0.0.1", "127.0.0.1"])
+    await harness.stop()
+  }
+
+  @Test("a connection of libcurl's that was idle for too long is replaced before it is used")
+  func idleLimit() async throws {
+    let harness = try await PoolHarness(engine: .curl, idleLimit: 0)
+    for tag in UInt64(0)..<5 {
+      harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
+      // None comes back unsent: it was not even tried on the old one.
+      #expect(try await harness.completions.one().status == 200)
+    }
+    #expect(await harness.simulator.counters().connections == 5)
+    #expect(harness.pool.published.failures == 0)
+    await harness.stop()
+  }
+
+  @Test(
+    "a connection that falls silent is given up in time; what was on it is in doubt, the rest is accepted",
+    arguments: PushEngineKind.allCases)
+  func silence(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.silentAfterRequests = 100
+    // Fewer streams than are left when it falls silent, however wide the window has grown by then.
+    let harness = try await PoolHarness(engine: engine, streams: 100, requestTimeout: 1_000_000_000, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<300), lane: 0)
+    let completions = await harness.completions.next(300)
+    #expect(Set(completions.map(\.tag)) == Set(0..<300))
+    #expect(completions.allSatisfy { $0.kind == .ambiguous || $0.status == 200 || $0.kind == .notSent })
+    let counters = await harness.simulator.counters()
+    #expect(counters.faults["silentAfterRequests", default: 0] >= 1)
+    #expect(counters.connections >= 2)
+    #expect(completions.count { $0.status == 200 } >= 100)
+    await harness.stop()
+  }
+
+  /// Troubles on the way to a connection.
+  enum Obstacle: String, CaseIterable, Sendable {
+    case reset, slowHandshake, untrusted
+
+    var knobs: SimulatorKnobs {
+      var knobs = SimulatorKnobs()
+      switch self {
+      case .reset: knobs.connectResetShare = 1
+      case .slowHandshake: knobs.handshakeDelayMilliseconds = 60_000
+      case .untrusted: knobs.showsUntrustedCertificate = true
+      }
+      return knobs
+    }
+  }
+
+  @Test(
+    "who gets no connection tries no more often than the budget allows, and sends when the way is clear",
+    arguments: PushEngineKind.allCases, Obstacle.allCases)
+  func obstacles(engine: PushEngineKind, _ obstacle: Obstacle) async throws {
+    let hour: UInt64 = 3_600_000_000_000
+    let limits = ReconnectBudget.Limits(
+      spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 1_000_000, burst: 4, refill: hour)
+    let harness = try await PoolHarness(
+      engine: engine, connections: 2, connectTimeout: 200_000_000, reconnect: limits, knobs: obstacle.knobs)
+    harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
+    // Three of four.
+    let failed = await harness.completions.next(3)
+    #expect(failed.allSatisfy { $0.kind == .notSent }, "\(failed)")
+    await harness.simulator.set(SimulatorKnobs())
+    var unsent = failed.map(\.tag)
+    var accepted: Set<UInt64> = []
+    while accepted.count < 97 {
+      let completion = try await harness.completions.one()
+      if completion.status == 200 { accepted.insert(completion.tag) } else { unsent.append(completion.tag) }
+      // All openings may have been in vain before the way was clear.
+      if unsent.count == 4 { break }
+    }
+    #expect(harness.pool.published.openings <= 4)
+    #expect(accepted.union(unsent).count == accepted.count + unsent.count)
+    let left = await harness.pool.drain(deadline: 1_000_000_000)
+    #expect(accepted.count + unsent.count + left.count == 100)
+    await harness.simulator.stop()
+  }
+
+  /// Sends pushes 0 to `count`, each again until it is answered.
+  private func sendAll(_ harness: PoolHarness, _ count: Int) async throws {
+    harness.pool.submit(PoolHarness.batch(0..<UInt64(count)), lane: 0)
+    var accepted: Set<UInt64> = []
+    while accepted.count < count {
+      for completion in await harness.completions.next(1) {
+        if completion.kind == .answered {
+          #expect(completion.status == 200)
+          #expect(accepted.insert(completion.tag).inserted)
+        } else {
+          harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import TestSupport
+
+@testable import APNs
+@testable import PushTransport
+
+/// A connection to a server in virtual time: what a window makes of it. Nothing is left to chance but by a seed.
+///
+/// The server has a way to it, a stream limit, a rate, stalls and errors, all of which may change over time. The client
+/// works in turns, as the engine does: it reads the answers there are, notes them at once, then sends what the window has
+/// room for, and each of that costs it time. Times are nanoseconds.
+struct ConnectionModel {
+  /// There and back, for what is sent at a time.
+  var way: (UInt64) -> UInt64
+  /// MAX_CONCURRENT_STREAMS at a time; `nil` is the thousand of APNs. The client hears of it half a way later; what it
+  /// sends too much until then is refused.
+  var streams: ((UInt64) -> Int)?
+  /// Answers that the server gives in a second, one after the other; 0 is any number.
+  var answersPerSecond: (UInt64) -> Double = { _ in 0 }
+  /// What is added to the way at most, evenly spread: answers overtake each other.
+  var spread: UInt64 = 0
+  /// The share of pushes whose answer stalls, and for how long.
+  var stallShare = 0.0
+  var stall: UInt64 = 0
+  /// Times at which no answer leaves the server.
+  var silence: (UInt64) -> Range<UInt64>? = { _ in nil }
+  /// What is answered at a time, by a number from 0 to 1.
+  var signal: (UInt64, Double) -> CongestionWindow.Signal = { _, _ in .accepted }
+  /// What one push costs the client, half of it to send and half to read.
+  var clientCost: UInt64 = 30_000
+  /// Pushes that wait for the connection at a time; `nil` is any number.
+  var supply: ((UInt64) -> Int)?
+
+  /// What a run came to.
+  struct Result {
+    /// Pushes accepted, after the time to warm up.
+    var accepted = 0
+    /// Every answer from the beginning.
+    var answers = 0
+    var seconds = 0.0
+    /// From handing over to the answer, summed up after the time to warm up.
+    fileprivate var latencies: UInt64 = 0
+    fileprivate var measured = 0
+    /// The narrowest and the widest window, after the time to warm up.
+    var limits: ClosedRange<Int>?
+    /// Most pushes handed over that had to wait in the connection.
+    var mostWaiting = 0
+    /// The longest time without an answer, in nanoseconds, after the time to warm up.
+    var longestGap: UInt64 = 0
+
+    var rate: Double { Double(accepted) / seconds }
+    /// In nanoseconds.
+    var meanLatency: Double { Double(latencies) / Double(max(measured, 1)) }
+  }
+
+  private struct Answer {
+    var at: UInt64
+    var sentAt: UInt64
+    var signal: CongestionWindow.Signal
+  }
+
+  /// What comes in one read.
+  private static let answersPerTurn = 16
+  static let millisecond: UInt64 = 1_000_000
+  static let second: UInt64 = 1_000_000_000
+
+  /// Sends through a window.
+  ///
+  /// - Parameters:
+  ///   - warmUp: seconds before anything is measured.
+  ///   - seconds: that are measured.
+  ///   - watch: called after every turn with the time and the window.
+  func run(
+    _ window: inout CongestionWindow, warmUp: Double = 0, seconds: Double, seed: UInt64,
+    watch: (UInt64, CongestionWindow) -> Void = { _, _ in }
+  ) -> Result {
+    var chance = Seed(value: seed)
+    var result = Result(seconds: seconds)
+    var answers = Heap<Answer> { $0.at < $1.at }
+    /// Handed over and not begun; when.
+    var waiting: [UInt64] = []
+    var waitingHead = 0
+    var clock: UInt64 = 0
+    var serverFree: UInt64 = 0
+    var lastAnswer: UInt64 = 0
+    let begin = UInt64(warmUp * 1e9)
+    let end = begin + UInt64(seconds * 1e9)
+    // What changes without an answer is looked at so often.
+    let tick = streams == nil && supply == nil ? UInt64.max : 5 * Self.millisecond
+    while clock < end {
+      // Reads what has come.
+      var batch: [Answer] = []
+      while batch.count < Self.answersPerTurn, let next = answers.first, next.at <= clock {
+        batch.append(answers.removeFirst())
+      }
+      clock += UInt64(batch.count) * clientCost / 2
+      for (index, answer) in batch.enumerated() {
+        let queued = waiting.count - waitingHead
+        window.note(
+          answer.signal, sentAt: answer.sentAt, now: clock, inFlight: answers.count + queued + batch.count - index,
+          waiting: queued)
+        result.answers += 1
+        if clock > begin {
+          if answer.signal == .accepted { result.accepted += 1 }
+          result.latencies += clock - answer.sentAt
+          result.measured += 1
+        }
+      }
+      if !batch.isEmpty {
+        if lastAnswer > begin { result.longestGap = max(result.longestGap, clock - lastAnswer) }
+        lastAnswer = clock
+      }
+      // Sends what there is room for.
+      var left = supply?(clock) ?? .max
+      var hasMore = true
+      while hasMore {
+        hasMore = false
+        let queued = waiting.count - waitingHead
+        let room = min(window.room(inFlight: answers.count + queued, waiting: queued), left)
+        if room > 0 {
+          waiting.append(contentsOf: repeatElement(clock, count: room))
+          left -= room
+        }
+        while waitingHead < waiting.count, answers.count < streams?(clock - min(clock, way(clock) / 2)) ?? 1000 {
+          waitingHead += 1
+          clock += clientCost / 2
+          hasMore = true
+          var answer = serve(at: clock, &serverFree, &chance)
+          if let streams, answers.count >= streams(clock + way(clock) / 2) {
+            answer = Answer(at: clock + way(clock), sentAt: clock, signal: .failed)
+          }
+          answers.insert(answer)
+        }
+        if waitingHead == waiting.count {
+          waiting.removeAll(keepingCapacity: true)
+          waitingHead = 0
+        }
+      }
+      result.mostWaiting = max(result.mostWaiting, waiting.count - waitingHead)
+      if clock > begin {
+        let limits = result.limits ?? window.limit...window.limit
+        result.limits = min(limits.lowerBound, window.limit)...max(limits.upperBound, window.limit)
+      }
+      watch(clock, window)
+      let nextTick = tick == .max ? end : clock + tick
+      clock = max(clock, min(answers.first?.at ?? nextTick, nextTick))
+    }
+    return result
+  }
+
+  private func serve(at sentAt: UInt64, _ serverFree: inout UInt64, _ chance: inout Seed) -> Answer {
+    let way = way(sentAt)
+    var at = sentAt + way / 2
+    let rate = answersPerSecond(at)
+    if rate > 0 {
+      at = max(at, serverFree) + UInt64(1e9 / rate)
+      serverFree = at
+    }
+    if let silence = silence(at) { at = max(at, silence.upperBound) }
+    if spread > 0 { at += UInt64.random(in: 0..<spread, using: &chance) }
+    if stallShare > 0, Double.random(in: 0..<1, using: &chance) < stallShare { at += stall }
+    return Answer(
+      at: at + way / 2, sentAt: sentAt, signal: signal(at, Double.random(in: 0..<1, using: &chance)))
+  }
+}
+
+/// A binary heap: the least comes first.
+private struct Heap<Element> {
+  private var elements: [Element] = []
+  private let isLess: (Element, Element) -> Bool
+
+  init(_ isLess: @escaping (Element, Element) -> Bool) { self.isLess = isLess }
+
+  var count: Int { elements.count }
+  var first: Element? { elements.first }
+
+  mutating func insert(_ element: Element) {
+    elements.append(element)
+    var index = elements.count - 1
+    while index > 0, isLess(element, elements[(index - 1) / 2]) {
+      elements[index] = elements[(index - 1) / 2]
+      index = (index - 1) / 2
+    }
+    elements[index] = element
+  }
+
+  mutating func removeFirst() -> Element {
+    let first = elements[0]
+    let last = elements.removeLast()
+    guard !elements.isEmpty else { return first }
+    var index = 0
+    while 2 * index + 1 < elements.count {
+      var child = 2 * index + 1
+      if child + 1 < elements.count, isLess(elements[child + 1], elements[child]) { child += 1 }
+      guard isLess(elements[child], last) else { break }
+      elements[index] = elements[child]
+      index = child
+    }
+    elements[index] = last
+    return first
+  }
+}

@@ -1,0 +1,271 @@
+import EventLoop
+import PushCore
+import Synchronization
+import TLS
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("Connection pool")
+struct ConnectionPoolTests {
+  /// An engine that only counts; the test plays its part towards the pool.
+  private final class FakeEngine: PushEngine {
+    private let count = Mutex((wakes: 0, smallStarts: 0))
+    var wakes: Int { count.withLock { $0.wakes } }
+    var smallStarts: Int { count.withLock { $0.smallStarts } }
+    func wake() { count.withLock { $0.wakes += 1 } }
+    func startSmall() { count.withLock { $0.smallStarts += 1 } }
+    func drain(deadline: UInt64) async {}
+  }
+
+  /// The last of the engines is the one for unproven pushes.
+  private func makePool(
+    connections: Int, breaker: CircuitBreaker.Limits = .init(),
+    onCompletions: @escaping @Sendable ([PushCompletion]) -> Void = { _ in }
+  ) throws -> (ConnectionPool, [FakeEngine]) {
+    let engines = (0...connections).map { _ in FakeEngine() }
+    let pool = ConnectionPool(
+      configuration: .init(endpoint: .sandbox, service: APNsService(), connections: connections, breaker: breaker),
+      credential: try ProviderTokenSource(
+        keyID: PoolHarness.keyID, teamID: PoolHarness.teamID, key: .generate()),
+      onCompletions: onCompletions, makeEngine: { number, _ in engines[number] })
+    return (pool, engines)
+  }
+
+  @Test("the second connection opens once APNs has accepted a push on the first")
+  func openings() throws {
+    let (pool, engines) = try makePool(connections: 2)
+    #expect(pool.mayOpen(0) == nil)
+    pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    #expect(engines.map(\.wakes) == [1, 1, 0])
+    #expect(pool.mayOpen(0) == .open)
+    guard case .wait = pool.mayOpen(1) else {
+      Issue.record("two connections at once")
+      return
+    }
+    pool.note(.established, of: 0)
+    #expect(engines[1].wakes == 2)
+    #expect(pool.mayOpen(1) == .open)
+    #expect(pool.published.open == 1)
+  }
+
+  @Test("an engine that found nothing is woken by the next push, a busy one is left alone")
+  func wakes() throws {
+    let (pool, engines) = try makePool(connections: 2)
+    pool.submit(PoolHarness.batch(0..<2), lane: 0)
+    #expect(pool.take(upTo: 5, for: 0).tags == [0, 1])
+    #expect(pool.take(upTo: 5, for: 0).tags == [])
+    pool.submit(PoolHarness.batch(2..<4), lane: 0)
+    #expect(engines.map(\.wakes) == [2, 1, 0])
+  }
+
+  @Test("what is on its way, waits and completes is published")
+  func published() throws {
+    let delivered = Mutex<[UInt64]>([])
+    let (pool, _) = try makePool(connections: 1) { completions in
+      delivered.withLock { $0 += completions.map(\.tag) }
+    }
+    pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    _ = pool.take(upTo: 4, for: 0)
+    #expect(pool.published.inFlight == 4)
+    #expect(pool.published.backlog == 6)
+    pool.complete([PushCompletion(tag: 3, answer: PushAnswer(kind: .answered, status: 200))], by: 0, window: 8)
+    #expect(pool.published.inFlight == 3)
+    #expect(pool.published.connections.map(\.window) == [8, 1])
+    #expect(delivered.withLock { $0 } == [3])
+    pool.note(.opening, of: 0)
+    #expect(pool.published.connections[0].phase == .opening)
+    #expect(pool.published.connections.map { $0.age == nil } == [false, true])
+    pool.note(.failed("no route", accepted: 0), of: 0)
+    #expect(pool.published.connections[0].age == nil)
+    #expect(pool.published.openings == 1)
+    #expect(pool.published.failures == 1)
+    #expect(pool.published.lastError == "no route")
+  }
+
+  @Test("a draining pool takes nothing more and gives back what waits")
+  func draining() async throws {
+    let (pool, _) = try makePool(connections: 1)
+    pool.submit(PoolHarness.batch(0..<3), lane: 1)
+    pool.submit(PoolHarness.batch(3..<5), lane: 0)
+    #expect(await pool.drain(deadline: 0) == [3, 4, 0, 1, 2])
+    #expect(pool.submit(PoolHarness.batch([9]), lane: 0) == false)
+    #expect(pool.take(upTo: 1, for: 0).tags == [])
+  }
+
+  @Test("what waits can be taken back in part: the lowest lane and the newest first, and never what was taken")
+  func partOfBacklog() async throws {
+    let (pool, _) = try makePool(connections: 1)
+    pool.submit(PoolHarness.batch(0..<4), lane: 0)
+    pool.submit(PoolHarness.batch(10..<13), lane: 2)
+    pool.submit(PoolHarness.batch(20..<22, isUnproven: true), lane: 2)
+    pool.submit(PoolHarness.batch(30..<33), lane: 2)
+    #expect(pool.take(upTo: 2, for: 0).tags == [0, 1])
+    #expect(pool.cancelBacklog(limit: 4) == [21, 20, 32, 31])
+    #expect(pool.cancelBacklog(limit: 1) { $0 < 20 } == [12])
+    #expect(pool.cancelBacklog(limit: 100) == [30, 11, 10, 3, 2])
+    #expect(pool.published.backlog == 0)
+    #expect(pool.published.inFlight == 2)
+    #expect(await pool.drain(deadline: 0) == [])
+  }
+
+  @Test("health follows what connections tell: connecting, ready, silent, failed, and ready again with an answer")
+  func health() throws {
+    let (pool, _) = try makePool(connections: 1)
+    func later(_ seconds: UInt64) -> UInt64 { EventLoop.now + seconds * 1_000_000_000 }
+    #expect(pool.health(now: later(100)) == .ready)
+    pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    pool.note(.opening, of: 0)
+    guard case .connecting = pool.health(now: later(0)), case .unreachable = pool.health(now: later(2)) else {
+      Issue.record("\(pool.health(now: later(0)))")
+      return
+    }
+    _ = pool.take(upTo: 5, for: 0)
+    pool.note(.established, of: 0)
+    answer(pool, [0], 200)
+    #expect(pool.health(now: later(0)).isReady)
+    guard case .unresponsive(let since) = pool.health(now: later(3)) else {
+      Issue.record("\(pool.health(now: later(3)))")
+      return
+    }
+    // It was silent before it broke.
+    pool.note(.failed("reset", accepted: 0), of: 0)
+    #expect(pool.health(now: later(0)) == .unreachable(since: since, reason: "reset"))
+    answer(pool, [1], 410)
+    #expect(pool.health(now: later(0)).isReady)
+  }
+
+  @Test("an open breaker and a stopped credential are health's business")
+  func refusedHealth() throws {
+    let (pool, _) = try makePool(connections: 1, breaker: .init(firstWait: 0, longestWait: 0))
+    let now = EventLoop.now
+    open(pool, 0..<100)
+    guard case .breakerOpen(let since) = pool.health(now: EventLoop.now) else {
+      Issue.record("\(pool.health(now: EventLoop.now))")
+      return
+    }
+    #expect(since >= now)
+    // A trial push that fails changes nothing of that.
+    answer(pool, pool.take(upTo: 1, for: 0).tags, 503, .serviceUnavailable)
+    #expect(pool.health(now: EventLoop.now) == .breakerOpen(since: since))
+    answer(pool, pool.take(upTo: 1, for: 0).tags, 200)
+    #expect(pool.health(now: EventLoop.now).isReady)
+  }
+
+  @Test("a stopped credential leaves nothing to send with, and mending it wakes everybody")
+  func stoppedCredential() throws {
+    let engines = [FakeEngine(), FakeEngine()]
+    let credential = try ProviderTokenSource(
+      keyID: PoolHarness.keyID, teamID: PoolHarness.teamID, key: .generate())
+    let pool = ConnectionPool(
+      configuration: .init(endpoint: .sandbox, service: APNsService(), connections: 1), credential: credential,
+      onCompletions: { _ in },
+      makeEngine: { number, _ in engines[number] })
+    #expect(pool.authorization() != nil)
+    credential.stop(Reason.invalidProviderToken.code)
+    #expect(pool.authorization() == nil)
+    #expect(pool.health(now: EventLoop.now) == .credentialStopped(Reason.invalidProviderToken.code))
+    let before = engines[0].wakes
+    credential.resume()
+    #expect(engines[0].wakes == before + 1)
+    #expect(pool.authorization() != nil)
+  }
+
+  // MARK: Unproven
+
+  @Test("unproven pushes wait for their own connection, and nobody else does")
+  func unproven() async throws {
+    let (pool, engines) = try makePool(connections: 2)
+    pool.submit(PoolHarness.batch(0..<2), lane: 0)
+    pool.submit(PoolHarness.batch(10..<14, isUnproven: true), lane: 1)
+    #expect(engines.map(\.wakes) == [1, 1, 1])
+    #expect(pool.take(upTo: 5, for: 2).tags == [10, 11, 12, 13])
+    #expect(pool.take(upTo: 5, for: 2).tags == [])
+    #expect(pool.take(upTo: 5, for: 1).tags == [0, 1])
+    #expect(pool.published.connections.map(\.inFlight) == [0, 2, 4])
+    #expect(pool.published.connections.map(\.isForUnproven) == [false, false, true])
+    pool.submit(PoolHarness.batch(20..<22, isUnproven: true), lane: 1)
+    #expect(pool.mayOpen(0) == nil)
+    #expect(pool.mayOpen(2) == .open)
+    #expect(pool.published.backlog == 2)
+    #expect(pool.cancelBacklog { $0 == 20 } == [20])
+    #expect(await pool.drain(deadline: 0) == [21])
+  }
+
+  // MARK: The circuit breaker
+
+  private let hour: UInt64 = 3_600_000_000_000
+
+  /// Answers pushes of the first engine with 503 until the pool holds the rest back.
+  private func open(_ pool: ConnectionPool, _ tags: Range<UInt64>) {
+    pool.submit(PoolHarness.batch(tags), lane: 0)
+    let taken = pool.take(upTo: CircuitBreaker.leastAnswers, for: 0).tags
+    answer(pool, taken, 503, .serviceUnavailable)
+  }
+
+  private func answer(_ pool: ConnectionPool, _ tags: [UInt64], _ status: UInt16, _ reason: Reason = .none) {
+    pool.complete(
+      tags.map { PushCompletion(tag: $0, answer: PushAnswer(kind: .answered, status: status, reason: reason.code)) },
+      by: 0,
+      window: 1)
+  }
+
+  @Test("while it is open nothing is taken, no connection is opened, and every engine starts small, once")
+  func openBreaker() throws {
+    let (pool, engines) = try makePool(connections: 2, breaker: .init(firstWait: hour, longestWait: hour))
+    open(pool, 0..<100)
+    #expect(pool.isBreakerOpen)
+    #expect(engines.map(\.smallStarts) == [1, 1, 1])
+    for engine in 0...1 {
+      #expect(pool.take(upTo: 5, for: engine).waits)
+      guard case .wait = pool.mayOpen(engine) else {
+        Issue.record("a connection opened while the breaker is open")
+        return
+      }
+    }
+    #expect(pool.published.backlog == 80)
+    #expect(pool.published.breakerOpenings == 1)
+  }
+
+  @Test("what waits meanwhile can be taken back")
+  func backlogOfOpenBreaker() async throws {
+    let (pool, _) = try makePool(connections: 1, breaker: .init(firstWait: hour, longestWait: hour))
+    open(pool, 0..<100)
+    #expect(pool.cancelBacklog { $0 < 90 } == Array(20..<90))
+    #expect(await pool.drain(deadline: 0) == Array(90..<100))
+  }
+
+  @Test("after the wait one push goes, the rest when it is answered")
+  func trial() throws {
+    let (pool, engines) = try makePool(connections: 2, breaker: .init(firstWait: 0, longestWait: 0))
+    open(pool, 0..<100)
+    // A trial push that fails, and one that does not.
+    for (trial, status) in [(UInt64(20), UInt16(503)), (21, 410)] {
+      #expect(pool.mayOpen(1) != nil)
+      #expect(pool.take(upTo: 50, for: 0).tags == [trial])
+      #expect(pool.take(upTo: 50, for: 1).tags == [])
+      #expect(pool.mayOpen(1) == nil)
+      // Of before it opened.
+      answer(pool, [1000], 200)
+      #expect(pool.isBreakerOpen)
+      let wakes = engines[1].wakes
+      answer(pool, [trial], status)
+      #expect(engines[1].wakes == wakes + 1)
+    }
+    #expect(!pool.isBreakerOpen)
+    #expect(pool.take(upTo: 50, for: 1).tags == Array(22..<72))
+    #expect(pool.published.breakerOpenings == 1)
+    #expect(engines.map(\.smallStarts) == [1, 1, 1])
+  }
+}
+
+extension PushSupplied {
+  fileprivate var tags: [UInt64] {
+    if case .pushes(let part) = self { part.batch.pushes[part.range].map(\.tag) } else { [] }
+  }
+
+  fileprivate var waits: Bool {
+    if case .wait = self { true } else { false }
+  }
+}

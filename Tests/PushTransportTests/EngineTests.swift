@@ -1,0 +1,266 @@
+import APNsSimulator
+import PushCore
+import TLS
+import TestSupport
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+/// What every engine does alike; where one knows more than another, ``PushEngineKind`` says so in `EngineKnowledge.swift`.
+@Suite("Engines against the simulator", .timeLimit(.minutes(2)))
+struct EngineTests {
+  @Test(
+    "every push is accepted once, over as many connections as configured",
+    arguments: PushEngineKind.allCases)
+  func acceptsEachPushOnce(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine, connections: 2)
+    for first in stride(from: UInt64(0), to: 3000, by: 500) {
+      harness.pool.submit(PoolHarness.batch(first..<first + 500), lane: 1)
+    }
+    let completions = await harness.completions.next(3000)
+    #expect(Set(completions.map(\.tag)) == Set(0..<3000))
+    #expect(completions.allSatisfy { $0.kind == .answered && $0.status == 200 && $0.reason == .none })
+    let counters = await harness.simulator.counters()
+    #expect(counters.accepted == 3000)
+    #expect(counters.received == 3000)
+    #expect(counters.duplicates == 0)
+    #expect(counters.refusedStreams == 0)
+    #expect((1...2).contains(counters.connections))
+    await harness.stop()
+  }
+
+  @Test(
+    "where nobody listens nothing is sent, and the pool says why",
+    arguments: PushEngineKind.allCases)
+  func nobodyListens(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
+    await harness.simulator.stop()
+    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    let completions = await harness.completions.next(3)
+    // One at a time: the next is only tried when the budget allows it.
+    #expect(completions.map(\.tag) == [0, 1, 2])
+    #expect(completions.allSatisfy { $0.kind == .notSent })
+    #expect(harness.pool.published.lastError?.contains("onnect") == true)
+    #expect(harness.pool.published.failures >= 3)
+    await harness.stop()
+  }
+
+  @Test("a server that can't prove who it is gets no push", arguments: PushEngineKind.allCases)
+  func untrusted(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
+    let completions = Completions()
+    let stranger = try SelfSignedIdentity()
+    let folder = try ScratchFolder()
+    let pool = ConnectionPool(
+      configuration: .init(
+        endpoint: PushEndpoint(
+          url: "https://127.0.0.1:\(harness.simulator.port)",
+          trustRoots: try folder.write("ca.pem", stranger.authorityPEM)),
+        service: APNsService(),
+        reconnect: PoolHarness.hasty, engine: engine),
+      credential: harness.credential, onCompletions: { completions.add($0) })
+    pool.submit(PoolHarness.batch([1]), lane: 0)
+    let completion = try await completions.one()
+    #expect(completion.kind == .notSent)
+    #expect(pool.published.lastError?.contains("certificate") == true)
+    _ = await pool.drain(deadline: 0)
+    #expect(await harness.simulator.counters().received == 0)
+    await harness.stop()
+  }
+
+  @Test(
+    "GOAWAY again and again: pushes that are sent again until accepted all arrive",
+    arguments: PushEngineKind.allCases, [1, 2])
+  func goAway(engine: PushEngineKind, connections: Int) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.goAwayAfterRequests = 150
+    let harness = try await PoolHarness(engine: engine, connections: connections, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<1000), lane: 0)
+    var accepted: Set<UInt64> = []
+    while accepted.count < 1000 {
+      for completion in await harness.completions.next(1) {
+        if completion.kind == .answered {
+          #expect(completion.status == 200)
+          #expect(accepted.insert(completion.tag).inserted)
+        } else {
+          harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
+        }
+      }
+    }
+    let counters = await harness.simulator.counters()
+    #expect(counters.goAways >= 3)
+    #expect(counters.connections >= 4)
+    await harness.stop()
+  }
+
+  @Test(
+    "when the server goes away, idle connections are noticed before anything is lost",
+    arguments: PushEngineKind.allCases)
+  func serverGoesAway(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
+    harness.pool.submit(PoolHarness.batch(0..<50), lane: 0)
+    #expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
+    await harness.simulator.stop()
+    var tag: UInt64 = 1000
+    // libcurl may only read the GOAWAY with the first, and look at its socket with the second.
+    repeat {
+      harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
+      #expect(try await harness.completions.one().kind != .answered)
+      tag += 1
+    } while harness.pool.published.open > 0
+    #expect(tag <= 1002)
+    await harness.stop()
+  }
+
+  @Test(
+    "an expired provider token is measured, minted anew and replaces the connection",
+    arguments: PushEngineKind.allCases)
+  func expiredToken(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.clockSkewSeconds = 2 * 3600
+    let harness = try await PoolHarness(engine: engine, knobs: knobs, measureOffset: { 2 * 3600 })
+    harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
+    var answers: [PushCompletion] = []
+    while answers.count(where: { $0.status == 200 }) < 20 {
+      for completion in await harness.completions.next(1) {
+        answers.append(completion)
+        if completion.status == 200 { continue }
+        #expect(completion.reason == Reason.expiredProviderToken.code)
+        harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
+      }
+    }
+    // The first push alone met the old token: the others waited for the new one.
+    #expect(answers.count == 21)
+    #expect(await harness.simulator.counters().connections == 2)
+    #expect(harness.credential.stopped == nil)
+    await harness.stop()
+  }
+
+  @Test(
+    "a clock that can't be mended stops the credential and holds what waits",
+    arguments: PushEngineKind.allCases)
+  func hopelessClock(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.clockSkewSeconds = 2 * 3600
+    let harness = try await PoolHarness(engine: engine, knobs: knobs, measureOffset: { 0 })
+    harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
+    let completions = await harness.completions.next(2)
+    #expect(completions.allSatisfy { $0.reason == Reason.expiredProviderToken.code })
+    #expect(harness.credential.stopped == Reason.expiredProviderToken.code)
+    #expect(await harness.pool.drain(deadline: 0) == Array(2..<20))
+    await harness.stop()
+  }
+
+  @Test(
+    "what no connection has taken can be taken back, and never completes",
+    arguments: PushEngineKind.allCases)
+  func cancelBacklog(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 50
+    let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    #expect(try await harness.completions.one().tag == 0)
+    let taken = harness.pool.cancelBacklog { $0 >= 5 }
+    // The test may have been held up; what is taken back are the last ones in any case.
+    let first = UInt64(10 - taken.count)
+    #expect(first >= 5 && taken == Array(first..<10))
+    #expect(await harness.completions.next(Int(first) - 1).map(\.tag) == Array(1..<first))
+    harness.pool.submit(PoolHarness.batch([99]), lane: 0)
+    #expect(try await harness.completions.one().tag == 99)
+    await harness.stop()
+  }
+
+  @Test("an urgent push overtakes those that wait", arguments: PushEngineKind.allCases)
+  func lanes(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 20
+    let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
+    // Three seconds' worth: the test may be held up before it submits the urgent one.
+    harness.pool.submit(PoolHarness.batch(0..<150), lane: 2)
+    #expect(try await harness.completions.one().tag == 0)
+    harness.pool.submit(PoolHarness.batch([1000]), lane: 0)
+    let tags = await harness.completions.next(150).map(\.tag)
+    #expect(tags.filter { $0 != 1000 } == Array(1..<150))
+    #expect(tags.last != 1000)
+    await harness.stop()
+  }
+
+  @Test("draining waits for answers", arguments: PushEngineKind.allCases)
+  func drains(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 100
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
+    // With the first answer the window has grown, and two more are sent.
+    #expect(try await harness.completions.one().tag == 0)
+    _ = try await harness.simulator.counters { $0.received >= 3 }
+    let left = await harness.pool.drain(deadline: 30_000_000_000)
+    let answered = await harness.completions.next(9 - left.count)
+    #expect(answered.count >= 2)
+    #expect(answered.allSatisfy { $0.status == 200 })
+    #expect(Set(answered.map(\.tag)).union(left) == Set(1..<10))
+    #expect(harness.pool.submit(PoolHarness.batch([11]), lane: 0) == false)
+    #expect(harness.pool.published.inFlight == 0)
+    await harness.stop()
+  }
+
+  @Test(
+    "at the deadline what was sent without an answer is in doubt",
+    arguments: PushEngineKind.allCases)
+  func drainDeadline(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
+    harness.pool.submit(PoolHarness.batch([0]), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 60_000
+    await harness.simulator.set(knobs)
+    harness.pool.submit(PoolHarness.batch([1]), lane: 0)
+    while await harness.simulator.counters().received < 2 { await Task.yield() }
+    #expect(await harness.pool.drain(deadline: 1) == [])
+    #expect(try await harness.completions.one().kind == .ambiguous)
+    await harness.stop()
+  }
+
+  @Test(
+    "a push without an answer in time is in doubt, and its connection is given up",
+    arguments: PushEngineKind.allCases)
+  func timeout(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine, requestTimeout: 2_000_000_000)
+    harness.pool.submit(PoolHarness.batch([0]), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 60_000
+    await harness.simulator.set(knobs)
+    harness.pool.submit(PoolHarness.batch([1]), lane: 0)
+    #expect(try await harness.completions.one().kind == .ambiguous)
+    await harness.simulator.set(SimulatorKnobs())
+    harness.pool.submit(PoolHarness.batch([2]), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    #expect(await harness.simulator.counters().connections == 2)
+    await harness.stop()
+  }
+
+  @Test("payloads of every size arrive whole", arguments: PushEngineKind.allCases)
+  func payloads(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
+    var batch = PushBatch(request: PushHeaders(topic: PoolHarness.topic, pushType: .alert, priority: 10).request)
+    let ids = PushID(campaign: "sizes")
+    var total = 0
+    for (tag, size) in [1, 511, 512, 513, 3000, 4096, 20].enumerated() {
+      let start = Int32(batch.bytes.count)
+      batch.bytes += Array(repeating: UInt8(ascii: "x"), count: size)
+      let token = Int32(batch.bytes.count)
+      batch.bytes += PoolHarness.token(UInt64(tag))
+      batch.pushes.append(
+        Push(
+          tag: UInt64(tag), id: ids.apnsID(token: PoolHarness.token(UInt64(tag))),
+          token: token..<Int32(batch.bytes.count), payload: start..<token))
+      total += size
+    }
+    harness.pool.submit(batch, lane: 0)
+    #expect(await harness.completions.next(7).allSatisfy { $0.status == 200 })
+    #expect(await harness.simulator.counters().bodyBytes == total)
+    await harness.stop()
+  }
+}

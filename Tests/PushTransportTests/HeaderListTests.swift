@@ -1,0 +1,37 @@
+import PushCore
+import TLS
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite struct HeaderListTests {
+  /// Nothing a configuration or a job can name makes a header block that APNs would refuse: every field has its own limit.
+  @Test func largestHeaderBlockIsFarBelowWhatAPNsTakes() throws {
+    let id = String(repeating: "A", count: 64)
+    let token = try ProviderToken(
+      keyID: id, teamID: id, issuedAt: 1_700_000_000, generation: 1, key: ECPrivateKey.generate(), keyGeneration: 1)
+    // Topics have at most 255 bytes in a configuration, and the longest suffix comes behind.
+    let bundle = String(repeating: "t", count: 255)
+    var most = 0
+    for type in PushType.allCases {
+      let collapse = String(repeating: "c", count: PushHeaders.maximumCollapseID)
+      let channel = String(repeating: "c", count: ChannelID.maximumLength)
+      for (collapseID, channel) in [(collapse, nil), (nil, channel)] {
+        let headers = PushHeaders(
+          topic: type.topic(bundle: bundle), pushType: type, priority: 10, expiration: .max, collapseID: collapseID,
+          channel: channel)
+        let path = channel == nil ? "/3/device/" + String(repeating: "0", count: 400) : "/4/broadcasts/apps/" + bundle
+        let host = String(repeating: "h", count: 255) + ":65535"
+        let lines =
+          HeaderList.lines(headers.request, .token(token.bearer)) + [
+            ":method: POST", ":scheme: https", ":authority: \(host)", ":path: \(path)",
+            "apns-request-id: 00000000-0000-0000-0000-000000000000",
+          ]
+        // Each field counts 32 bytes more (RFC 9113, section 6.5.2); ": " is not of it.
+        most = max(most, lines.reduce(0) { $0 + $1.utf8.count - 2 + 32 })
+      }
+    }
+    #expect(most < 2500)
+  }
+}

@@ -1,0 +1,84 @@
+import APNsSimulator
+import PushCore
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("Circuit breaker over TLS", .timeLimit(.minutes(2)))
+struct OpenBreakerTests {
+  private static let unavailable = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
+
+  /// Sends `count` pushes that are accepted, so that the window is wide, and then has everything refused.
+  private func refuseAll(_ harness: PoolHarness, after count: UInt64) async {
+    harness.pool.submit(PoolHarness.batch(0..<count), lane: 0)
+    #expect(await harness.completions.next(Int(count)).allSatisfy { $0.status == 200 })
+    var knobs = SimulatorKnobs()
+    knobs.failures = [Self.unavailable]
+    await harness.simulator.set(knobs)
+  }
+
+  @Test(
+    "503 for everything ends sending: what was not on its way stays in the pool, and no connection is opened",
+    arguments: PushEngineKind.allCases)
+  func holdsBack(engine: PushEngineKind) async throws {
+    let hour: UInt64 = 3_600_000_000_000
+    let harness = try await PoolHarness(
+      engine: engine, connections: 2, breaker: .init(firstWait: hour, longestWait: hour))
+    await refuseAll(harness, after: 2000)
+    let openings = harness.pool.published.openings
+    harness.pool.submit(PoolHarness.batch(10_000..<40_000), lane: 0)
+    while !harness.pool.isBreakerOpen || harness.pool.published.inFlight > 0 { await Task.yield() }
+    let counters = await harness.simulator.counters()
+    let burnt = counters.reasons["ServiceUnavailable"] ?? 0
+    #expect(counters.received == 2000 + burnt)
+    // Half of the latest 64 answers, and what was on its way by then.
+    #expect((CircuitBreaker.leastAnswers...CircuitBreaker.unavailableToOpen + 2000).contains(burnt), "\(burnt)")
+    #expect(harness.pool.published.openings == openings)
+    let answered = Set(await harness.completions.next(burnt).map(\.tag))
+    let left = await harness.pool.drain(deadline: 0)
+    #expect(answered.union(left) == Set(10_000..<40_000))
+    #expect(left.count == 30_000 - burnt)
+    await harness.stop()
+  }
+
+  @Test(
+    "trial pushes find out when it is over, one push at a time, and the rest follows by itself",
+    arguments: PushEngineKind.allCases)
+  func recovers(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine, breaker: .init(firstWait: 1_000_000, longestWait: 20_000_000))
+    await refuseAll(harness, after: 500)
+    harness.pool.submit(PoolHarness.batch(10_000..<11_000), lane: 0)
+    while harness.pool.published.breakerOpenings == 0 || harness.pool.published.inFlight > 1 { await Task.yield() }
+    let before = await harness.simulator.counters().received
+    while await harness.simulator.counters().received < before + 5 {
+      #expect(harness.pool.published.inFlight <= 1)
+      await Task.yield()
+    }
+    // The answer to a trial push told it: one at a time, however wide it was before.
+    #expect(harness.pool.published.connections[0].window == 1)
+    await harness.simulator.set(SimulatorKnobs())
+    let completions = await harness.completions.next(1000)
+    #expect(Set(completions.map(\.tag)) == Set(10_000..<11_000))
+    let burnt = completions.count { $0.status == 503 }
+    #expect(burnt < 1000)
+    #expect(completions.suffix(1000 - burnt).allSatisfy { $0.status == 200 })
+    #expect(harness.pool.published.breaker == .closed)
+    #expect(harness.pool.published.breakerOpenings == 1)
+    #expect(await harness.simulator.counters().received == 1500)
+    await harness.stop()
+  }
+
+  @Test(
+    "too many for one device each, or a fault of the server's, leaves it closed",
+    arguments: PushEngineKind.allCases, [(429, "TooManyRequests"), (500, "InternalServerError")])
+  func staysClosed(engine: PushEngineKind, answer: (status: Int, reason: String)) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.failures = [.init(share: 0.9, status: answer.status, reason: answer.reason)]
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<500), lane: 0)
+    #expect(await harness.completions.next(500).count { $0.status == answer.status } == 450)
+    #expect(harness.pool.published.breakerOpenings == 0)
+    await harness.stop()
+  }
+}

@@ -1,0 +1,131 @@
+import APNsSimulator
+import PushCore
+import Synchronization
+import TLS
+import TestSupport
+
+@testable import APNs
+@testable import PushTransport
+
+/// A simulator, a pool that sends to it, and every completion in order.
+///
+/// Created in a test, ended with ``stop()``; tests wait on completions, never on the clock.
+final class PoolHarness: Sendable {
+  static let keyID = "ABC123DEFG"
+  static let teamID = "DEF123GHIJ"
+  static let topic = "com.example.news"
+
+  let simulator: Simulator
+  let key: ECPrivateKey
+  let credential: ProviderTokenSource
+  let pool: ConnectionPool
+  let completions: Completions
+  private let folder: ScratchFolder
+
+  /// Opens connections as fast as answers allow: tests should wait for the network, not for prudence.
+  static let hasty = ReconnectBudget.Limits(
+    spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
+
+  /// - Parameters:
+  ///   - engine: what it sends with; a test that sends is run with each.
+  ///   - makeEngine: instead of the usual one of its kind.
+  init(
+    engine: PushEngineKind, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
+    connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
+    reconnect: ReconnectBudget.Limits = hasty, breaker: CircuitBreaker.Limits = .init(),
+    knobs: SimulatorKnobs = .init(),
+    measureOffset: ProviderTokenSource.MeasureOffset? = nil,
+    makeEngine: ((Int, ConnectionPool.Configuration, any PushSupply) -> any PushEngine)? = nil
+  ) async throws {
+    key = try ECPrivateKey.generate()
+    var simulated = SimulatorConfiguration()
+    simulated.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
+    simulated.knobs = knobs
+    simulator = try await Simulator.start(simulated)
+    folder = try ScratchFolder()
+    credential = try ProviderTokenSource(
+      keyID: Self.keyID, teamID: Self.teamID, key: key, measureOffset: measureOffset)
+    let completions = Completions()
+    self.completions = completions
+    let roots = try folder.write("ca.pem", simulator.authorityPEM ?? "")
+    let configuration = ConnectionPool.Configuration(
+      endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), service: APNsService(),
+      connections: connections,
+      maximumStreams: streams, requestTimeout: requestTimeout, connectTimeout: connectTimeout, idleLimit: idleLimit,
+      reconnect: reconnect, breaker: breaker, engine: engine)
+    if let makeEngine {
+      pool = ConnectionPool(
+        configuration: configuration, credential: credential, onCompletions: { completions.add($0) },
+        makeEngine: { makeEngine($0, configuration, $1) })
+    } else {
+      pool = ConnectionPool(
+        configuration: configuration, credential: credential, onCompletions: { completions.add($0) })
+    }
+  }
+
+  /// Ends pool and simulator.
+  func stop() async {
+    _ = await pool.drain(deadline: 0)
+    await simulator.stop()
+  }
+
+  /// The token of push `tag`: 32 bytes.
+  static func token(_ tag: UInt64) -> [UInt8] {
+    (0..<32).map { UInt8(truncatingIfNeeded: tag >> (8 * ($0 % 8))) ^ UInt8($0) }
+  }
+
+  /// A batch of pushes with these tags, all of one campaign.
+  static func batch(
+    _ tags: some Sequence<UInt64>, topic: String = PoolHarness.topic, isUnproven: Bool = false
+  ) -> PushBatch {
+    var batch = PushBatch(
+      request: PushHeaders(topic: topic, pushType: .alert, priority: 10).request, isUnproven: isUnproven)
+    batch.bytes = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
+    let payload = 0..<Int32(batch.bytes.count)
+    let ids = PushID(campaign: "test")
+    for tag in tags {
+      let token = token(tag)
+      let start = Int32(batch.bytes.count)
+      batch.bytes += token
+      batch.pushes.append(
+        Push(
+          tag: tag, id: ids.apnsID(token: token), token: start..<Int32(batch.bytes.count), payload: payload))
+    }
+    return batch
+  }
+}
+
+/// Collects completions, and lets one test wait for them.
+final class Completions: Sendable {
+  private let stream: AsyncStream<[PushCompletion]>
+  private let continuation: AsyncStream<[PushCompletion]>.Continuation
+  private let unread = Mutex<[PushCompletion]>([])
+
+  init() { (stream, continuation) = AsyncStream.makeStream() }
+
+  func add(_ completions: [PushCompletion]) { continuation.yield(completions) }
+
+  /// The next `count` completions, in the order of delivery.
+  func next(_ count: Int) async -> [PushCompletion] {
+    var iterator = stream.makeAsyncIterator()
+    while unread.withLock({ $0.count }) < count, let more = await iterator.next() {
+      unread.withLock { $0 += more }
+    }
+    return unread.withLock { unread in
+      let taken = Array(unread.prefix(count))
+      unread.removeFirst(taken.count)
+      return taken
+    }
+  }
+
+  /// The completion of the only push on its way.
+  func one() async throws -> PushCompletion { try await next(1).first.orThrow() }
+}
+
+extension Optional {
+  struct Missing: Error {}
+  func orThrow() throws -> Wrapped {
+    guard let self else { throw Missing() }
+    return self
+  }
+}

@@ -1,0 +1,88 @@
+import PushCore
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("Health of a pool")
+struct PoolHealthTests {
+  private static let second: UInt64 = 1_000_000_000
+
+  private func connection(
+    _ phase: ConnectionState.Phase = .closed, inFlight: Int = 0, busySince: UInt64 = 0, openedAt: UInt64? = nil,
+    answeredAt: UInt64? = nil
+  ) -> ConnectionState {
+    var state = ConnectionState()
+    state.phase = phase
+    state.inFlight = inFlight
+    state.busySince = busySince
+    state.openedAt = openedAt
+    state.answeredAt = answeredAt
+    return state
+  }
+
+  private func health(
+    _ connections: [ConnectionState], at seconds: Double, failure: (since: UInt64, reason: String)? = nil,
+    breakerOpenSince: UInt64? = nil, stopped: ReasonCode? = nil
+  ) -> PoolHealth {
+    PoolHealth(
+      .init(stopped: stopped, breakerOpenSince: breakerOpenSince, connections: connections, failure: failure),
+      now: UInt64(seconds * 1e9))
+  }
+
+  @Test("a pool that did nothing yet, or rests, is ready")
+  func rests() {
+    #expect(health([connection(), connection()], at: 100) == .ready)
+    let rested = connection(.established, openedAt: Self.second, answeredAt: 2 * Self.second)
+    #expect(health([rested, connection()], at: 100) == .ready)
+  }
+
+  @Test("a connection being opened is connecting at first, and out of reach when nothing comes of it in time")
+  func opening() {
+    let opening = connection(.opening, inFlight: 1, busySince: 10 * Self.second, openedAt: 10 * Self.second)
+    #expect(health([opening], at: 11.9) == .connecting(since: 10 * Self.second))
+    #expect(health([opening], at: 12) == .unreachable(since: 10 * Self.second, reason: "no answer yet"))
+  }
+
+  @Test("failures count from the first until something is answered, whatever is tried meanwhile")
+  func failing() {
+    let failure = (since: 3 * Self.second, reason: "refused")
+    let opening = connection(.opening, openedAt: 10 * Self.second)
+    #expect(health([connection()], at: 9, failure: failure) == .unreachable(since: 3 * Self.second, reason: "refused"))
+    #expect(health([opening], at: 10, failure: failure) == .unreachable(since: 3 * Self.second, reason: "refused"))
+    // One connection that works is enough.
+    let established = connection(.established, openedAt: 0, answeredAt: Self.second)
+    #expect(health([opening, established], at: 10, failure: failure) == .ready)
+  }
+
+  @Test("pushes under way without an answer for two seconds: unresponsive, unless another connection gets answers")
+  func silence() {
+    let silent = connection(.established, inFlight: 5, busySince: Self.second, openedAt: 0, answeredAt: 4 * Self.second)
+    #expect(health([silent], at: 5.9) == .ready)
+    #expect(health([silent], at: 6) == .unresponsive(since: 4 * Self.second))
+    let idle = connection(.established, openedAt: 0, answeredAt: Self.second)
+    #expect(health([silent, idle], at: 6) == .unresponsive(since: 4 * Self.second))
+    let answering = connection(.established, inFlight: 1, openedAt: 0, answeredAt: 5 * Self.second)
+    #expect(health([silent, answering], at: 6) == .ready)
+    // After a rest the silence begins with the first push.
+    let woken = connection(.established, inFlight: 1, busySince: 50 * Self.second, openedAt: 0, answeredAt: Self.second)
+    #expect(health([woken], at: 51) == .ready)
+    #expect(health([woken], at: 52) == .unresponsive(since: 50 * Self.second))
+  }
+
+  @Test("rejections are answers: a connection that gets nothing else is ready")
+  func rejections() {
+    let rejecting = connection(.opening, inFlight: 1, busySince: 0, openedAt: Self.second, answeredAt: 8 * Self.second)
+    #expect(health([rejecting], at: 9, failure: (since: 0, reason: "once")) == .ready)
+  }
+
+  @Test("a stopped credential and an open breaker say more than connections do")
+  func precedence() {
+    let failure = (since: Self.second, reason: "refused")
+    #expect(
+      health([], at: 9, failure: failure, breakerOpenSince: 2 * Self.second) == .breakerOpen(since: 2 * Self.second))
+    #expect(
+      health([], at: 9, breakerOpenSince: 2, stopped: Reason.invalidProviderToken.code)
+        == .credentialStopped(Reason.invalidProviderToken.code))
+  }
+}

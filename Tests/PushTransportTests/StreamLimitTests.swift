@@ -1,0 +1,82 @@
+import APNsSimulator
+import PushCore
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("The peer's stream limit, against the simulator", .timeLimit(.minutes(2)))
+struct StreamLimitTests {
+  /// Sends everything again that was not answered, until all is; calls `turn` with how many are.
+  private func settle(_ harness: PoolHarness, _ count: UInt64, turn: (Int) async -> Void) async -> [UInt64: UInt16] {
+    harness.pool.submit(PoolHarness.batch(0..<count), lane: 0)
+    var statuses: [UInt64: UInt16] = [:]
+    while statuses.count < Int(count) {
+      for completion in await harness.completions.next(1) {
+        if completion.kind == .answered {
+          #expect(statuses.updateValue(completion.status, forKey: completion.tag) == nil)
+        } else {
+          harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
+        }
+      }
+      await turn(statuses.count)
+    }
+    return statuses
+  }
+
+  @Test(
+    "goes up and down between 1 and 1000, and everything is accepted once", arguments: PushEngineKind.allCases)
+  func flaps(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 2
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
+    var isLow = false
+    var next = 200
+    let statuses = await settle(harness, 2000) { answered in
+      guard answered >= next else { return }
+      isLow.toggle()
+      next += isLow ? 20 : 200
+      var turned = knobs
+      turned.streamLimit = isLow ? 1 : 1000
+      await harness.simulator.set(turned)
+    }
+    #expect(statuses.values.allSatisfy { $0 == 200 })
+    let counters = await harness.simulator.counters()
+    #expect(counters.accepted == 2000)
+    #expect(counters.duplicates == 0)
+    #expect((counters.faults["streamLimit"] ?? 0) >= 10)
+    await harness.stop()
+  }
+
+  @Test("falls to 1 with each rejection, and nothing gets stuck", arguments: PushEngineKind.allCases)
+  func rejections(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 2
+    knobs.limitDropsOnRejection = true
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
+    let bad = stride(from: UInt64(0), to: 1000, by: 20)
+    harness.simulator.load(bad.map { SimulatedDevice(token: PoolHarness.token($0), state: .bad) })
+    let statuses = await settle(harness, 1000) { _ in }
+    #expect(statuses.allSatisfy { $0.value == ($0.key % 20 == 0 ? 400 : 200) })
+    await harness.stop()
+  }
+
+  @Test(
+    "what it holds back stays where another connection, or what is urgent, can have it",
+    arguments: PushEngineKind.allCases)
+  func waiting(engine: PushEngineKind) async throws {
+    var knobs = SimulatorKnobs()
+    knobs.latencyMilliseconds = 20
+    knobs.streamLimit = 1
+    let harness = try await PoolHarness(engine: engine, knobs: knobs)
+    harness.pool.submit(PoolHarness.batch(0..<200), lane: 1)
+    #expect(await harness.completions.next(10).allSatisfy { $0.status == 200 })
+    #expect(harness.pool.published.inFlight <= 8)
+    harness.pool.submit(PoolHarness.batch([1000]), lane: 0)
+    // Three seconds' worth are left: the test may be held up before it submits the urgent one.
+    let tags = await harness.completions.next(191).map(\.tag)
+    #expect(Set(tags) == Set(10..<200).union([1000]))
+    #expect(tags.last != 1000)
+    await harness.stop()
+  }
+}

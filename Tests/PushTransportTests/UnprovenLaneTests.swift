@@ -1,0 +1,77 @@
+import APNsSimulator
+import PushCore
+import Testing
+
+@testable import APNs
+@testable import PushTransport
+
+@Suite("Unproven pushes beside clean ones", .timeLimit(.minutes(2)))
+struct UnprovenLaneTests {
+  private static let unproven: Range<UInt64> = 100_000..<100_500
+  private static let clean: Range<UInt64> = 0..<2000
+
+  /// A simulator that takes the streams away after each rejection, as APNs does, and to which every fifth of the unproven
+  /// is bad; answers take a while, so that it is streams that make throughput.
+  private func makeHarness(_ engine: PushEngineKind) async throws -> PoolHarness {
+    var knobs = SimulatorKnobs()
+    knobs.limitDropsOnRejection = true
+    knobs.latencyMilliseconds = 20
+    let harness = try await PoolHarness(engine: engine, streams: 200, knobs: knobs)
+    harness.simulator.load(
+      Self.unproven.filter { $0 % 5 == 0 }.map { SimulatedDevice(token: PoolHarness.token($0), state: .bad) })
+    return harness
+  }
+
+  /// Sends everything, and again what comes back unsent or in doubt; the number of rejections.
+  private func run(_ harness: PoolHarness) async -> Int {
+    harness.pool.submit(PoolHarness.batch(Self.unproven, isUnproven: true), lane: 0)
+    harness.pool.submit(PoolHarness.batch(Self.clean), lane: 0)
+    var open = Self.clean.count + Self.unproven.count
+    var rejected = 0
+    while open > 0 {
+      for completion in await harness.completions.next(1) {
+        switch completion.kind {
+        case .answered:
+          open -= 1
+          if completion.reason == Reason.badDeviceToken.code { rejected += 1 }
+        case .notSent, .ambiguous:
+          let isUnproven = Self.unproven.contains(completion.tag)
+          harness.pool.submit(PoolHarness.batch([completion.tag], isUnproven: isUnproven), lane: 0)
+        }
+      }
+    }
+    return rejected
+  }
+
+  @Test(
+    "a fifth of the unproven is rejected, and the clean connection keeps its window and loses no stream",
+    arguments: PushEngineKind.allCases)
+  func apart(engine: PushEngineKind) async throws {
+    let harness = try await makeHarness(engine)
+    #expect(await run(harness) == 100)
+    let state = harness.pool.published
+    #expect(state.connections[0].openings == 1)
+    #expect(state.connections.map(\.isForUnproven) == [false, true])
+    // No narrower than it was after the first acceptance; how much wider is the machine's affair.
+    #expect(state.connections[0].window >= 16, "\(state.connections)")
+    #expect(state.connections[0].failures == 0)
+    #expect(state.connections[1].openings >= 1)
+    await harness.stop()
+  }
+
+  @Test(
+    "the connection for unproven pushes is opened for them only, and they never go over another",
+    arguments: PushEngineKind.allCases)
+  func opensWhenNeeded(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine)
+    harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
+    #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
+    #expect(harness.pool.published.connections.map(\.openings) == [1, 0])
+    #expect(await harness.simulator.counters().connections == 1)
+    harness.pool.submit(PoolHarness.batch(100..<200, isUnproven: true), lane: 0)
+    #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
+    #expect(harness.pool.published.connections.map(\.openings) == [1, 1])
+    #expect(await harness.simulator.counters().connections == 2)
+    await harness.stop()
+  }
+}

@@ -1,0 +1,196 @@
+import CampaignStore
+import EventLoop
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+import Redis
+import Synchronization
+import TLS
+import TestPushService
+import TestSupport
+import Testing
+
+/// Whole campaigns of a push service that is in nothing like APNs, through the real worker, Redis, TLS and HTTP/2.
+@Suite(.timeLimit(.minutes(2)))
+struct SecondServiceTests {
+  /// The bearer token of a service's account, which may be exchanged.
+  private final class Bearer: PushCredential {
+    private struct State {
+      var text: String
+      var generation = 1
+      var stopped: ReasonCode?
+      var observers: [@Sendable () -> Void] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ text: String) { state = Mutex(State(text: text)) }
+
+    func authorization() -> PushAuthorization? {
+      state.withLock { state in
+        state.stopped == nil
+          ? .token(BearerToken(text: state.text, generation: state.generation, connection: state.generation)) : nil
+      }
+    }
+
+    func exchange(_ text: String) {
+      state.withLock {
+        $0.text = text
+        $0.generation += 1
+      }
+      resume()
+    }
+
+    func note(_ event: CredentialEvent) {}
+    var stopped: ReasonCode? { state.withLock { $0.stopped } }
+    func stop(_ reason: ReasonCode) { change { $0.stopped = reason } }
+    func resume() { change { $0.stopped = nil } }
+    func explain(_ reason: ReasonCode) -> String { "mend the bearer token" }
+    func setOffset(_ seconds: Int64) {}
+    func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
+
+    private func change(_ body: (inout State) -> Void) {
+      for observer in state.withLock({ state in
+        body(&state)
+        return state.observers
+      }) { observer() }
+    }
+  }
+
+  /// A store, a server of the service, and workers between them.
+  private struct Rig {
+    let server: TextServer
+    let store: CampaignStore
+    let credential: Bearer
+    private let folder: ScratchFolder
+    private let url: RedisURL
+    private let keys: Keyspace
+    private let engine: PushEngineKind
+    private let channel: AppChannel
+
+    init(_ engine: PushEngineKind) async throws {
+      self.engine = engine
+      let identity = try SelfSignedIdentity()
+      server = try TextServer(identity, bearer: "secret")
+      await server.start()
+      credential = Bearer("secret")
+      folder = try ScratchFolder()
+      channel = AppChannel(
+        service: TextService(), environment: "production",
+        endpoint: PushEndpoint(
+          url: "https://127.0.0.1:\(server.port)", trustRoots: try folder.write("ca.pem", identity.authorityPEM)),
+        credential: credential)
+      url = try RedisURL(await RedisServer.shared.url)
+      keys = try #require(Keyspace(namespace: "text-\(UUID().uuidString)", partitions: 8))
+      store = Self.store(url, keys)
+      try await store.open(creating: true)
+    }
+
+    private static func store(_ url: RedisURL, _ keys: Keyspace) -> CampaignStore {
+      CampaignStore(
+        redis: RedisClient(url: url, options: WorkerRig.unhurried), keys: keys,
+        services: PushServices(standard: TextService(), apps: ["web": TextService()]))
+    }
+
+    func register(_ tokens: [String]) async throws {
+      try await store.register(
+        tokens.map { token in
+          var device = DeviceRecord(token: Array(token.utf8), service: "text")
+          device.app = "web"
+          device.registeredAt = 1000
+          return DeviceRegistration(user: "user of \(token)", device: device)
+        })
+    }
+
+    func submit(_ id: String, payload: String = #"{"text":"Hello"}"#) async throws {
+      let job = Array(
+        #"{"id":"\#(id)","app":"web","audience":{"segment":"*"},"payload":\#(payload),"results":"all"}"#.utf8)
+      let campaign = try CampaignJob.parse(job, .known(["web": TextService()]))
+      #expect(try await store.submit(job, as: campaign) == .new)
+    }
+
+    func worker(_ log: EventLog, drains: Bool = true) -> PushWorker {
+      var configuration = WorkerConfiguration(
+        name: "w", window: 100, retry: RetryPolicy(tooManyRequests: 50, jitter: 0), guard: GuardPolicy(threshold: 0.5),
+        drains: drains, apps: ["web": channel])
+      configuration.engine = engine
+      return PushWorker(
+        configuration: configuration, store: Self.store(url, keys), control: Self.store(url, keys),
+        blocking: Self.store(url, keys), observer: log.append)
+    }
+  }
+
+  private static let tokens = (0..<400).map { "t:\($0):" + String(repeating: "ü", count: $0 % 50) }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignEndsWithOneOutcomeForEveryTargetInTheServicesOwnWords(engine: PushEngineKind) async throws {
+    let rig = try await Rig(engine)
+    try await rig.register(Self.tokens)
+    await rig.server.change { book in
+      for (number, token) in Self.tokens.enumerated() {
+        switch number % 40 {
+        case 3: book.refusals[token] = .gone
+        case 7: book.refusals[token] = .nonsense
+        case 11: book.refusals[token] = .busy
+        default: break
+        }
+      }
+    }
+    try await rig.submit("hello")
+    let log = EventLog()
+    try await rig.worker(log).run()
+    let record = try #require(try await rig.store.show("hello"))
+    #expect(record.state == .completed, "\(log.all)")
+    #expect(record.counters.outcomes == [.accepted: 380, .unregistered: 10, .badToken: 10])
+    #expect(record.counters.pruned == 10 && record.counters.quarantined == 10)
+    let book = await rig.server.book
+    #expect(book.strange == [])
+    #expect(book.accepted.count == 380 && Set(book.accepted).count == 380, "nobody twice")
+    var reasons: [String: Int] = [:]
+    try await rig.store.forEachResult(of: "hello") { page in
+      for result in page where result.outcome != .accepted { reasons[result.reason, default: 0] += 1 }
+      return true
+    }
+    #expect(reasons == ["GONE": 10, "NONSENSE": 10])
+    await rig.server.stop()
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func refusedCredentialHoldsItsTargetsUntilItIsMended(engine: PushEngineKind) async throws {
+    let rig = try await Rig(engine)
+    try await rig.register(Array(Self.tokens.prefix(100)))
+    await rig.server.change { $0.bearer = "another" }
+    try await rig.submit("held")
+    let log = EventLog()
+    let worker = rig.worker(log, drains: false)
+    let run = Task { try await worker.run() }
+    try await Self.until { try await rig.store.campaign("held")?.state == .paused }
+    let record = try #require(try await rig.store.show("held"))
+    #expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("mend the bearer token") == true)
+    #expect(record.counters.outcomes == [:], "nobody has failed of it")
+    rig.credential.exchange("another")
+    _ = try await rig.store.control("held", .resume)
+    try await Self.until { try await rig.store.campaign("held")?.state == .completed }
+    #expect(try await rig.store.show("held")?.counters.outcomes == [.accepted: 100])
+    await worker.stop()
+    try await run.value
+    await rig.server.stop()
+  }
+
+  @Test func whatBreaksARuleOfTheServiceNeverBecomesACampaign() async throws {
+    let job = #"{"id":"a","app":"web","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
+    let error = #expect(throws: JobError.self) {
+      try CampaignJob.parse(Array(job.utf8), .known(["web": TextService()]))
+    }
+    #expect(error?.field == "payload.text" && error?.hint?.contains("text-missing") == true)
+  }
+
+  private static func until(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while try await !condition() {
+      try #require(ContinuousClock.now < deadline)
+      await Task.yield()
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import EventLoop
+import HTTP2
+import PushCore
+import TLS
+import TestPushService
+
+/// What ``TextService`` speaks to: HTTP/2 over TLS, JSON in and out, and a reason of its own for whom it doesn't like.
+actor TextServer {
+  /// What it was sent, and how it answers.
+  struct Book {
+    /// The bearer token it takes.
+    var bearer: String
+    /// Why it refuses a token.
+    var refusals: [String: TextService.Word] = [:]
+    /// The tokens it accepted a push for, in order.
+    private(set) var accepted: [String] = []
+    /// Pushes that were no requests of this service: a wrong path, header or body.
+    private(set) var strange: [String] = []
+
+    /// Answers a request.
+    fileprivate mutating func answer(_ request: Request) -> (status: String, body: String) {
+      guard request.path == TextService.path, request.type == "application/json",
+        !request.fields.contains(where: { $0.hasPrefix("apns-") })
+      else {
+        strange.append("\(request.path) \(request.fields)")
+        return ("404", "")
+      }
+      guard request.authorization == "bearer \(bearer)" else { return Self.refusal(.stranger, "401") }
+      guard let root = try? JSONValue(parsing: request.body, maximumDepth: 8), case .object(let members) = root.kind,
+        case .string(let token)? = members.value("to")?.kind,
+        case .object(let message)? = members.value("message")?.kind,
+        message.value("text") != nil
+      else {
+        strange.append(String(decoding: request.body, as: UTF8.self))
+        return Self.refusal(.unfit, "200")
+      }
+      if let word = refusals[token] {
+        // Busy once.
+        if word == .busy { refusals[token] = nil }
+        return Self.refusal(word, "200")
+      }
+      accepted.append(token)
+      return ("200", #"{"ok":true}"#)
+    }
+
+    private static func refusal(_ word: TextService.Word, _ status: String) -> (status: String, body: String) {
+      (status, #"{"error":"\#(word.text)"}"#)
+    }
+  }
+
+  fileprivate struct Request {
+    var path = ""
+    var authorization = ""
+    var type = ""
+    var fields: [String] = []
+    var body: [UInt8] = []
+  }
+
+  nonisolated let port: UInt16
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+  private nonisolated let loop: EventLoop
+  private let listener: Socket
+  private let context: TLSContext
+  private let input = ReadBuffer(count: 16_384)
+  private var watcher: SocketWatcher?
+  private var lines: [Line] = []
+  private(set) var book: Book
+
+  init(_ identity: SelfSignedIdentity, bearer: String) throws {
+    book = Book(bearer: bearer)
+    context = try TLSContext.server(identity: identity.identity, protocols: ["h2"])
+    let listener = try Socket.listen(at: try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
+    port = try listener.localAddress().port
+    self.listener = listener
+    loop = EventLoop(label: "text-server")
+  }
+
+  /// Accepts from now on.
+  func start() {
+    watcher = SocketWatcher(
+      listener, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.accept() } }, onWritable: {})
+  }
+
+  /// Closes everything.
+  func stop() {
+    watcher?.close()
+    for line in lines { line.watcher?.close() }
+    lines = []
+  }
+
+  func change(_ body: (inout Book) -> Void) { body(&book) }
+
+  private func accept() {
+    while let socket = try? listener.accept() {
+      guard let line = try? Line(socket, context) else { continue }
+      lines.append(line)
+      let number = lines.count - 1
+      line.watcher = SocketWatcher(
+        socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.pump(number) } },
+        onWritable: { [weak self] in self?.assumeIsolated { $0.pump(number) } })
+    }
+  }
+
+  private func pump(_ number: Int) {
+    guard number < lines.count else { return }
+    let line = lines[number]
+    do {
+      if !(try line.pump(input.bytes, { book.answer($0) })) { line.watcher?.close() }
+    } catch {
+      line.watcher?.close()
+    }
+  }
+
+  /// One connection. Confined to the server's loop.
+  private final class Line: HTTP2SessionHandler {
+    var watcher: SocketWatcher?
+    private let tls: TLSStream
+    private var session: HTTP2Session?
+    private var requests: [HTTP2Stream: Request] = [:]
+    private var complete: [HTTP2Stream] = []
+    private var unwritten: [UInt8] = []
+
+    init(_ socket: Socket, _ context: TLSContext) throws { tls = try TLSStream(socket, context: context) }
+
+    /// - Returns: false when the peer has closed it.
+    func pump(
+      _ input: UnsafeMutableRawBufferPointer, _ answer: (Request) -> (status: String, body: String)
+    ) throws -> Bool {
+      if session == nil {
+        if let result = try tls.handshake() { return result != .closed }
+        session = try HTTP2Session(role: .server, settings: HTTP2Settings())
+      }
+      guard let session else { return false }
+      reading: while true {
+        switch try tls.read(into: input) {
+        case .bytes(let count): try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]), handler: self)
+        case .closed: return false
+        case .wantsRead, .wantsWrite: break reading
+        }
+      }
+      for stream in complete {
+        guard let request = requests.removeValue(forKey: stream) else { continue }
+        let (status, body) = answer(request)
+        var fields = HeaderFields()
+        fields.add(":status", status)
+        try session.respond(to: stream, fields, body: Array(body.utf8))
+      }
+      complete = []
+      while let bytes = try session.nextOutput(handler: self) { unwritten += bytes }
+      while !unwritten.isEmpty {
+        guard case .bytes(let count) = try unwritten.withUnsafeBytes({ try tls.write($0) }) else { break }
+        unwritten.removeFirst(count)
+      }
+      watcher?.wantsWrite = !unwritten.isEmpty
+      return true
+    }
+
+    func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) {
+      var request = Request()
+      request.path = fields[":path"] ?? ""
+      request.authorization = fields["authorization"] ?? ""
+      request.type = fields["content-type"] ?? ""
+      for index in 0..<fields.count { request.fields.append(String(decoding: fields.name(index), as: UTF8.self)) }
+      requests[stream] = request
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) { requests[stream]?.body += bytes }
+
+    func ended(_ stream: HTTP2Stream) { complete.append(stream) }
+
+    func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) { requests[stream] = nil }
+  }
+}

@@ -1,0 +1,136 @@
+public import PushCore
+
+/// A push service that is in nothing like APNs, for tests: a JSON POST of one path, tokens that are texts, reasons of its
+/// own, and a body for each push.
+///
+/// A push is `POST /v1/send` with `{"to":"t:…","id":"UUID","message":{…}}`. It is accepted by 200 with `{"ok":true}`, or
+/// refused by `{"error":"REASON"}` with a status that says little: most refusals come with 200 too.
+public struct TextService: PushService {
+  /// Its reasons; the raw value is the code.
+  public enum Word: UInt8, CaseIterable, Sendable {
+    /// The token is gone for good.
+    case gone = 7
+    /// The token is none.
+    case nonsense = 8
+    /// The message is not one that it takes.
+    case unfit = 9
+    /// The bearer token is not taken.
+    case stranger = 10
+    /// Later, please.
+    case busy = 11
+
+    /// As the service writes it.
+    public var text: String { "\(self)".uppercased() }
+    /// As stored.
+    public var code: ReasonCode { ReasonCode(rawValue: rawValue) }
+  }
+
+  /// Where pushes go.
+  public static let path = "/v1/send"
+
+  /// It has no settings.
+  public init() {}
+
+  public var name: String { "text" }
+  public var title: String { "the text service" }
+  public var tokenForm: String { "a text that begins with t:" }
+
+  public func token(_ text: String) -> DeviceToken? { text.hasPrefix("t:") ? DeviceToken(bytes: text.utf8) : nil }
+
+  public func writeText(of token: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int {
+    buffer.copyMemory(from: token)
+    return token.count
+  }
+
+  public func reasonText(of code: ReasonCode) -> [UInt8] { Array((Word(rawValue: code.rawValue)?.text ?? "").utf8) }
+
+  public func tokenKind(for campaign: Campaign) -> TokenKind { .alert }
+
+  // MARK: Jobs
+
+  public func problem(ofChannel id: String) -> String? { "there are no channels" }
+
+  public func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions {
+    guard let type = try job.string("pushType") else { return PushOptions(pushType: "message", priority: 1) }
+    guard type == "message" else { throw job.error("pushType", "must be message") }
+    return PushOptions(pushType: type, priority: 1)
+  }
+
+  /// Its one rule: a message has a text.
+  public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
+    guard case .object(let members) = job.kind, case .object(let payload)? = members.value("payload")?.kind,
+      payload.value("text") == nil
+    else { return [] }
+    let rule = PushRule(id: "text-missing", severity: .error, summary: "A message has a text.", source: "the tests")
+    return [Finding(rule, "payload.text", "is missing")]
+  }
+
+  // MARK: Pushes
+
+  public func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer { Composer(campaign) }
+
+  private final class Composer: PushComposer {
+    private let request = PushRequest(
+      path: TextService.path, fields: [.init("content-type", "application/json")])
+    private let campaign: Campaign
+
+    init(_ campaign: Campaign) { self.campaign = campaign }
+
+    func batch(isUnproven: Bool, capacity: Int) -> PushBatch {
+      PushBatch(request: request, isUnproven: isUnproven, capacity: capacity)
+    }
+
+    func append(_ token: ArraySlice<UInt8>, tag: UInt64, to batch: inout PushBatch) {
+      var json = JSONWriter()
+      json.beginObject()
+      json.member("to", String(decoding: token, as: UTF8.self))
+      json.member("campaign", campaign.id)
+      json.name("message")
+      json.raw(campaign.payload)
+      json.endObject()
+      batch.append(tag: tag, id: (0, 0), token: token, payload: json.bytes)
+    }
+  }
+
+  // MARK: Answers
+
+  public func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply {
+    var reason = ReasonCode.none
+    var unknown: String?
+    if let root = try? JSONValue(parsing: Array(body), maximumDepth: 4), case .object(let members) = root.kind {
+      if case .string(let text)? = members.value("error")?.kind {
+        reason = Word.allCases.first { $0.text == text }?.code ?? .other
+        unknown = reason == .other ? text : nil
+      }
+    } else if status == 200 {
+      // What says neither is no acceptance.
+      reason = .other
+    }
+    return PushReply(
+      PushAnswer(kind: .answered, status: status, reason: reason, retryAfter: retryAfter), unknownReason: unknown)
+  }
+
+  public func meaning(of answer: PushAnswer, generation: Int) -> AnswerMeaning { AnswerMeaning() }
+
+  public func event(of goAway: GoAwayFacts) -> CredentialEvent? { nil }
+
+  public func isUnavailable(_ answer: PushAnswer) -> Bool { true }
+
+  public func disposition(
+    ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
+  ) -> Disposition {
+    switch Word(rawValue: answer.reason.rawValue) {
+    case .gone: return Disposition(.finish(.unregistered), token: .prune)
+    case .nonsense: return Disposition(.finish(.badToken), token: .quarantine)
+    case .unfit: return .refusedForAll(answer.reason)
+    case .stranger: return .held(policy, answer.reason, jitter)
+    case .busy:
+      return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
+    case nil:
+      guard answer.status >= 500 else { return Disposition(.finish(.rejected)) }
+      return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
+    }
+  }
+
+  public func blamesToken(_ answer: PushAnswer) -> Bool { answer.reason == Word.nonsense.code }
+}
