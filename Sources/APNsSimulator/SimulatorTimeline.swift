@@ -37,6 +37,8 @@ public struct SimulatorTimeline: Equatable, Sendable {
 
   /// The shortest period: what is turned faster nobody sees.
   private static let shortestPeriod = 0.01
+  /// Seconds that a time or a period has at most, a year: nobody waits for more, and its nanoseconds still fit into 63 bits.
+  private static let longest = 31_536_000.0
   private static let fields: Set<String> = ["at", "every", "knobs", "action"]
 
   /// - Parameter events: in any order.
@@ -66,11 +68,13 @@ public struct SimulatorTimeline: Equatable, Sendable {
     if let unknown = object.keys.sorted().first(where: { !fields.contains($0) }) {
       throw fail("no field \(unknown); there are \(fields.sorted().joined(separator: ", "))")
     }
-    guard let at = object["at"] as? Double, at >= 0 else { throw fail("at is a number of seconds from the beginning") }
+    guard let at = object["at"] as? Double, (0...longest).contains(at) else {
+      throw fail("at is a number of seconds from the beginning, at most \(Int(longest))")
+    }
     var event = Event(at: at)
     if let every = object["every"] {
-      guard let every = every as? Double, every >= shortestPeriod else {
-        throw fail("every is a number of seconds, at least \(shortestPeriod)")
+      guard let every = every as? Double, (shortestPeriod...longest).contains(every) else {
+        throw fail("every is a number of seconds from \(shortestPeriod) to \(Int(longest))")
       }
       event.every = every
     }

@@ -97,6 +97,10 @@ public struct Keyspace: Sendable {
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
+  /// Set: users of a segment that is being read in, to take the place of the one in force.
+  func importing(_ partition: Int, _ name: String, id: String) -> String {
+    slice(partition, "importing:" + name + ":" + id)
+  }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
   /// Set: an intermediate result of an audience expression.

@@ -8,20 +8,113 @@ extension CampaignStore {
   /// - Parameters:
   ///   - users: each allowed by `UserID`; some thousands at a time.
   ///   - segment: a name that expressions can say.
-  public func add(_ users: [String], to segment: String) async throws {
-    var pipeline = RedisPipeline(reserving: users.count * 48)
+  /// - Returns: how many of them are registered.
+  @discardableResult
+  public func add(_ users: [String], to segment: String) async throws -> Int {
+    var pipeline = RedisPipeline(reserving: users.count * 96)
     pipeline.append("SADD", keys.segments, segment)
+    let known = add(users, to: &pipeline) { keys.segment($0, segment) }
+    return Self.sum(try await run(pipeline), known)
+  }
+
+  /// Removes users from a segment.
+  ///
+  /// - Returns: how many of them were in it.
+  public func remove(_ users: [String], from segment: String) async throws -> Int {
+    var pipeline = RedisPipeline(reserving: users.count * 48)
+    forEachGroup(of: users) { partition, group in
+      pipeline.command("SREM") { arguments in
+        arguments.append(keys.segment(partition, segment))
+        for user in group { arguments.append(user) }
+      }
+    }
+    return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
+  }
+
+  /// Adds users to a set of their partition, and asks which of them are registered.
+  ///
+  /// - Returns: the places of the answers to that.
+  private func add(_ users: [String], to pipeline: inout RedisPipeline, _ key: (Int) -> String) -> [Int] {
+    var known: [Int] = []
+    forEachGroup(of: users) { partition, group in
+      pipeline.command("SADD") { arguments in
+        arguments.append(key(partition))
+        for user in group { arguments.append(user) }
+      }
+      known.append(pipeline.count)
+      pipeline.command("SMISMEMBER") { arguments in
+        arguments.append(keys.users(partition))
+        for user in group { arguments.append(user) }
+      }
+    }
+    return known
+  }
+
+  private static func sum(_ replies: [RedisReply], _ places: [Int]) -> Int {
+    places.reduce(0) { sum, place in sum + replies[place].reduce(0) { $0 + ($1.integer ?? 0) } }
+  }
+
+  /// Calls `body` with users of one partition, at most ``batch`` at a time.
+  private func forEachGroup(of users: [String], _ body: (Int, ArraySlice<String>) -> Void) {
     var groups: [Int: [String]] = [:]
     for user in users { groups[Partition.of(user: user, count: keys.partitions), default: []].append(user) }
     for (partition, group) in groups {
       for start in stride(from: 0, to: group.count, by: Self.batch) {
-        pipeline.command("SADD") { arguments in
-          arguments.append(keys.segment(partition, segment))
-          for user in group[start..<min(start + Self.batch, group.count)] { arguments.append(user) }
-        }
+        body(partition, group[start..<min(start + Self.batch, group.count)])
       }
     }
+  }
+
+  // MARK: Replacing
+
+  /// Adds users to a segment that is being read in; nobody sees it before ``putInForce(_:)``.
+  ///
+  /// - Returns: how many of them are registered.
+  public func add(_ users: [String], to replacement: inout SegmentReplacement) async throws -> Int {
+    var pipeline = RedisPipeline(reserving: users.count * 96)
+    let (name, id) = (replacement.name, replacement.id)
+    var touched: Set<Int> = []
+    let known = add(users, to: &pipeline) { partition in
+      touched.insert(partition)
+      return keys.importing(partition, name, id: id)
+    }
+    for partition in touched {
+      pipeline.append("EXPIRE", keys.importing(partition, name, id: id), SegmentReplacement.timeToLive)
+    }
+    let replies = try await run(pipeline)
+    replacement.partitions.formUnion(touched)
+    return Self.sum(replies, known)
+  }
+
+  /// Puts a segment that was read in whole in the place of the one in force, which it is until then: partition by
+  /// partition, each in one step.
+  public func putInForce(_ replacement: SegmentReplacement) async throws {
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + Self.batch, keys.partitions) {
+        let segment = keys.segment(partition, replacement.name)
+        guard replacement.partitions.contains(partition) else {
+          pipeline.append("UNLINK", segment)
+          continue
+        }
+        let read = keys.importing(partition, replacement.name, id: replacement.id)
+        pipeline.append("PERSIST", read)
+        pipeline.append("RENAME", read, segment)
+      }
+      _ = try await run(pipeline)
+    }
+    var pipeline = RedisPipeline()
+    pipeline.append("SADD", keys.segments, replacement.name)
     _ = try await run(pipeline)
+  }
+
+  /// Lets go of what was read in: the segment in force stays.
+  public func discard(_ replacement: SegmentReplacement) async throws {
+    var pipeline = RedisPipeline()
+    for partition in replacement.partitions {
+      pipeline.append("UNLINK", keys.importing(partition, replacement.name, id: replacement.id))
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
   }
 
   /// The names of all segments, sorted.
@@ -104,4 +197,20 @@ extension CampaignStore {
     }
     return (users, devices)
   }
+}
+
+/// A segment that is being read in, to take the place of the one in force as a whole.
+public struct SegmentReplacement: Sendable {
+  /// The segment.
+  public let name: String
+  /// Two imports at a time don't mix.
+  let id = String(UInt64.random(in: .min ... .max), radix: 36)
+  /// Partitions that have users of it.
+  var partitions: Set<Int> = []
+
+  /// Seconds after the last users that were added for which an import that never ends leaves something behind: a day.
+  static let timeToLive = 86_400
+
+  /// - Parameter name: a name that expressions can say.
+  public init(of name: String) { self.name = name }
 }

@@ -30,7 +30,10 @@ import Testing
   @Test(arguments: [
     ("{}", "array"), (#"[{"knobs":{"streamLimit":1}}]"#, "event 1: at is"), (#"[{"at":1}]"#, "neither"),
     (#"[{"at":1,"action":"dance"}]"#, "action is"), (#"[{"at":1,"knobs":{"streamlimit":1}}]"#, "no knob streamlimit"),
-    (#"[{"at":1,"every":0,"action":"reset"}]"#, "every is"),
+    (#"[{"at":1,"every":0,"action":"reset"}]"#, "every is"), (#"[{"at":-1,"action":"reset"}]"#, "at is"),
+    (#"[{"at":1e300,"action":"reset"}]"#, "at is"), (#"[{"at":1e19,"action":"reset"}]"#, "at is"),
+    (#"[{"at":1,"every":1e300,"action":"reset"}]"#, "every is"),
+    (#"[{"at":1,"every":1e19,"action":"reset"}]"#, "every is"),
     (#"[{"at":1,"when":2,"action":"reset"}]"#, "no field when"),
   ])
   func whatCannotBePlayedIsToldAtOnce(text: String, words: String) throws {

@@ -17,6 +17,31 @@ struct SegmentTests {
   }
 
   @Test(arguments: Backend.allCases)
+  func replacementIsSeenByNobodyBeforeItIsInForceAndThenWhole(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.registerUsers(0..<300)
+    try await world.store.add((0..<200).map { "u\($0)" }, to: "optedout")
+    var replacement = SegmentReplacement(of: "optedout")
+    #expect(try await world.store.add((100..<350).map { "u\($0)" }, to: &replacement) == 200, "50 are not registered")
+    #expect(try await world.store.size(ofSegment: "optedout") == 200)
+    let partition = Partition.of(user: "u100", count: 8)
+    let read = world.keys.importing(partition, "optedout", id: replacement.id)
+    #expect(try await world.command("TTL", read).integer ?? 0 > 80_000, "an import that dies leaves nothing for ever")
+    try await world.store.putInForce(replacement)
+    #expect(try await world.store.size(ofSegment: "optedout") == 250)
+    #expect(try await world.store.segments(of: "u0") == [])
+    #expect(try await world.store.segments(of: "u349") == ["optedout"])
+    #expect(try await world.command("TTL", world.keys.segment(partition, "optedout")).integer == -1)
+    #expect(try await world.command("EXISTS", read).integer == 0)
+
+    var given = SegmentReplacement(of: "optedout")
+    _ = try await world.store.add(["u0"], to: &given)
+    try await world.store.discard(given)
+    #expect(try await world.store.size(ofSegment: "optedout") == 250)
+    #expect(try await world.store.remove(["u349", "u0"], from: "optedout") == 1)
+  }
+
+  @Test(arguments: Backend.allCases)
   func removedSegmentLeavesItsUsers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<3)

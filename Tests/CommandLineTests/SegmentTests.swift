@@ -9,8 +9,8 @@ struct SegmentTests {
     try await world.succeed("segment", "import", "vip", "-", input: "u3\nu4")
     let report = try JSONObject(
       await world.succeed("segment", "import", "churned", "-", "--json", input: "u4\nghost\n"))
-    #expect(report.names == ["rows", "imported", "skipped", "errors"])
-    #expect(report.numbers == ["rows": 2, "imported": 2, "skipped": 0])
+    #expect(report.names == ["rows", "imported", "skipped", "known", "errors"])
+    #expect(report.numbers == ["rows": 2, "imported": 2, "skipped": 0, "known": 1])
 
     let count = try JSONObject(await world.succeed("segment", "count", "vip&!churned", "--json"))
     #expect(count.names == ["expression", "users", "devices"])
@@ -44,11 +44,54 @@ struct SegmentTests {
     let file = try world.folder.write("vip.txt", "\u{FEFF}u1\n\(long)\nu\u{7}2\n\(long)\(long)\nu3\n")
     let output = try await world.run("segment", "import", "vip", file)
     #expect(output.exit == .status(65))
-    #expect(output.standardOutput.hasSuffix("vip.txt: 5 rows, 2 imported, 3 bad ones skipped\n"))
-    #expect(output.standardError.contains("vip.txt:2: longer than 256 bytes"))
+    #expect(
+      output.standardOutput.hasSuffix("vip.txt: 5 rows, 2 imported, 2 of them without a device, 3 bad ones skipped\n"))
+    #expect(output.standardError.contains("vip.txt:2: a user id has at most 256 bytes, this one 257"))
     #expect(output.standardError.contains("vip.txt:3: a user id must not have control characters"))
-    #expect(output.standardError.contains("vip.txt:4: longer than 256 bytes"))
+    #expect(output.standardError.contains("vip.txt:4: a user id has at most 256 bytes, this one 514"))
     #expect(try await world.succeed("segment", "export", "vip").split(separator: "\n").sorted() == ["u1", "u3"])
+  }
+
+  @Test func fileIsReadAsCSVOfOneColumn() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(4)
+    let file = try world.folder.write("optedout.csv", "user\n\"u0\"\n  u1  \n\"a,b\"\n")
+    let said = try await world.succeed("segment", "import", "optedout", file)
+    #expect(said.hasSuffix("optedout.csv: 3 rows, 3 imported, 1 of them without a device\n"))
+    let members = try await world.succeed("segment", "export", "optedout").split(separator: "\n").sorted()
+    #expect(members == ["\"a,b\"", "u0", "u1"])
+    let two = try await world.run("segment", "import", "optedout", "-", input: "u2,u3\n")
+    #expect(two.exit == .status(65) && two.standardError.contains(":1: has 2 columns"))
+    #expect(try await world.succeed("segment", "count", "* & !optedout") == "2 users, 2 devices\n")
+  }
+
+  @Test func replacedSegmentIsInForceUntilTheFileHasBeenRead() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(6)
+    try await world.succeed("segment", "import", "optedout", "-", input: "u0\nu1\nu2\n")
+    // Whoever stands on a bad line would fall out of the segment, and be sent to.
+    let bad = try await world.run("segment", "import", "optedout", "-", "--replace", input: "u3\nu4,u5\n")
+    #expect(bad.exit == .status(65) && bad.standardError.contains("nothing was replaced"))
+    #expect(try await world.succeed("segment", "count", "optedout") == "3 users, 3 devices\n")
+    try await world.succeed("segment", "import", "optedout", "-", "--replace", input: "u2\nu3\n")
+    let members = try await world.succeed("segment", "export", "optedout").split(separator: "\n").sorted()
+    #expect(members == ["u2", "u3"])
+    try await world.succeed("segment", "import", "optedout", "-", "--replace")
+    #expect(try await world.succeed("segment", "count", "optedout") == "0 users, 0 devices\n")
+  }
+
+  @Test func singleUsersComeAndGo() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(3)
+    #expect(
+      try await world.succeed("segment", "add", "vip", "u0", "u1", "ghost") == "added 3 to vip, 1 without a device\n")
+    #expect(try await world.succeed("segment", "remove-users", "vip", "u0", "u2") == "removed 1 from vip\n")
+    let members = try await world.succeed("segment", "export", "vip").split(separator: "\n").sorted()
+    #expect(members == ["ghost", "u1"])
+    let none = try await world.run("segment", "remove-users", "vip", "u0")
+    #expect(none.exit == .status(1))
+    let unknown = try await world.run("segment", "remove-users", "vipp", "u0")
+    #expect(unknown.exit == .status(1) && unknown.standardError.contains("did you mean 'vip'?"))
   }
 
   @Test(arguments: [

@@ -33,7 +33,7 @@ struct MalformedJobTests {
 
     let output = try await world.run("worker", "--drain", "--json")
     #expect(output.exit == .status(0))
-    let buried = try JSONObject.all(in: output.standardError).filter { $0.text("event") == "buried" }
+    let buried = try JSONObject.all(in: output.standardError).filter { $0.text("event") == "deadLettered" }
     #expect(buried.count == Self.jobs.count + 1)
     for id in ["good", "last"] {
       #expect(try await world.show(id).object("outcomes")?.numbers == ["accepted": 20])

@@ -5,12 +5,14 @@ import Testing
 
 private let service = APNsService()
 private let services = PushServices(standard: service)
+private let vocabulary = DeviceVocabulary(services: services)
 
 /// Reads a whole text in chunks of a size.
 private func read(
-  _ text: some Sequence<UInt8>, as format: DeviceRowReader.Format, chunk size: Int = 1 << 16
+  _ text: some Sequence<UInt8>, as format: DeviceRowReader.Format, chunk size: Int = 1 << 16,
+  _ vocabulary: DeviceVocabulary = vocabulary
 ) throws -> [Result<DeviceRow, DeviceRowReader.RowError>] {
-  var reader = DeviceRowReader(format: format, services: services)
+  var reader = DeviceRowReader(format: format, vocabulary)
   var rows: [Result<DeviceRow, DeviceRowReader.RowError>] = []
   var rest = Array(text)[...]
   while !rest.isEmpty {
@@ -138,14 +140,46 @@ struct DeviceRowReaderTests {
     ("a,00\n", "no column 'user'"),
     ("user,token,user\n", "two columns are named 'user'"),
     ("user,token,\n", "column 3: '' can't name an attribute"),
+    ("user,token,registered_at\n", "column 3: 'registered_at' is nearly the column registeredAt: name it so, or say"),
+    ("user,token,appversion\n", "'appversion' is nearly the column appVersion"),
+    ("user,token,Last Seen\n", "'Last Seen' is nearly the column lastSeen"),
+    ("user,token,timezon\n", "--allow-attribute timezon"),
   ])
   func aFileNeedsAHeader(text: String, message: String) {
     let error = #expect(throws: DeviceRowReader.FileError.self) { try read(text.utf8, as: .csv) }
     #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
   }
 
+  @Test func whatIsNearlyAColumnIsAnErrorInEveryFormatUnlessItIsMeant() throws {
+    let line = #"{"user":"a","token":"00","registered_at":"2026-01-01T00:00:00Z"}"#
+    let told = summary(try read(line.utf8, as: .ndjson))
+    #expect(told.count == 1 && told[0].hasPrefix("1: 'registered_at' is nearly the column registeredAt"))
+    var meant = vocabulary
+    meant.allowedAttributes = ["registered_at"]
+    let rows = try read(line.utf8, as: .ndjson, meant)
+    #expect(try rows.first?.get().attributes == ["registered_at": "2026-01-01T00:00:00Z"])
+    // What is near nothing is an attribute.
+    let attributes = ["city", "plan", "vip", "score", "name", "age", "country", "version", "language"]
+    let header = "user,token," + attributes.joined(separator: ",") + "\n"
+    #expect(try read((header + "a,00" + String(repeating: ",x", count: attributes.count)).utf8, as: .csv).count == 1)
+  }
+
+  @Test func unknownAppAndMalformedLocaleAreBadRows() throws {
+    var known = vocabulary
+    known.apps = ["news", "shop"]
+    let text = "user,token,app,locale\na,00,news,de\nb,01,newz,de\nc,02,shop,xx_YY!\nd,03,,zh_Hans-CN\ne,04,,e\n"
+    #expect(
+      summary(try read(text.utf8, as: .csv, known)) == [
+        "a 00", "3: app: no app 'newz' in the configuration; did you mean 'news'?",
+        "4: locale: 'xx_YY!' is no locale, such as en or zh-Hans-CN", "d 03",
+        "6: locale: 'e' is no locale, such as en or zh-Hans-CN",
+      ])
+    // Without a configuration nobody knows.
+    #expect(summary(try read("user,token,app\na,00,newz\n".utf8, as: .csv)) == ["a 00"])
+  }
+
   @Test func attributesAreBounded() throws {
-    var draft = DeviceRowDraft(services: services)
+    var draft = DeviceRowDraft(DeviceVocabulary(services: services))
     #expect(throws: DeviceRowDraft.Problem.self) {
       try draft.setAttribute("a", to: String(repeating: "x", count: 1025))
     }

@@ -98,7 +98,7 @@ import Testing
     let log = EventLog()
     try await rig.worker("w", log: log).run()
     #expect(try await rig.store.show("good")?.counters.outcomes == [.accepted: 10])
-    #expect(log.all.count { $0.contains("buried") } == 4, "\(log.all)")
+    #expect(log.all.count { $0.contains("deadLettered") } == 4, "\(log.all)")
   }
 
   @Test(arguments: PushEngineKind.allCases)

@@ -23,7 +23,7 @@ import Testing
 
   @Test func whoWasTriedAloneIsBuried() {
     var search = Bisection(doubt: targets(0..<8), trial: 6...6)
-    #expect(search.next() == .bury(GrantedTarget(index: 6)))
+    #expect(search.next() == .deadLetter(GrantedTarget(index: 6)))
   }
 
   @Test func theLastOneIsTriedAloneFirst() {
@@ -35,7 +35,7 @@ import Testing
 
   @Test func buriedAreNotTriedAgain() {
     var search = Bisection(doubt: targets([6, 9]), trial: 6...6)
-    #expect(search.next() == .bury(GrantedTarget(index: 6)))
+    #expect(search.next() == .deadLetter(GrantedTarget(index: 6)))
     #expect(search.next() == .end)
   }
 
@@ -65,7 +65,7 @@ import Testing
               continue search
             }
             doubt.subtract(indexes)
-          case .bury(let target):
+          case .deadLetter(let target):
             #expect(target.index == poison)
             break search
           case .end:

@@ -72,7 +72,7 @@ import Testing
 
   @Test func epochIsFollowedOnce() {
     var control = CampaignControl()
-    let isNews = [control.follow(0), control.follow(0), control.follow(3)]
+    let isNews = [control.sync(0), control.sync(0), control.sync(3)]
     #expect(isNews == [true, false, true])
     #expect(control.epoch == 3)
   }
@@ -101,8 +101,8 @@ import Testing
     failover.beginGrace(1_000_000_000, lease: 6_000_000_000)
     #expect(failover.isInGrace(3_999_999_999))
     #expect(!failover.isInGrace(4_000_000_000))
-    #expect(failover.sparing(2_000_000_000) == 5000)
-    #expect(failover.sparing(9_000_000_000) == 0)
+    #expect(failover.takeoverGrace(2_000_000_000) == 5000)
+    #expect(failover.takeoverGrace(9_000_000_000) == 0)
   }
 
   @Test func whatIsBeingToldAgainIsNotForgotten() {
@@ -134,14 +134,15 @@ import Testing
     #expect(Intake(campaign, .duplicate) == nil)
     #expect(
       Intake(campaign, .conflict)
-        == .bury(reason: "id: a was used for another job", hint: "give the job an id of its own"))
-    guard case .bury(let reason, _) = Intake(Array("{".utf8), apps) else {
+        == .deadLetter(reason: "id: a was used for another job", hint: "give the job an id of its own"))
+    guard case .deadLetter(let reason, _) = Intake(Array("{".utf8), apps) else {
       Issue.record("it is no job")
       return
     }
     #expect(reason.contains("JSON"))
     #expect(Intake(StoreError(.full, "full", hint: "")) == nil, "no fault of the job")
-    #expect(Intake(StoreError(.invalid, "no such segment", hint: "h")) == .bury(reason: "no such segment", hint: "h"))
+    #expect(
+      Intake(StoreError(.invalid, "no such segment", hint: "h")) == .deadLetter(reason: "no such segment", hint: "h"))
   }
 
   // MARK: Life

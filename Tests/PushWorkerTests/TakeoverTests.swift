@@ -40,7 +40,7 @@ import Testing
     #expect(record.counters.outcomes == [.accepted: 50])
     #expect(record.counters.resent == 20)
     #expect(log.all.contains { $0.contains("tookOver") })
-    #expect(log.all.contains { $0.contains("rescued") })
+    #expect(log.all.contains { $0.contains("requeued") })
   }
 
   @Test(arguments: PushEngineKind.allCases)
@@ -95,7 +95,7 @@ import Testing
     async let second: Void = rig.worker("two", log: log).run()
     _ = try await (first, second)
     // Nor does a worker take what it is just taking for something left behind.
-    #expect(!log.all.contains { $0.contains("rescued") }, "\(log.all)")
+    #expect(!log.all.contains { $0.contains("requeued") }, "\(log.all)")
     let record = try #require(try await rig.store.show("shared"))
     #expect(record.counters.outcomes == [.accepted: 2000])
     let counters = await rig.simulator.counters()

@@ -16,7 +16,7 @@ public struct DeviceRowDraft: Sendable {
   /// Locales, versions and zone names are a dozen bytes; more is a mixed-up column.
   private static let maximumDetail = 64
 
-  private let services: PushServices
+  private let vocabulary: DeviceVocabulary
   private var user: String?
   private var token: String?
   private var service: (any PushService)?
@@ -33,9 +33,9 @@ public struct DeviceRowDraft: Sendable {
 
   /// An empty draft.
   ///
-  /// - Parameter services: those that a token can be of.
-  public init(services: PushServices) {
-    self.services = services
+  /// - Parameter vocabulary: what it may name.
+  public init(_ vocabulary: DeviceVocabulary) {
+    self.vocabulary = vocabulary
   }
 
   /// Sets a column; an empty text is not given.
@@ -47,9 +47,10 @@ public struct DeviceRowDraft: Sendable {
       user = text
     case .token: token = text
     case .service:
-      guard let known = services[text] else {
+      guard let known = vocabulary.services[text] else {
         throw Problem(
-          description: "service: \(Excerpt.quoted(text)) is none of \(services.names.joined(separator: ", "))")
+          description:
+            "service: \(Excerpt.quoted(text)) is none of \(vocabulary.services.names.joined(separator: ", "))")
       }
       service = known
     case .kind:
@@ -63,13 +64,21 @@ public struct DeviceRowDraft: Sendable {
       guard PlainName.isValid(text) else {
         throw Problem(description: "app: \(Excerpt.quoted(text)) is not \(PlainName.form)")
       }
+      if let apps = vocabulary.apps, !apps.contains(text) {
+        throw Problem(
+          description: "app: no app \(Excerpt.quoted(text)) in the configuration; \(Nearest.hint(text, among: apps))")
+      }
       app = text
     case .environment:
       guard let parsed = PushEnvironment(rawValue: text) else {
         throw Problem(description: "environment: \(Excerpt.quoted(text)) is neither production nor sandbox")
       }
       environment = parsed
-    case .locale: locale = try detail(column, text)
+    case .locale:
+      guard Self.isLocale(text) else {
+        throw Problem(description: "locale: \(Excerpt.quoted(text)) is no locale, such as en or zh-Hans-CN")
+      }
+      locale = text
     case .timezone: timezone = try detail(column, text)
     case .appVersion: appVersion = try detail(column, text)
     case .osVersion: osVersion = try detail(column, text)
@@ -78,7 +87,7 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// Sets an attribute whose name has passed ``checkAttributeName(_:)``; an empty text is not given.
+  /// Sets an attribute whose name has passed ``DeviceVocabulary/checkAttributeName(_:)``; an empty text is not given.
   public mutating func setAttribute(_ name: String, to text: String) throws(Problem) {
     guard !text.isEmpty else { return }
     guard text.utf8.count <= Self.maximumAttributeValue else {
@@ -91,27 +100,34 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// What is wrong with the name of an attribute, if anything is.
-  public static func checkAttributeName(_ name: String) throws(Problem) {
-    guard (1...maximumAttributeName).contains(name.utf8.count), !name.unicodeScalars.contains(where: Excerpt.isControl)
-    else {
-      throw Problem(
-        description: "\(Excerpt.quoted(name)) can't name an attribute: 1 to \(maximumAttributeName) bytes without "
-          + "control characters")
-    }
-  }
-
   /// The row, once user and token are there. Without a service the token is of that of the row's app.
   public func row() throws(Problem) -> DeviceRow {
     guard let user else { throw Problem(description: "user: is missing") }
     guard let token else { throw Problem(description: "token: is missing") }
-    let service = self.service ?? services.service(ofApp: app ?? "")
+    let service = self.service ?? vocabulary.services.service(ofApp: app ?? "")
     guard let parsed = service.token(token) else { throw Problem(description: "token: not \(service.tokenForm)") }
     return DeviceRow(
       user: user, token: parsed, service: service.name, kind: kind ?? .alert, app: app, environment: environment,
       locale: locale, timezone: timezone,
       appVersion: appVersion, osVersion: osVersion, registeredAt: registeredAt, lastSeen: lastSeen,
       attributes: attributes)
+  }
+
+  /// Whether a text has the form of a language tag (RFC 5646): a language of letters, and subtags of letters and digits
+  /// behind it, with `-` or, as many systems write it, `_`.
+  static func isLocale(_ text: String) -> Bool {
+    let parts = text.utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    guard text.utf8.count <= maximumDetail, let language = parts.first, (2...8).contains(language.count),
+      language.allSatisfy(isLetter)
+    else { return false }
+    return parts.dropFirst().allSatisfy { part in
+      (1...8).contains(part.count)
+        && part.allSatisfy { isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
   private func detail(_ column: DeviceColumn, _ text: String) throws(Problem) -> String {

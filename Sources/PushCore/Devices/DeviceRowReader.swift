@@ -29,7 +29,9 @@ public struct DeviceRowReader: Sendable {
   public static let maximumRecord = 16384
 
   private let format: Format
-  private let services: PushServices
+  private let vocabulary: DeviceVocabulary
+  /// Names of attributes that have been looked at: rows of a file have the same ones.
+  private var attributes: Set<String> = []
   private var header: [Column]?
   private var fields = CSVFields()
   private var pending: [UInt8] = []
@@ -48,10 +50,10 @@ public struct DeviceRowReader: Sendable {
   ///
   /// - Parameters:
   ///   - format: how its rows are written.
-  ///   - services: those that its tokens can be of.
-  public init(format: Format, services: PushServices) {
+  ///   - vocabulary: what its rows may name.
+  public init(format: Format, _ vocabulary: DeviceVocabulary) {
     self.format = format
-    self.services = services
+    self.vocabulary = vocabulary
   }
 
   /// Takes the next bytes of the file and gives the rows that they complete.
@@ -109,7 +111,8 @@ public struct DeviceRowReader: Sendable {
       return nil
     }
     do {
-      return .success(format == .csv ? try readCSVRow() : try NDJSONLine.row(Array(pending[content]), services))
+      return .success(
+        format == .csv ? try readCSVRow() : try NDJSONLine.row(Array(pending[content]), vocabulary, &attributes))
     } catch {
       return .failure(RowError(line: line, message: error.description))
     }
@@ -140,25 +143,28 @@ public struct DeviceRowReader: Sendable {
   }
 
   private func readHeader() throws(FileError) -> [Column] {
-    var columns: [Column] = []
-    var names: Set<String> = []
+    var names: [String] = []
     for index in 0..<fields.count {
       guard let name = fields.text(index, in: pending) else { throw Self.headerError("the header is not UTF-8") }
-      guard names.insert(name).inserted else { throw Self.headerError("two columns are named \(Excerpt.quoted(name))") }
-      if let known = DeviceColumn(rawValue: name) {
-        columns.append(.known(known))
-      } else {
-        do {
-          try DeviceRowDraft.checkAttributeName(name)
-        } catch {
-          throw Self.headerError("column \(index + 1): \(error.description)")
-        }
-        columns.append(.attribute(name))
-      }
+      if names.contains(name) { throw Self.headerError("two columns are named \(Excerpt.quoted(name))") }
+      names.append(name)
     }
     for needed in [DeviceColumn.user, .token] where !names.contains(needed.rawValue) {
       let near = Nearest.match(needed.rawValue, among: names).map { "; is \(Excerpt.quoted($0)) meant?" } ?? ""
       throw Self.headerError("the header has no column '\(needed.rawValue)'\(near)")
+    }
+    var columns: [Column] = []
+    for (index, name) in names.enumerated() {
+      if let known = DeviceColumn(rawValue: name) {
+        columns.append(.known(known))
+        continue
+      }
+      do {
+        try vocabulary.checkAttributeName(name)
+      } catch {
+        throw Self.headerError("column \(index + 1): \(error.description)")
+      }
+      columns.append(.attribute(name))
     }
     return columns
   }
@@ -175,7 +181,7 @@ public struct DeviceRowReader: Sendable {
     guard fields.count == header.count else {
       throw DeviceRowDraft.Problem(description: "\(fields.count) fields, but the header has \(header.count)")
     }
-    var draft = DeviceRowDraft(services: services)
+    var draft = DeviceRowDraft(vocabulary)
     for (index, column) in header.enumerated() {
       guard let text = fields.text(index, in: pending) else {
         throw DeviceRowDraft.Problem(description: "field \(index + 1) is not UTF-8")

@@ -1,6 +1,6 @@
 /// One line of a device file in NDJSON.
 enum NDJSONLine {
-  /// A device is flat; what is deeper is an error of its own in ``row(_:_:)``, with a better message.
+  /// A device is flat; what is deeper is an error of its own in ``row(_:_:_:)``, with a better message.
   private static let maximumNesting = 8
 
   static func scan(_ bytes: [UInt8], in range: Range<Int>, isFinal: Bool) -> RecordStep {
@@ -11,7 +11,10 @@ enum NDJSONLine {
     return .record(content: content, next: lineEnd.map { $0 + 1 } ?? end, lines: lineEnd == nil ? 0 : 1)
   }
 
-  static func row(_ bytes: [UInt8], _ services: PushServices) throws(DeviceRowDraft.Problem) -> DeviceRow {
+  /// - Parameter attributes: names that have been looked at, of earlier lines too.
+  static func row(
+    _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout Set<String>
+  ) throws(DeviceRowDraft.Problem) -> DeviceRow {
     let value: JSONValue
     do {
       value = try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
@@ -21,7 +24,7 @@ enum NDJSONLine {
     guard case .object(let members) = value.kind else {
       throw DeviceRowDraft.Problem(description: "must be a JSON object, not \(value.kindName)")
     }
-    var draft = DeviceRowDraft(services: services)
+    var draft = DeviceRowDraft(vocabulary)
     for member in members {
       let text: String
       switch member.value.kind {
@@ -36,7 +39,11 @@ enum NDJSONLine {
       if let column = DeviceColumn(rawValue: member.name) {
         try draft.set(column, to: text)
       } else {
-        try DeviceRowDraft.checkAttributeName(member.name)
+        if !attributes.contains(member.name) {
+          try vocabulary.checkAttributeName(member.name)
+          // Files of millions of names are not remembered whole.
+          if attributes.count < DeviceRowDraft.maximumAttributes { attributes.insert(member.name) }
+        }
         try draft.setAttribute(member.name, to: text)
       }
     }

@@ -36,7 +36,7 @@ struct CampaignControl {
   /// Takes note of the epoch that was followed.
   ///
   /// - Returns: false when it is the one before: there was nothing to follow.
-  mutating func follow(_ epoch: Int) -> Bool {
+  mutating func sync(_ epoch: Int) -> Bool {
     guard epoch != self.epoch else { return false }
     self.epoch = epoch
     return true

@@ -79,7 +79,7 @@ struct FailoverReplay {
   func isInGrace(_ now: UInt64) -> Bool { now < claimsResume }
 
   /// ms for which claims that have run out are left to their owners.
-  func sparing(_ now: UInt64) -> Int { Int(takeoversResume - min(takeoversResume, now)) / 1_000_000 }
+  func takeoverGrace(_ now: UInt64) -> Int { Int(takeoversResume - min(takeoversResume, now)) / 1_000_000 }
 
   // MARK: Remembering
 

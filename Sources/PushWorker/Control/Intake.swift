@@ -6,26 +6,26 @@ enum Intake: Equatable {
   /// It becomes a campaign.
   case activate(Campaign)
   /// It goes to the dead list.
-  case bury(reason: String, hint: String)
+  case deadLetter(reason: String, hint: String)
 
   /// - Parameter apps: of the configuration.
   init(_ job: [UInt8], _ apps: JobApps) {
     do {
       self = .activate(try CampaignJob.parse(job, apps))
     } catch {
-      self = .bury(reason: error.reason, hint: error.hint ?? "")
+      self = .deadLetter(reason: error.reason, hint: error.hint ?? "")
     }
   }
 
   /// What follows from what the store said to a campaign; `nil` when it runs, or ran before.
   init?(_ campaign: Campaign, _ admission: Admission) {
     guard admission == .conflict else { return nil }
-    self = .bury(reason: "id: \(campaign.id) was used for another job", hint: "give the job an id of its own")
+    self = .deadLetter(reason: "id: \(campaign.id) was used for another job", hint: "give the job an id of its own")
   }
 
   /// What follows from the store's refusal of a campaign; `nil` when it is no fault of the job.
   init?(_ error: StoreError) {
     guard error.code == .invalid else { return nil }
-    self = .bury(reason: error.message, hint: error.hint)
+    self = .deadLetter(reason: error.message, hint: error.hint)
   }
 }

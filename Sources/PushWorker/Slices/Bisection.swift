@@ -11,7 +11,7 @@ struct Bisection: Equatable {
     /// Send these and nothing else of the slice.
     case attempt(ArraySlice<GrantedTarget>)
     /// This one is left: it is not sent any more.
-    case bury(GrantedTarget)
+    case deadLetter(GrantedTarget)
     /// None of them has killed anybody: the slice goes on as any other.
     case end
   }
@@ -42,7 +42,7 @@ struct Bisection: Equatable {
     if let culprit {
       self.culprit = nil
       rest = []
-      return .bury(culprit)
+      return .deadLetter(culprit)
     }
     guard !rest.isEmpty else { return .end }
     return .attempt(rest.removeFirst())

@@ -114,7 +114,7 @@ extension PushWorker {
         handle(completion, of: session, index, now)
       }
     }
-    followGuards()
+    applyGuardDecisions()
     resubmitUnsent()
     wakeSlices()
   }
@@ -176,7 +176,7 @@ extension PushWorker {
       if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
       if decision.token != .keep, session.context.guard.isUndecided {
         hold(answer, of: session)
-        return follow(decision.effect, of: session.context, completion)
+        return apply(decision.effect, of: session.context, completion)
       }
       if decision.token != .keep, session.context.guard.tripReason != nil || session.context.isOutdated {
         withhold(answer, of: session)
@@ -185,7 +185,7 @@ extension PushWorker {
       }
     }
     session.end(index)
-    follow(decision.effect, of: session.context, completion)
+    apply(decision.effect, of: session.context, completion)
   }
 
   private func count(_ outcome: Outcome, of context: CampaignContext) {
@@ -219,7 +219,7 @@ extension PushWorker {
   }
 
   /// What an answer says about more than its target.
-  private func follow(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
+  private func apply(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
     let id = context.campaign.id
     switch effect {
     case .none: return
@@ -231,7 +231,7 @@ extension PushWorker {
           + "\(service), then resume")
     case .stopCredential(let reason):
       context.app.credential.stop(reason)
-      followCredentials(words(reason, completion, context))
+      pauseForStoppedCredentials(words(reason, completion, context))
     }
   }
 

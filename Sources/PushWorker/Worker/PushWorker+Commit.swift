@@ -160,8 +160,8 @@ extension PushWorker {
       session.doubt.targets = Array(targets)
       session.doubt.setAside.removeAll { target in targets.contains { $0.index == target.index } }
       session.doubt.bisection = search
-    case .bury(let target):
-      try await bury(session, target)
+    case .deadLetter(let target):
+      try await deadLetter(session, target)
       session.doubt.setAside.removeAll { $0.index == target.index }
       lend(1, to: session)
       giveUp(session, target)
@@ -179,7 +179,7 @@ extension PushWorker {
 
   /// Puts a target on the dead list, as a job of its own. Before its outcome is recorded: should this worker die in
   /// between, it stands there twice, and not nowhere.
-  private func bury(_ session: SliceSession, _ target: GrantedTarget) async throws {
+  private func deadLetter(_ session: SliceSession, _ target: GrantedTarget) async throws {
     try await session.load([target.index])
     guard let (chunk, position) = session.targets.place(of: target.index) else { return }
     guard let token = DeviceToken(bytes: chunk.token(position)) else { return }

@@ -24,17 +24,17 @@ extension PushWorker {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys))
       let view = try await control.syncControl(ids, worker: configuration.name, applied: campaigns.epoch)
-      for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { follow(id, state, round: round) }
+      for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
       // What came into our hands meanwhile is looked at before we say that we have followed.
       guard slices.campaigns.isSubset(of: ids) else { continue }
-      guard campaigns.follow(view.epoch) else { break }
+      guard campaigns.sync(view.epoch) else { break }
       // A campaign may have been scheduled again.
       pulseAlarm.ring()
     }
     wakeSlices()
   }
 
-  private func follow(_ id: String, _ state: CampaignState?, round: Int) {
+  private func apply(_ id: String, _ state: CampaignState?, round: Int) {
     // Paused and resumed between two looks.
     let held =
       slices.sessions.map(\.context).filter { $0.campaign.id == id } + [campaigns.contexts[id]].compactMap(\.self)
@@ -78,7 +78,7 @@ extension PushWorker {
   /// be answered. What stopped it may have been said of another campaign's push, or of none.
   ///
   /// - Parameter words: what the push service said, where its reason has no name.
-  func followCredentials(_ words: String = "an answer without a reason that is known") {
+  func pauseForStoppedCredentials(_ words: String = "an answer without a reason that is known") {
     for session in slices.sessions where session.intent == .send && !session.context.isPaused {
       let (credential, campaign) = (session.context.app.credential, session.context.campaign)
       guard let reason = credential.stopped else { continue }

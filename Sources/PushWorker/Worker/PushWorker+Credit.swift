@@ -10,7 +10,7 @@ extension PushWorker {
   func tick() {
     let now = EventLoop.now
     for route in routes.routes where route.look(now) { wakeClaims() }
-    followCredentials()
+    pauseForStoppedCredentials()
     reclaim(now)
     wakeSlices(takingMore: false)
   }
@@ -21,7 +21,7 @@ extension PushWorker {
   ///   looked for regularly.
   func wakeSlices(takingMore: Bool = true) {
     let now = EventLoop.now
-    followTrials(now)
+    refreshTrials(now)
     let entries = entries(now)
     var ungranted = 0
     for entry in Scheduler.order(entries) where entry.isReady {

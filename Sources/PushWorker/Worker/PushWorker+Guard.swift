@@ -28,7 +28,7 @@ extension PushWorker {
   }
 
   /// Asks control for sends of campaigns whose guard has not decided, and tells it what was answered.
-  func followTrials(_ now: UInt64) {
+  func refreshTrials(_ now: UInt64) {
     for first in slices.sessions
     where first.isReady && first.context.guard.isUndecided && !first.context.trial.isAsking {
       let context = first.context
@@ -57,7 +57,7 @@ extension PushWorker {
       if let answer {
         if context.guard.judge(answer.counts) {
           answers.note(decided: context)
-          followGuards()
+          applyGuardDecisions()
         }
       } else {
         leaveRound(of: context)
@@ -86,14 +86,14 @@ extension PushWorker {
     let app = context.trial.answer?.app ?? GuardCounts()
     if context.guard.judge(known(of: context), amongThoseOfItsApp: app) {
       answers.note(decided: context)
-      followGuards()
+      applyGuardDecisions()
     } else {
       carryOut(session)
     }
   }
 
   /// Follows the guards that have decided while one lot of answers was handled.
-  func followGuards() {
+  func applyGuardDecisions() {
     for context in answers.takeDecided() {
       for session in slices.sessions where session.context === context {
         carryOut(session)

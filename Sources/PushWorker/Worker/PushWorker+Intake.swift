@@ -30,9 +30,9 @@ extension PushWorker {
     while let step = next {
       switch step {
       case .activate(let campaign): next = try await activate(campaign, job)
-      case .bury(let reason, let hint):
+      case .deadLetter(let reason, let hint):
         try await control.deadLetter(job, reason: reason, hint: hint, worker: configuration.name)
-        log.tell(.buried(reason: reason))
+        log.tell(.deadLettered(reason: reason))
         next = nil
       }
     }

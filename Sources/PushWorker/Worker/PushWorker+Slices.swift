@@ -43,7 +43,7 @@ extension PushWorker {
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
     let standing: SliceStanding
-    switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.sparing(EventLoop.now)) {
+    switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.takeoverGrace(EventLoop.now)) {
     case .held(let milliseconds):
       try await control.postpone(reference, for: milliseconds, worker: configuration.name)
       return nil

@@ -8,12 +8,12 @@ public enum WorkerEvent: Sendable {
   /// The time of a scheduled campaign has come.
   case begun(campaign: String)
   /// A job went to the dead list.
-  case buried(reason: String)
+  case deadLettered(reason: String)
   case ended(campaign: String, state: CampaignState)
   /// The worker paused a campaign because every further push would fail the same way.
   case paused(campaign: String, reason: String)
   /// Slices of a silent worker were given back to everybody.
-  case rescued(from: String, slices: Int)
+  case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.
   case tookOver(slice: SliceReference, inDoubt: Int)
   /// The lease of a slice was lost to somebody else.

@@ -20,6 +20,8 @@ struct ImportReport {
   /// Good rows that changed nothing, because a newer registration of their token stands; `nil` where there is no such
   /// thing.
   var outdated: Int?
+  /// Of the users that were imported, those that are registered; `nil` where users are not what is imported.
+  var known: Int?
   private(set) var errors: [RowError] = []
 
   /// Counts a bad row, and says so on standard error at once unless the report is going to be JSON.
@@ -37,6 +39,7 @@ struct ImportReport {
   /// The counts for people.
   func text(of file: String) -> String {
     var text = "\(file): \(rows.grouped) rows, \(imported.grouped) imported"
+    if let known, known < imported { text += ", \((imported - known).grouped) of them without a device" }
     if skipped > 0 { text += ", \(skipped.grouped) bad ones skipped" }
     if let outdated, outdated > 0 { text += ", \(outdated.grouped) older than what is registered" }
     return text
@@ -50,6 +53,7 @@ struct ImportReport {
     json.member("imported", imported)
     json.member("skipped", skipped)
     if let outdated { json.member("outdated", outdated) }
+    if let known { json.member("known", known) }
     json.name("errors")
     json.beginArray()
     for error in errors {

@@ -14,13 +14,14 @@ struct WorkerLog: Sendable {
     case .started(let name): log(.info, "started", "started", ["name": "\(name)"])
     case .activated(let id): log(.info, "activated", "took in a campaign", ["campaign": "\(id)"])
     case .begun(let id): log(.info, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
-    case .buried(let reason): log(.warning, "buried", "a job went to the dead list", ["reason": "\(reason)"])
+    case .deadLettered(let reason):
+      log(.warning, "deadLettered", "a job went to the dead list", ["reason": "\(reason)"])
     case .ended(let id, let state): log(.info, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .paused(let id, let reason):
       log(.error, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
-    case .rescued(let worker, let slices):
+    case .requeued(let worker, let slices):
       log(
-        .warning, "rescued", "requeued the slices of a dead worker",
+        .warning, "requeued", "requeued the slices of a dead worker",
         ["from": "\(worker)", "slices": .number(slices)])
     case .tookOver(let slice, let inDoubt):
       log(.warning, "tookOver", "took over a slice", ["slice": "\(slice)", "inDoubt": .number(inDoubt)])

@@ -10,7 +10,8 @@ extension DevicesCommand {
       discussion: """
         Columns: user and token, and any of service, kind, app, environment, locale, timezone, appVersion, osVersion, \
         registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of the user. A token \
-        belongs to one user: importing it for another moves it.
+        belongs to one user: importing it for another moves it. A column that is nearly a known one, an app that the \
+        configuration doesn't have, and a locale that is none are errors.
 
         The service is apns unless given. The kind says what a token is for, alert unless given: \
         \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign goes to tokens of the kind that its \
@@ -34,6 +35,9 @@ extension DevicesCommand {
     var format: DeviceRowReader.Format?
     @Option(help: "The app of rows that name none.")
     var app: String?
+    @Option(
+      help: ArgumentHelp("A column that is an attribute, though its name is nearly a known one's.", valueName: "name"))
+    var allowAttribute: [String] = []
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
@@ -44,7 +48,9 @@ extension DevicesCommand {
       var report = ImportReport(outdated: 0)
       var devices = DeviceImport(store: store, app: app ?? "")
       do {
-        try await read(input, format, into: &devices, &report)
+        let vocabulary = DeviceVocabulary(
+          services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute))
+        try await read(input, format, vocabulary, into: &devices, &report)
       } catch {
         var failure = CommandError(error)
         // What was under way when it failed is not counted, though it may be in.
@@ -59,10 +65,11 @@ extension DevicesCommand {
     }
 
     private func read(
-      _ input: InputFile, _ format: DeviceRowReader.Format, into devices: inout DeviceImport,
+      _ input: InputFile, _ format: DeviceRowReader.Format, _ vocabulary: DeviceVocabulary,
+      into devices: inout DeviceImport,
       _ report: inout ImportReport
     ) async throws {
-      var reader = DeviceRowReader(format: format, services: .known)
+      var reader = DeviceRowReader(format: format, vocabulary)
       var bar = ProgressBar("importing", unit: "rows", total: nil)
       var bytes = 0
       while true {

@@ -29,6 +29,8 @@ extension DevicesCommand {
     @Option(help: "The version of the system.") var osVersion: String?
     @Option(help: "RFC 3339 or milliseconds; now unless given.") var registeredAt: String?
     @Option(help: ArgumentHelp("An attribute of the user.", valueName: "name=value")) var attribute: [String] = []
+    @Option(help: ArgumentHelp("An attribute, though its name is nearly that of an option.", valueName: "name"))
+    var allowAttribute: [String] = []
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
@@ -59,7 +61,8 @@ extension DevicesCommand {
 
     /// The same checks as for a row of a file.
     private func row() throws -> DeviceRow {
-      var draft = DeviceRowDraft(services: .known)
+      let vocabulary = DeviceVocabulary(services: .known, allowedAttributes: Set(allowAttribute))
+      var draft = DeviceRowDraft(vocabulary)
       for (column, text) in [
         (DeviceColumn.user, user), (.token, token), (.service, service), (.kind, kind), (.app, app),
         (.environment, environment), (.locale, locale),
@@ -72,7 +75,7 @@ extension DevicesCommand {
           throw CommandError(.usage, "--attribute \(Excerpt.quoted(text)): a name and a value are wanted: name=value")
         }
         let name = String(text[..<equals])
-        try DeviceRowDraft.checkAttributeName(name)
+        try vocabulary.checkAttributeName(name)
         try draft.setAttribute(name, to: String(text[text.index(after: equals)...]))
       }
       return try draft.row()

@@ -23,7 +23,7 @@ extension SegmentCommand {
       try await global.openStore().forEachMember(of: parsed) { users in
         for user in users {
           guard global.json else {
-            try output.writeLine(user)
+            try output.writeLine(SegmentLine.text(of: user))
             continue
           }
           json.value(user)

@@ -57,14 +57,14 @@ extension PushWorker {
   private func takeOver(_ pulse: CampaignStore.Heartbeat) async throws {
     try await control.unpark(pulse.due, worker: configuration.name)
     for dead in pulse.dead where dead != configuration.name {
-      let rescued = try await control.takeOver(from: dead)
-      if !rescued.isEmpty { log.tell(.rescued(from: dead, slices: rescued.count)) }
+      let requeued = try await control.takeOver(from: dead)
+      if !requeued.isEmpty { log.tell(.requeued(from: dead, slices: requeued.count)) }
       try await control.removeWorker(dead)
     }
     let listed = try await control.processing(of: configuration.name)
     let leftovers = upkeep.leftovers(listed: listed, taken: slices.taken)
     let own = try await control.takeOver(from: configuration.name, only: leftovers)
-    if !own.isEmpty { log.tell(.rescued(from: configuration.name, slices: own.count)) }
+    if !own.isEmpty { log.tell(.requeued(from: configuration.name, slices: own.count)) }
     if !pulse.due.isEmpty || !pulse.dead.isEmpty || !own.isEmpty { wakeClaims() }
   }
 
