@@ -44,7 +44,7 @@ extension CampaignStore {
     guard var record = CampaignRecord(id: id, values: view[0]) else { return nil }
     // What has not begun has no slices to look at.
     guard record.finishedAt == nil, record.state != .scheduled else { return record }
-    if record.state == .active { record.waiting = try await wait(of: id) }
+    if record.state == .active { record.waiting = try await wait(of: id, createdAt: record.createdAt) }
     let finished = PartitionBitmap(Array(view[1].bytes ?? []))
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       pipeline.removeAll()

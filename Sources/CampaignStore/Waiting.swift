@@ -32,13 +32,16 @@ extension CampaignStore {
   }
 
   /// Why an active campaign is not sent: what the worker says that has waited longest; `nil` when none says so.
-  func wait(of id: String) async throws -> CampaignWait? {
+  ///
+  /// - Parameter createdAt: of the campaign, in ms since the epoch. A push service may have been out of reach before; the
+  ///   campaign waits since it is there at most. (And workers know Redis' clock to some milliseconds only.)
+  func wait(of id: String, createdAt: Int) async throws -> CampaignWait? {
     var pipeline = RedisPipeline()
     pipeline.append("HVALS", keys.waiting(id))
     let waits = try await run(pipeline)[0].compactMap { reply -> CampaignWait? in
       guard let parts = reply.string?.split(separator: " ", maxSplits: 1), parts.count == 2, let since = Int(parts[0])
       else { return nil }
-      return CampaignWait(reason: String(parts[1]), since: since)
+      return CampaignWait(reason: String(parts[1]), since: max(since, createdAt))
     }
     return waits.min { $0.since < $1.since }
   }
