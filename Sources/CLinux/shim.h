@@ -3,7 +3,7 @@
 #include <sys/epoll.h>
 
 // Where they mean nothing (musl has no such knobs) this does nothing.
-static inline void carillon_tidy_heap(void) {
+static inline void carillon_limit_heaps(void) {
 #ifdef M_ARENA_MAX
   mallopt(M_ARENA_MAX, 2);
 #endif

@@ -20,11 +20,11 @@ public final class EventLoop: SerialExecutor {
   /// Queues wander over threads: with glibc's eight heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would
   /// lie unused while another asks for more. Two do, and large blocks always go back to the system at once, which glibc
   /// otherwise stops when the first is freed (`M_MMAP_THRESHOLD`). Once per process.
-  private static let tidyHeap: Void = carillon_tidy_heap()
+  private static let heapLimits: Void = carillon_limit_heaps()
 
   /// - Parameter label: shown by debuggers; no meaning to the program.
   public init(label: String) {
-    Self.tidyHeap
+    Self.heapLimits
     queue = DispatchQueue(label: label)
   }
 

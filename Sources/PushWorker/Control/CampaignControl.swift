@@ -3,11 +3,11 @@ import PushCore
 
 /// The campaigns that a worker has something of, and what people make of them. Pure: time is an argument.
 ///
-/// Pausing, resuming and cancelling raise an epoch in Redis; a worker says up to which it has followed.
+/// Pausing, resuming and cancelling raise an epoch in Redis; a worker says which it has reached.
 struct CampaignControl {
   /// By id; of campaigns that were active when last looked at.
   private(set) var contexts: [String: CampaignContext] = [:]
-  /// The epoch up to which this worker has followed; `nil` before its first look.
+  /// The epoch that this worker has reached; `nil` before its first look.
   private(set) var epoch: Int?
   /// Campaigns that are being paused on this worker's word.
   private var pausing: Set<String> = []
@@ -33,9 +33,9 @@ struct CampaignControl {
 
   mutating func endPause(_ id: String) { pausing.remove(id) }
 
-  /// Takes note of the epoch that was followed.
+  /// Takes note of the epoch that was reached.
   ///
-  /// - Returns: false when it is the one before: there was nothing to follow.
+  /// - Returns: false when it is the one before: there was nothing to do.
   mutating func sync(_ epoch: Int) -> Bool {
     guard epoch != self.epoch else { return false }
     self.epoch = epoch

@@ -38,7 +38,7 @@ extension PushWorker {
     // Paused and resumed between two looks.
     let held =
       slices.sessions.map(\.context).filter { $0.campaign.id == id } + [campaigns.contexts[id]].compactMap(\.self)
-    for context in held where context.round < round && !context.isOutdated { leaveRound(of: context) }
+    for context in held where context.round < round && !context.isOutdated { withdrawOutdated(context) }
     for session in slices.sessions where session.slice.campaign == id && session.intent != .lost {
       switch state {
       case .cancelled: withdraw(session, .cancel)

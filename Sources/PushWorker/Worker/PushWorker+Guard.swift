@@ -60,7 +60,7 @@ extension PushWorker {
           applyGuardDecisions()
         }
       } else {
-        leaveRound(of: context)
+        withdrawOutdated(context)
       }
     } catch {
       context.trial.take(nil, to: question, lease: lease, now: EventLoop.now)
@@ -147,7 +147,7 @@ extension PushWorker {
 
   /// Somebody has resumed the campaign since its slices in hand were claimed: what they were answered before may be the
   /// fault of what was mended meanwhile.
-  func leaveRound(of context: CampaignContext) {
+  func withdrawOutdated(_ context: CampaignContext) {
     context.isOutdated = true
     campaigns.drop(context)
     for session in slices.sessions where session.context === context { withdraw(session, .leave) }
