@@ -1,6 +1,8 @@
 // Headers that Swift's Glibc module leaves out.
 #include <malloc.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
 
 // Where they mean nothing (musl has no such knobs) this does nothing.
 static inline void carillon_limit_heaps(void) {

@@ -6,10 +6,10 @@ import Glibc
 /// writing is to be switched on only while bytes wait.
 public final class SocketWatcher {
   private let socket: Socket
-  private let poller = SocketPoller.shared
+  private let poll: SocketPoll
   private var id: UInt64 = 0
-  /// What the poller was asked for and has not told of yet; `nil` while it looks for nothing.
-  private var armed: SocketPoller.Interest?
+  /// What the poll was asked for.
+  private var armed: SocketPoll.Interest = []
   private var isHandling = false
   private var isClosed = false
   private let onReadable: @Sendable () -> Void
@@ -36,8 +36,9 @@ public final class SocketWatcher {
     self.socket = socket
     self.onReadable = onReadable
     self.onWritable = onWritable
+    poll = loop.poll
     let reference = WatcherReference(self)
-    id = poller.add(socket.descriptor) { ready in loop.execute { reference.watcher?.fired(ready) } }
+    id = poll.add { ready in reference.watcher?.fired(ready) }
     arm()
   }
 
@@ -45,14 +46,14 @@ public final class SocketWatcher {
   public func close() {
     guard !isClosed else { return }
     isClosed = true
-    poller.remove(id, socket.descriptor)
+    poll.change(id, socket.descriptor, from: armed, to: [])
+    poll.remove(id)
     socket.close()
   }
 
   deinit { close() }
 
-  private func fired(_ ready: SocketPoller.Interest) {
-    armed = nil
+  private func fired(_ ready: SocketPoll.Interest) {
     isHandling = true
     // What was of interest when it happened may be of none by now; and either handler may close.
     if ready.contains(.reading), wantsRead, !isClosed { onReadable() }
@@ -61,20 +62,18 @@ public final class SocketWatcher {
     arm()
   }
 
-  /// Tells the poller what is of interest, unless it knows.
+  /// Tells the poll what is of interest, unless it knows.
   private func arm() {
     guard !isClosed, !isHandling else { return }
-    var interest: SocketPoller.Interest = []
+    var interest: SocketPoll.Interest = []
     if wantsRead { interest.insert(.reading) }
     if wantsWrite { interest.insert(.writing) }
-    // For what nobody wants it is left disarmed; what fires all the same is ignored.
-    guard !interest.isEmpty, armed != interest else { return }
-    poller.arm(id, socket.descriptor, for: interest)
+    poll.change(id, socket.descriptor, from: armed, to: interest)
     armed = interest
   }
 }
 
-/// Carries a watcher through the poller's thread.
+/// Carries a watcher through the poll.
 ///
 /// `@unchecked Sendable` is sound because the reference itself never changes, loading a weak reference is safe from any
 /// thread, and what it refers to is used on the watcher's loop only.

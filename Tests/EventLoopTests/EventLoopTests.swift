@@ -1,5 +1,6 @@
 import Dispatch
-import EventLoop
+@testable import EventLoop
+import Glibc
 import Testing
 
 /// The loop as an executor, and its timers.
@@ -53,6 +54,52 @@ import Testing
       #expect(await iterator.next() != nil)
     }
     timer.disarm()
+  }
+
+  /// Longer than a loop keeps its thread without anything to do.
+  private static let untilAway = DispatchTimeInterval.milliseconds(250)
+
+  @Test func timerBringsBackALoopThatHasLeftItsThread() async {
+    let loop = EventLoop(label: "test")
+    await withCheckedContinuation { continuation in
+      loop.execute(after: Self.untilAway) { continuation.resume() }
+    }
+    // And so does a call.
+    await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+  }
+
+  @Test func socketBringsBackALoopThatHasLeftItsThread() async throws {
+    let (loop, other) = (EventLoop(label: "test"), EventLoop(label: "other"))
+    var descriptors: [Int32] = [0, 0]
+    try #require(pipe(&descriptors) == 0)
+    let (reading, writing) = (descriptors[0], descriptors[1])
+    defer { close(writing) }
+    let socket = Socket(descriptor: reading)
+    let (arrivals, continuation) = AsyncStream.makeStream(of: Void.self)
+    let watcher = SocketWatcher(socket, on: loop, onReadable: { continuation.yield() }, onWritable: {})
+    other.execute(after: Self.untilAway) { _ = write(writing, "x", 1) }
+    var iterator = arrivals.makeAsyncIterator()
+    #expect(await iterator.next() != nil)
+    loop.execute { continuation.finish() }
+    while await iterator.next() != nil {}
+    watcher.close()
+  }
+
+  /// More than may wait on threads, and more than Dispatch has threads.
+  @Test func threeHundredBusyLoopsAllGetTheirTurn() async {
+    let loops = (0..<300).map { EventLoop(label: "test \($0)") }
+    let (ticks, continuation) = AsyncStream.makeStream(of: Int.self)
+    let timers = loops.enumerated().map { number, loop in
+      LoopTimer(on: loop) { continuation.yield(number) }
+    }
+    for timer in timers { timer.schedule(every: .milliseconds(20)) }
+    var left = Set(0..<300).union(300..<600)
+    // Twice each: the second time it has come back.
+    for await number in ticks {
+      if left.remove(number) == nil { left.remove(number + 300) }
+      if left.isEmpty { break }
+    }
+    for timer in timers { timer.disarm() }
   }
 
   @Test func wallClockAndMonotonicClockRun() {

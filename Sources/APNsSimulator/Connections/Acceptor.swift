@@ -50,7 +50,7 @@ actor Acceptor {
       }
     } catch {
       watcher?.wantsRead = false
-      loop.queue.asyncAfter(deadline: .now() + Self.pauseAfterError) { [weak self] in
+      loop.execute(after: Self.pauseAfterError) { [weak self] in
         self?.assumeIsolated { $0.watcher?.wantsRead = true }
       }
     }

@@ -86,7 +86,7 @@ actor SimulatorLoop {
     guard delay > 0 else { return pump(id) }
     state.note(.handshakeDelayMilliseconds)
     members[id]?.watcher.wantsRead = false
-    loop.queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
+    loop.execute(after: .milliseconds(delay)) { [weak self] in
       self?.assumeIsolated { loop in
         loop.members[id]?.watcher.wantsRead = true
         loop.pump(id)
@@ -162,7 +162,7 @@ actor SimulatorLoop {
 
   /// Gives the client a last while to close.
   private func closeLater(_ id: Int) {
-    loop.queue.asyncAfter(deadline: .now() + Self.linger) { [weak self] in
+    loop.execute(after: Self.linger) { [weak self] in
       self?.assumeIsolated { $0.close(id) }
     }
   }
@@ -204,7 +204,7 @@ actor SimulatorLoop {
     let knobs = state.knobs
     if knobs.settingsDelayMilliseconds > 0 {
       state.note(.settingsDelayMilliseconds)
-      loop.queue.asyncAfter(deadline: .now() + .milliseconds(knobs.settingsDelayMilliseconds)) { [weak self] in
+      loop.execute(after: .milliseconds(knobs.settingsDelayMilliseconds)) { [weak self] in
         self?.assumeIsolated { $0.flush(id) }
       }
     }
@@ -233,7 +233,7 @@ actor SimulatorLoop {
   }
 
   private func after(_ seconds: Int, _ body: @escaping @Sendable (isolated SimulatorLoop) -> Void) {
-    loop.queue.asyncAfter(deadline: .now() + .seconds(seconds)) { [weak self] in self?.assumeIsolated(body) }
+    loop.execute(after: .seconds(seconds)) { [weak self] in self?.assumeIsolated(body) }
   }
 
   // MARK: Delayed answers
