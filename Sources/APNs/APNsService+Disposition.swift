@@ -14,7 +14,7 @@ extension APNsService {
       // The one server that stops is no reason to wait for the others; a second time, Apple's word holds.
       if Reason(answer.reason) == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
       return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
-    default: return .refusedForAll(answer.reason)
+    default: return .refusedHere(policy, answer.reason, jitter)
     }
   }
 
@@ -27,16 +27,17 @@ extension APNsService {
     case .unregistered: return Disposition(.finish(.unregistered), token: answer.status == 410 ? .prune : .quarantine)
     case .expiredToken: return Disposition(.finish(.expiredToken), token: answer.status == 410 ? .prune : .quarantine)
 
-    // What is wrong there is the same for every push of the campaign: the job's headers and payload, what we make of
-    // them, or something on the way.
-    case .badCollapseId, .badExpirationDate, .badPriority, .badTopic, .invalidPushType, .missingTopic, .payloadEmpty,
-      .payloadTooLarge, .topicDisallowed, .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId,
-      .badChannelId, .channelNotRegistered, .cannotCreateChannelConfig, .featureNotEnabled, .topicMismatch,
-      .badMessageId, .missingDeviceToken, .duplicateHeaders, .badPath, .methodNotAllowed:
-      return .refusedForAll(answer.reason)
+    // What is wrong there is the same for every push of the campaign: the job's headers and payload, or what every
+    // worker makes of them.
+    case .badCollapseId, .badExpirationDate, .badPriority, .invalidPushType, .payloadEmpty, .payloadTooLarge,
+      .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId, .badChannelId, .channelNotRegistered,
+      .cannotCreateChannelConfig, .badMessageId, .missingDeviceToken, .duplicateHeaders:
+      return .refusedForAll(policy, answer.reason, jitter)
+    // What is wrong there is this worker's topic or credential, or something on its way.
+    case .badTopic, .missingTopic, .topicDisallowed, .topicMismatch, .featureNotEnabled, .badPath, .methodNotAllowed:
+      return .refusedHere(policy, answer.reason, jitter)
 
-    case .forbidden: return Disposition(.finish(.rejected), effect: .stopCredential(answer.reason))
-    case .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,
+    case .forbidden, .badCertificate, .badCertificateEnvironment, .invalidProviderToken, .missingProviderToken,
       .badEnvironmentKeyIdInToken:
       return .held(policy, answer.reason, jitter)
 
@@ -63,7 +64,8 @@ extension APNsService {
     switch answer.status {
     case 403: .held(policy, answer.reason, jitter)
     // BadPath, MethodNotAllowed and PayloadTooLarge are the only reasons of their statuses.
-    case 404, 405, 413: .refusedForAll(answer.reason)
+    case 404, 405: .refusedHere(policy, answer.reason, jitter)
+    case 413: .refusedForAll(policy, answer.reason, jitter)
     case 410: Disposition(.finish(.unregistered), token: .prune)
     case 429: .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
     default: Disposition(.finish(.rejected))

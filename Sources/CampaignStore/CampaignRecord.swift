@@ -101,5 +101,15 @@ public struct CampaignRecord: Sendable {
     sendAt = text["sendAt"]?.integer
     startedAt = text["startedAt"]?.integer
     finishedAt = text["finishedAt"]?.integer
+    if state == .failed { reason = whyFailed }
+  }
+
+  /// What a campaign has failed of: that is to be seen from its counters.
+  private var whyFailed: String {
+    let refusals = Outcome.allCases.compactMap { outcome in
+      outcome.isRefusal ? counters.outcomes[outcome].map { "\($0) \(outcome.name)" } : nil
+    }
+    return "none of its \(counters.targets) pushes was accepted: \(refusals.joined(separator: ", ")); see `carillon "
+      + "results export \(id)` for the reasons, mend the job or app \(app), and submit it under another id"
   }
 }

@@ -44,6 +44,9 @@ public struct Keyspace: Sendable {
   func answers(app: String) -> String { control + "answers:" + app }
   /// Hash: worker to since when and why it can't send a campaign, see `Waiting.swift`.
   func waiting(_ id: String) -> String { control + "waiting:" + id }
+
+  /// Sorted set: the workers that can't send a campaign, by when they last said so, see `object.lua`.
+  func objections(_ id: String) -> String { control + "objections:" + id }
   /// Bitmap: the partitions whose slices are finished, and those that have none.
   func finished(_ id: String) -> String { control + "finished:" + id }
   /// List: the partitions whose slices wait for a worker.

@@ -16,6 +16,7 @@ enum StoreScripts {
   static let finish = script("finish", PackageResources.finish_lua)
   static let control = script("control", PackageResources.control_lua)
   static let syncControl = script("synccontrol", PackageResources.synccontrol_lua)
+  static let object = script("object", PackageResources.object_lua)
   static let lagging = script("lagging", PackageResources.lagging_lua)
   static let guardTrial = script("guardtrial", PackageResources.guardtrial_lua)
   static let promote = script("promote", PackageResources.promote_lua)

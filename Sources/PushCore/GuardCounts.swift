@@ -20,10 +20,11 @@ public struct GuardCounts: Sendable, Equatable {
   @discardableResult
   public mutating func count(_ outcome: Outcome) -> Bool {
     switch outcome {
-    case .accepted, .rejected: break
+    case .accepted: break
     case .badToken, .wrongTopic: suspects += 1
     case .unregistered, .expiredToken: gone += 1
-    case .failed, .expired, .unknown, .cancelled: return false
+    // A refusal for a reason that nobody knows says nothing of the token.
+    case .rejected, .failed, .expired, .unknown, .cancelled: return false
     }
     answers += 1
     return true

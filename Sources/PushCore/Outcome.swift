@@ -23,6 +23,14 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   /// The campaign was cancelled first.
   case cancelled = 25
 
+  /// Whether the service refused the push, whoever is to blame.
+  public var isRefusal: Bool {
+    switch self {
+    case .badToken, .wrongTopic, .rejected, .failed: true
+    case .accepted, .unregistered, .expiredToken, .expired, .unknown, .cancelled: false
+    }
+  }
+
   /// The name in JSON, CSV and the results hashes.
   public var name: String {
     switch self {

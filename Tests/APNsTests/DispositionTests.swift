@@ -25,35 +25,42 @@ struct DispositionTests {
     .init(status: 400, reason: .none, target: .finish(.rejected)),
     .init(status: 400, reason: .other, target: .finish(.rejected)),
     .init(
-      status: 400, reason: .badCollapseId, target: .finish(.rejected), effect: .pauseCampaign(Reason.badCollapseId.code)
+      status: 400, reason: .badCollapseId, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.badCollapseId.code), countsAttempt: false
     ),
     .init(status: 400, reason: .badDeviceToken, target: .finish(.badToken), token: .quarantine),
     .init(
-      status: 400, reason: .badExpirationDate, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.badExpirationDate.code)),
+      status: 400, reason: .badExpirationDate, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.badExpirationDate.code), countsAttempt: false),
     .init(
-      status: 400, reason: .badMessageId, target: .finish(.rejected), effect: .pauseCampaign(Reason.badMessageId.code)),
+      status: 400, reason: .badMessageId, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.badMessageId.code), countsAttempt: false),
     .init(
-      status: 400, reason: .badPriority, target: .finish(.rejected), effect: .pauseCampaign(Reason.badPriority.code)),
-    .init(status: 400, reason: .badTopic, target: .finish(.rejected), effect: .pauseCampaign(Reason.badTopic.code)),
+      status: 400, reason: .badPriority, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.badPriority.code), countsAttempt: false),
+    .init(
+      status: 400, reason: .badTopic, target: .retry(afterMilliseconds: 2_000),
+      effect: .leaveCampaign(Reason.badTopic.code), countsAttempt: false),
     .init(status: 400, reason: .deviceTokenNotForTopic, target: .finish(.wrongTopic), token: .quarantine),
     .init(
-      status: 400, reason: .duplicateHeaders, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.duplicateHeaders.code)),
+      status: 400, reason: .duplicateHeaders, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.duplicateHeaders.code), countsAttempt: false),
     .init(status: 400, reason: .idleTimeout, target: .resendNow),
     .init(
-      status: 400, reason: .invalidPushType, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.invalidPushType.code)),
+      status: 400, reason: .invalidPushType, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.invalidPushType.code), countsAttempt: false),
     .init(
-      status: 400, reason: .missingDeviceToken, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.missingDeviceToken.code)),
+      status: 400, reason: .missingDeviceToken, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.missingDeviceToken.code), countsAttempt: false),
     .init(
-      status: 400, reason: .missingTopic, target: .finish(.rejected), effect: .pauseCampaign(Reason.missingTopic.code)),
+      status: 400, reason: .missingTopic, target: .retry(afterMilliseconds: 2_000),
+      effect: .leaveCampaign(Reason.missingTopic.code), countsAttempt: false),
     .init(
-      status: 400, reason: .payloadEmpty, target: .finish(.rejected), effect: .pauseCampaign(Reason.payloadEmpty.code)),
+      status: 400, reason: .payloadEmpty, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.payloadEmpty.code), countsAttempt: false),
     .init(
-      status: 400, reason: .topicDisallowed, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.topicDisallowed.code)),
+      status: 400, reason: .topicDisallowed, target: .retry(afterMilliseconds: 2_000),
+      effect: .leaveCampaign(Reason.topicDisallowed.code), countsAttempt: false),
     .init(
       status: 403, reason: .badCertificate, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(Reason.badCertificate.code), countsAttempt: false),
@@ -61,7 +68,9 @@ struct DispositionTests {
       status: 403, reason: .badCertificateEnvironment, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(Reason.badCertificateEnvironment.code), countsAttempt: false),
     .init(status: 403, reason: .expiredProviderToken, target: .resendNow),
-    .init(status: 403, reason: .forbidden, target: .finish(.rejected), effect: .stopCredential(Reason.forbidden.code)),
+    .init(
+      status: 403, reason: .forbidden, target: .retry(afterMilliseconds: 2_000),
+      effect: .stopCredential(Reason.forbidden.code), countsAttempt: false),
     .init(
       status: 403, reason: .invalidProviderToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(Reason.invalidProviderToken.code), countsAttempt: false),
@@ -72,15 +81,17 @@ struct DispositionTests {
     .init(
       status: 403, reason: .badEnvironmentKeyIdInToken, target: .retry(afterMilliseconds: 2_000),
       effect: .stopCredential(Reason.badEnvironmentKeyIdInToken.code), countsAttempt: false),
-    .init(status: 404, reason: .badPath, target: .finish(.rejected), effect: .pauseCampaign(Reason.badPath.code)),
     .init(
-      status: 405, reason: .methodNotAllowed, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.methodNotAllowed.code)),
+      status: 404, reason: .badPath, target: .retry(afterMilliseconds: 2_000),
+      effect: .leaveCampaign(Reason.badPath.code), countsAttempt: false),
+    .init(
+      status: 405, reason: .methodNotAllowed, target: .retry(afterMilliseconds: 2_000),
+      effect: .leaveCampaign(Reason.methodNotAllowed.code), countsAttempt: false),
     .init(status: 410, reason: .expiredToken, target: .finish(.expiredToken), token: .prune),
     .init(status: 410, reason: .unregistered, target: .finish(.unregistered), token: .prune),
     .init(
-      status: 413, reason: .payloadTooLarge, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.payloadTooLarge.code)),
+      status: 413, reason: .payloadTooLarge, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.payloadTooLarge.code), countsAttempt: false),
     .init(status: 429, reason: .tooManyProviderTokenUpdates, target: .retry(afterMilliseconds: 900_000)),
     .init(status: 429, reason: .tooManyRequests, target: .retry(afterMilliseconds: 2_000)),
     .init(status: 500, reason: .internalServerError, target: .retry(afterMilliseconds: 5_000)),
@@ -89,42 +100,52 @@ struct DispositionTests {
 
     // Broadcasts and channels.
     .init(
-      status: 400, reason: .featureNotEnabled, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.featureNotEnabled.code)),
+      status: 400, reason: .featureNotEnabled, target: .retry(afterMilliseconds: 2_000),
+      effect: .leaveCampaign(Reason.featureNotEnabled.code), countsAttempt: false),
     .init(
-      status: 400, reason: .missingChannelId, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.missingChannelId.code)),
+      status: 400, reason: .missingChannelId, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.missingChannelId.code), countsAttempt: false),
     .init(
-      status: 400, reason: .badChannelId, target: .finish(.rejected), effect: .pauseCampaign(Reason.badChannelId.code)),
+      status: 400, reason: .badChannelId, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.badChannelId.code), countsAttempt: false),
     .init(
-      status: 400, reason: .channelNotRegistered, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.channelNotRegistered.code)),
+      status: 400, reason: .channelNotRegistered, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.channelNotRegistered.code), countsAttempt: false),
     .init(
-      status: 400, reason: .badRequestParams, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.badRequestParams.code)),
+      status: 400, reason: .badRequestParams, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.badRequestParams.code), countsAttempt: false),
     .init(
-      status: 400, reason: .badRequestPayload, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.badRequestPayload.code)),
+      status: 400, reason: .badRequestPayload, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.badRequestPayload.code), countsAttempt: false),
     .init(
-      status: 400, reason: .missingPushType, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.missingPushType.code)),
+      status: 400, reason: .missingPushType, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.missingPushType.code), countsAttempt: false),
     .init(
-      status: 400, reason: .cannotCreateChannelConfig, target: .finish(.rejected),
-      effect: .pauseCampaign(Reason.cannotCreateChannelConfig.code)),
+      status: 400, reason: .cannotCreateChannelConfig, target: .retry(afterMilliseconds: 2_000),
+      effect: .pauseCampaign(Reason.cannotCreateChannelConfig.code), countsAttempt: false),
     .init(
-      status: 403, reason: .topicMismatch, target: .finish(.rejected), effect: .pauseCampaign(Reason.topicMismatch.code)
+      status: 403, reason: .topicMismatch, target: .retry(afterMilliseconds: 2_000),
+      effect: .leaveCampaign(Reason.topicMismatch.code), countsAttempt: false
     ),
 
     // A body that is empty, no JSON, or has no reason: the status class decides.
     .init(status: 201, reason: .none, target: .finish(.accepted)),
-    .init(status: 302, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(
+      status: 302, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .leaveCampaign(.none),
+      countsAttempt: false),
     .init(
       status: 403, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.none),
       countsAttempt: false),
-    .init(status: 404, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
-    .init(status: 405, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(
+      status: 404, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .leaveCampaign(.none),
+      countsAttempt: false),
+    .init(
+      status: 405, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .leaveCampaign(.none),
+      countsAttempt: false),
     .init(status: 410, reason: .none, target: .finish(.unregistered), token: .prune),
-    .init(status: 413, reason: .none, target: .finish(.rejected), effect: .pauseCampaign(.none)),
+    .init(
+      status: 413, reason: .none, target: .retry(afterMilliseconds: 2_000), effect: .pauseCampaign(.none),
+      countsAttempt: false),
     .init(status: 418, reason: .none, target: .finish(.rejected)),
     .init(status: 429, reason: .none, target: .retry(afterMilliseconds: 2_000)),
     .init(status: 500, reason: .none, target: .retry(afterMilliseconds: 5_000)),
@@ -132,7 +153,9 @@ struct DispositionTests {
     .init(status: 507, reason: .none, target: .retry(afterMilliseconds: 5_000)),
 
     // A reason that Apple has added since.
-    .init(status: 302, reason: .other, target: .finish(.rejected), effect: .pauseCampaign(.other)),
+    .init(
+      status: 302, reason: .other, target: .retry(afterMilliseconds: 2_000), effect: .leaveCampaign(.other),
+      countsAttempt: false),
     .init(
       status: 403, reason: .other, target: .retry(afterMilliseconds: 2_000), effect: .stopCredential(.other),
       countsAttempt: false),

@@ -86,6 +86,26 @@ struct ClosingTests {
     }
   }
 
+  private static let ends: [([Outcome: Int], CampaignState)] = [
+    ([.rejected: 3, .badToken: 2], .failed), ([.failed: 1, .unregistered: 4], .failed),
+    ([.rejected: 4, .accepted: 1], .completed), ([.rejected: 4, .unknown: 1], .completed),
+    ([.unregistered: 3, .expired: 2], .completed), ([:], .completed),
+  ]
+
+  @Test(arguments: ends)
+  func campaignOfWhichAllWasRefusedHasFailed(outcomes: [Outcome: Int], state: CampaignState) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await world.activate("a")
+    var counters = SliceCounters()
+    counters.outcomes = outcomes
+    counters.targets = outcomes.values.reduce(0, +)
+    let slice = SliceReference(campaign: "a", partition: 0)
+    #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == state)
+    let record = try #require(try await world.store.campaign("a"))
+    #expect(record.state == state)
+    #expect(record.reason?.hasPrefix("none of its 5 pushes was accepted: ") ?? false == (state == .failed))
+  }
+
   @Test(arguments: Backend.allCases)
   func sliceCountsOnceHoweverOftenItIsFinished(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)

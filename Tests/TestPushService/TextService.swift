@@ -122,7 +122,7 @@ public struct TextService: PushService {
     switch Word(rawValue: answer.reason.rawValue) {
     case .gone: return Disposition(.finish(.unregistered), token: .prune)
     case .nonsense: return Disposition(.finish(.badToken), token: .quarantine)
-    case .unfit: return .refusedForAll(answer.reason)
+    case .unfit: return .refusedForAll(policy, answer.reason, jitter)
     case .stranger: return .held(policy, answer.reason, jitter)
     case .busy:
       return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))

@@ -14,7 +14,8 @@ redis.call('HSET', KEYS[1], 'absent', absent:sub(1, place - 1) .. string.char(by
 redis.call('HINCRBY', KEYS[1], 'slices', 1)
 redis.call('SETBIT', KEYS[2], ARGV[1], 0)
 if redis.call('HDEL', KEYS[1], 'finishedAt') == 1 then
-  if redis.call('HGET', KEYS[1], 'state') == 'completed' then redis.call('HSET', KEYS[1], 'state', 'active') end
+  local state = redis.call('HGET', KEYS[1], 'state')
+  if state == 'completed' or state == 'failed' then redis.call('HSET', KEYS[1], 'state', 'active') end
   redis.call('PERSIST', KEYS[1])
   redis.call('PERSIST', KEYS[2])
   redis.call('ZREM', KEYS[4], ARGV[2])

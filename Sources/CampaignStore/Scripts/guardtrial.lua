@@ -24,7 +24,7 @@ local left = 2 * minimum - (leased - returned)
 local is_lost = left <= 0 and not is_news and now - tonumber(trial[6] or now) > tonumber(ARGV[2])
 if is_lost then left = 2 * minimum - answers end
 -- Of one that has ended only the app's answers are kept.
-local is_over = campaign[2] == 'completed' or campaign[2] == 'cancelled'
+local is_over = campaign[2] == 'completed' or campaign[2] == 'failed' or campaign[2] == 'cancelled'
 local share = 0
 if answers < minimum and not is_over then share = math.max(0, math.min(tonumber(ARGV[3]), left)) end
 -- Lost for whoever wants to send. To one who only waits it is under way still: with the dead worker's slices, which

@@ -22,8 +22,11 @@ public struct Disposition: Sendable, Equatable {
   /// What the answer says about more than this target.
   public enum Effect: Sendable, Equatable {
     case none
-    /// Every push of the campaign would fail the same way.
+    /// Every push of the campaign would fail the same way, whoever sends it.
     case pauseCampaign(ReasonCode)
+    /// Every push of the campaign would fail the same way here: the fault may be the settings of this worker, or its way
+    /// to the service.
+    case leaveCampaign(ReasonCode)
     /// Every push with the credential would fail the same way: whoever uses it stops, and somebody is told.
     case stopCredential(ReasonCode)
   }
@@ -94,17 +97,27 @@ public struct Disposition: Sendable, Equatable {
     Disposition(.retry(afterMilliseconds: milliseconds))
   }
 
-  /// Every push of the campaign would be refused: somebody has to mend it before more are sent.
-  public static func refusedForAll(_ reason: ReasonCode) -> Disposition {
-    Disposition(.finish(.rejected), effect: .pauseCampaign(reason))
+  /// Every push of the campaign would be refused: its targets are held, not failed, until somebody has mended it.
+  public static func refusedForAll(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
+    held(policy, jitter, .pauseCampaign(reason))
   }
 
-  /// The credential is refused: its targets are held, not failed, until somebody has mended it. They wait no longer than
-  /// the pause of the campaign takes to get round: once it is resumed nothing speaks against sending.
+  /// Every push of the campaign from here would be refused: its targets are held for workers whose settings are right.
+  public static func refusedHere(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
+    held(policy, jitter, .leaveCampaign(reason))
+  }
+
+  /// The credential is refused: its targets are held, not failed, until somebody has mended it.
   public static func held(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
+    held(policy, jitter, .stopCredential(reason))
+  }
+
+  /// A target that is held waits no longer than the pause of the campaign takes to get round: once it is resumed nothing
+  /// speaks against sending.
+  private static func held(_ policy: RetryPolicy, _ jitter: Double, _ effect: Effect) -> Disposition {
     Disposition(
-      .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: 1, chance: jitter)),
-      effect: .stopCredential(reason), countsAttempt: false)
+      .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: 1, chance: jitter)), effect: effect,
+      countsAttempt: false)
   }
 
   /// This disposition, unless it wants another attempt and none is left.

@@ -9,6 +9,8 @@ struct CampaignControl {
   private(set) var contexts: [String: CampaignContext] = [:]
   /// The epoch that this worker has reached; `nil` before its first look.
   private(set) var epoch: Int?
+  /// Campaigns that are left to others.
+  var objections = Objections()
   /// Campaigns that are being paused on this worker's word.
   private var pausing: Set<String> = []
   /// Campaigns that were paused or cancelled in the last seconds, and when that was seen: Redis may forget it.

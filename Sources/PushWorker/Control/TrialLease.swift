@@ -71,15 +71,20 @@ struct TrialLease {
       wanted: max(0, min(wanted, 2 * minimum) - allowance), news: news, returned: max(0, ended - returned))
   }
 
-  /// What control has yet to be told when no slice is in hand any more; `nil` for nothing.
+  /// What control has yet to be told when no slice is in hand any more; `nil` for nothing. What was lent and not answered is
+  /// for others to send: they must not wait until it is taken for lost.
   ///
-  /// - Parameter counts: what was answered here so far.
-  mutating func rest(counts: GuardCounts, now: UInt64) -> Question? {
+  /// - Parameters:
+  ///   - counts: what was answered here so far.
+  ///   - unanswered: sends that may be answered yet.
+  mutating func rest(counts: GuardCounts, unanswered: Int, now: UInt64) -> Question? {
     let news = counts - told
-    guard !isAsking, news.answers > 0 else { return nil }
+    let unused = lent - counts.answers - unanswered - returned
+    guard !isAsking, news.answers > 0 || unused > 0 else { return nil }
+    allowance = 0
     isAsking = true
     askedAt = now
-    return Question(wanted: 0, news: news, returned: 0)
+    return Question(wanted: 0, news: news, returned: max(0, unused))
   }
 
   /// Takes note of control's answer, or that there was none.

@@ -31,6 +31,11 @@ struct AnswerDesk {
     if count > 0 { orphans[session.tag] = (session.context.account, count) }
   }
 
+  /// Pushes on their way whose slices have been let go of.
+  func orphanCount(of account: CreditBudget.Account) -> Int {
+    orphans.values.reduce(0) { $0 + ($1.account == account ? $1.count : 0) }
+  }
+
   /// One push of a slice that was let go of has ended.
   ///
   /// - Returns: whose credit is free with it; `nil` for none.

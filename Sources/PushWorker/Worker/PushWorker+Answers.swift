@@ -223,16 +223,19 @@ extension PushWorker {
     let id = context.campaign.id
     switch effect {
     case .none: return
-    case .pauseCampaign(let reason):
-      let service = context.app.service.title
-      pauseCampaign(
-        id,
-        "\(service) refuses every push of it: \(words(reason, completion, context)); mend the job, its app or the way to "
-          + "\(service), then resume")
+    case .pauseCampaign(let reason): pauseCampaign(id, refusal(reason, completion, context))
+    case .leaveCampaign(let reason): object(to: id, round: context.round, refusal(reason, completion, context))
     case .stopCredential(let reason):
       context.app.credential.stop(reason)
-      pauseForStoppedCredentials(words(reason, completion, context))
+      objectForStoppedCredentials(words(reason, completion, context))
     }
+  }
+
+  private func refusal(_ reason: ReasonCode, _ completion: PushCompletion, _ context: CampaignContext) -> String {
+    let service = context.app.service.title
+    return
+      "\(service) refuses every push of it: \(words(reason, completion, context)); mend the job, its app or the way "
+      + "to \(service), then resume"
   }
 
   /// The reason, or the status with whatever word came in the reason's place.

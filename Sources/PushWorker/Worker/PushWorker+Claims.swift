@@ -28,7 +28,9 @@ extension PushWorker {
     let now = EventLoop.now
     let opening = scheduler.opening(entries(now), beginning: slices.beginning, window: configuration.window)
     guard !opening.lanes.isEmpty else { return nil }
-    return try await control.dequeueSlice(worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded)
+    return try await control.dequeueSlice(
+      worker: configuration.name, lanes: opening.lanes,
+      excluding: opening.excluded.union(campaigns.objections.campaigns))
   }
 
   func waitForClaim() async {

@@ -22,7 +22,7 @@ extension PushWorker {
   /// Reads the states of the campaigns in hand, in one call, follows them, and says so.
   func followControl() async throws {
     while true {
-      let ids = Array(slices.campaigns.union(campaigns.contexts.keys))
+      let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(campaigns.objections.campaigns))
       let view = try await control.syncControl(ids, worker: configuration.name, applied: campaigns.epoch)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
       // What came into our hands meanwhile is looked at before we say that we have followed.
@@ -47,6 +47,9 @@ extension PushWorker {
       default: break
       }
     }
+    if let objection = campaigns.objections.raised[id], state != .active || objection.round < round {
+      withdrawObjection(to: id, round: objection.round)
+    }
     campaigns.note(state, of: id, at: EventLoop.now)
   }
 
@@ -57,37 +60,18 @@ extension PushWorker {
     session.wake()
   }
 
-  /// Pauses a campaign because every further push would fail the same way.
+  /// Pauses a campaign because every further push would fail the same way, whoever sent it.
   func pauseCampaign(_ id: String, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
-    let held = slices.sessions.map(\.context).filter { $0.campaign.id == id }
     // One task a campaign that is paused, not one a push.
     Task {
       do {
         try await control.control(id, .pause, reason: reason)
-        for context in held { context.isPaused = true }
         log.tell(.paused(campaign: id, reason: reason))
       } catch {
         log.tell(.trouble("could not pause campaign \(id): \(error)"))
       }
       campaigns.endPause(id)
-    }
-  }
-
-  /// Pauses every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would ever
-  /// be answered. What stopped it may have been said of another campaign's push, or of none.
-  ///
-  /// - Parameter words: what the push service said, where its reason has no name.
-  func pauseForStoppedCredentials(_ words: String = "an answer without a reason that is known") {
-    for session in slices.sessions where session.intent == .send && !session.context.isPaused {
-      let (credential, campaign) = (session.context.app.credential, session.context.campaign)
-      guard let reason = credential.stopped else { continue }
-      let service = session.context.app.service
-      pauseCampaign(
-        campaign.id,
-        "\(service.title) refuses the credential of app \(campaign.app): "
-          + (service.reasonName(of: reason).isEmpty ? words : "")
-          + "\(credential.explain(reason)), then resume")
     }
   }
 }

@@ -10,7 +10,7 @@ extension PushWorker {
   func tick() {
     let now = EventLoop.now
     for route in routes.routes where route.look(now) { wakeClaims() }
-    pauseForStoppedCredentials()
+    objectForStoppedCredentials()
     reclaim(now)
     wakeSlices(takingMore: false)
   }

@@ -71,11 +71,12 @@ extension PushWorker {
     wakeSlices()
   }
 
-  /// Tells control of the last answers to a campaign too small to be decided on, when none of its slices is in hand any
-  /// more: the guards of others go by them.
+  /// Tells control of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
+  /// more, and gives back what was lent and not sent: the guards of others go by both.
   func tellRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.isOutdated, !slices.sessions.contains(where: { $0.context === context }),
-      let question = context.trial.rest(counts: context.guard.counts, now: EventLoop.now)
+      let question = context.trial.rest(
+        counts: context.guard.counts, unanswered: answers.orphanCount(of: context.account), now: EventLoop.now)
     else { return }
     Task { await ask(question, context) }
   }

@@ -29,6 +29,7 @@ extension PushWorker {
         if heard >= nextUpkeep {
           nextUpkeep = heard + UInt64(Self.pulseInterval) * 1_000_000
           try await takeOver(pulse)
+          await affirmObjections()
           reportConnections()
           expireBacklogs()
           do {
@@ -126,8 +127,10 @@ extension PushWorker {
   /// Says of campaigns that can't be sent why and since when, for whoever looks.
   private func reportWaiting() async throws {
     let (clock, now) = (self.now, EventLoop.now)
-    let stuck = campaigns.contexts.values.compactMap { context in
-      context.route.obstacle.map { (id: context.campaign.id, reason: $0.reason, since: $0.since) }
+    var stuck = campaigns.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
+    for context in campaigns.contexts.values where campaigns.objections.raised[context.campaign.id] == nil {
+      guard let obstacle = context.route.obstacle else { continue }
+      stuck.append((id: context.campaign.id, reason: obstacle.reason, since: obstacle.since))
     }
     for change in waiting.update(stuck) {
       switch change {

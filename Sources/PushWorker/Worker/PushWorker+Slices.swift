@@ -64,7 +64,10 @@ extension PushWorker {
     slices.add(session)
     adopt(standing, session)
     inherit(standing, session)
-    if life.isStopping || state != .active || context.guard.tripReason != nil { withdraw(session, .leave) }
+    let isObjected = campaigns.objections.applies(to: reference.campaign, round: context.round)
+    if life.isStopping || state != .active || context.guard.tripReason != nil || isObjected {
+      withdraw(session, .leave)
+    }
     return session
   }
 
@@ -129,6 +132,10 @@ extension PushWorker {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
+    if standing.state == .active, campaigns.objections.applies(to: id, round: standing.round) {
+      try await control.requeue(reference, lane: standing.lane, worker: configuration.name)
+      return nil
+    }
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round) {
       // Its guard has tripped, and that did not get through.
@@ -151,10 +158,8 @@ extension PushWorker {
       return (context, record.state)
     } catch let error {
       // It was valid where it was taken in: this worker is configured otherwise.
-      let reason = "worker \(configuration.name) can't run it: \(error.reason)"
-      try await control.control(reference.campaign, .pause, reason: reason)
+      object(to: id, round: record.round, "it can't be run with the settings here: \(error.reason)")
       try await control.requeue(reference, lane: record.lane, worker: configuration.name)
-      log.tell(.paused(campaign: reference.campaign, reason: reason))
       return nil
     }
   }

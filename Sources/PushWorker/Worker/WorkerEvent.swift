@@ -10,8 +10,10 @@ public enum WorkerEvent: Sendable {
   /// A job went to the dead list.
   case deadLettered(reason: String)
   case ended(campaign: String, state: CampaignState)
-  /// The worker paused a campaign because every further push would fail the same way.
+  /// The worker paused a campaign because every further push would fail the same way, whoever sent it.
   case paused(campaign: String, reason: String)
+  /// The worker leaves a campaign to others, as every push of it would fail here.
+  case objected(campaign: String, reason: String)
   /// Slices of a silent worker were given back to everybody.
   case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.

@@ -19,6 +19,10 @@ struct WorkerLog: Sendable {
     case .ended(let id, let state): log(.info, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .paused(let id, let reason):
       log(.error, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
+    case .objected(let id, let reason):
+      log(
+        .error, "objected", "leaves a campaign to other workers: every push of it would fail here",
+        ["campaign": "\(id)", "reason": "\(reason)"])
     case .requeued(let worker, let slices):
       log(
         .warning, "requeued", "requeued the slices of a dead worker",

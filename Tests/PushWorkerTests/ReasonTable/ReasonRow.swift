@@ -19,7 +19,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
     case resent
     /// It waits for its next attempt.
     case waits(Wait)
-    /// It waits for its credential, at no cost of an attempt.
+    /// It waits until somebody has mended the credential, the job or the app, at no cost of an attempt.
     case held
     /// It waits until the campaign is resumed, at no cost of an attempt: its device is left alone.
     case spared

@@ -146,8 +146,8 @@ struct ReasonStage {
     let answered = hit.filter { $0.status != 0 }
     // What was to be sent again, and was taken back, has no last answer any more.
     if row.status != nil, row.connection != .replaced { #expect(!answered.isEmpty, "\(run)") }
-    // A paused campaign leaves somebody alone.
-    if isPaused { #expect(answered.count < results.count, "\(run)") }
+    // A paused campaign leaves somebody alone, if it is for more than one.
+    if isPaused, results.count > 1 { #expect(answered.count < results.count, "\(run)") }
     for result in answered where row.disposition != .resent {
       #expect(Int(result.status) == row.status, "\(run)")
       #expect(result.reason == row.exported(run.scene), "\(run)")

@@ -15,7 +15,7 @@ enum ReasonTable {
     _ name: String, _ status: Int, _ auth: [ReasonRow.Auth] = ReasonRow.Auth.allCases, _ scene: ReasonScene? = nil
   ) -> ReasonRow {
     var row = ReasonRow(
-      name, status, auth: auth, .rejected, .final, campaign: .paused("\(everyPush): \(name)"),
+      name, status, auth: auth, nil, .held, campaign: .paused("\(everyPush): \(name)"),
       by: .told(name, status, .all))
     if let scene { row.scenes = [scene] }
     return row
@@ -144,7 +144,7 @@ enum ReasonTable {
       "TooManyProviderTokenUpdates", 429, auth: [.token], nil, .waits(.serverError),
       by: .told("TooManyProviderTokenUpdates", 429, .one(times: 99))),
     ReasonRow(
-      "Forbidden", 403, .rejected, .final, credential: .stopped(.forbidden),
+      "Forbidden", 403, nil, .held, credential: .stopped(.forbidden),
       campaign: .paused("\(credential): Forbidden"),
       by: .told("Forbidden", 403, .all)),
   ]
@@ -229,10 +229,10 @@ enum ReasonTable {
       $0.credential = .stoppedBySomethingUnknown
       $0.campaign = .paused("\(credential): status 403")
     },
-    byStatus(404, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 404") },
-    byStatus(405, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 405") },
+    byStatus(404, .all, nil, .held) { $0.campaign = .paused("\(everyPush): status 404") },
+    byStatus(405, .all, nil, .held) { $0.campaign = .paused("\(everyPush): status 405") },
     byStatus(410, .one(times: 1), .unregistered) { $0.device = .pruned },
-    byStatus(413, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 413") },
+    byStatus(413, .all, nil, .held) { $0.campaign = .paused("\(everyPush): status 413") },
     byStatus(418, .one(times: 1), .rejected),
     byStatus(429, .one(times: 99), nil, .waits(.tooManyRequests)),
     byStatus(500, .one(times: 99), nil, afterServerErrors),
@@ -242,7 +242,7 @@ enum ReasonTable {
 
   /// What APNs never answers: somebody on the way does.
   private static let foreign: [ReasonRow] = [
-    byStatus(302, .all, .rejected) { $0.campaign = .paused("\(everyPush): status 302") },
+    byStatus(302, .all, nil, .held) { $0.campaign = .paused("\(everyPush): status 302") },
     byStatus(201, .one(times: 1), .accepted),
   ]
 
@@ -255,25 +255,25 @@ enum ReasonTable {
     var scene = scene
     scene.channel = scene.channel ?? .open
     return ReasonRow(
-      "\(name) (broadcast)", status, auth: auth, exported: exported, outcome, disposition, campaign: .broadcast,
-      by: scene)
+      "\(name) (broadcast)", status, auth: auth, exported: exported, outcome, disposition,
+      campaign: disposition == .held ? .paused("\(everyPush): \(name)") : .broadcast, by: scene)
   }
 
   private static let broadcasts: [ReasonRow] =
     [
       broadcast("–", 200, exported: "", .accepted, .final, .natural()),
-      broadcast("BadChannelId", 400, .rejected, .final, .natural { $0.channel = .named("abcde") }),
-      broadcast("ChannelNotRegistered", 400, .rejected, .final, .natural { $0.channel = .named("YWJj") }),
-      broadcast("FeatureNotEnabled", 400, .rejected, .final, .natural { $0.knobs.enablesBroadcast = false }),
-      broadcast("BadExpirationDate", 400, .rejected, .final, .natural { $0.fields = #","expiration":"4h""# }),
+      broadcast("BadChannelId", 400, nil, .held, .natural { $0.channel = .named("abcde") }),
+      broadcast("ChannelNotRegistered", 400, nil, .held, .natural { $0.channel = .named("YWJj") }),
+      broadcast("FeatureNotEnabled", 400, nil, .held, .natural { $0.knobs.enablesBroadcast = false }),
+      broadcast("BadExpirationDate", 400, nil, .held, .natural { $0.fields = #","expiration":"4h""# }),
       broadcast(
-        "TopicMismatch", 403, auth: [.token], .rejected, .final, .natural { $0.keyTopics = ["com.example.other"] }),
+        "TopicMismatch", 403, auth: [.token], nil, .held, .natural { $0.keyTopics = ["com.example.other"] }),
     ]
     + [
       "MissingChannelId", "MissingPushType", "InvalidPushType", "BadMessageId", "BadPriority", "PayloadEmpty",
       "TopicDisallowed", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig",
-    ].map { broadcast($0, 400, .rejected, .final, .told($0, 400, .all)) } + [
-      broadcast("PayloadTooLarge", 413, .rejected, .final, .told("PayloadTooLarge", 413, .all)),
+    ].map { broadcast($0, 400, nil, .held, .told($0, 400, .all)) } + [
+      broadcast("PayloadTooLarge", 413, nil, .held, .told("PayloadTooLarge", 413, .all)),
       broadcast("TooManyRequests", 429, nil, .waits(.tooManyRequests), .told("TooManyRequests", 429, .all)),
       broadcast("InternalServerError", 500, nil, afterServerErrors, .told("InternalServerError", 500, .all)),
       broadcast(

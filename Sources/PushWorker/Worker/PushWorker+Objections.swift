@@ -1,0 +1,61 @@
+import PushTransport
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Campaigns whose every push would fail here. The fault may be this worker's alone, its settings or its way to the push
+/// service: so it leaves them to others, and they are paused only when every live worker says the same.
+extension PushWorker {
+  /// Leaves a campaign to the others.
+  func object(to id: String, round: Int, _ reason: String) {
+    let reason = "worker \(configuration.name): \(reason)"
+    guard campaigns.objections.raise(id, round: round, reason: reason, at: EventLoop.now) else { return }
+    for session in slices.sessions where session.slice.campaign == id { withdraw(session, .leave) }
+    // One task a campaign, not one a push.
+    Task { await affirm(id, isNew: true) }
+  }
+
+  /// Says again to which campaigns this worker objects, and pauses those to which all do by now.
+  func affirmObjections() async {
+    for id in campaigns.objections.raised.keys.sorted() { await affirm(id) }
+  }
+
+  private func affirm(_ id: String, isNew: Bool = false) async {
+    guard let objection = campaigns.objections.raised[id] else { return }
+    do {
+      let answer = try await control.object(
+        to: id, worker: configuration.name, round: objection.round, timeout: configuration.lease)
+      switch answer {
+      case .unanimous: pauseCampaign(id, objection.reason)
+      case .others: if isNew { log.tell(.objected(campaign: id, reason: objection.reason)) }
+      case .outdated: withdrawObjection(to: id, round: objection.round)
+      }
+    } catch {
+      // It is said again with the next pulse.
+      log.report("could not leave campaign \(id) to other workers", error)
+    }
+  }
+
+  /// The campaign goes on, or has ended: it is ours again.
+  func withdrawObjection(to id: String, round: Int) {
+    guard campaigns.objections.raised[id]?.round == round, campaigns.objections.drop(id) else { return }
+    wakeClaims()
+  }
+
+  /// Objects to every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would
+  /// ever be answered. What stopped it may have been said of another campaign's push, or of none.
+  ///
+  /// - Parameter words: what the push service said, where its reason has no name.
+  func objectForStoppedCredentials(_ words: String = "an answer without a reason that is known") {
+    for session in slices.sessions where session.intent == .send {
+      let context = session.context
+      guard let reason = context.app.credential.stopped else { continue }
+      let service = context.app.service
+      object(
+        to: context.campaign.id, round: context.round,
+        "\(service.title) refuses the credential of app \(context.campaign.app): "
+          + (service.reasonName(of: reason).isEmpty ? words : "")
+          + "\(context.app.credential.explain(reason)), then resume")
+    }
+  }
+}
