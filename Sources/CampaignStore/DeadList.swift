@@ -48,8 +48,10 @@ extension CampaignStore {
 
   /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
   public func deadLetter(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
-    var pipeline = RedisPipeline(reserving: job.count * 2 + 512)
-    let id = CampaignJob.id(of: job)
+    let id = JobOutline(job)?.id
+    // What gives no id has none to free.
+    let canonical = try id == nil ? [] : CampaignJob.canonical(job)
+    var pipeline = RedisPipeline(reserving: job.count + canonical.count + 512)
     pipeline.script(
       StoreScripts.deadLetter, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
     ) {
@@ -58,7 +60,7 @@ extension CampaignStore {
       $0.append(hint)
       $0.append(Self.deadJobs)
       $0.append(Self.deadJobSize)
-      $0.append(id == nil ? [] : JSONValue.minified(job[...]))
+      $0.append(canonical)
       $0.append(id ?? "")
     }
     _ = try await run(pipeline)
