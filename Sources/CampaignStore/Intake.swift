@@ -150,13 +150,6 @@ extension CampaignStore {
     return .duplicate
   }
 
-  /// Whether a job of this id was submitted or taken in within ``idMemory``, whatever became of it.
-  public func isKnown(_ id: String) async throws -> Bool {
-    var pipeline = RedisPipeline()
-    pipeline.append("EXISTS", keys.job(id), keys.campaign(id))
-    return try await run(pipeline)[0].integer != 0
-  }
-
   /// Refuses what only the store can tell is wrong: a segment that is not there, a time too far ahead.
   public func check(_ campaign: Campaign) async throws {
     if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }

@@ -178,16 +178,16 @@ struct IntakeTests {
   func burialOfAnIDIsFoundWhileItIsAmongTheNewest(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     #expect(try await world.store.burial(of: "a") == nil)
-    #expect(try await world.store.isKnown("a") == false)
+    #expect(try await world.store.memory(of: "a") == nil)
     let (job, campaign) = try Self.job("a")
     #expect(try await world.store.submit(job, as: campaign) == .new)
-    #expect(try await world.store.isKnown("a"))
+    #expect(try await world.store.memory(of: "a") == .submitted)
     try await world.store.deadLetter(job, reason: "first", hint: "", worker: "w")
     try await world.store.deadLetter(job, reason: "second", hint: "do this", worker: "w")
     try await world.store.deadLetter(Array("no JSON".utf8), reason: "third", hint: "", worker: "w")
     let burial = try await world.store.burial(of: "a")
     #expect(burial?.reason == "second" && burial?.hint == "do this")
-    #expect(try await world.store.isKnown("a") == false)
+    #expect(try await world.store.memory(of: "a") == nil)
   }
 
   @Test(arguments: Backend.allCases)
