@@ -43,8 +43,9 @@ extension CampaignStore {
   private static let queuePage = 256
   /// Bytes after which a page ends: some jobs of the largest size fit into as much again.
   private static let queuePageSize = 1 << 20
-  /// Jobs that ``queue()`` looks at: more than anybody reads, and few enough to be asked for every half minute.
-  private static let queueView = 500
+  /// Jobs that ``queue()`` looks at: as many as anybody reads, and few enough to be asked for every half minute, though
+  /// each have a megabyte.
+  private static let queueView = 100
   /// Between looks at a job that a worker is taking in, which takes some milliseconds.
   private static let intakeInterval = Duration.milliseconds(50)
 

@@ -54,8 +54,8 @@ struct QueueTests {
       #expect(place == .queue(position: number + 1, length: 712))
     }
     let queue = try await world.store.queue()
-    #expect(queue.jobs.map(\.outline.id) == (0..<500).reversed().map { "j\($0)" })
-    #expect(queue.unseen == 212)
+    #expect(queue.jobs.map(\.outline.id) == (0..<100).reversed().map { "j\($0)" })
+    #expect(queue.unseen == 612)
   }
 
   @Test(arguments: Backend.allCases)

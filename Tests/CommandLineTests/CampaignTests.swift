@@ -112,6 +112,19 @@ struct CampaignTests {
       try await world.succeed("results", "show", "done", "--token", tokens[4]).contains("reason    BadDeviceToken"))
     let csv = try await world.succeed("results", "export", "done", "--format", "csv", "--only", "badToken")
     #expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at\r\ndone,u4,\(tokens[4]),badToken,400,"))
+    let ofUser = try await world.succeed("results", "show", "done", "--user", "u3", "--json")
+    #expect(ofUser == gone)
+    #expect(try await world.succeed("results", "show", "done", "--user", "u4").contains("reason    BadDeviceToken"))
+    let nobody = try await world.run("results", "show", "done", "--user", "u99")
+    #expect(nobody.exit == .status(1) && nobody.standardError.contains("user 'u99' had no target of campaign 'done'"))
+    #expect(try await world.run("results", "show", "done").exit == .status(64))
+    for command in [["results", "export", "done"], ["devices", "export"]] {
+      let both = try await CarillonCommand.run(
+        command + ["--format", "csv", "--json"], environment: world.environment)
+      #expect(both.exit == .status(64) && both.standardOutput.isEmpty)
+      #expect(both.standardError.contains("--format csv and --json contradict each other"))
+    }
+    #expect(try await world.run("results", "export", "done", "--spreadsheet-safe").exit == .status(64))
     let stranger = try await world.run("results", "show", "done", "--token", "00ff")
     #expect(stranger.exit == .status(1) && stranger.standardError.contains("was no target"))
     let missing = try await world.run("results", "export", "other")

@@ -47,7 +47,7 @@ extension PushWorker {
       default: break
       }
     }
-    campaigns.note(state, of: id, at: EventLoop.now)
+    if campaigns.note(state, of: id, at: EventLoop.now), let state { log.tell(.followed(campaign: id, state: state)) }
   }
 
   /// Stops sending for a slice: what no connection has taken is settled, what is under way is waited for.
