@@ -55,6 +55,6 @@ extension CampaignStore {
     let latest = try await run(pipeline)[0]
     let since = latest.count == 2 ? latest[1].integer : nil
     if let since, try await time() / 1000 - since < lease { return nil }
-    return CampaignWait(reason: "no worker is there: start one, carillon worker", since: since)
+    return CampaignWait(reason: "no worker is there; start one: carillon worker", since: since)
   }
 }

@@ -106,5 +106,5 @@ struct QueueTests {
     #expect(try await world.store.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: now - 60_000))
   }
 
-  private static let absence = "no worker is there: start one, carillon worker"
+  private static let absence = "no worker is there; start one: carillon worker"
 }

@@ -28,6 +28,8 @@ struct CampaignTests {
     try await world.submit("early", more: #","lane":"bulk""#)
     let show = try await world.show("early")
     #expect(show.text("state") == "queued" && show.text("lane") == "bulk" && show.text("app") == "news")
+    #expect(show.object("slices")?.numbers == ["done": 0, "sealed": 0, "total": 0] && show.number("pending") == 0)
+    #expect(try await !world.succeed("campaign", "show", "early", "--json").contains("0.0"))
     #expect(show.object("queue")?.text("list") == list)
     #expect(show.object("queue")?.numbers == ["position": 2, "length": 2])
     #expect(show.object("waiting")?.text("reason")?.contains("no worker is there") == true)
@@ -229,8 +231,9 @@ struct CampaignTests {
     worker.send(signal: SIGTERM)
     #expect(await worker.waitForExit() == .status(0))
     let wait = try #require(try await world.show("stuck").object("waiting"))
-    #expect(wait.text("reason")?.contains("no worker is there: start one") == true)
+    #expect(wait.text("reason")?.contains("no worker is there; start one: carillon worker") == true)
     #expect(await watch.line(containing: "waiting: no worker is there") != nil)
+    #expect(try await world.run("campaign", "list").standardError.contains("waiting: no worker is there"))
   }
 
   @Test func submitSaysWhatLintWarnsOf() async throws {

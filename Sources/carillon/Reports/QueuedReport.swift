@@ -27,15 +27,16 @@ struct QueuedReport {
     json.member("reason", nil as String?)
     json.member("app", job.outline.app)
     json.member("lane", job.outline.lane?.rawValue)
-    json.member("targets", 0)
+    let none: Int? = 0
+    json.member("targets", none)
     json.member("estimate", nil as Int?)
     json.name("outcomes")
     json.beginObject()
     json.endObject()
-    for name in ["pending", "inDoubt", "retrying", "pruned", "quarantined", "resent"] { json.member(name, 0) }
+    for name in ["pending", "inDoubt", "retrying", "pruned", "quarantined", "resent"] { json.member(name, none) }
     json.name("slices")
     json.beginObject()
-    for name in ["done", "sealed", "total"] { json.member(name, 0) }
+    for name in ["done", "sealed", "total"] { json.member(name, none) }
     json.endObject()
     json.name("queue")
     writePlace(to: &json)

@@ -23,7 +23,8 @@ extension CampaignCommand {
       let records = try await store.campaigns()
       let known = Set(records.map(\.id))
       queue.jobs.removeAll { known.contains($0.outline.id) }
-      let waiting = queue.jobs.isEmpty ? nil : try await store.absence(lease: WorkerConfiguration.standardLease)
+      let isWork = !queue.jobs.isEmpty || records.contains { $0.state == .active }
+      let waiting = isWork ? try await store.absence(lease: WorkerConfiguration.standardLease) : nil
       let queued = queue.jobs.map { QueuedReport(job: $0, waiting: waiting) }
       if global.json {
         var json = JSONWriter()
