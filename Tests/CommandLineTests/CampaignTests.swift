@@ -249,6 +249,25 @@ struct CampaignTests {
     #expect(payload.exit == .status(65) && payload.standardError.contains("this is a payload, not a job"))
   }
 
+  /// An id is known for longer than its campaign: neither is in a queue for that.
+  @Test func whatHasGoneIsNotSaidToBeInTheQueue() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(1)
+    try await world.submit("lost")
+    try await world.server.command("del", "{\(world.namespace)}:campaigns")
+    try await world.submit("old", audience: #"{"segment":"* & !*"}"#)
+    try await world.drain()
+    try await world.server.command("del", "{\(world.namespace)}:campaign:old")
+    for (id, says) in [
+      ("lost", "is in no list of Redis\n  hint: it may have got lost"), ("old", "its results are gone"),
+    ] {
+      for verb in ["show", "watch", "cancel"] {
+        let output = try await world.run("campaign", verb, id)
+        #expect(output.exit == .status(1) && output.standardError.contains(says), "\(output.standardError)")
+      }
+    }
+  }
+
   @Test func scheduledCampaignIsShownPausedAndCancelled() async throws {
     let world = try await CarillonWorld()
     try await world.importDevices(10)
