@@ -21,7 +21,8 @@ public struct ControlView: Sendable {
 /// Every call raises the control epoch. A worker reads epoch and states in one step, stops what it has to stop, and then
 /// says up to which epoch it has applied control.
 extension CampaignStore {
-  /// Pauses, resumes or cancels. Workers apply it within moments.
+  /// Pauses, resumes or cancels. Workers apply it within moments. A campaign that is paused by this has paused itself: a
+  /// worker said so.
   ///
   /// - Parameter unguarded: resumed, its prunes and quarantines are carried out whatever their share.
   /// - Returns: the state that follows: unchanged when the verb does not apply to it.
@@ -30,10 +31,10 @@ extension CampaignStore {
   public func control(
     _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false
   ) async throws -> CampaignState {
-    try await raise(id, verb, reason, unguarded: unguarded).0
+    try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false).0
   }
 
-  /// Pauses, resumes or cancels, and waits until every live worker has applied it: what it sends of a campaign that was
+  /// Pauses, resumes or cancels on a person's word, and waits until every live worker has applied it: what it sends of a campaign that was
   /// paused or cancelled is by then at most what was in its window.
   ///
   /// - Parameter lease: ms without a heartbeat after which a worker is taken for dead; twice that is waited at most.
@@ -42,7 +43,7 @@ extension CampaignStore {
   public func controlEverywhere(
     _ id: String, _ verb: ControlVerb, reason: String = "", lease: Int
   ) async throws -> (state: CampaignState, unconfirmed: [String]) {
-    let (state, epoch) = try await raise(id, verb, reason)
+    let (state, epoch) = try await raise(id, verb, reason, unguarded: false, isByPerson: true)
     let end = ContinuousClock.now + .milliseconds(2 * lease)
     while true {
       let lagging = try await workersLagging(behind: epoch, timeout: lease)
@@ -58,7 +59,7 @@ extension CampaignStore {
   ///
   /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
   private func raise(
-    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool = false
+    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool
   ) async throws -> (CampaignState, epoch: Int) {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
     let lane = record.lane
@@ -74,6 +75,7 @@ extension CampaignStore {
       $0.append(verb.rawValue)
       $0.append(reason)
       $0.append(unguarded ? "unguarded" : "")
+      $0.append(isByPerson ? "person" : "worker")
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 3, let state = reply[0].string.flatMap(CampaignState.init(rawValue:)),

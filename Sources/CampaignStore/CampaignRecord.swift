@@ -48,6 +48,8 @@ public struct CampaignRecord: Sendable {
   public var round: Int
   /// Whether whoever resumed it wants its prunes and quarantines carried out, whatever their share.
   public var isUnguarded: Bool
+  /// Whether it is paused, and on a worker's word: something must be mended before it is resumed.
+  public var pausedItself: Bool
   /// Totals of the finished slices; with `show`, of the open ones too.
   public var counters: SliceCounters
   /// Slices that are finished, and all.
@@ -73,7 +75,8 @@ public struct CampaignRecord: Sendable {
   /// All fields of a campaign's hash but `job`.
   static let fields =
     [
-      "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "finished", "slices",
+      "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
+      "finished", "slices",
       "absent", "createdAt", "sendAt", "startedAt", "finishedAt",
     ] + SliceCounters.totalsFields
 
@@ -93,6 +96,7 @@ public struct CampaignRecord: Sendable {
     expiration = text["expiration"]?.integer
     round = text["round"]?.integer ?? 0
     isUnguarded = text["unguarded"]?.integer == 1
+    pausedItself = text["pausedItself"]?.integer == 1
     counters = SliceCounters(totals: text.compactMapValues(\.integer))
     slices = (text["finished"]?.integer ?? 0, text["slices"]?.integer ?? 0)
     absent = PartitionBitmap(text["absent"]?.bytes.map(Array.init) ?? [])

@@ -47,9 +47,14 @@ extension CampaignStore {
   private static let deadPage = 50
 
   /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
-  public func deadLetter(_ job: [UInt8], reason: String, hint: String, worker: String) async throws {
-    var pipeline = RedisPipeline(reserving: job.count * 2 + 512)
-    let id = CampaignJob.id(of: job)
+  ///
+  /// - Returns: what names it there.
+  @discardableResult
+  public func deadLetter(_ job: [UInt8], reason: String, hint: String, worker: String) async throws -> String {
+    let id = JobOutline(job)?.id
+    // What gives no id has none to free.
+    let canonical = try id == nil ? [] : CampaignJob.canonical(job)
+    var pipeline = RedisPipeline(reserving: job.count + canonical.count + 512)
     pipeline.script(
       StoreScripts.deadLetter, keys: [keys.dead, keys.intake(worker: worker)] + (id.map { [keys.job($0)] } ?? [])
     ) {
@@ -58,10 +63,10 @@ extension CampaignStore {
       $0.append(hint)
       $0.append(Self.deadJobs)
       $0.append(Self.deadJobSize)
-      $0.append(id == nil ? [] : JSONValue.minified(job[...]))
+      $0.append(canonical)
       $0.append(id ?? "")
     }
-    _ = try await run(pipeline)
+    return try await run(pipeline)[0].string ?? ""
   }
 
   /// The last job of this id in the dead list; `nil` when it is not among the newest there.

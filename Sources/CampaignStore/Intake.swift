@@ -27,11 +27,12 @@ extension CampaignStore {
   public func submit(_ job: [UInt8], as campaign: Campaign, from key: String? = nil) async throws -> Admission {
     try await check(campaign)
     try await checkRoom()
-    var pipeline = RedisPipeline(reserving: job.count * 2 + 256)
+    let canonical = try CampaignJob.canonical(job)
+    var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
     let names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
     pipeline.script(StoreScripts.submit, keys: key == nil ? names : names + [keys.dead]) {
       $0.append(job)
-      $0.append(JSONValue.minified(job[...]))
+      $0.append(canonical)
       $0.append(Self.idMemory)
       if let key { $0.append(key) }
     }
@@ -80,13 +81,14 @@ extension CampaignStore {
     _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool
   ) async throws -> Admission {
     try await check(campaign)
-    let minified = JSONValue.minified(job[...])
-    var pipeline = RedisPipeline(reserving: minified.count + 256)
+    let canonical = try CampaignJob.canonical(job)
+    var pipeline = RedisPipeline(reserving: canonical.count + 256)
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
-      $0.append(minified)
+      $0.append(canonical)
       $0.append(Self.idMemory)
     }
-    let admission = try await admission(run(pipeline)[0])
+    let reply = try await run(pipeline)[0]
+    let (admission, digest) = (try admission(reply[0]), reply[1].string ?? "")
     guard admission == .new else {
       if admission == .duplicate { try await acknowledge(job, worker: worker) }
       return admission
@@ -96,16 +98,20 @@ extension CampaignStore {
     let begins = campaign.sendAt ?? 0 <= now
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
-    return try await write(campaign, job: job, minified: minified, partitions: partitions, start: start, worker: worker)
+    return try await write(
+      campaign, job: job, digest: digest, partitions: partitions, start: start, worker: worker)
   }
 
   /// Writes the campaign, its audience being there.
   ///
-  /// - Parameter start: when it begins, in UNIX seconds.
+  /// - Parameters:
+  ///   - digest: what the id was reserved for.
+  ///   - start: when it begins, in UNIX seconds.
   func write(
-    _ campaign: Campaign, job: [UInt8], minified: [UInt8], partitions: [Int], start: Int, worker: String
+    _ campaign: Campaign, job: [UInt8], digest: String, partitions: [Int], start: Int, worker: String
   ) async throws -> Admission {
-    var pipeline = RedisPipeline(reserving: minified.count + 256)
+    let minified = JSONValue.minified(job[...])
+    var pipeline = RedisPipeline(reserving: job.count + minified.count + 256)
     pipeline.script(
       StoreScripts.activate,
       keys: [
@@ -117,6 +123,7 @@ extension CampaignStore {
       arguments.append(job)
       arguments.append(Self.idMemory)
       arguments.append(campaign.sendAt ?? 0)
+      arguments.append(digest)
       arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
@@ -141,13 +148,6 @@ extension CampaignStore {
       _ = try await run(pipeline)
     }
     return .duplicate
-  }
-
-  /// Whether a job of this id was submitted or taken in within ``idMemory``, whatever became of it.
-  public func isKnown(_ id: String) async throws -> Bool {
-    var pipeline = RedisPipeline()
-    pipeline.append("EXISTS", keys.job(id), keys.campaign(id))
-    return try await run(pipeline)[0].integer != 0
   }
 
   /// Refuses what only the store can tell is wrong: a segment that is not there, a time too far ahead.

@@ -66,6 +66,21 @@ extension CampaignStore {
     return found
   }
 
+  /// What became of the tokens of a user; empty when none was a target. Raw tokens of a job are nobody's.
+  public func results(ofUser user: String, in id: String) async throws -> [TargetResult] {
+    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let partition = Partition.of(user: user, count: keys.partitions)
+    var pipeline = RedisPipeline()
+    pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted", "format")
+    let slice = try SliceView(SliceReference(campaign: id, partition: partition), try await run(pipeline)[0])
+    var found: [TargetResult] = []
+    _ = try await read(slice, service(of: record)) { page in
+      found += page.filter { $0.user == user }
+      return true
+    }
+    return found
+  }
+
   /// The push service of a campaign.
   private func service(of record: CampaignRecord) throws(StoreError) -> any PushService {
     guard let service = services[record.service] else {

@@ -4,8 +4,8 @@ import Redis
 public struct CampaignWait: Sendable, Equatable {
   /// For people.
   public var reason: String
-  /// ms since the epoch.
-  public var since: Int
+  /// ms since the epoch; `nil` when nobody knows.
+  public var since: Int?
 }
 
 /// What workers say of campaigns that they can't send. It is a remark for people, and nothing depends on it: it goes by
@@ -43,6 +43,18 @@ extension CampaignStore {
       else { return nil }
       return CampaignWait(reason: String(parts[1]), since: max(since, createdAt))
     }
-    return waits.min { $0.since < $1.since }
+    return waits.min { $0.since ?? 0 < $1.since ?? 0 }
+  }
+
+  /// That no worker is there, since the last sign of life that is known of; `nil` when there is a worker.
+  ///
+  /// - Parameter lease: ms without a sign of life after which a worker is taken for dead.
+  public func absence(lease: Int) async throws -> CampaignWait? {
+    var pipeline = RedisPipeline()
+    pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")
+    let latest = try await run(pipeline)[0]
+    let since = latest.count == 2 ? latest[1].integer : nil
+    if let since, try await time() / 1000 - since < lease { return nil }
+    return CampaignWait(reason: "no worker is there; start one: carillon worker", since: since)
   }
 }

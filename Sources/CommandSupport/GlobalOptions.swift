@@ -20,8 +20,9 @@ package struct GlobalOptions: ParsableArguments {
   /// The configuration that these options and the environment lead to.
   package func loadConfiguration() throws -> CarillonConfiguration {
     let logger = Logger(label: "configuration")
-    return try ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
-      .load { logger.warning("\($0)") }
+    let loader = ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
+    logger.debug("reading the configuration", metadata: ["file": "\(loader.file)"])
+    return try loader.load { logger.warning("\($0)") }
   }
 }
 

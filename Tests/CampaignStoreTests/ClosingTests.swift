@@ -232,7 +232,7 @@ struct ClosingTests {
       let partitions = try await world.store.writeAudience(of: campaign, narrowing: false)
       #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 1)
       let admission = try await world.store.write(
-        campaign, job: job, minified: job, partitions: partitions, start: 0, worker: "slow")
+        campaign, job: job, digest: "", partitions: partitions, start: 0, worker: "slow")
       #expect(admission == .duplicate)
       #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 0)
       #expect(try await world.store.dequeueSlice(worker: "w") == nil)

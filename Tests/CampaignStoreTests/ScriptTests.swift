@@ -13,7 +13,7 @@ struct ScriptTests {
     StoreScripts.removeWorker, StoreScripts.claim, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.unbind, StoreScripts.upsert,
     StoreScripts.edit, StoreScripts.trim, StoreScripts.syncControl, StoreScripts.lagging, StoreScripts.promote,
-    StoreScripts.addSlice, StoreScripts.overrule,
+    StoreScripts.addSlice, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
   ]
 
   @Test func noneIsLeftOut() throws {

@@ -22,12 +22,40 @@ struct CampaignTests {
 
   @Test func campaignThatNobodyTookInIsInTheQueue() async throws {
     let world = try await CarillonWorld()
-    try await world.submit("early")
-    for verb in ["show", "pause", "cancel"] {
+    // A producer's, of which nothing is known but that it is on the list.
+    let list = "{\(world.namespace)}:campaigns"
+    try await world.server.command("lpush", list, CarillonWorld.job("first") + "\n")
+    try await world.submit("early", more: #","lane":"bulk""#)
+    let show = try await world.show("early")
+    #expect(show.text("state") == "queued" && show.text("lane") == "bulk" && show.text("app") == "news")
+    #expect(show.object("slices")?.numbers == ["done": 0, "sealed": 0, "total": 0] && show.number("pending") == 0)
+    #expect(try await !world.succeed("campaign", "show", "early", "--json").contains("0.0"))
+    #expect(show.object("queue")?.text("list") == list)
+    #expect(show.object("queue")?.numbers == ["position": 2, "length": 2])
+    #expect(show.object("waiting")?.text("reason")?.contains("no worker is there") == true)
+    #expect(
+      try await world.succeed("campaign", "show", "early").contains("queued: in the queue, 2 of 2 to be taken in"))
+    let listed = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
+    #expect(listed.map { $0.text("id") } == ["early", "first"] && listed.allSatisfy { $0.names == show.names })
+    let text = try await world.run("campaign", "list")
+    #expect(text.standardOutput.contains("first  queued  news  normal  1 of 2 in the queue"))
+    #expect(text.standardError.contains("waiting: no worker is there"))
+    let watch = try await world.start("campaign", "watch", "early")
+    #expect(
+      await watch.line(containing: "early queued  in the queue, 2 of 2 to be taken in  waiting: no worker") != nil)
+    for verb in ["pause", "resume"] {
       let output = try await world.run("campaign", verb, "early")
       #expect(output.exit == .status(1))
-      #expect(output.standardError.contains("is in the queue: no worker has taken it in"))
+      #expect(output.standardError.contains("its job is in the queue, 2 of 2"))
+      #expect(output.standardError.contains("carillon campaign cancel early takes it off the queue"))
     }
+    let cancelled = try await world.run("campaign", "cancel", "first")
+    #expect(cancelled.exit == .status(0) && cancelled.standardOutput == "first cancelled\n")
+    #expect(cancelled.standardError.contains("taken off"))
+    #expect(try await world.succeed("campaign", "cancel", "early", "--json").contains(#""state":"cancelled""#))
+    #expect(await watch.waitForExit() == .status(1))
+    #expect(try await world.server.command("llen", list) == "0")
+    #expect(try await world.run("campaign", "show", "early").exit == .status(1))
     let unknown = try await world.run("campaign", "show", "late", "--json")
     #expect(unknown.exit == .status(1))
     #expect(try JSONObject(unknown.standardError).object("error")?.text("code") == "notFound")
@@ -47,11 +75,12 @@ struct CampaignTests {
     let show = try await world.show("done")
     #expect(
       show.names == [
-        "id", "state", "reason", "app", "lane", "targets", "outcomes", "pending", "inDoubt", "retrying", "pruned",
+        "id", "state", "reason", "app", "lane", "targets", "estimate", "outcomes", "pending", "inDoubt", "retrying",
+        "pruned",
         "quarantined", "resent", "slices", "createdAt", "sendAt", "startedAt", "finishedAt",
       ])
     #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
-    #expect(show.number("targets") == 40)
+    #expect(show.number("targets") == 40 && show.number("estimate") == 40)
     #expect(show.object("outcomes")?.numbers == ["accepted": 38, "unregistered": 1, "badToken": 1])
     #expect(show.number("pruned") == 1 && show.number("quarantined") == 1 && show.number("pending") == 0)
     #expect(show.object("slices")?.numbers == ["done": 8, "sealed": 8, "total": 8])
@@ -59,7 +88,7 @@ struct CampaignTests {
     let list = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
     #expect(list.map(\.names) == [show.names])
     #expect(try await world.succeed("campaign", "show", "done").contains("  accepted      38\n"))
-    #expect(try await world.succeed("campaign", "list").contains("done  completed  news  bulk  40/40  8/8"))
+    #expect(try await world.succeed("campaign", "list").contains("done  completed  news  bulk  40 of 40 (100%)  8/8"))
     let watch = try await world.run("campaign", "watch", "done")
     #expect(watch.exit == .status(0))
     #expect(
@@ -85,6 +114,19 @@ struct CampaignTests {
       try await world.succeed("results", "show", "done", "--token", tokens[4]).contains("reason    BadDeviceToken"))
     let csv = try await world.succeed("results", "export", "done", "--format", "csv", "--only", "badToken")
     #expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at\r\ndone,u4,\(tokens[4]),badToken,400,"))
+    let ofUser = try await world.succeed("results", "show", "done", "--user", "u3", "--json")
+    #expect(ofUser == gone)
+    #expect(try await world.succeed("results", "show", "done", "--user", "u4").contains("reason    BadDeviceToken"))
+    let nobody = try await world.run("results", "show", "done", "--user", "u99")
+    #expect(nobody.exit == .status(1) && nobody.standardError.contains("user 'u99' had no target of campaign 'done'"))
+    #expect(try await world.run("results", "show", "done").exit == .status(64))
+    for command in [["results", "export", "done"], ["devices", "export"]] {
+      let both = try await CarillonCommand.run(
+        command + ["--format", "csv", "--json"], environment: world.environment)
+      #expect(both.exit == .status(64) && both.standardOutput.isEmpty)
+      #expect(both.standardError.contains("--format csv and --json contradict each other"))
+    }
+    #expect(try await world.run("results", "export", "done", "--spreadsheet-safe").exit == .status(64))
     let stranger = try await world.run("results", "show", "done", "--token", "00ff")
     #expect(stranger.exit == .status(1) && stranger.standardError.contains("was no target"))
     let missing = try await world.run("results", "export", "other")
@@ -133,6 +175,97 @@ struct CampaignTests {
     #expect(try JSONObject.all(in: lines).last?.text("state") == "cancelled")
     worker.send(signal: SIGTERM)
     #expect(await worker.waitForExit() == .status(0))
+  }
+
+  /// `list` knows of finished slices only: what they have is a share of what all will have.
+  @Test(arguments: PushEngineKind.allCases)
+  func listShowsSharesOfTheEstimate(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    let simulator = try await world.startSimulator()
+    let tokens = try await world.importDevices(40)
+    // One is tried again much later: its slice stays open.
+    let refusal = #"{"tokenFailures":[{"token":"\#(tokens[0])","status":503,"reason":"ServiceUnavailable","times":9}]}"#
+    try await simulator.set(refusal)
+    let worker = try await world.start("worker")
+    try await world.submit("half")
+    try await world.until("half") { $0.object("slices")?.number("done") == 7 }
+    let list = try await world.succeed("campaign", "list")
+    #expect(list.contains(" of about "), "\(list)")
+    let json = try #require(try JSONObject.all(in: await world.succeed("campaign", "list", "--json")).first)
+    let (targets, estimate) = (json.number("targets") ?? 0, json.number("estimate") ?? 0)
+    #expect(targets < 40 && estimate == targets * 8 / 7)
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func watchEndsWhenTheCampaignPausesItself(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    let simulator = try await world.startSimulator()
+    let tokens = try await world.importDevices(40)
+    try await simulator.load(tokens.map { #"{"token":"\#($0)","state":"bad"}"# })
+    world.environment["CARILLON_GUARD_MINIMUM"] = "10"
+    try await world.submit("wrong")
+    let worker = try await world.start("worker")
+    let watch = try await world.run("campaign", "watch", "wrong")
+    #expect(watch.exit == .status(1))
+    #expect(watch.standardOutput.contains("wrong paused: "), "\(watch.standardOutput)")
+    #expect(watch.standardOutput.contains("looks like the wrong environment"), "\(watch.standardOutput)")
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func showSaysThatThePushServiceOrTheWorkersAreNotThere(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
+    try await world.importDevices(3)
+    try await world.submit("stuck")
+    let worker = try await world.start("worker")
+    try await world.until("stuck") {
+      $0.object("waiting")?.text("reason")?.contains("push service unreachable at https://127.0.0.1:1") == true
+    }
+    #expect(try await world.succeed("campaign", "show", "stuck").contains("waiting     push service unreachable"))
+    let watch = try await world.start("campaign", "watch", "stuck")
+    #expect(await watch.line(containing: "waiting: push service unreachable") != nil)
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+    let wait = try #require(try await world.show("stuck").object("waiting"))
+    #expect(wait.text("reason")?.contains("no worker is there; start one: carillon worker") == true)
+    #expect(await watch.line(containing: "waiting: no worker is there") != nil)
+    #expect(try await world.run("campaign", "list").standardError.contains("waiting: no worker is there"))
+  }
+
+  @Test func submitSaysWhatLintWarnsOf() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(1)
+    let job = CarillonWorld.job("typo").replacing(#""alert":"hi""#, with: #""alert":"hi","bagde":1"#)
+    let output = try await world.run("campaign", "submit", "-", input: job)
+    #expect(output.exit == .status(0) && output.standardOutput == "typo\n")
+    #expect(output.standardError == "warning: payload.aps.bagde: is no key of aps (did you mean 'badge'?)\n")
+    let json = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: job))
+    #expect(json.objects("warnings")?.compactMap { $0.text("rule") } == ["aps-unknown"])
+    let payload = try await world.run("campaign", "submit", "-", input: #"{"aps":{"alert":"hi"}}"#)
+    #expect(payload.exit == .status(65) && payload.standardError.contains("this is a payload, not a job"))
+  }
+
+  /// An id is known for longer than its campaign: neither is in a queue for that.
+  @Test func whatHasGoneIsNotSaidToBeInTheQueue() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(1)
+    try await world.submit("lost")
+    try await world.server.command("del", "{\(world.namespace)}:campaigns")
+    try await world.submit("old", audience: #"{"segment":"* & !*"}"#)
+    try await world.drain()
+    try await world.server.command("del", "{\(world.namespace)}:campaign:old")
+    for (id, says) in [
+      ("lost", "is in no list of Redis\n  hint: it may have got lost"), ("old", "its results are gone"),
+    ] {
+      for verb in ["show", "watch", "cancel"] {
+        let output = try await world.run("campaign", verb, id)
+        #expect(output.exit == .status(1) && output.standardError.contains(says), "\(output.standardError)")
+      }
+    }
   }
 
   @Test func scheduledCampaignIsShownPausedAndCancelled() async throws {

@@ -45,7 +45,11 @@ struct DeadTests {
       #expect(output.standardError.contains("there is no job '\(key)' in the dead list"))
       #expect(output.standardError.contains("carillon dead list"))
     }
-    #expect(try await world.succeed("dead", "drop", "--all", "--json").contains(#"{"dropped":[""#))
+    // Nobody is there to be asked.
+    let unasked = try await world.run("dead", "drop", "--all")
+    #expect(unasked.exit == .status(64) && unasked.standardError.contains("this drops 1 job for good"))
+    #expect(try await list(world).count == 1)
+    #expect(try await world.succeed("dead", "drop", "--all", "--yes", "--json").contains(#"{"dropped":[""#))
     #expect(try await list(world).isEmpty)
     let empty = try await world.run("dead", "drop", "--all")
     #expect(empty.exit == .status(0) && empty.standardError.contains("is empty"))
@@ -60,7 +64,9 @@ struct DeadTests {
     let key = try #require(try await deadLetter([job], world).first?.text("key"))
     // Still wrong, it stays where it is.
     let early = try await world.run("dead", "retry", key)
-    #expect(early.exit == .status(65))
+    // The same whether it is named or one of all.
+    #expect(early.exit == .status(1))
+    #expect(try await world.run("dead", "retry", "--all").exit == .status(1))
     #expect(early.standardError.contains("job \(key): audience.segment: there is no segment 'vip'"))
     #expect(try await list(world).count == 1)
 
@@ -97,6 +103,17 @@ struct DeadTests {
     #expect(try await list(world).count == 3)
     try await world.drain()
     #expect(try await world.show("good").text("state") == "completed")
+  }
+
+  @Test func logNamesTheJobThatWentToTheDeadList() async throws {
+    let world = try await CarillonWorld()
+    for job in [CarillonWorld.job("odd", app: "none"), "{broken"] {
+      try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job)
+    }
+    let output = try await world.run("worker", "--drain", "--json")
+    let events = try JSONObject.all(in: output.standardError).filter { $0.text("event") == "deadLettered" }
+    #expect(events.map { $0.text("campaign") } == ["odd", "-"])
+    #expect(try await events.map { $0.text("key") } == list(world).reversed().map { $0.text("key") })
   }
 
   @Test(arguments: [["retry"], ["drop"], ["drop", "1-0", "--all"]])

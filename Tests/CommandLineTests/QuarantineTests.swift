@@ -19,13 +19,29 @@ import Testing
     #expect(Set(listed.compactMap { $0.text("token") }) == Set(tokens.prefix(3)))
     #expect(listed.allSatisfy { $0.text("reason") == "BadDeviceToken" && $0.text("campaign") == "one" })
     #expect(listed.allSatisfy { $0.names == ["token", "user", "app", "reason", "campaign", "at"] })
-    #expect(try await world.succeed("quarantine", "list", "--campaign", "two").isEmpty)
+    try await world.submit("two", audience: #"{"users":["u9"]}"#)
+    #expect(try await world.succeed("quarantine", "list", "--campaign", "two", "--json") == "[]\n")
+    // A name that nobody knows may be mistyped.
+    for (filter, says) in [
+      (["--campaign", "tow"], "there is no campaign 'tow'"), (["--app", "nwes"], "no app 'nwes' in the configuration"),
+    ] {
+      for verb in ["list", "release", "purge"] {
+        let unknown = try await CarillonCommand.run(["quarantine", verb] + filter, environment: world.environment)
+        #expect(unknown.exit != .status(0) && unknown.standardOutput.isEmpty)
+        #expect(unknown.standardError.contains(says), "\(unknown.standardError)")
+      }
+    }
     let line = try await world.succeed("quarantine", "list", "--app", "news")
     #expect(line.split(separator: "\n").count == 3 && line.contains("BadDeviceToken\tone\t"))
 
+    // Nobody is there to be asked.
+    let unasked = try await world.run("quarantine", "purge", "--all")
+    #expect(unasked.exit == .status(64) && unasked.standardError.contains("this removes 3 devices for good"))
     #expect(try await world.succeed("quarantine", "release", tokens[0]) == "1 device released\n")
     #expect(try await world.succeed("quarantine", "purge", "--campaign", "two") == "0 devices purged\n")
     #expect(try await world.succeed("quarantine", "purge", "--campaign", "one", "--json") == #"{"purged":2}"# + "\n")
+    let last = try await world.run("quarantine", "purge", "--all")
+    #expect(last.exit == .status(0) && last.standardOutput == "0 devices purged\n")
     #expect(try await world.run("quarantine", "purge").exit == .status(64))
     let missing = try await world.run("quarantine", "release", tokens[0])
     #expect(missing.exit == .status(1) && missing.standardError.contains("is not in quarantine"))

@@ -73,6 +73,17 @@ struct SendTests {
     #expect(sent.exit == .status(0) && sent.standardOutput.contains("! error: payload.aps.alert: "))
   }
 
+  @Test(arguments: [[], ["--unchecked"], ["--dry-run"]])
+  func wholeJobIsRefused(options: [String]) async throws {
+    let world = try await CarillonWorld()
+    let output = try await CarillonCommand.run(
+      ["send", "--app", "news", "--token", "00ff", CarillonWorld.job("whole")] + options,
+      environment: world.environment)
+    #expect(output.exit == .status(65) && output.standardOutput == "")
+    #expect(output.standardError.contains("this is a whole job, not a payload alone"))
+    #expect(output.standardError.contains("hint: run it: carillon campaign submit FILE"))
+  }
+
   @Test func topicIsSentAsItIsGiven() async throws {
     let world = try await CarillonWorld()
     let text = try await world.succeed(

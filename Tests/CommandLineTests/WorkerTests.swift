@@ -31,6 +31,57 @@ struct WorkerTests {
     #expect(totals.numbers == ["submitted": 20, "recorded": 20, "accepted": 20, "slices": 8, "resent": 0])
   }
 
+  @Test(arguments: PushEngineKind.allCases)
+  func debugLevelTellsOfEverySlice(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    try await world.startSimulator()
+    try await world.importDevices(20)
+    try await world.submit("a")
+    let output = try await world.run("worker", "--drain", "--json", "--log-level", "debug")
+    let events = try JSONObject.all(in: output.standardError).filter { $0.text("level") == "debug" }
+    for event in ["claimed", "sealed", "closed"] {
+      let told = events.filter { $0.text("event") == event }
+      #expect(Set(told.compactMap { $0.text("slice") }).count == 8, "\(event)")
+      if event != "claimed" { #expect(told.reduce(0) { $0 + ($1.number("targets") ?? 0) } == 20) }
+    }
+    #expect(events.contains { $0.text("file") == world.environment["CARILLON_CONFIG"] })
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func pauseResumeAndCancelAreLogged(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    try await world.startSimulator("--latency", "200ms")
+    try await world.importDevices(2000)
+    world.environment["CARILLON_WORKER_WINDOW"] = "20"
+    let worker = try await world.start("worker", "--json")
+    try await world.submit("slow")
+    try await world.until("slow") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
+    for (verb, event, says) in [
+      ("pause", "followed", "was paused"), ("resume", "resumed", "was resumed"),
+      ("cancel", "followed", "was cancelled"),
+    ] {
+      try await world.succeed("campaign", verb, "slow")
+      let line = try #require(await worker.errorLine(containing: "\"event\":\"\(event)\""))
+      #expect(try JSONObject(line).text("campaign") == "slow" && line.contains(says), "\(line)")
+    }
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  @Test func reconnectToRedisIsLogged() async throws {
+    let server = try await RedisServer.start()
+    let world = try await CarillonWorld(server: server)
+    let worker = try await world.start("worker", "--json")
+    _ = try #require(await worker.errorLine(containing: #""event":"started""#))
+    // Once it has looked at the server, which comes before the first sign of life.
+    while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await Task.yield() }
+    try await server.command("client", "kill", "type", "normal")
+    #expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+    await server.stop()
+  }
+
   @Test(arguments: [SIGTERM, SIGINT])
   func signalEndsAnIdleWorkerWith0(signal: Int32) async throws {
     let world = try await CarillonWorld()

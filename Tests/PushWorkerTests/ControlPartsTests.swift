@@ -55,6 +55,21 @@ import Testing
 
   // MARK: Campaign control
 
+  @Test func resumedCampaignIsToldOfOnceARound() {
+    var control = CampaignControl()
+    let told = [0, 1, 1, 2, 1].map { control.noteRound($0, of: "a") }
+    #expect(told == [false, true, false, true, true])
+    // Nothing of it was in hand: somebody else's business.
+    let isNews = control.note(.paused, of: "a", at: 0)
+    #expect(!isNews)
+  }
+
+  @Test func otherConnectionsToRedisAreNoticed() {
+    var failover = FailoverReplay()
+    let noticed = [[1, 1], [1, 1], [2, 1], [2, 2], [2, 2]].map { failover.noteConnections($0) }
+    #expect(noticed == [false, false, true, true, false])
+  }
+
   @Test func whatPeopleDidIsRememberedForAsLongAsRedisMayForgetIt() {
     var control = CampaignControl()
     control.note(.paused, of: "a", at: 0)

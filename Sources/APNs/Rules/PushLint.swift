@@ -93,17 +93,22 @@ public struct PushLint: Sendable {
 
   // MARK: What it is
 
-  /// A payload may have members of any name, but hardly all of these.
-  private static func isJob(_ root: JSONValue) -> Bool {
+  /// Whether it is a whole job: a payload may have members of any name, but hardly all of these.
+  public static func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     let names = Set(members.map(\.name))
     return names.contains("payload") && !names.contains("aps") && !names.isDisjoint(with: ["app", "audience"])
   }
 
+  /// Whether it is a payload alone, by the one member that no job has.
+  public static func isPayload(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind else { return false }
+    return members.value("aps") != nil && !isJob(root)
+  }
+
   /// JSON that is neither a job nor looks like a payload: there, words of the binary interface are no text for people.
   private static func mayBeConfiguration(_ root: JSONValue) -> Bool {
-    guard case .object(let members) = root.kind else { return true }
-    return members.value("aps") == nil && !isJob(root)
+    !isPayload(root) && !isJob(root)
   }
 
   /// What is known of an app, if it is one of APNs'.

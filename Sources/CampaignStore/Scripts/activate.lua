@@ -6,8 +6,8 @@
 -- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
 --      8 finished slices, 9 schedule
 -- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered after the campaign has begun, 4 when it begins in ms since
---      the epoch (0: now), 5 number of partitions listed, 6... partitions, then a bitmap of those that have no slice
---      ('' for none), then fields and values of the campaign, the job without white space last
+--      the epoch (0: now), 5 digest of the job as `reserve` said it, 6 number of partitions listed, 7... partitions,
+--      then a bitmap of those that have no slice ('' for none), then fields and values of the campaign
 -- Returns 1, or 0 when it had been activated before
 redis.call('LREM', KEYS[5], 1, ARGV[2])
 local known = redis.call('GET', KEYS[6])
@@ -15,15 +15,15 @@ if known and #known > 40 or redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ahead = math.max(0, tonumber(ARGV[4]) - now)
-local behind = 6 + tonumber(ARGV[5])
-redis.call('SET', KEYS[6], redis.sha1hex(ARGV[#ARGV]) .. ' activated', 'EX', ARGV[3] + math.ceil(ahead / 1000))
-redis.call('HSET', KEYS[1], 'state', ahead > 0 and 'scheduled' or 'active', 'createdAt', now, 'slices', ARGV[5],
+local behind = 7 + tonumber(ARGV[6])
+redis.call('SET', KEYS[6], ARGV[5] .. ' activated', 'EX', ARGV[3] + math.ceil(ahead / 1000))
+redis.call('HSET', KEYS[1], 'state', ahead > 0 and 'scheduled' or 'active', 'createdAt', now, 'slices', ARGV[6],
   unpack(ARGV, behind + 1))
 if ARGV[behind] ~= '' then
   redis.call('SET', KEYS[8], ARGV[behind])
   redis.call('HSET', KEYS[1], 'absent', ARGV[behind])
 end
-for i = 6, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
+for i = 7, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
 redis.call('ZADD', KEYS[4], now, ARGV[1])
 if ahead > 0 then
   redis.call('ZADD', KEYS[9], ARGV[4], ARGV[1])

@@ -8,7 +8,8 @@
 -- no longer.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app
--- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | ''
+-- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '', 5 'person' | 'worker': whose
+--      word it is
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices')
 local was = campaign[1]
@@ -36,6 +37,11 @@ if verb == 'resume' or ARGV[3] == '' then
   redis.call('HDEL', KEYS[1], 'reason')
 else
   redis.call('HSET', KEYS[1], 'reason', ARGV[3])
+end
+if state == 'paused' and ARGV[5] == 'worker' then
+  redis.call('HSET', KEYS[1], 'pausedItself', 1)
+else
+  redis.call('HDEL', KEYS[1], 'pausedItself')
 end
 if state == 'scheduled' then
   redis.call('ZADD', KEYS[5], due, ARGV[1])

@@ -3,7 +3,7 @@
 -- Keeps: a job is in the worker's list or in the dead list, never in neither; the list is bounded, oldest out first. An
 -- id that was reserved for this very job is free again, so that the job can be submitted once more.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 job, where an id can be read from it
--- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 job without white space,
+-- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 job in its canonical form,
 --      7 id ('' where none can be read)
 -- `size` tells a job that was cut from a whole one.
 -- Returns the entry's key

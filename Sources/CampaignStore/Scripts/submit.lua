@@ -4,7 +4,7 @@
 -- dead list, never in neither: it is pushed before anything else is written, and once more where it was submitted, not
 -- taken in, and is not among the next ten thousand of the list: it may have got lost. It is taken in once all the same.
 -- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign, 3 intake list, 4 dead list, if it comes from there
--- ARGV 1 job as written, 2 job without white space, 3 seconds an id is remembered, 4 its key in the dead list
+-- ARGV 1 job as written, 2 job in its canonical form, 3 seconds an id is remembered, 4 its key in the dead list
 -- Returns 'new' | 'duplicate' | 'conflict' | 'gone' (no longer in the dead list)
 if KEYS[4] and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return 'gone' end
 local digest = redis.sha1hex(ARGV[2])

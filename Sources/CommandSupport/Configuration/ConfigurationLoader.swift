@@ -17,12 +17,18 @@ package struct ConfigurationLoader {
     self.environment = environment
   }
 
+  /// The file that is named.
+  private var named: String? {
+    argument ?? environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// The file that is read.
+  var file: String { named ?? Self.defaultFile }
+
   /// The configuration.
   ///
   /// - Parameter warn: told of what is odd but does no harm.
   package func load(warn: (String) -> Void = { _ in }) throws(ConfigurationError) -> CarillonConfiguration {
-    let named = argument ?? environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
-    let file = named ?? Self.defaultFile
     if named == nil, !FileManager.default.fileExists(atPath: file) {
       throw ConfigurationError(
         key: "", message: "no configuration: there is no \(Self.defaultFile) here", origin: nil,

@@ -81,15 +81,6 @@ public enum CampaignJob {
     return (campaign, service)
   }
 
-  /// The id that a job gives itself, though it may be wrong otherwise; `nil` when it gives none that could be one.
-  public static func id(of job: [UInt8]) -> String? {
-    guard job.count <= maximumSize, let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting),
-      case .object(let members) = root.kind,
-      case .string(let id)? = members.first(where: { $0.name == "id" })?.value.kind, PlainName.isValid(id)
-    else { return nil }
-    return id
-  }
-
   /// Where the push of a job goes.
   public static func destination(_ root: JSONValue) -> PushDestination {
     guard case .object(let members) = root.kind, case .object(let audience)? = members.value("audience")?.kind

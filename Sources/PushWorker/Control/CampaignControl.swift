@@ -13,6 +13,10 @@ struct CampaignControl {
   var objections = Objections()
   /// Campaigns that are being paused on this worker's word.
   private var pausing: Set<String> = []
+  /// In which round campaigns that were resumed were sent last.
+  private var rounds: [String: Int] = [:]
+  /// More resumed campaigns than a fleet has at a time; beyond it, one may be told of twice.
+  private static let maximumRounds = 1000
   /// Campaigns that were paused or cancelled in the last seconds, and when that was seen: Redis may forget it.
   private var lately: [String: (state: CampaignState, at: UInt64)] = [:]
 
@@ -45,13 +49,29 @@ struct CampaignControl {
   }
 
   /// Takes note of a campaign's state.
-  mutating func note(_ state: CampaignState?, of id: String, at now: UInt64) {
+  ///
+  /// - Returns: whether somebody else has paused or cancelled what this worker was sending.
+  @discardableResult
+  mutating func note(_ state: CampaignState?, of id: String, at now: UInt64) -> Bool {
+    let context = contexts[id]
     if state != .active { contexts[id] = nil }
     switch state {
     case .paused?, .cancelled?:
       if let state, lately[id]?.state != state { lately[id] = (state, now) }
     default: lately[id] = nil
     }
+    guard let context, state == .paused || state == .cancelled else { return false }
+    return !context.isPaused && !pausing.contains(id)
+  }
+
+  /// Takes note of a campaign that is sent.
+  ///
+  /// - Returns: whether it was resumed since this worker last took note of it.
+  mutating func noteRound(_ round: Int, of id: String) -> Bool {
+    // What has ended is forgotten with the rest.
+    if rounds.count >= Self.maximumRounds { rounds.removeAll() }
+    guard round > 0 else { return false }
+    return rounds.updateValue(round, forKey: id) != round
   }
 
   /// What people did in the last seconds.

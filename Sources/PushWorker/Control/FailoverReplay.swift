@@ -40,6 +40,8 @@ struct FailoverReplay {
   private(set) var former: [FormerSlice] = []
   /// Which server Redis last was, and of which line of writes.
   private var server = ""
+  /// On which connections a server last answered.
+  private var connections: [UInt64] = []
   /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
   private var claimsResume: UInt64 = 0
   /// `EventLoop.now` from which on slices are taken over whose owners could not renew their leases meanwhile.
@@ -65,6 +67,14 @@ struct FailoverReplay {
     if server.isEmpty { return .new }
     // Two answers mean that it is changing just now: it is looked at again.
     return first == server && second == server ? .same : .changed
+  }
+
+  /// Takes note of the connections on which a server answered.
+  ///
+  /// - Returns: whether they are others than at the last look.
+  mutating func noteConnections(_ numbers: [UInt64]) -> Bool {
+    defer { connections = numbers }
+    return !connections.isEmpty && connections != numbers
   }
 
   /// Begins the grace period.

@@ -50,7 +50,7 @@ extension PushWorker {
     if let objection = campaigns.objections.raised[id], state != .active || objection.round < round {
       withdrawObjection(to: id, round: objection.round)
     }
-    campaigns.note(state, of: id, at: EventLoop.now)
+    if campaigns.note(state, of: id, at: EventLoop.now), let state { log.tell(.followed(campaign: id, state: state)) }
   }
 
   /// Stops sending for a slice: what no connection has taken is settled, what is under way is waited for.

@@ -17,6 +17,7 @@ extension PushWorker {
   func checkServer() async {
     do {
       let (first, second) = (try await store.identify(), try await control.identify())
+      let isReconnected = failover.noteConnections([first.connection, second.connection])
       switch failover.look(first.name, second.name) {
       case .new:
         // Others may know what it forgot before we came.
@@ -35,6 +36,7 @@ extension PushWorker {
       case .same:
         // A replica may yet take over what its primary has, and lose the rest.
         if second.isPrimary { forgetWhatIsDurable() }
+        if isReconnected { log.tell(.reconnected) }
       }
       store.admit(first.connection)
       control.admit(second.connection)

@@ -31,8 +31,8 @@ extension PushWorker {
       switch step {
       case .activate(let campaign): next = try await activate(campaign, job)
       case .deadLetter(let reason, let hint):
-        try await control.deadLetter(job, reason: reason, hint: hint, worker: configuration.name)
-        log.tell(.deadLettered(reason: reason))
+        let key = try await control.deadLetter(job, reason: reason, hint: hint, worker: configuration.name)
+        log.tell(.deadLettered(key: key, campaign: JobOutline(job)?.id, reason: reason))
         next = nil
       }
     }

@@ -36,6 +36,7 @@ extension PushWorker {
     if state == .active, context.route.isStuck, slices.sessions.contains(where: { $0.context.route === context.route }),
       try await control.park(reference, for: Self.stuckPause, worker: configuration.name)
     {
+      log.tell(.parked(slice: reference, milliseconds: Self.stuckPause))
       return nil
     }
     let ledger = SliceLedger(
@@ -53,6 +54,7 @@ extension PushWorker {
     case .claimed(let claimed): standing = claimed
     }
     pass(.claimed)
+    log.tell(.claimed(slice: reference, targets: standing.isSealed ? standing.count : nil))
     if state == .cancelled {
       _ = try await end(ledger, context, .cancel)
       return nil
@@ -109,6 +111,7 @@ extension PushWorker {
       pass(.sealed)
       session.journal.note(targets, at: EventLoop.now)
       session.seal(session.ledger.claim, count: targets.count)
+      log.tell(.sealed(slice: session.slice, targets: targets.count))
     }
     return true
   }
@@ -154,7 +157,10 @@ extension PushWorker {
         policy: configuration.guard.within(window: configuration.window))
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
-      if record.state == .active { app.credential.resume() }
+      if record.state == .active {
+        app.credential.resume()
+        if campaigns.noteRound(record.round, of: id) { log.tell(.resumed(campaign: id)) }
+      }
       return (context, record.state)
     } catch let error {
       // It was valid where it was taken in: this worker is configured otherwise.
@@ -206,7 +212,9 @@ extension PushWorker {
       return try await end(session.ledger, session.context, .cancel)
     case .park(let milliseconds):
       try await session.ledger.unclaim()
-      if try await !control.park(session.slice, for: milliseconds, worker: configuration.name) {
+      if try await control.park(session.slice, for: milliseconds, worker: configuration.name) {
+        log.tell(.parked(slice: session.slice, milliseconds: milliseconds))
+      } else {
         try await requeue(session)
       }
       return true
@@ -225,6 +233,7 @@ extension PushWorker {
   private func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.account.lane]
     try await control.requeue(session.slice, lane: lane, worker: configuration.name)
+    log.tell(.gaveBack(slice: session.slice))
   }
 
   /// Sets a slice aside that somebody else has claimed.
@@ -267,6 +276,7 @@ extension PushWorker {
     }
     pass(.closed)
     totals.slices += 1
+    log.tell(.closed(slice: ledger.slice, targets: counters.targets))
     let lane = Lane.allCases[context.account.lane]
     if counters.pruned + counters.quarantined > 0 { upkeep.note(prunesIn: ledger.slice.partition) }
     let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)

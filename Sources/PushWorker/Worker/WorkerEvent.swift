@@ -7,13 +7,17 @@ public enum WorkerEvent: Sendable {
   case activated(campaign: String)
   /// The time of a scheduled campaign has come.
   case begun(campaign: String)
-  /// A job went to the dead list.
-  case deadLettered(reason: String)
+  /// A job went to the dead list, under this key; it may give no id.
+  case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)
   /// The worker paused a campaign because every further push would fail the same way, whoever sent it.
   case paused(campaign: String, reason: String)
   /// The worker leaves a campaign to others, as every push of it would fail here.
   case objected(campaign: String, reason: String)
+  /// A campaign that it was sending was paused or cancelled, by a person or by another worker.
+  case followed(campaign: String, state: CampaignState)
+  /// It sends a campaign that was resumed.
+  case resumed(campaign: String)
   /// Slices of a silent worker were given back to everybody.
   case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.
@@ -26,12 +30,25 @@ public enum WorkerEvent: Sendable {
   case poison(slice: SliceReference, index: Int)
   /// Redis is another server than before, or has lost its memory: what it may have forgotten is told again.
   case serverChanged
+  /// The way to Redis broke, and there is a new connection to the server that was there before.
+  case reconnected
   /// A push service answers nearly everything with 503: nothing is sent there but a push now and then, until one is taken.
   case breakerOpened(endpoint: String)
   /// It does not any more: sending goes on.
   case breakerClosed(endpoint: String)
   /// How the connections to a push service are, now and then.
   case connections(endpoint: String, PoolState)
+  // What becomes of slices: for who looks for a fault.
+  /// A slice was claimed; the number of its targets, if it is sealed.
+  case claimed(slice: SliceReference, targets: Int?)
+  /// The targets of a slice are fixed.
+  case sealed(slice: SliceReference, targets: Int)
+  /// A slice waits for its next retry, or for its push service.
+  case parked(slice: SliceReference, milliseconds: Int)
+  /// A slice was given back, to be taken up by any worker.
+  case gaveBack(slice: SliceReference)
+  /// A slice has ended with so many targets.
+  case closed(slice: SliceReference, targets: Int)
   /// Something failed and is tried again.
   case trouble(String)
   case draining

@@ -94,10 +94,18 @@ struct SendCommand: CarillonCommand {
   /// The push as a job for one token: by that it is checked by the same rules.
   private func job(to token: DeviceToken) throws -> [UInt8] {
     let bytes = try readPayload()
+    let root: JSONValue
     do {
-      _ = try JSONValue(parsing: bytes, maximumDepth: CampaignJob.maximumNesting)
+      root = try JSONValue(parsing: bytes, maximumDepth: CampaignJob.maximumNesting)
     } catch {
       throw CommandError(.input, "payload: not valid JSON: \(error)", hint: "such as {\"aps\":{\"alert\":\"Hello\"}}")
+    }
+    // As a payload it would go to the device whole, and show nothing.
+    guard !PushLint.isJob(root) else {
+      throw CommandError(
+        .input, "payload: this is a whole job, not a payload alone",
+        hint: "run it: carillon campaign submit FILE; or send what is under its payload: jq .payload FILE | carillon "
+          + "send --app \(app) --token … -")
     }
     var job = JSONWriter()
     job.beginObject()

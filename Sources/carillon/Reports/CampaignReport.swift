@@ -35,6 +35,7 @@ struct CampaignReport {
     json.member("app", record.app)
     json.member("lane", record.lane.rawValue)
     json.member("targets", record.counters.targets)
+    json.member("estimate", total?.count)
     json.name("outcomes")
     json.beginObject()
     for outcome in outcomes { json.member(outcome.name, outcome.count) }
@@ -51,13 +52,7 @@ struct CampaignReport {
     json.member("sealed", record.sealedSlices)
     json.member("total", record.slices.total)
     json.endObject()
-    if let waiting = record.waiting {
-      json.name("waiting")
-      json.beginObject()
-      json.member("reason", waiting.reason)
-      json.member("since", Timestamp.format(milliseconds: waiting.since))
-      json.endObject()
-    }
+    record.waiting?.write(to: &json)
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
     json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
@@ -76,12 +71,10 @@ struct CampaignReport {
   var text: String {
     let counters = record.counters
     var rows: [(String, String)] = [
-      ("campaign", record.id), ("state", state + (record.reason.map { ": " + $0 } ?? "")),
+      ("campaign", record.id), ("state", standing),
       ("app", record.app), ("lane", record.lane.rawValue), ("targets", counters.targets.grouped),
     ]
-    if let waiting = record.waiting {
-      rows.append(("waiting", "\(waiting.reason), since \(Timestamp.format(milliseconds: waiting.since))"))
-    }
+    if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
     rows.append(("pending", record.pending.grouped))
     if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }
@@ -108,16 +101,25 @@ struct CampaignReport {
     return "scheduled for \(Timestamp.format(milliseconds: sendAt))"
   }
 
+  /// The state, and why it is in it.
+  var standing: String { state + (record.reason.map { ": " + $0 } ?? "") }
+
   /// One line about how far it has come.
   var line: String {
-    guard record.state != .scheduled else { return "\(record.id) \(state)" }
-    var progress = done.grouped
-    if let total {
-      progress += " of \(total.isFinal ? "" : "about ")\(total.count.grouped)"
-      if total.count > 0 { progress += " (\(done * 100 / total.count)%)" }
+    var parts = ["\(record.id) \(Excerpt.harmless(standing))"]
+    if record.state != .scheduled {
+      parts.append(progress)
+      parts += outcomes.map { "\($0.name) \($0.count.grouped)" }
     }
-    let parts = ["\(record.id) \(record.state.rawValue)", progress]
-    return (parts + outcomes.map { "\($0.name) \($0.count.grouped)" }).joined(separator: "  ")
+    if let waiting = record.waiting { parts.append("waiting: \(Excerpt.harmless(waiting.text))") }
+    return parts.joined(separator: "  ")
+  }
+
+  /// How many targets have an outcome, and which share that is of how many there will be.
+  var progress: String {
+    guard let total else { return done.grouped }
+    return "\(done.grouped) of \(total.isFinal ? "" : "about ")\(total.count.grouped)"
+      + (total.count > 0 ? " (\(done * 100 / total.count)%)" : "")
   }
 
   /// Targets a second from the first slice to the last; `nil` before the end.

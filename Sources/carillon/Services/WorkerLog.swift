@@ -14,8 +14,10 @@ struct WorkerLog: Sendable {
     case .started(let name): log(.info, "started", "started", ["name": "\(name)"])
     case .activated(let id): log(.info, "activated", "took in a campaign", ["campaign": "\(id)"])
     case .begun(let id): log(.info, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
-    case .deadLettered(let reason):
-      log(.warning, "deadLettered", "a job went to the dead list", ["reason": "\(reason)"])
+    case .deadLettered(let key, let id, let reason):
+      log(
+        .warning, "deadLettered", "a job went to the dead list",
+        ["campaign": "\(id ?? "-")", "key": "\(key)", "reason": "\(reason)"])
     case .ended(let id, let state): log(.info, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .paused(let id, let reason):
       log(.error, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
@@ -23,6 +25,9 @@ struct WorkerLog: Sendable {
       log(
         .error, "objected", "leaves a campaign to other workers: every push of it would fail here",
         ["campaign": "\(id)", "reason": "\(reason)"])
+    case .followed(let id, let state):
+      log(.info, "followed", "stopped sending: the campaign was \(state.rawValue)", ["campaign": "\(id)"])
+    case .resumed(let id): log(.info, "resumed", "goes on with a campaign that was resumed", ["campaign": "\(id)"])
     case .requeued(let worker, let slices):
       log(
         .warning, "requeued", "requeued the slices of a dead worker",
@@ -41,6 +46,18 @@ struct WorkerLog: Sendable {
     case .serverChanged:
       log(
         .warning, "serverChanged", "Redis was restarted or replaced; replaying what it may have lost", [:])
+    case .reconnected: log(.info, "reconnected", "connected to Redis again; it is the same server", [:])
+    case .claimed(let slice, let targets):
+      log(
+        .debug, "claimed", "claimed a slice",
+        ["slice": "\(slice)", "targets": targets.map { .number($0) } ?? "not sealed"])
+    case .sealed(let slice, let targets):
+      log(.debug, "sealed", "sealed a slice", ["slice": "\(slice)", "targets": .number(targets)])
+    case .parked(let slice, let milliseconds):
+      log(.debug, "parked", "parked a slice", ["slice": "\(slice)", "milliseconds": .number(milliseconds)])
+    case .gaveBack(let slice): log(.debug, "gaveBack", "gave a slice back", ["slice": "\(slice)"])
+    case .closed(let slice, let targets):
+      log(.debug, "closed", "closed a slice", ["slice": "\(slice)", "targets": .number(targets)])
     case .breakerOpened(let endpoint):
       log(
         .error, "breakerOpened",
@@ -101,10 +118,13 @@ struct WorkerLog: Sendable {
   }
 
   /// - Parameter event: what machines know it by.
-  private func log(_ level: Logger.Level, _ event: String, _ message: String, _ details: Logger.Metadata) {
+  private func log(
+    _ level: Logger.Level, _ event: String, _ message: @autoclosure () -> String,
+    _ details: @autoclosure () -> Logger.Metadata
+  ) {
     logger.log(
-      level: level, "\(message)",
-      metadata: details.merging([LineLogHandler.eventKey: "\(event)"]) { detail, _ in detail })
+      level: level, "\(message())",
+      metadata: details().merging([LineLogHandler.eventKey: "\(event)"]) { detail, _ in detail })
   }
 }
 

@@ -44,7 +44,10 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract:
         "Ends a campaign: targets that were not sent are recorded as cancelled, users not expanded yet never become targets. There is no way back.",
-      discussion: "Returns when every worker has stopped sending it. A campaign that is scheduled never starts.")
+      discussion: """
+        Returns when every worker has stopped sending it. A campaign that is scheduled never starts. A job that no \
+        worker has taken in yet is taken off the queue, and its id is free again.
+        """)
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
@@ -60,8 +63,15 @@ extension CarillonCommand {
     _ id: String, _ verb: ControlVerb, to wanted: Set<CampaignState>, reason: String = "", unguarded: Bool = false
   ) async throws {
     let store = try await global.openStore()
-    guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
     let lease = WorkerConfiguration.standardLease
+    if try await store.campaign(id) == nil {
+      if verb == .cancel, try await store.unqueue(id, patience: 2 * lease) {
+        if !global.json { StandardError.write("it was in the queue, and is taken off: its id is free again\n") }
+        return try tell(id, .cancelled, unconfirmed: [])
+      }
+      // A worker may have been quicker.
+      guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
+    }
     let state: CampaignState
     var unconfirmed: [String] = []
     if verb == .resume {
@@ -82,6 +92,10 @@ extension CarillonCommand {
         again they may go on sending it; see their logs\n
         """)
     }
+    try tell(id, state, unconfirmed: unconfirmed)
+  }
+
+  private func tell(_ id: String, _ state: CampaignState, unconfirmed: [String]) throws {
     guard global.json else { return try StandardOutput.printLine("\(id) \(state.rawValue)") }
     var json = JSONWriter()
     json.beginObject()

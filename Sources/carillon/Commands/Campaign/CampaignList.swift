@@ -2,20 +2,34 @@ import ArgumentParser
 import CampaignStore
 import CommandSupport
 import PushCore
+import PushWorker
 
 extension CampaignCommand {
   /// `carillon campaign list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the campaigns, the newest first; counts are of finished slices.")
+      abstract: "Lists the campaigns, the newest first; what is done is counted by finished slices.",
+      discussion: """
+        Jobs that no worker has taken in yet come first, with their places in the queue; of a long queue those that are \
+        next.
+        """)
 
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-      let records = try await global.openStore().campaigns()
+      let store = try await global.openStore()
+      // Jobs leave the queue for a campaign: in this order none is passed over.
+      var queue = try await store.queue()
+      let records = try await store.campaigns()
+      let known = Set(records.map(\.id))
+      queue.jobs.removeAll { known.contains($0.outline.id) }
+      let isWork = !queue.jobs.isEmpty || records.contains { $0.state == .active }
+      let waiting = isWork ? try await store.absence(lease: WorkerConfiguration.standardLease) : nil
+      let queued = queue.jobs.map { QueuedReport(job: $0, waiting: waiting) }
       if global.json {
         var json = JSONWriter()
         json.beginArray()
+        for report in queued { report.write(to: &json) }
         for record in records { CampaignReport(record).write(to: &json) }
         json.endArray()
         return try StandardOutput.printLine(json.text)
@@ -23,12 +37,20 @@ extension CampaignCommand {
       let rows = records.map { record in
         [
           record.id, CampaignReport(record).state, record.app, record.lane.rawValue,
-          "\(CampaignReport(record).done.grouped)/\(record.counters.targets.grouped)",
+          CampaignReport(record).progress,
           "\(record.slices.finished)/\(record.slices.total)", Timestamp.format(milliseconds: record.createdAt),
         ]
       }
       try StandardOutput.printLine(
-        TextTable([["id", "state", "app", "lane", "done", "slices", "created"]] + rows).text)
+        TextTable([["id", "state", "app", "lane", "done", "slices", "created"]] + queued.map(\.cells) + rows).text)
+      if queue.unseen > 0 {
+        StandardError.write("\(queue.unseen.grouped) jobs of the queue come behind those, and are not listed\n")
+      }
+      if queue.nameless > 0 {
+        StandardError.write(
+          "\(queue.nameless.grouped) jobs of the queue give no id: a worker will put them on the dead list\n")
+      }
+      if let waiting { StandardError.write("waiting: \(waiting.text)\n") }
     }
   }
 }

@@ -8,6 +8,9 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Shows a campaign's state and counts; exits 1 when there is no such campaign.",
       discussion: """
+        A job that no worker has taken in yet is queued: it is shown with its place. Where a campaign could be sent and \
+        is not, waiting says why: no worker is there, or its push service can't be reached.
+
         Examples:
           carillon campaign show spring-sale-2026
           carillon campaign show spring-sale-2026 --json | jq .outcomes
@@ -18,9 +21,11 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      guard let record = try await store.show(id) else { throw try await store.whereIs(id) }
-      let report = CampaignReport(record)
-      try StandardOutput.printLine(global.json ? report.json : report.text)
+      switch try await store.look(id) {
+      case .campaign(let report): try StandardOutput.printLine(global.json ? report.json : report.text)
+      case .queued(let report): try StandardOutput.printLine(global.json ? report.json : report.text)
+      case nil: throw try await store.absent(id)
+      }
     }
   }
 }

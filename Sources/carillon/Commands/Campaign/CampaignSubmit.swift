@@ -1,6 +1,8 @@
+import APNs
 import ArgumentParser
 import CampaignStore
 import CommandSupport
+import Foundation
 import PushCore
 
 extension CampaignCommand {
@@ -9,6 +11,7 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Checks a job and puts it into the queue; prints its id.",
       discussion: """
+        What `carillon lint` warns of is said, on standard error or as warnings with --json, and submitted all the same. \
         The same job again changes nothing. Another job under a used id is a conflict (exit 65). With --replicas the job \
         is enqueued all the same when fewer confirm it (exit 69); submitting it again waits for them again.
 
@@ -37,7 +40,11 @@ extension CampaignCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let job = try InputFile.contents(file, limit: Self.readLimit)
-      let campaign = try CampaignJob.parse(job, configuration.jobApps())
+      let apps = configuration.jobApps()
+      try refusePayload(job)
+      let campaign = try CampaignJob.parse(job, apps)
+      // What only the time makes wrong keeps nobody from submitting the same job again.
+      let warnings = try CampaignJob.examine(job, apps, now: Int(Date.now.timeIntervalSince1970)).findings
       let store = try await StoreConnection(configuration.redis).open(creating: true)
       let admission = try await store.submit(job, as: campaign)
       if admission == .conflict { throw CommandError.conflict(campaign.id) }
@@ -47,12 +54,26 @@ extension CampaignCommand {
         json.beginObject()
         json.member("id", campaign.id)
         json.member("duplicate", admission == .duplicate)
+        json.name("warnings")
+        FindingText.write(warnings, to: &json)
         json.endObject()
         try StandardOutput.printLine(json.text)
       } else {
+        for warning in warnings { StandardError.write(Excerpt.harmless(FindingText.line(warning)) + "\n") }
         if admission == .duplicate { StandardError.write("the same job was submitted before: nothing changes\n") }
         try StandardOutput.printLine(campaign.id)
       }
+    }
+
+    /// A payload alone is no job: that its members are unknown would be no help.
+    private func refusePayload(_ file: [UInt8]) throws {
+      guard file.count <= CampaignJob.maximumSize,
+        let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting),
+        PushLint.isPayload(root)
+      else { return }
+      throw CommandError(
+        .input, "this is a payload, not a job",
+        hint: "a job has it as its payload, beside id, app and audience; carillon send sends it to one device")
     }
 
     private func awaitReplicas(_ wanted: Int, of id: String, _ store: CampaignStore) async throws {

@@ -9,8 +9,11 @@ extension CampaignCommand {
   /// `carillon campaign watch`.
   struct Watch: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows a campaign's progress until it ends; exits 1 when it failed or was cancelled.",
+      abstract: "Shows a campaign's progress until it ends or pauses itself; exits 1 unless it is completed.",
       discussion: """
+        A campaign that somebody has paused is watched on; one that paused itself will not go on before something is \
+        mended: the reason says what.
+
         On a terminal a bar; elsewhere a line for every second in which something changed. With --json each line is \
         what `campaign show --json` prints.
 
@@ -33,32 +36,31 @@ extension CampaignCommand {
       var view = CampaignView(id: id, isJSON: global.json)
       var lastSeen = ContinuousClock.now
       while true {
-        let shown: CampaignRecord?
+        let look: CampaignLook?
         do {
-          shown = try await store.show(id)
+          look = try await store.look(id)
           lastSeen = ContinuousClock.now
         } catch let error as RedisError where ContinuousClock.now - lastSeen < Self.patience {
           try view.lose(error)
           try await Task.sleep(for: Self.lineInterval)
           continue
         }
-        guard let record = shown else {
-          // Just submitted: a worker takes it in within moments, once there is one.
-          guard try await store.isKnown(id), try await store.burial(of: id) == nil else {
-            throw try await store.whereIs(id)
+        switch look {
+        case .campaign(let report):
+          let record = report.record
+          guard record.finishedAt == nil, !record.pausedItself else {
+            try view.end(report)
+            if record.state != .completed { throw ExitCode(CommandError.Code.failed.exitStatus) }
+            return
           }
-          try view.wait()
-          try await Task.sleep(for: Self.interval)
-          continue
+          try view.update(report)
+          try await Task.sleep(for: record.state == .scheduled ? Self.lineInterval : Self.interval)
+        case .queued(let report):
+          try view.wait(report)
+          // To find it means to walk over the queue.
+          try await Task.sleep(for: Self.lineInterval)
+        case nil: throw try await store.absent(id)
         }
-        let report = CampaignReport(record)
-        guard record.finishedAt == nil else {
-          try view.end(report)
-          if record.state != .completed { throw ExitCode(CommandError.Code.failed.exitStatus) }
-          return
-        }
-        try view.update(report)
-        try await Task.sleep(for: record.state == .scheduled ? Self.lineInterval : Self.interval)
       }
     }
 
@@ -68,8 +70,9 @@ extension CampaignCommand {
       private let isTerminal: Bool
       private var bar: ProgressBar
       private var lastLine = ""
+      /// Why nothing moved at the last look.
+      private var lastReason: String?
       private var lastTime: ContinuousClock.Instant?
-      private var isWaiting = false
       private var state = CampaignState.active
 
       init(id: String, isJSON: Bool) {
@@ -79,11 +82,12 @@ extension CampaignCommand {
         bar = ProgressBar(id, unit: "pushes", total: nil)
       }
 
-      /// Nothing to show yet; says so once.
-      mutating func wait() throws {
-        guard !isWaiting else { return }
-        isWaiting = true
-        if !isJSON { StandardError.write("waiting for a worker to take it in\n") }
+      /// It is in the queue: says where.
+      mutating func wait(_ report: QueuedReport) throws {
+        let line = isJSON ? report.json : report.line
+        guard line != lastLine else { return }
+        lastLine = line
+        if isTerminal { StandardError.write(line + "\n") } else { try StandardOutput.printLine(line) }
       }
 
       /// Redis does not answer; says so.
@@ -97,18 +101,29 @@ extension CampaignCommand {
           state = report.record.state
           bar.finish()
           if isTerminal {
-            StandardError.write("\(report.state)\(report.record.reason.map { ": " + Excerpt.harmless($0) } ?? "")\n")
+            StandardError.write("\(Excerpt.harmless(report.standing))\n")
           }
         }
         // Nothing moves before its time.
-        if isTerminal, state == .scheduled { return }
-        if isTerminal { return bar.update(done: report.done, total: report.total?.count) }
+        if isTerminal {
+          say(report.record.waiting)
+          return state == .scheduled ? () : bar.update(done: report.done, total: report.total?.count)
+        }
         if let lastTime, ContinuousClock.now - lastTime < Watch.lineInterval { return }
         let line = isJSON ? report.json : report.line
         guard line != lastLine else { return }
         lastLine = line
         lastTime = ContinuousClock.now
         try StandardOutput.printLine(line)
+      }
+
+      /// Why nothing moves, once.
+      private mutating func say(_ waiting: CampaignWait?) {
+        guard waiting?.reason != lastReason else { return }
+        lastReason = waiting?.reason
+        guard let waiting else { return }
+        bar.finish()
+        StandardError.write("waiting: \(Excerpt.harmless(waiting.text))\n")
       }
 
       mutating func end(_ report: CampaignReport) throws {

@@ -8,6 +8,8 @@ extension DeadCommand {
     static let configuration = CommandConfiguration(
       abstract: "Takes jobs out of the list for good.",
       discussion: """
+        With --all you are asked first, or say --yes.
+
         Examples:
           carillon dead drop 1763719200000-0 1763719200000-1
           carillon dead drop --all
@@ -15,10 +17,17 @@ extension DeadCommand {
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
+    @Flag(help: "Don't ask.") var yes = false
 
     func run() async throws {
       let store = try await global.openStore()
-      try await store.forEach(selection, verb: "dropped", json: global.json) { key in
+      let keys = try await selection.selectedKeys(in: store)
+      if selection.all, !keys.isEmpty {
+        try Confirmation.obtain(
+          yes, for: "this drops \(keys.count == 1 ? "1 job" : "\(keys.count.grouped) jobs") for good",
+          refusal: "nothing was dropped")
+      }
+      try await store.forEach(keys, verb: "dropped", json: global.json) { key in
         try await store.dropDeadJob(key)
         return "is dropped"
       }
@@ -26,19 +35,23 @@ extension DeadCommand {
   }
 }
 
+extension DeadCommand.Selection {
+  /// The keys of the jobs, the oldest first.
+  func selectedKeys(in store: CampaignStore) async throws -> [String] {
+    guard all else { return keys }
+    var keys: [String] = []
+    try await store.forEachDeadJob { keys.append($0.key) }
+    return keys.reversed()
+  }
+}
+
 extension CampaignStore {
-  /// Does something to every selected job of the dead list, the oldest first; one that fails keeps none of the others
-  /// from it.
+  /// Does something to jobs of the dead list; one that fails keeps none of the others from it.
   ///
-  /// - Throws: the failure, when it is the only job; else how many failed, each having been told of.
+  /// - Throws: the failure, when it is the only job; else how many failed, each having been told of. Both exit alike.
   func forEach(
-    _ selection: DeadCommand.Selection, verb: String, json isJSON: Bool, _ body: (String) async throws -> String
+    _ keys: [String], verb: String, json isJSON: Bool, _ body: (String) async throws -> String
   ) async throws {
-    var keys = selection.keys
-    if selection.all {
-      try await forEachDeadJob { keys.append($0.key) }
-      keys.reverse()
-    }
     var done: [String] = []
     var failures: [CommandError] = []
     for key in keys {
@@ -55,7 +68,11 @@ extension CampaignStore {
       }
     }
     if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: verb)) }
-    if keys.count == 1, let failure = failures.first { throw failure }
+    if keys.count == 1, var failure = failures.first {
+      // What was given is right, its job is not.
+      if failure.code.exitStatus != CommandError.Code.failed.exitStatus { failure.code = .failed }
+      throw failure
+    }
     guard failures.isEmpty else {
       throw CommandError(
         .failed, "\(failures.count) of \(keys.count) jobs were not \(verb)", hint: "see above for each of them")

@@ -24,7 +24,7 @@ extension DeadCommand {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false)
       let apps = configuration.jobApps()
-      try await store.forEach(selection, verb: "retried", json: global.json) { key in
+      try await store.forEach(selection.selectedKeys(in: store), verb: "retried", json: global.json) { key in
         try await Self.retry(key, store, apps)
       }
     }

@@ -17,12 +17,12 @@ extension DevicesCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "csv or ndjson.")
-    var format: DeviceRowReader.Format = .csv
+    @Option(help: "csv or ndjson; csv unless given.")
+    var format: DeviceRowReader.Format?
 
     func run() async throws {
+      let format = try global.exportFormat(self.format, standard: .csv)
       let store = try await global.openStore()
-      let format = global.json ? .ndjson : self.format
       var attributes: Set<String> = []
       if format == .csv {
         // CSV names its columns first, and only the users know what attributes there are: a pass of its own.

@@ -29,13 +29,11 @@ struct QuarantineCommand: AsyncParsableCommand {
     ///
     /// - Parameter body: returns false to stop.
     func forEachPage(
-      _ store: CampaignStore, _ body: ([QuarantinedDevice]) async throws -> Bool
+      _ store: CampaignStore, _ configuration: CarillonConfiguration,
+      _ body: ([QuarantinedDevice]) async throws -> Bool
     ) async throws {
       guard !tokens.isEmpty else {
-        return try await store.forEachQuarantined { page in
-          try await body(
-            page.filter { (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign })
-        }
+        return try await QuarantineCommand.forEachPage(of: app, campaign, store, configuration, body)
       }
       let service = try PushServices.known.named(service)
       let tokens = try tokens.map { try service.token(argument: $0) }
@@ -52,14 +50,41 @@ struct QuarantineCommand: AsyncParsableCommand {
     ///
     /// - Returns: how many were changed.
     func change(
-      _ store: CampaignStore, _ body: ([QuarantinedDevice]) async throws -> [Bool]
+      _ store: CampaignStore, _ configuration: CarillonConfiguration,
+      _ body: ([QuarantinedDevice]) async throws -> [Bool]
     ) async throws -> Int {
       var count = 0
-      try await forEachPage(store) { page in
+      try await forEachPage(store, configuration) { page in
         count += try await body(page).count { $0 }
         return true
       }
       return count
+    }
+  }
+
+  /// Walks over the devices in quarantine that were sent to for an app, or that a campaign brought there.
+  ///
+  /// - Parameters:
+  ///   - app: `nil` for any.
+  ///   - campaign: `nil` for any.
+  ///   - body: returns false to stop.
+  /// - Throws: where there is none, also for a name that nobody knows: it may be mistyped.
+  static func forEachPage(
+    of app: String?, _ campaign: String?, _ store: CampaignStore, _ configuration: CarillonConfiguration,
+    _ body: ([QuarantinedDevice]) async throws -> Bool
+  ) async throws {
+    var isAny = false
+    try await store.forEachQuarantined { page in
+      let matching = page.filter { (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign }
+      guard !matching.isEmpty else { return true }
+      isAny = true
+      return try await body(matching)
+    }
+    guard !isAny else { return }
+    if let app { try configuration.checkApp(app) }
+    // Of one that is in the queue or has gone there may well be none.
+    if let campaign, try await store.memory(of: campaign) == nil, try await store.queuedJob(campaign) == nil {
+      throw try await store.absent(campaign)
     }
   }
 

@@ -22,12 +22,13 @@ extension QuarantineCommand {
     @Option(help: "Only those that this campaign brought there.") var campaign: String?
 
     func run() async throws {
-      let store = try await global.openStore()
+      let configuration = try global.loadConfiguration()
+      let store = try await StoreConnection(configuration.redis).open(creating: false)
       var output = StandardOutput()
       // A piece at a time: there may be millions.
       var separator = "["
-      try await store.forEachQuarantined { page in
-        for device in page where (app ?? device.app) == device.app && (campaign ?? device.campaign) == device.campaign {
+      try await QuarantineCommand.forEachPage(of: app, campaign, store, configuration) { page in
+        for device in page {
           guard global.json else {
             try output.writeLine(Self.line(device))
             continue

@@ -44,15 +44,15 @@ extension QuarantineCommand {
     }
 
     func run() async throws {
-      let store = try await global.openStore()
-      let candidates = try await candidates(store)
+      let configuration = try global.loadConfiguration()
+      let store = try await StoreConnection(configuration.redis).open(creating: false)
+      let candidates = try await candidates(store, configuration)
       guard let app = candidates.first?.app else {
         throw CommandError(
           .failed, "nothing to probe: no such token was called bad (BadDeviceToken)",
           hint: "see what is in quarantine: carillon quarantine list; what a campaign that paused itself held back is "
             + "probed with --campaign")
       }
-      let configuration = try global.loadConfiguration()
       try configuration.checkApp(app)
       guard let settings = configuration.apps[app] else { throw CommandError(.defect, "no app \(app)") }
       let pushes = try makePushes(to: candidates.filter { $0.app == app }, of: settings, named: app)
@@ -78,9 +78,11 @@ extension QuarantineCommand {
     }
 
     /// Tokens that were called bad, no more than are asked for.
-    private func candidates(_ store: CampaignStore) async throws -> [Candidate] {
+    private func candidates(
+      _ store: CampaignStore, _ configuration: CarillonConfiguration
+    ) async throws -> [Candidate] {
       var found: [Candidate] = []
-      try await selection.forEachPage(store) { page in
+      try await selection.forEachPage(store, configuration) { page in
         found += page.filter { $0.reason == Reason.badDeviceToken.name }.map { Candidate(token: $0.token, app: $0.app) }
         return found.count < count
       }
@@ -161,21 +163,11 @@ extension QuarantineCommand {
     // MARK: Asking
 
     private func confirm(_ pushes: [SinglePush], app: String, at url: String) throws {
-      guard !yes else { return }
       let number = pushes.count == 1 ? "1 push" : "\(pushes.count) pushes"
-      // isatty(3): 1 for a terminal.
-      guard isatty(STDIN_FILENO) == 1 else {
-        throw CommandError(
-          .usage, "this sends \(number) for app \(app) to \(url), and nobody is there to be asked",
-          hint: "say --yes if you want that")
-      }
-      StandardError.write(
-        """
-        This sends \(number) for app \(app) to \(url), to devices of users:
-        background, priority 1, expiration 0; they show nothing. Send? [y/N] 
-        """)
-      let answer = readLine()?.lowercased()
-      guard answer == "y" || answer == "yes" else { throw CommandError(.failed, "nothing was sent") }
+      try Confirmation.obtain(
+        yes, for: "this sends \(number) for app \(app) to \(url)",
+        detail: ", to devices of users:\nbackground, priority 1, expiration 0; they show nothing",
+        refusal: "nothing was sent")
     }
   }
 }

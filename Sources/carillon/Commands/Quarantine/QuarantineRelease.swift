@@ -17,8 +17,9 @@ extension QuarantineCommand {
     @OptionGroup var selection: Selection
 
     func run() async throws {
-      let store = try await global.openStore()
-      let count = try await selection.change(store) { try await store.release($0) }
+      let configuration = try global.loadConfiguration()
+      let store = try await StoreConnection(configuration.redis).open(creating: false)
+      let count = try await selection.change(store, configuration) { try await store.release($0) }
       try QuarantineCommand.tell(count, "released", json: global.json)
     }
   }

@@ -18,7 +18,7 @@ extension ResultsCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Option(help: "ndjson or csv.") var format: DeviceRowReader.Format = .ndjson
+    @Option(help: "ndjson or csv; ndjson unless given.") var format: DeviceRowReader.Format?
     @Option(
       help: ArgumentHelp(
         "One outcome only: " + Outcome.allCases.map(\.name).joined(separator: ", ") + ".", valueName: "outcome"))
@@ -27,12 +27,16 @@ extension ResultsCommand {
     var spreadsheetSafe = false
 
     func run() async throws {
+      let format = try global.exportFormat(self.format, standard: .ndjson)
+      guard format == .csv || !spreadsheetSafe else {
+        throw CommandError(.usage, "--spreadsheet-safe is for cells, and JSON has none", hint: "add --format csv")
+      }
       let store = try await global.openStore()
       guard let record = try await store.show(id) else { throw try await store.whereIs(id) }
       var output = StandardOutput()
       var writer = ResultWriter(
         campaign: id, service: try PushServices.known.named(record.service),
-        format: global.json ? .ndjson : format, spreadsheetSafe: spreadsheetSafe)
+        format: format, spreadsheetSafe: spreadsheetSafe)
       var bar = ProgressBar("exporting", unit: "results", total: record.counters.targets)
       var read = 0
       try await store.forEachResult(of: id) { results in

@@ -7,36 +7,52 @@ extension ResultsCommand {
   /// `carillon results show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shows what became of one token; exits 1 when it was not a target.",
+      abstract: "Shows what became of one token, or of a user's; exits 1 when there was no such target.",
       discussion: """
-        Example:
+        With --json a line for each token, as results export writes them.
+
+        Examples:
           carillon results show spring-sale-2026 --token 0f2c…
+          carillon results show spring-sale-2026 --user 4711
         """)
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Option(help: "The device token, as its push service writes it.") var token: String
+    @Option(help: "The device token, as its push service writes it.") var token: String?
+    @Option(help: "The user: every token of theirs that was a target.") var user: String?
+
+    func validate() throws {
+      if (token == nil) == (user == nil) { throw ValidationError("Give either --token or --user.") }
+    }
 
     func run() async throws {
       let store = try await global.openStore()
       guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
       let service = try PushServices.known.named(record.service)
-      let token = try service.token(argument: token)
-      guard let result = try await store.result(of: token, in: id) else {
+      let results: [TargetResult]
+      if let user {
+        results = try await store.results(ofUser: user, in: id)
+      } else {
+        results = try await store.result(of: service.token(argument: token ?? ""), in: id).map { [$0] } ?? []
+      }
+      guard !results.isEmpty else {
         throw CommandError(
-          .notFound, "the token was no target of campaign \(Excerpt.quoted(id))",
-          hint: "its user may not be in the audience; see: carillon devices show USER")
+          .notFound,
+          (user.map { "user \(Excerpt.quoted($0)) had no target" } ?? "the token was no target")
+            + " of campaign \(Excerpt.quoted(id))",
+          hint: "the user may not be in the audience; see: carillon devices show \(user ?? "USER")")
       }
       var writer = ResultWriter(campaign: id, service: service, format: .ndjson)
       if global.json {
-        writer.append(result)
+        for result in results { writer.append(result) }
         var output = StandardOutput()
         try output.write(writer.take())
         return try output.flush()
       }
-      let row = writer.row(result)
-      try StandardOutput.printLine(
-        TextTable(row.map { [$0.name, $0.text.map(Excerpt.harmless) ?? "-"] }).text)
+      let tables = results.map { result in
+        TextTable(writer.row(result).map { [$0.name, $0.text.map(Excerpt.harmless) ?? "-"] }).text
+      }
+      try StandardOutput.printLine(tables.joined(separator: "\n\n"))
     }
   }
 }

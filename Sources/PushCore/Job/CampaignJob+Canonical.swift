@@ -1,0 +1,31 @@
+extension CampaignJob {
+  /// What a job says, in the one way in which it can be written: two jobs are the same when these are equal.
+  ///
+  /// A member that is `null` counts as not given, in the job and in its audience. In the payload it is what the producer
+  /// wants to be sent, as are the letters of every string.
+  ///
+  /// - Throws: when the job is not valid JSON.
+  public static func canonical(_ job: [UInt8]) throws(JSONSyntaxError) -> [UInt8] {
+    let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
+    var json = JSONWriter()
+    guard case .object(let members) = root.kind else {
+      root.writeCanonical(to: &json)
+      return json.take()
+    }
+    JSONValue.writeCanonical(
+      members.given.map { member in
+        guard member.name == "audience", case .object(let members) = member.value.kind else { return member }
+        return JSONValue.Member(
+          name: member.name, nameRange: member.nameRange,
+          value: JSONValue(kind: .object(members.given), range: member.value.range))
+      }, to: &json)
+    return json.take()
+  }
+}
+
+extension [JSONValue.Member] {
+  /// Those that are not `null`.
+  fileprivate var given: [JSONValue.Member] {
+    filter { if case .null = $0.value.kind { false } else { true } }
+  }
+}

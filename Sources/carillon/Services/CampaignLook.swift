@@ -1,0 +1,65 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+import PushWorker
+
+/// What an id stands for, as commands show it.
+enum CampaignLook {
+  case campaign(CampaignReport)
+  /// No worker has made a campaign of it yet.
+  case queued(QueuedReport)
+}
+
+extension CampaignStore {
+  /// Looks at a campaign, or at its job where that is still in the queue, and whether anybody is there to send it.
+  ///
+  /// - Returns: `nil` when it is neither: ``absent(_:)`` says what it is.
+  func look(_ id: String) async throws -> CampaignLook? {
+    if let report = try await report(of: id) { return .campaign(report) }
+    if let job = try await queuedJob(id) {
+      return .queued(QueuedReport(job: job, waiting: try await absence(lease: WorkerConfiguration.standardLease)))
+    }
+    // It may have been taken in between the two looks.
+    return try await report(of: id).map { .campaign($0) }
+  }
+
+  private func report(of id: String) async throws -> CampaignReport? {
+    guard var record = try await show(id) else { return nil }
+    let now = try await time() / 1000
+    let isDue = record.state == .active || record.state == .scheduled && record.sendAt ?? 0 <= now
+    if isDue, var wait = try await absence(lease: WorkerConfiguration.standardLease) {
+      // It waits since it is there at most.
+      wait.since = wait.since.map { max($0, record.createdAt) } ?? (record.startedAt == nil ? record.createdAt : nil)
+      record.waiting = wait
+    }
+    return CampaignReport(record)
+  }
+
+  /// The error for an id without a campaign, which says where its job is if it is known.
+  func whereIs(_ id: String) async throws -> CommandError {
+    guard let job = try await queuedJob(id) else { return try await absent(id) }
+    return CommandError(
+      .notFound, "campaign \(Excerpt.quoted(id)) is no campaign yet: its job is \(QueuedReport.text(of: job.place))",
+      hint: "start a worker, if there is none: carillon worker; carillon campaign cancel \(id) takes it off the queue")
+  }
+
+  /// The error for an id that has no campaign, and no job in the queue.
+  func absent(_ id: String) async throws -> CommandError {
+    if let burial = try await burial(of: id) {
+      return CommandError(
+        .notFound, "campaign \(Excerpt.quoted(id)) could not be run: \(burial.reason)",
+        hint: (burial.hint.isEmpty ? "" : burial.hint + "; ") + "see its job: carillon dead show \(burial.key)")
+    }
+    switch try await memory(of: id) {
+    case .activated:
+      return CommandError(
+        .notFound, "campaign \(Excerpt.quoted(id)) has ended, and its results are gone: ttl has passed since",
+        hint: "give the next one a longer ttl to keep its results for longer")
+    case .submitted:
+      return CommandError(
+        .notFound, "the job of \(Excerpt.quoted(id)) was submitted, and is in no list of Redis",
+        hint: "it may have got lost: submit it again, which does no harm where it has not")
+    case nil: return CommandError(noSuchCampaign(id))
+    }
+  }
+}

@@ -1,0 +1,110 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Testing
+
+/// Jobs that no worker has made a campaign of are seen, and taken off, where they wait.
+struct QueueTests {
+  private func submit(_ id: String, _ world: TestStore, _ more: String = "") async throws {
+    let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
+    #expect(try await world.store.submit(job, as: CampaignJob.parse(job, .any(APNsService()))) == .new)
+  }
+
+  /// As `awaitJob` does.
+  private func take(_ world: TestStore, worker: String) async throws {
+    _ = try await world.store.heartbeat(worker: worker, timeout: 60_000)
+    try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: worker), "RIGHT", "LEFT")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func jobIsFoundWhereItWaits(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let (store, list) = (world.store, world.keys.campaigns)
+    for id in ["a", "b", "c"] { try await submit(id, world, #","lane":"bulk""#) }
+    #expect(
+      try await store.queuedJob("b")
+        == QueuedJob(
+          outline: JobOutline(TestStore.job("b", audience: "{}", #","lane":"bulk""#))!,
+          place: .queue(position: 2, length: 3), list: list))
+    #expect(try await store.queuedJob("d") == nil)
+    try await take(world, worker: "w")
+    #expect(try await store.queuedJob("a")?.place == .intake(worker: "w"))
+    #expect(try await store.queuedJob("b")?.place == .queue(position: 1, length: 2))
+    try await world.command("LPUSH", list, "{broken")
+    let queue = try await store.queue()
+    #expect(queue.jobs.map(\.outline.id) == ["c", "b", "a"])
+    #expect(queue.jobs.map(\.outline.lane) == [.bulk, .bulk, .bulk])
+    #expect(queue.nameless == 1 && queue.unseen == 0)
+  }
+
+  /// Pages end by their number of jobs, and by their bytes.
+  @Test(arguments: Backend.allCases)
+  func longQueueIsReadInPages(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    for number in 0..<700 {
+      try await world.command("LPUSH", world.keys.campaigns, TestStore.job("j\(number)", audience: "{}"))
+    }
+    let padding = String(repeating: " ", count: 400_000)
+    for number in 700..<712 {
+      let job = TestStore.job("j\(number)", audience: "{\(padding)}")
+      try await world.command("LPUSH", world.keys.campaigns, job)
+    }
+    for number in [0, 255, 256, 699, 700, 703, 711] {
+      let place = try await world.store.queuedJob("j\(number)")?.place
+      #expect(place == .queue(position: number + 1, length: 712))
+    }
+    let queue = try await world.store.queue()
+    #expect(queue.jobs.map(\.outline.id) == (0..<100).reversed().map { "j\($0)" })
+    #expect(queue.unseen == 612)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func jobIsTakenOffWithEveryCopyAndItsIDIsFree(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await submit("a", world)
+    try await submit("b", world)
+    // Once more in another writing, and another job under the id.
+    let spaced = Array(
+      (" " + String(decoding: TestStore.job("a", audience: #"{"segment":"*"}"#), as: UTF8.self) + "\n").utf8)
+    try await world.command("LPUSH", world.keys.campaigns, spaced)
+    try await world.command("LPUSH", world.keys.campaigns, TestStore.job("a", audience: #"{"users":["x"]}"#))
+    #expect(try await world.store.unqueue("a", patience: 0))
+    #expect(try await world.store.queuedJob("a") == nil)
+    #expect(try await world.store.queue().jobs.map(\.outline.id) == ["b"])
+    #expect(try await world.store.memory(of: "a") == nil)
+    #expect(try await world.store.unqueue("a", patience: 0) == false)
+    try await submit("a", world, #","priority":5"#)
+  }
+
+  /// What a worker has is not taken from it: the caller cancels the campaign that it becomes.
+  @Test(arguments: Backend.allCases)
+  func workerThatHasTheJobWins(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await submit("a", world)
+    let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
+    try await take(world, worker: "w")
+    #expect(try await world.store.unqueue("a", patience: 0) == false)
+    #expect(try await world.store.memory(of: "a") == .submitted)
+    async let unqueued = world.store.unqueue("a", patience: 60_000)
+    #expect(
+      try await world.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
+    #expect(try await unqueued == false)
+    #expect(try await world.store.memory(of: "a") == .activated)
+    // A copy that comes later goes, and the id stays the campaign's.
+    try await world.command("LPUSH", world.keys.campaigns, job)
+    #expect(try await world.store.unqueue("a", patience: 0))
+    #expect(try await world.store.memory(of: "a") == .activated)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func workersAreAbsentWhenNoneGivesASignOfLife(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    #expect(try await world.store.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: nil))
+    let now = try await world.store.heartbeat(worker: "w", timeout: 60_000).now
+    #expect(try await world.store.absence(lease: 60_000) == nil)
+    try await world.command("ZADD", world.keys.workers, now - 60_000, "w")
+    #expect(try await world.store.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: now - 60_000))
+  }
+
+  private static let absence = "no worker is there; start one: carillon worker"
+}
