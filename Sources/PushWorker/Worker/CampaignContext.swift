@@ -24,6 +24,8 @@ final class CampaignContext {
   var trial = TrialLease()
   /// How often it had been resumed when this was made: what is known of an earlier round says nothing of this one.
   let round: Int
+  /// Whether this worker has paused it.
+  var isPaused = false
   /// Whether it has been resumed since.
   var isOutdated = false
   /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.

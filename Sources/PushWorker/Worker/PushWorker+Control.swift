@@ -63,10 +63,12 @@ extension PushWorker {
   /// Pauses a campaign because every further push would fail the same way, whoever sent it.
   func pauseCampaign(_ id: String, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
+    let context = campaigns.contexts[id]
     // One task a campaign that is paused, not one a push.
     Task {
       do {
         try await control.control(id, .pause, reason: reason)
+        context?.isPaused = true
         log.tell(.paused(campaign: id, reason: reason))
       } catch {
         log.tell(.trouble("could not pause campaign \(id): \(error)"))
