@@ -103,7 +103,7 @@ import Testing
     #expect(try await rig.store.control("unguarded", .resume, unguarded: true) == .active)
     try await running
     let record = try #require(try await rig.store.show("unguarded"))
-    #expect(record.state == .completed)
+    #expect(record.state == (state == .unregistered ? .completed : .failed))
     let isGone = state == .unregistered
     #expect(record.counters.outcomes == [isGone ? .unregistered : .badToken: 1000])
     #expect(record.counters.pruned == (isGone ? 1000 : 0))
