@@ -68,7 +68,7 @@ extension CampaignStore {
       StoreScripts.control,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.guardTrial(id), keys.answers(app: record.app),
+        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id),
       ]
     ) {
       $0.append(id)

@@ -21,7 +21,7 @@ extension CampaignStore {
       }
       pipeline.removeAll()
       pipeline.append("EXPIRE", keys.finished(id), seconds)
-      pipeline.append("UNLINK", keys.guardTrial(id))
+      pipeline.append("UNLINK", keys.guardTrial(id), keys.guardWatch(id))
       pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
       pipeline.append("EXPIRE", keys.campaign(id), seconds)
       _ = try await run(pipeline)

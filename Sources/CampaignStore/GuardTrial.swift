@@ -59,4 +59,28 @@ extension CampaignStore {
       counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), leased: numbers[3],
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
   }
+
+  /// Adds what a worker was answered since its guard is open.
+  ///
+  /// Not idempotent, as ``guardTrial(_:app:minimum:lease:wanted:news:returned:round:)``.
+  ///
+  /// - Returns: what the fleet was answered lately; `nil` when the campaign was resumed since, or is gone.
+  public func guardWatch(_ id: String, minimum: Int, news: GuardCounts, round: Int) async throws -> GuardCounts? {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.guardWatch, keys: [keys.guardWatch(id), keys.campaign(id)]) {
+      $0.append(minimum)
+      $0.append(news.answers)
+      $0.append(news.suspects)
+      $0.append(news.gone)
+      $0.append(round)
+      $0.append(Self.watchMemory)
+    }
+    let reply = try await run(pipeline)[0]
+    guard reply.count == 3 else { return nil }
+    return GuardCounts(
+      answers: reply[0].integer ?? 0, suspects: reply[1].integer ?? 0, gone: reply[2].integer ?? 0)
+  }
+
+  /// ms that the sum of the fleet's answers is kept without news.
+  private static let watchMemory = 3_600_000
 }

@@ -40,6 +40,8 @@ public struct Keyspace: Sendable {
   func campaign(_ id: String) -> String { control + "campaign:" + id }
   /// Hash: what all workers have leased and were answered during a campaign's guard trial, see `guardtrial.lua`.
   func guardTrial(_ id: String) -> String { control + "trial:" + id }
+  /// Hash: the latest answers to a campaign whose guard is open, see `guardwatch.lua`.
+  func guardWatch(_ id: String) -> String { control + "watch:" + id }
   /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
   /// Hash: worker to since when and why it can't send a campaign, see `Waiting.swift`.

@@ -20,6 +20,7 @@ enum StoreScripts {
   static let syncControl = script("synccontrol", PackageResources.synccontrol_lua)
   static let object = script("object", PackageResources.object_lua)
   static let lagging = script("lagging", PackageResources.lagging_lua)
+  static let guardWatch = script("guardwatch", PackageResources.guardwatch_lua)
   static let guardTrial = script("guardtrial", PackageResources.guardtrial_lua)
   static let promote = script("promote", PackageResources.promote_lua)
   static let addSlice = script("addslice", PackageResources.addslice_lua)

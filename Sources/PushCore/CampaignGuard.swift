@@ -7,8 +7,8 @@
 /// dropped, and the campaign is to be paused. It never leaves `tripped`: who resumes the campaign starts a new guard, or
 /// one that is open and stays so.
 ///
-/// What all workers were answered decides while undecided; once open, each worker goes by its own answers. Their window
-/// slides by halving: when twice ``GuardPolicy/minimum`` are counted, all counts are halved. So a share is always of the
+/// What all workers were answered decides while undecided; once open, a worker goes by its own answers, and by those that
+/// the fleet tells each other of (``watch(_:)``). Their window slides by halving: when twice ``GuardPolicy/minimum`` are counted, all counts are halved. So a share is always of the
 /// latest `minimum` to `2 × minimum` answers, older ones weighing less, in three integers. A worker that has fewer, as it
 /// came late, counts the missing ones as good: more than they could make up for trips it at once.
 public struct CampaignGuard: Sendable, Equatable {
@@ -28,7 +28,8 @@ public struct CampaignGuard: Sendable, Equatable {
   /// The bounds.
   public let policy: GuardPolicy
   private let app: String
-  private let isOff: Bool
+  /// Whether everything is carried out, whatever its share.
+  public let isOff: Bool
 
   /// - Parameters:
   ///   - policy: the bounds.
@@ -85,6 +86,17 @@ public struct CampaignGuard: Sendable, Equatable {
     }
     state = .tripped(reason: "with the campaigns before it: " + reason)
     return true
+  }
+
+  /// Trips, once open, when the fleet's latest answers are out of bounds; those that are missing to the minimum count as
+  /// good.
+  ///
+  /// - Returns: whether ``state`` is another now.
+  public mutating func watch(_ fleet: GuardCounts) -> Bool {
+    var least = fleet
+    least.answers = max(fleet.answers, policy.minimum)
+    guard state == .open, objection(to: least) != nil else { return false }
+    return decide(on: fleet)
   }
 
   /// Decides on the answers there are, be they fewer than the minimum: where no more can be held back.

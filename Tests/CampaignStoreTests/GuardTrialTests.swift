@@ -103,4 +103,34 @@ import Testing
     #expect(late == nil)
     #expect(try await ask(world, wanted: 0, round: 1).counts == GuardCounts())
   }
+
+  // MARK: Once open
+
+  private func watch(_ world: TestStore, _ news: GuardCounts, round: Int = 0) async throws -> GuardCounts? {
+    try await world.store.guardWatch("a", minimum: 100, news: news, round: round)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func answersOfTheFleetAddUpAndOlderOnesWeighLess(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    #expect(try await watch(world, GuardCounts(answers: 150, suspects: 3)) == GuardCounts(answers: 150, suspects: 3))
+    let sum = GuardCounts(answers: 200, suspects: 4, gone: 10)
+    #expect(try await watch(world, GuardCounts(answers: 50, suspects: 1, gone: 10)) == sum)
+    // Twice the minimum are counted: they are halved.
+    let next = GuardCounts(answers: 101, suspects: 3, gone: 5)
+    #expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)) == next)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func resumedCampaignIsWatchedAnew(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    _ = try await watch(world, GuardCounts(answers: 50, suspects: 50))
+    _ = try await world.store.control("a", .pause, reason: "r")
+    _ = try await world.store.control("a", .resume)
+    #expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)) == nil)
+    let one = GuardCounts(answers: 1, suspects: 1)
+    #expect(try await watch(world, one, round: 1) == one)
+  }
 }

@@ -135,6 +135,55 @@ import Testing
     #expect(failover.seenDurableAt == 5)
   }
 
+  // MARK: The open guard of a fleet
+
+  @Test func workersDoTogetherWhatWouldTripOneGuardBeforeTheFleetHears() {
+    let policy = GuardPolicy(threshold: 0.1, pruneShare: 0.5, minimum: 200)
+    for (fleet, suspects, gone) in [(2, 10, 50), (10, 2, 10), (500, 1, 1)] {
+      for (outcome, limit) in [(Outcome.badToken, suspects), (.unregistered, gone)] {
+        var watch = GuardWatch()
+        for _ in 0..<1000 { watch.count(.accepted, fleet: fleet) }
+        for _ in 0..<limit { watch.count(outcome, fleet: fleet) }
+        #expect(watch.mayAct(policy, fleet: fleet))
+        watch.count(outcome, fleet: fleet)
+        #expect(!watch.mayAct(policy, fleet: fleet), "\(fleet) workers, \(outcome)")
+      }
+    }
+  }
+
+  @Test func loneWorkerAsksNobody() {
+    var watch = GuardWatch()
+    for _ in 0..<1000 { watch.count(.badToken, fleet: 1) }
+    #expect(watch.mayAct(GuardPolicy(), fleet: 1))
+    let news = watch.next(1_000_000_000)
+    #expect(news == nil && !watch.isDue)
+  }
+
+  @Test func reportTellsOfAllBeforeItAndNoMore() {
+    var watch = GuardWatch()
+    watch.count(.accepted, fleet: 2)
+    let nothing = watch.next(1_000_000_000)
+    #expect(nothing == nil, "only acceptances are no news")
+    watch.count(.badToken, fleet: 2)
+    let first = watch.report
+    let news = watch.next(1_000_000_000)
+    #expect(news == GuardCounts(answers: 2, suspects: 1))
+    watch.count(.badToken, fleet: 2)
+    let second = watch.report
+    #expect(second == first + 1)
+    let whileReporting = watch.next(2_000_000_000)
+    let told = watch.arrived()
+    #expect(whileReporting == nil && told == first)
+    let tooSoon = watch.next(1_010_000_000)
+    #expect(tooSoon == nil && watch.isDue)
+    _ = watch.next(2_000_000_000)
+    // Nobody knows whether it has arrived: it is made again, under its number.
+    watch.failed()
+    #expect(watch.report == second)
+    let again = watch.next(3_000_000_000)
+    #expect(again == GuardCounts(answers: 1, suspects: 1))
+  }
+
   // MARK: Objections
 
   @Test func objectionHoldsForItsRoundAndIsRaisedOnce() {

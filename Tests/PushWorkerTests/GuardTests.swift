@@ -295,4 +295,38 @@ import Testing
     #expect(record.counters.resent == 0)
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
   }
+
+  /// Eight workers with open guards, and from one moment on every token is called bad.
+  @Test(arguments: PushEngineKind.allCases)
+  func whatAFleetDoesToDevicesIsBoundAsWhatOneWorkerDoes(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 16) { $0.knobs.latencyMilliseconds = 20 }
+    try await rig.register(20_000)
+    let policy = GuardPolicy(threshold: 0.1, minimum: 80)
+    let names = (0..<8).map { "w\($0)" }
+    // Each knows from its start how many there are.
+    for name in names { _ = try await rig.store.heartbeat(worker: name, timeout: 3_600_000) }
+    let workers = names.map {
+      rig.worker($0, window: 40, connections: 1, guard: policy, lease: 3_600_000, drains: false)
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await rig.submit("fleet")
+      _ = try await rig.simulator.counters { $0.accepted >= 4000 }
+      var knobs = SimulatorKnobs()
+      knobs.latencyMilliseconds = 20
+      knobs.failures = [.init(share: 1, status: 400, reason: "BadDeviceToken")]
+      await rig.simulator.set(knobs)
+      try await rig.until {
+        guard let record = try await rig.store.show("fleet") else { return false }
+        return record.state == .paused && record.counters.inDoubt == 0
+      }
+      for worker in workers { await worker.stop() }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await rig.store.show("fleet"))
+    #expect(record.reason?.contains("looks like the wrong environment") == true)
+    // A tenth of twice the minimum, and one for each worker.
+    #expect(record.counters.quarantined <= 16 + 8, "\(record.counters.quarantined)")
+    #expect(record.counters.outcomes[.badToken] ?? 0 == record.counters.quarantined)
+  }
 }

@@ -7,7 +7,7 @@
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
 -- no longer.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
---      8 guard trial, 9 answers of the app
+--      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '', 5 'person' | 'worker': whose
 --      word it is
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
@@ -29,7 +29,7 @@ end
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
 if verb == 'resume' then
-  redis.call('DEL', KEYS[8], KEYS[9])
+  redis.call('DEL', KEYS[8], KEYS[9], KEYS[10], KEYS[11])
   redis.call('HINCRBY', KEYS[1], 'round', 1)
   redis.call('HSET', KEYS[1], 'unguarded', ARGV[4] == 'unguarded' and 1 or 0)
 end

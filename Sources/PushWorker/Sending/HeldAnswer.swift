@@ -9,4 +9,6 @@ struct HeldAnswer {
   var timestamp: UInt64
   /// The text of a reason that the service has no code for.
   var unknownReason: String?
+  /// The report to the fleet that it waits for; 0 while it waits for the guard's decision.
+  var report = 0
 }

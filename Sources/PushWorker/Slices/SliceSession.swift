@@ -99,7 +99,8 @@ final class SliceSession {
     situation.unanswered = unanswered
     situation.held = held.count
     situation.isScarce = context.guard.isUndecided || context.route.isStuck
-    situation.mayMoreCome = context.guard.isUndecided && !context.trial.isQuiet(now: now, lease: lease)
+    situation.mayMoreCome =
+      context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue
     situation.doubt = doubt.targets.count
     situation.ungranted = ungranted
     situation.waiting = claim.waiting

@@ -22,6 +22,8 @@ final class CampaignContext {
   var `guard`: CampaignGuard
   /// What may be sent while the guard has not decided.
   var trial = TrialLease()
+  /// What the fleet has yet to hear of it since the guard is open.
+  var watch = GuardWatch()
   /// How often it had been resumed when this was made: what is known of an earlier round says nothing of this one.
   let round: Int
   /// Whether this worker has paused it.

@@ -170,12 +170,17 @@ extension PushWorker {
     case (.waiting, _):
       session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     default:
-      let answer = HeldAnswer(
+      var answer = HeldAnswer(
         index: index, record: record, fate: decision.token, timestamp: completion.timestamp,
         unknownReason: completion.unknownReason)
       if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
       if decision.token != .keep, session.context.guard.isUndecided {
         hold(answer, of: session)
+        return apply(decision.effect, of: session.context, completion)
+      }
+      if decision.token != .keep, session.context.guard.tripReason == nil, !mayAct(on: session.context) {
+        answer.report = session.context.watch.report
+        session.held.append(answer)
         return apply(decision.effect, of: session.context, completion)
       }
       if decision.token != .keep, session.context.guard.tripReason != nil || session.context.isOutdated {
@@ -189,7 +194,9 @@ extension PushWorker {
   }
 
   private func count(_ outcome: Outcome, of context: CampaignContext) {
+    let isOpen = !context.guard.isUndecided
     if context.guard.count(outcome) { answers.note(decided: context) }
+    if isOpen { context.watch.count(outcome, fleet: scheduler.fleet) }
   }
 
   /// Records a final answer, with what it does to the device.

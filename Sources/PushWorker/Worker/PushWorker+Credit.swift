@@ -22,6 +22,7 @@ extension PushWorker {
   func wakeSlices(takingMore: Bool = true) {
     let now = EventLoop.now
     refreshTrials(now)
+    reportWatches(now)
     let entries = entries(now)
     var ungranted = 0
     for entry in Scheduler.order(entries) where entry.isReady {

@@ -71,6 +71,41 @@ extension PushWorker {
     wakeSlices()
   }
 
+  // MARK: Once open
+
+  /// Whether what an answer says may be done to a device before the fleet has heard of it.
+  func mayAct(on context: CampaignContext) -> Bool {
+    context.guard.isOff || context.watch.mayAct(context.guard.policy, fleet: scheduler.fleet)
+  }
+
+  /// Tells the fleet of answers that touch devices.
+  func reportWatches(_ now: UInt64) {
+    for session in slices.sessions where !session.context.watch.isReporting && session.context.guard.state == .open {
+      let context = session.context
+      // One task a report, not one a push.
+      if !context.guard.isOff, let news = context.watch.next(now) { Task { await report(news, of: context) } }
+    }
+  }
+
+  private func report(_ news: GuardCounts, of context: CampaignContext) async {
+    do {
+      let fleet = try await control.guardWatch(
+        context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.round)
+      let last = context.watch.arrived()
+      guard let fleet else { return withdrawOutdated(context) }
+      if context.guard.watch(fleet) {
+        answers.note(decided: context)
+        applyGuardDecisions()
+      } else {
+        for session in slices.sessions where session.context === context { carryOut(session, reportedUpTo: last) }
+      }
+    } catch {
+      context.watch.failed()
+      log.report("could not tell the fleet how campaign \(context.campaign.id) is answered", error)
+    }
+    wakeSlices()
+  }
+
   /// Tells control of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
   /// more, and gives back what was lent and not sent: the guards of others go by both.
   func tellRest(of context: CampaignContext) {
@@ -107,14 +142,18 @@ extension PushWorker {
   /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let
   /// go of before the guard has decided: whoever paused the campaign may know why. A worker that stops goes by what it
   /// knows.
-  func carryOut(_ session: SliceSession) {
+  ///
+  /// - Parameter report: of what waits for the fleet to hear of it, only up to this report.
+  func carryOut(_ session: SliceSession, reportedUpTo report: Int = .max) {
     let guarding = session.context.guard
-    let isUndecided = guarding.isUndecided && session.intent != .send
+    let isUndecided =
+      (guarding.isUndecided || report == .max && !mayAct(on: session.context)) && session.intent != .send
     let isPaused = !life.isStopping || session.context.isOutdated
     let isWithheld =
       guarding.tripReason != nil
       || isUndecided && (isPaused || guarding.objection(to: known(of: session.context)) != nil)
-    for answer in session.held {
+    let waiting = session.held.filter { $0.report > report }
+    for answer in session.held where answer.report <= report {
       if isWithheld, !breaks(.guardDeaf) {
         withhold(answer, of: session)
       } else {
@@ -122,7 +161,7 @@ extension PushWorker {
       }
       session.end(answer.index)
     }
-    session.held = []
+    session.held = waiting
   }
 
   /// Leaves a device alone: it is sent to again when the campaign goes on, unless it doesn't.

@@ -1,0 +1,67 @@
+import PushCore
+
+/// What the fleet has yet to hear of a campaign whose guard is open, and how much a worker may do to devices before it
+/// has: so what a fault in the middle of a campaign costs does not grow with the fleet. Pure.
+///
+/// A worker alone is the fleet, and asks nobody.
+struct GuardWatch {
+  /// Answers since the last report.
+  private var news = GuardCounts()
+  /// What the report says that is under way.
+  private var told = GuardCounts()
+  private(set) var isReporting = false
+  private var reportedAt: UInt64 = 0
+  /// The number of the next report, from 1: an answer is told of by the next after it.
+  private(set) var report = 1
+
+  /// ns between two reports.
+  private static let pace: UInt64 = 20_000_000
+
+  /// Takes an answer into account.
+  ///
+  /// - Parameter fleet: live workers.
+  mutating func count(_ outcome: Outcome, fleet: Int) {
+    if fleet > 1 { news.count(outcome) }
+  }
+
+  /// Whether this worker may do to a device what an answer says, with what the fleet has not heard of so far: all that
+  /// the workers do unheard comes to what would trip one guard.
+  func mayAct(_ policy: GuardPolicy, fleet: Int) -> Bool {
+    guard fleet > 1 else { return true }
+    let minimum = Double(policy.minimum)
+    let unheard = news + told
+    return unheard.suspects <= max(1, Int(policy.threshold * minimum) / fleet)
+      && unheard.gone <= max(1, Int(policy.pruneShare * minimum) / fleet)
+  }
+
+  /// What the fleet is to be told now, if anything. Only acceptances are no news.
+  mutating func next(_ now: UInt64) -> GuardCounts? {
+    guard !isReporting, news.suspects + news.gone > 0, now - reportedAt >= Self.pace else { return nil }
+    isReporting = true
+    reportedAt = now
+    told = news
+    news = GuardCounts()
+    report += 1
+    return told
+  }
+
+  /// Whether an answer that waits has a report to wait for.
+  var isDue: Bool { isReporting || news.suspects + news.gone > 0 }
+
+  /// The report has arrived.
+  ///
+  /// - Returns: the number up to which answers have been told of.
+  mutating func arrived() -> Int {
+    isReporting = false
+    told = GuardCounts()
+    return report - 1
+  }
+
+  /// It has not, or nobody knows: it is made again. Counted twice, it trips a little early.
+  mutating func failed() {
+    isReporting = false
+    news = news + told
+    told = GuardCounts()
+    report -= 1
+  }
+}
