@@ -117,9 +117,11 @@ import Testing
     #expect(try await watch(world, GuardCounts(answers: 150, suspects: 3)) == GuardCounts(answers: 150, suspects: 3))
     let sum = GuardCounts(answers: 200, suspects: 4, gone: 10)
     #expect(try await watch(world, GuardCounts(answers: 50, suspects: 1, gone: 10)) == sum)
-    // Twice the minimum are counted: they are halved.
+    // Twice the minimum are counted: they are halved, and again for more news.
     let next = GuardCounts(answers: 101, suspects: 3, gone: 5)
     #expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)) == next)
+    let last = GuardCounts(answers: 192, suspects: 10)
+    #expect(try await watch(world, GuardCounts(answers: 180, suspects: 10)) == last)
   }
 
   @Test(arguments: Backend.allCases)

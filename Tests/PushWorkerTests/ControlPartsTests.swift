@@ -142,10 +142,10 @@ import Testing
     for (fleet, suspects, gone) in [(2, 10, 50), (10, 2, 10), (500, 1, 1)] {
       for (outcome, limit) in [(Outcome.badToken, suspects), (.unregistered, gone)] {
         var watch = GuardWatch()
-        for _ in 0..<1000 { watch.count(.accepted, fleet: fleet) }
-        for _ in 0..<limit { watch.count(outcome, fleet: fleet) }
+        for _ in 0..<1000 { watch.count(.accepted, policy, fleet: fleet) }
+        for _ in 0..<limit { watch.count(outcome, policy, fleet: fleet) }
         #expect(watch.mayAct(policy, fleet: fleet))
-        watch.count(outcome, fleet: fleet)
+        watch.count(outcome, policy, fleet: fleet)
         #expect(!watch.mayAct(policy, fleet: fleet), "\(fleet) workers, \(outcome)")
       }
     }
@@ -153,22 +153,24 @@ import Testing
 
   @Test func loneWorkerAsksNobody() {
     var watch = GuardWatch()
-    for _ in 0..<1000 { watch.count(.badToken, fleet: 1) }
-    #expect(watch.mayAct(GuardPolicy(), fleet: 1))
+    let policy = GuardPolicy()
+    for _ in 0..<1000 { watch.count(.badToken, policy, fleet: 1) }
+    #expect(watch.mayAct(policy, fleet: 1))
     let news = watch.next(1_000_000_000)
     #expect(news == nil && !watch.isDue)
   }
 
   @Test func reportTellsOfAllBeforeItAndNoMore() {
     var watch = GuardWatch()
-    watch.count(.accepted, fleet: 2)
+    let policy = GuardPolicy(minimum: 10)
+    watch.count(.accepted, policy, fleet: 2)
     let nothing = watch.next(1_000_000_000)
     #expect(nothing == nil, "only acceptances are no news")
-    watch.count(.badToken, fleet: 2)
+    watch.count(.badToken, policy, fleet: 2)
     let first = watch.report
     let news = watch.next(1_000_000_000)
     #expect(news == GuardCounts(answers: 2, suspects: 1))
-    watch.count(.badToken, fleet: 2)
+    watch.count(.badToken, policy, fleet: 2)
     let second = watch.report
     #expect(second == first + 1)
     let whileReporting = watch.next(2_000_000_000)
@@ -182,6 +184,11 @@ import Testing
     #expect(watch.report == second)
     let again = watch.next(3_000_000_000)
     #expect(again == GuardCounts(answers: 1, suspects: 1))
+    _ = watch.arrived()
+    for _ in 0..<1000 { watch.count(.accepted, policy, fleet: 2) }
+    watch.count(.unregistered, policy, fleet: 2)
+    let last = watch.next(4_000_000_000)
+    #expect(last == GuardCounts(answers: 11, gone: 1), "good answers of long ago hide nothing")
   }
 
   // MARK: Objections

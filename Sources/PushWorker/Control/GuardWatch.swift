@@ -17,11 +17,12 @@ struct GuardWatch {
   /// ns between two reports.
   private static let pace: UInt64 = 20_000_000
 
-  /// Takes an answer into account.
+  /// Takes an answer into account; of acceptances no more than the minimum, as older ones would hide what is new.
   ///
   /// - Parameter fleet: live workers.
-  mutating func count(_ outcome: Outcome, fleet: Int) {
-    if fleet > 1 { news.count(outcome) }
+  mutating func count(_ outcome: Outcome, _ policy: GuardPolicy, fleet: Int) {
+    guard fleet > 1, outcome != .accepted || news.answers < policy.minimum else { return }
+    news.count(outcome)
   }
 
   /// Whether this worker may do to a device what an answer says, with what the fleet has not heard of so far: all that

@@ -196,7 +196,7 @@ extension PushWorker {
   private func count(_ outcome: Outcome, of context: CampaignContext) {
     let isOpen = !context.guard.isUndecided
     if context.guard.count(outcome) { answers.note(decided: context) }
-    if isOpen { context.watch.count(outcome, fleet: scheduler.fleet) }
+    if isOpen { context.watch.count(outcome, context.guard.policy, fleet: scheduler.fleet) }
   }
 
   /// Records a final answer, with what it does to the device.
