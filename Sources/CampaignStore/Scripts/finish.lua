@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
 -- Keeps: a slice counts once, however often this runs: the bit says whether it did.
+-- A campaign of which a slice was taken out has failed, whatever became of the others.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
 -- keys for ever.
 -- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns,
@@ -17,7 +18,9 @@ if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 1 then return {0, state} end
 for i = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local done = redis.call('HINCRBY', KEYS[1], 'finished', 1)
 if done < tonumber(redis.call('HGET', KEYS[1], 'slices')) then return {0, state} end
-if state ~= 'cancelled' then state = 'completed' end
+if state ~= 'cancelled' then
+  state = tonumber(redis.call('HGET', KEYS[1], 'takenOut') or 0) == 0 and 'completed' or 'failed'
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)

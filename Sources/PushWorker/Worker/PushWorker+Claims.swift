@@ -15,6 +15,7 @@ extension PushWorker {
         if configuration.drains, slices.taken.isEmpty, try await control.isIdle() { beginStop() }
       } catch {
         log.report("could not take a slice", error)
+        await mend(error)
         await checkServer()
         // Whatever wakes this loop in between: what Redis refuses now it refuses in a few ms too.
         await pause(milliseconds: 100)
@@ -28,7 +29,8 @@ extension PushWorker {
     let now = EventLoop.now
     let opening = scheduler.opening(entries(now), beginning: slices.beginning, window: configuration.window)
     guard !opening.lanes.isEmpty else { return nil }
-    return try await control.dequeueSlice(worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded)
+    return try await control.dequeueSlice(
+      worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded, while: { !life.isStopping })
   }
 
   func waitForClaim() async {

@@ -20,9 +20,7 @@ extension PushWorker {
       switch failover.look(first.name, second.name) {
       case .new:
         // Others may know what it forgot before we came.
-        if try await control.mayHaveFailedOver(uptime: first.uptime, timeout: 2 * Self.pulseInterval) {
-          failover.beginGrace(EventLoop.now, lease: lease)
-        }
+        if try await mayHaveFailedOver(uptime: first.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
       case .changed:
         for session in slices.sessions where session.isReady {
           session.claim.mustReplay = true
@@ -44,6 +42,16 @@ extension PushWorker {
       }
     } catch {
       log.report("could not look whether Redis has forgotten anything", error)
+    }
+  }
+
+  private func mayHaveFailedOver(uptime: Int) async throws -> Bool {
+    do {
+      return try await control.mayHaveFailedOver(uptime: uptime, timeout: 2 * Self.pulseInterval)
+    } catch let error as StoreError where error.code == .damaged {
+      // Who could tell is gone: what others may know is waited for.
+      log.report("a list is damaged", error)
+      return true
     }
   }
 
@@ -143,7 +151,8 @@ extension PushWorker {
       session.doubt.isInherited = true
     }
     session.claim.mustReplay = false
-    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal else {
+    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal, standing.count == session.count
+    else {
       if case .claimed = answer { try await session.ledger.unclaim() }
       return withdraw(session, .lost)
     }

@@ -12,6 +12,8 @@ public enum WorkerEvent: Sendable {
   case ended(campaign: String, state: CampaignState)
   /// The worker paused a campaign because every further push would fail the same way.
   case paused(campaign: String, reason: String)
+  /// A slice or a campaign was taken out because what Redis has of it can't be right, and put on the dead list.
+  case takenOut(String, reason: String)
   /// Slices of a silent worker were given back to everybody.
   case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.

@@ -19,6 +19,10 @@ struct WorkerLog: Sendable {
     case .ended(let id, let state): log(.info, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .paused(let id, let reason):
       log(.error, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
+    case .takenOut(let what, let reason):
+      log(
+        .error, "takenOut", "took out what is damaged in Redis, and put it on the dead list",
+        ["what": "\(what)", "reason": "\(reason)"])
     case .requeued(let worker, let slices):
       log(
         .warning, "requeued", "requeued the slices of a dead worker",

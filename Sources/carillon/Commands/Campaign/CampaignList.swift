@@ -12,7 +12,14 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-      let records = try await global.openStore().campaigns()
+      var damage: [StoreError] = []
+      let records = try await global.openStore().campaigns { damage.append($0) }
+      try print(records)
+      for error in damage.dropLast() { StandardError.write(CommandError(error).report(json: global.json)) }
+      if let last = damage.last { throw last }
+    }
+
+    private func print(_ records: [CampaignRecord]) throws {
       if global.json {
         var json = JSONWriter()
         json.beginArray()
