@@ -310,16 +310,26 @@ public struct SliceLedger: Sendable {
   ///   - first: the first of them.
   ///   - count: how many to read.
   ///   - sealed: how many the slice has.
-  /// - Throws: ``StoreError`` `damaged`.
-  public func targets(from first: Int, count: Int, of sealed: Int) async throws -> TargetChunk {
+  ///   - seal: the name of its list.
+  /// - Throws: ``StoreError`` `damaged` when Redis says that it is sealed like that; `mismatch` when it has forgotten so.
+  public func targets(from first: Int, count: Int, of sealed: Int, seal: [UInt8]) async throws -> TargetChunk {
     let chunk = try await targets(from: first, count: count)
-    guard chunk.count >= min(count, sealed - first) else {
+    guard chunk.count < min(count, sealed - first) else { return chunk }
+    // The list is looked at once more behind the hash: it is there by then if it ever was.
+    var pipeline = RedisPipeline()
+    pipeline.append("HMGET", sliceKey, "phase", "seal", "count")
+    let slice = try await store.run(pipeline)[0]
+    let again = try await targets(from: first, count: count)
+    guard again.count < min(count, sealed - first) else { return again }
+    guard slice[0].string == "sealed", slice[1].withBytes({ $0.elementsEqual(seal) }), slice[2].integer == sealed else {
       throw StoreError(
-        .slice(slice),
-        "the key \(String(decoding: targets, as: UTF8.self)) should have \(sealed) targets, but what stands at "
-          + "\(first + chunk.count) is none")
+        .mismatch, "slice \(self.slice) has no target \(first + again.count), though it was sealed with \(sealed)",
+        hint: "Redis lost writes that it had acknowledged; see its persistence settings")
     }
-    return chunk
+    throw StoreError(
+      .slice(self.slice),
+      "the key \(String(decoding: targets, as: UTF8.self)) should have \(sealed) targets, but what stands at "
+        + "\(first + again.count) is none")
   }
 
   /// Reads records; those never written are those of an untouched or just granted target.

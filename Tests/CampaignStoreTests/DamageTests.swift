@@ -92,7 +92,7 @@ struct DamageTests {
       try await attempt {
         let answer = try await ledger.commit(credit: 3)
         _ = try await ledger.records(from: 0, count: min(answer.granted, 512))
-        _ = try await ledger.targets(from: 0, count: 512, of: 10)
+        _ = try await ledger.targets(from: 0, count: 512, of: 10, seal: ledger.claim)
       }
       try await attempt { _ = try await other.claim(worker: "v") }
       try await attempt { _ = try await store.control("a", .cancel) }
@@ -159,9 +159,16 @@ struct DamageTests {
     }
     #expect(export?.damage == .slice(scene.slice))
     let load = await #expect(throws: StoreError.self) {
-      _ = try await scene.ledger.targets(from: 0, count: 512, of: 11)
+      _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: scene.ledger.claim)
     }
     #expect(load?.message.contains("should have 11 targets, but what stands at 10 is none") == true)
+    // What Redis has forgotten is no damage.
+    for seal in [[], Array("another".utf8)] {
+      let forgotten = await #expect(throws: StoreError.self) {
+        _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: seal)
+      }
+      #expect(forgotten?.code == .mismatch)
+    }
     try await scene.store.command("HSET", scene.store.keys.slice(0, of: "a"), "count", 129)
     let claim = await #expect(throws: StoreError.self) { _ = try await scene.ledger.claim(worker: "w") }
     #expect(claim?.message.contains("the field count") == true && claim?.message.hasSuffix("from 0 to 128") == true)

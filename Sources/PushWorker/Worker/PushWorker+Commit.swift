@@ -40,7 +40,8 @@ extension PushWorker {
       return await noteLostClaim(session)
     }
     let sealed = session.count ?? 0
-    guard answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
+    // Under another seal there may be more of them: Redis has forgotten ours.
+    guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
       giveBack(credit, of: session)
       throw await store.inspect(session.slice)
     }

@@ -71,7 +71,12 @@ extension PushWorker {
       let former = failover.former
       var told: [FormerSlice] = []
       for slice in former {
-        if let slice = try await replay(slice) { told.append(slice) }
+        do {
+          if let slice = try await replay(slice) { told.append(slice) }
+        } catch let error as StoreError where error.code == .damaged {
+          log.report("slice", of: slice.ledger.slice, error)
+          await mend(error, of: slice.ledger.slice)
+        }
       }
       failover.replace(first: former.count, with: told)
     } catch {
