@@ -122,7 +122,7 @@ let package = Package(
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2"]),
-    tests("RedisTests", ["Redis", "EventLoop", "TestSupport"]),
+    tests("RedisTests", ["Redis", "EventLoop", "FaultKit", "TestSupport"]),
     tests("PushCoreTests", ["PushCore", "APNs", "TestSupport"]),
     tests("APNsTests", ["APNs", "PushCore", "PushTransport", "TLS", "APNsSimulator", "TestSupport"]),
     tests(
@@ -138,7 +138,7 @@ let package = Package(
       "PushWorkerTests",
       [
         "PushWorker", "CampaignStore", "PushTransport", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "HTTP2",
-        "EventLoop", "TestPushService", "TestSupport",
+        "EventLoop", "FaultKit", "TestPushService", "TestSupport",
       ]),
     tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
     tests(

@@ -102,11 +102,15 @@ extension CampaignStore {
       $0.append(applied.map(String.init) ?? "")
     }
     let reply = try await run(pipeline)[0]
+    guard let epoch = reply.first?.integer, 0...StoredHash.mostCounted ~= epoch, reply.count == 1 + 2 * ids.count else {
+      throw await damaged([keys.epoch])
+    }
     let campaigns = stride(from: 1, to: reply.count - 1, by: 2)
     return ControlView(
-      epoch: reply.first?.integer ?? 0,
+      epoch: epoch,
       states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
-      rounds: campaigns.map { reply[$0 + 1].integer ?? 0 })
+      // Whoever takes a slice of it up finds one that can't be.
+      rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.mostCounted ~= $0 ? $0 : nil } ?? 0 })
   }
 
   /// The live workers that have yet to apply an epoch.

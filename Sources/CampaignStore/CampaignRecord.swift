@@ -20,13 +20,14 @@ public struct CampaignStanding: Sendable {
 
   static let fields = ["state", "lane", "round", "slices", "finished"]
 
-  /// - Parameter values: of these fields.
-  init?(values: RedisReply) {
-    guard let state = values[0].string.flatMap(CampaignState.init(rawValue:)) else { return nil }
+  /// - Parameter fields: these.
+  /// - Throws: ``StoreError`` `damaged`.
+  init?(_ fields: StoredFields) throws(StoreError) {
+    guard let state = try fields.text("state").flatMap(CampaignState.init(rawValue:)) else { return nil }
     self.state = state
-    lane = values[1].string.flatMap(Lane.init(rawValue:)) ?? .normal
-    round = values[2].integer ?? 0
-    unfinished = (values[3].integer ?? 0) - (values[4].integer ?? 0)
+    lane = try fields.text("lane").flatMap(Lane.init(rawValue:)) ?? .normal
+    round = try fields.number("round") ?? 0
+    unfinished = try (fields.number("slices") ?? 0) - (fields.number("finished") ?? 0)
   }
 }
 
@@ -82,30 +83,30 @@ public struct CampaignRecord: Sendable {
 
   /// - Parameters:
   ///   - id: the campaign's.
-  ///   - values: of ``fields``.
-  init?(id: String, values: RedisReply) {
-    let text = Dictionary(uniqueKeysWithValues: zip(Self.fields, values).filter { !$1.isNull })
-    guard let state = text["state"]?.string.flatMap(CampaignState.init(rawValue:)) else { return nil }
+  ///   - values: ``fields``.
+  /// - Throws: ``StoreError`` `damaged`.
+  init?(id: String, _ values: StoredFields) throws(StoreError) {
+    guard let state = try values.text("state").flatMap(CampaignState.init(rawValue:)) else { return nil }
     self.id = id
     self.state = state
-    reason = text["reason"]?.string
-    app = text["app"]?.string ?? ""
-    service = text["service"]?.string ?? ""
-    lane = text["lane"]?.string.flatMap(Lane.init(rawValue:)) ?? .normal
-    timeToLive = text["ttl"]?.integer ?? Campaign.defaultTimeToLive
-    expiration = text["expiration"]?.integer
-    round = text["round"]?.integer ?? 0
-    isUnguarded = text["unguarded"]?.integer == 1
-    pausedItself = text["pausedItself"]?.integer == 1
-    counters = SliceCounters(totals: text.compactMapValues(\.integer))
-    slices = (text["finished"]?.integer ?? 0, text["slices"]?.integer ?? 0)
-    absent = PartitionBitmap(text["absent"]?.bytes.map(Array.init) ?? [])
+    reason = try values.text("reason")
+    app = try values.text("app") ?? ""
+    service = try values.text("service") ?? ""
+    lane = try values.text("lane").flatMap(Lane.init(rawValue:)) ?? .normal
+    timeToLive = try values.number("ttl") ?? Campaign.defaultTimeToLive
+    expiration = try values.number("expiration")
+    round = try values.number("round") ?? 0
+    isUnguarded = try values.number("unguarded") == 1
+    pausedItself = try values.number("pausedItself") == 1
+    counters = try SliceCounters(totals: values)
+    slices = (try values.number("finished") ?? 0, try values.number("slices") ?? 0)
+    absent = PartitionBitmap(try values.bytes("absent") ?? [])
     sealedSlices = slices.finished
-    createdAt = text["createdAt"]?.integer ?? 0
-    sendAt = text["sendAt"]?.integer
-    startedAt = text["startedAt"]?.integer
-    finishedAt = text["finishedAt"]?.integer
-    if state == .failed { reason = whyFailed }
+    createdAt = try values.number("createdAt") ?? 0
+    sendAt = try values.number("sendAt")
+    startedAt = try values.number("startedAt")
+    finishedAt = try values.number("finishedAt")
+    if state == .failed { reason = reason ?? whyFailed }
   }
 
   /// What a campaign has failed of: that is to be seen from its counters.

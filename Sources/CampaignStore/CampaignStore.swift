@@ -15,6 +15,8 @@ public struct CampaignStore: Sendable {
   let redis: RedisClient
   /// Which connection may be used; `nil` for any.
   private var fence: ConnectionFence?
+  /// Whether what is rebuilt from other keys is set aside when it is damaged: workers do that, commands change nothing.
+  private(set) var setsAside = false
   /// The only connection that may be used; `nil` for whatever the fence says.
   private var pin: UInt64?
 
@@ -89,10 +91,12 @@ public struct CampaignStore: Sendable {
     Int(try await redis.time())
   }
 
-  /// The same store, which after a reconnect refuses every call until the new connection is admitted: see ``identify()``.
+  /// The same store for a worker: after a reconnect it refuses every call until the new connection is admitted, see
+  /// ``identify()``, and what is damaged and rebuilt from other keys it sets aside.
   public func fenced() -> CampaignStore {
     var store = self
     store.fence = ConnectionFence()
+    store.setsAside = true
     return store
   }
 
@@ -129,11 +133,32 @@ public struct CampaignStore: Sendable {
   /// - Parameter timeout: for the answers, instead of the client's own.
   /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
-    let replies = try await redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted)
-    for reply in replies {
-      if let error = reply.error { throw StoreError(error) }
+    try await checked(redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted), of: pipeline)
+  }
+
+  /// Runs commands on whatever server answers, none of which may be refused.
+  func runAnywhere(_ pipeline: RedisPipeline) async throws -> [RedisReply] {
+    try await checked(redis.execute(pipeline), of: pipeline)
+  }
+
+  private func checked(_ replies: [RedisReply], of pipeline: RedisPipeline) async throws -> [RedisReply] {
+    for (position, reply) in replies.enumerated() {
+      if let error = reply.error { throw await explain(error, of: pipeline.keys(of: position)) }
     }
     return replies
+  }
+
+  /// Runs commands, each of which may be refused.
+  func runEach(_ pipeline: RedisPipeline) async throws -> [Result<RedisReply, StoreError>] {
+    var results: [Result<RedisReply, StoreError>] = []
+    for (position, reply) in try await redis.execute(pipeline, on: pin ?? fence?.admitted).enumerated() {
+      if let error = reply.error {
+        results.append(.failure(await explain(error, of: pipeline.keys(of: position))))
+      } else {
+        results.append(.success(reply))
+      }
+    }
+    return results
   }
 }
 

@@ -7,7 +7,7 @@ extension CampaignStore {
   public func campaign(_ id: String) async throws -> CampaignRecord? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
-    return CampaignRecord(id: id, values: try await run(pipeline)[0])
+    return try await record(id, run(pipeline)[0])
   }
 
   /// A campaign by its totals alone, and its job without white space; `nil` if there is none of that id.
@@ -16,7 +16,7 @@ extension CampaignStore {
     read(CampaignRecord.fields, of: id, to: &pipeline)
     pipeline.append("HGET", keys.campaign(id), "job")
     let replies = try await run(pipeline)
-    guard let record = CampaignRecord(id: id, values: replies[0]) else { return nil }
+    guard let record = try record(id, replies[0]) else { return nil }
     return (record, replies[1].bytes.map(Array.init) ?? [])
   }
 
@@ -24,7 +24,13 @@ extension CampaignStore {
   public func standing(of id: String) async throws -> CampaignStanding? {
     var pipeline = RedisPipeline()
     read(CampaignStanding.fields, of: id, to: &pipeline)
-    return CampaignStanding(values: try await run(pipeline)[0])
+    let reply = try await run(pipeline)[0]
+    return try CampaignStanding(StoredFields(.campaign(id, keys), CampaignStanding.fields, reply))
+  }
+
+  /// - Parameter reply: to ``read(_:of:to:)`` of all fields.
+  private func record(_ id: String, _ reply: RedisReply) throws(StoreError) -> CampaignRecord? {
+    try CampaignRecord(id: id, StoredFields(.campaign(id, keys), CampaignRecord.fields, reply))
   }
 
   private func read(_ fields: [String], of id: String, to pipeline: inout RedisPipeline) {
@@ -41,35 +47,40 @@ extension CampaignStore {
       for field in CampaignRecord.fields { arguments.append(field) }
     }
     let view = try await run(pipeline)[0]
-    guard var record = CampaignRecord(id: id, values: view[0]) else { return nil }
+    guard var record = try record(id, view[0]) else { return nil }
     // What has not begun has no slices to look at.
     guard record.finishedAt == nil, record.state != .scheduled else { return record }
     if record.state == .active { record.waiting = try await wait(of: id, createdAt: record.createdAt) }
     let finished = PartitionBitmap(Array(view[1].bytes ?? []))
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       pipeline.removeAll()
-      for partition in start..<min(start + Self.batch, keys.partitions) where !finished.contains(partition) {
-        pipeline.append("HGETALL", keys.slice(partition, of: id))
-      }
+      let open = (start..<min(start + Self.batch, keys.partitions)).filter { !finished.contains($0) }
+      for partition in open { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
       guard !pipeline.isEmpty else { continue }
-      for reply in try await run(pipeline) {
-        let fields = reply.integers
-        record.counters += SliceCounters(slice: fields)
+      for (partition, reply) in zip(open, try await run(pipeline)) {
+        let fields = StoredFields(.slice(SliceReference(campaign: id, partition: partition), keys), all: reply)
+        record.counters += try SliceCounters(slice: fields)
         // `seal` is what writes the count.
-        if fields["count"] != nil { record.sealedSlices += 1 }
+        if fields.has("count") { record.sealedSlices += 1 }
       }
     }
     return record
   }
 
   /// Every campaign whose record is still kept, newest first, by totals.
-  public func campaigns() async throws -> [CampaignRecord] {
+  ///
+  /// - Parameter damaged: gets what is wrong with those that can't be read.
+  public func campaigns(damaged: (StoreError) -> Void = { _ in }) async throws -> [CampaignRecord] {
     var records: [CampaignRecord] = []
     try await forEachPage { ids in
       var pipeline = RedisPipeline()
       for id in ids { read(CampaignRecord.fields, of: id, to: &pipeline) }
-      for (id, reply) in zip(ids, try await run(pipeline)) {
-        if let record = CampaignRecord(id: id, values: reply) { records.append(record) }
+      for (id, result) in zip(ids, try await runEach(pipeline)) {
+        do throws(StoreError) {
+          if let record = try record(id, result.get()) { records.append(record) }
+        } catch {
+          damaged(error)
+        }
       }
       return true
     }

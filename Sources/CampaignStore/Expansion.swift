@@ -205,7 +205,9 @@ private struct TargetBuilder {
     }
   }
 
+  /// Adds a target. What can't be one, nothing of ours has written: it is left out.
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
+    guard 1...DeviceToken.maximumLength ~= token.count, user.count <= Int(UInt16.max) else { return }
     TargetPage.write(token: token, user: user, to: &targets.bytes)
     targets.count += 1
     if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }

@@ -6,20 +6,8 @@ extension CampaignStore {
   func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
     if let record = try await campaign(id) {
-      let (seconds, partitions) = (record.timeToLive, partitions(of: record))
-      for start in stride(from: 0, to: partitions.count, by: Self.batch) {
-        pipeline.removeAll()
-        for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
-          pipeline.append("UNLINK", keys.audience(partition, id), keys.retry(partition, id))
-          pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
-          pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
-          pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
-          pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
-          pipeline.append("EXPIRE", keys.results(partition, id), seconds)
-        }
-        _ = try await run(pipeline)
-      }
-      pipeline.removeAll()
+      let seconds = record.timeToLive
+      try await expireSlices(of: id, in: partitions(of: record), after: seconds)
       pipeline.append("EXPIRE", keys.finished(id), seconds)
       pipeline.append("UNLINK", keys.guardTrial(id), keys.guardWatch(id))
       pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
@@ -30,6 +18,23 @@ extension CampaignStore {
     pipeline.removeAll()
     pipeline.append("ZREM", keys.ended, id)
     _ = try await run(pipeline)
+  }
+
+  /// Expires the keys of a campaign's slices.
+  func expireSlices(of id: String, in partitions: [Int], after seconds: Int) async throws {
+    var pipeline = RedisPipeline()
+    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
+      pipeline.removeAll()
+      for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
+        pipeline.append("UNLINK", keys.audience(partition, id), keys.retry(partition, id))
+        pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
+        pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
+        pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
+        pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
+        pipeline.append("EXPIRE", keys.results(partition, id), seconds)
+      }
+      _ = try await run(pipeline)
+    }
   }
 
   /// ms after which a record that was to expire has done so, however long the commands took that said so.

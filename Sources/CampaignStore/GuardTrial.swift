@@ -54,7 +54,12 @@ extension CampaignStore {
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 8 else { return nil }
-    let numbers = (0..<8).map { reply[$0].integer ?? 0 }
+    let numbers = reply.map { $0.integer ?? .min }
+    guard numbers.allSatisfy({ (-StoredHash.mostCounted...StoredHash.mostCounted).contains($0) }),
+      0...max(0, wanted) ~= numbers[3]
+    else {
+      throw await damaged([keys.guardTrial(id), keys.answers(app: app)])
+    }
     return GuardTrialAnswer(
       counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), leased: numbers[3],
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
@@ -76,9 +81,8 @@ extension CampaignStore {
       $0.append(Self.watchMemory)
     }
     let reply = try await run(pipeline)[0]
-    guard reply.count == 3 else { return nil }
-    return GuardCounts(
-      answers: reply[0].integer ?? 0, suspects: reply[1].integer ?? 0, gone: reply[2].integer ?? 0)
+    let numbers = reply.map { $0.integer ?? 0 }
+    return numbers.count == 3 ? GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]) : nil
   }
 
   /// ms that the sum of the fleet's answers is kept without news.

@@ -84,6 +84,9 @@ public struct Keyspace: Sendable {
   /// Set: names of segments.
   var segments: String { control + "segments" }
 
+  /// Where a control key stands that was set aside because it is damaged.
+  func aside(_ key: String) -> String { control + "aside:" + key.dropFirst(control.count) }
+
   // MARK: Slice
 
   private func slice(_ partition: Int, _ name: String) -> String { "{\(namespace):\(partition)}:\(name)" }

@@ -15,9 +15,14 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// As it stands in Redis' lists: `17:spring-sale`.
-  init?(_ text: String) {
-    guard let colon = text.firstIndex(of: ":"), let partition = Int(text[..<colon]) else { return nil }
+  ///
+  /// - Returns: `nil` for what is no reference into a store of so many partitions.
+  init?(_ text: String, partitions: Int) {
+    guard let colon = text.firstIndex(of: ":"), let partition = Int(text[..<colon]),
+      (0..<partitions).contains(partition)
+    else { return nil }
     self.init(campaign: String(text[text.index(after: colon)...]), partition: partition)
+    guard description == text else { return nil }
   }
 
   public var description: String { "\(partition):\(campaign)" }
@@ -31,12 +36,14 @@ extension CampaignStore {
   ///   - worker: whose list it goes to.
   ///   - lanes: the lanes to look at, highest first.
   ///   - excluded: campaigns that are passed over.
+  ///   - mayGoOn: whether to look at a further one; asked after each that had nothing.
   public func dequeueSlice(
-    worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = []
+    worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
+    while mayGoOn: () -> Bool = { true }
   ) async throws -> SliceReference? {
     for lane in lanes {
       // A campaign without an open slice leaves its ring, so this ends.
-      while let id = try await nextCampaign(of: lane, excluding: excluded) {
+      while mayGoOn(), let id = try await nextCampaign(of: lane, excluding: excluded) {
         var pipeline = RedisPipeline()
         pipeline.script(
           StoreScripts.dequeue,
@@ -46,13 +53,32 @@ extension CampaignStore {
         ) {
           $0.append(id)
           $0.append(worker)
+          $0.append(keys.partitions)
         }
-        if let partition = try await run(pipeline)[0].integer {
-          return SliceReference(campaign: id, partition: partition)
+        switch try await run(pipeline)[0].integer {
+        case let partition? where partition >= 0: return SliceReference(campaign: id, partition: partition)
+        // Where there is one that leads nowhere there may be many, and each costs as much as a slice.
+        case -2: while mayGoOn(), try await prune(lane) > 0 {}
+        default: continue
         }
       }
     }
     return nil
+  }
+
+  /// Drops references to campaigns that are not there from the head of a lane, a batch of them.
+  ///
+  /// - Returns: how many.
+  func prune(_ lane: Lane) async throws -> Int {
+    var pipeline = RedisPipeline()
+    pipeline.append("LRANGE", keys.lane(lane.rawValue), 0, Self.batch - 1)
+    let ids = try await run(pipeline)[0].compactMap(\.string)
+    guard !ids.isEmpty else { return 0 }
+    pipeline.removeAll()
+    pipeline.script(StoreScripts.prune, keys: [keys.lane(lane.rawValue)] + ids.map { keys.campaign($0) }) {
+      for id in ids { $0.append(id) }
+    }
+    return try await run(pipeline)[0].integer ?? 0
   }
 
   /// Campaigns at the head of a lane that are looked at where some are excluded.
@@ -124,6 +150,13 @@ extension CampaignStore {
   public func finish(_ slice: SliceReference, counters: SliceCounters, lane: Lane, worker: String) async throws
     -> CampaignState?
   {
+    try await finish(slice, adding: counters.fields, lane: lane, worker: worker)
+  }
+
+  /// - Parameter counters: by their fields in the campaign's hash.
+  func finish(_ slice: SliceReference, adding counters: [(String, Int)], lane: Lane, worker: String) async throws
+    -> CampaignState?
+  {
     let id = slice.campaign
     var pipeline = RedisPipeline()
     pipeline.script(
@@ -135,7 +168,7 @@ extension CampaignStore {
     ) { arguments in
       arguments.append(slice.partition)
       arguments.append(id)
-      for (field, value) in counters.fields where value != 0 {
+      for (field, value) in counters where value != 0 {
         arguments.append(field)
         arguments.append(value)
       }

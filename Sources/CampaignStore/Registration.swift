@@ -210,7 +210,10 @@ private struct MoveNote {
   }
 
   private static func prefixed(_ text: String) -> [UInt8] {
-    [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)] + Array(text.utf8)
+    // A user of whom Redis has more than a length can tell is none of ours: the note then names nobody.
+    var bytes: [UInt8] = []
+    bytes.append(length: text.utf8.count)
+    return bytes + Array(text.utf8)
   }
 
   private static func prefix(_ bytes: Slice<UnsafeRawBufferPointer>) -> (String, Slice<UnsafeRawBufferPointer>)? {

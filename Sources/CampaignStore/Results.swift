@@ -23,21 +23,37 @@ extension CampaignStore {
   /// - Parameters:
   ///   - id: the campaign.
   ///   - body: gets at most 500 results at a time; returns false to stop.
+  /// - Throws: ``StoreError`` `damaged` behind the last target, when some of them can't be read.
   public func forEachResult(of id: String, _ body: ([TargetResult]) async throws -> Bool) async throws {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
     let service = try service(of: record)
     let partitions = partitions(of: record)
+    var damage: StoreError?
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
       let page = partitions[start..<min(start + Self.batch, partitions.count)]
       var pipeline = RedisPipeline()
-      for partition in page {
-        pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted", "format")
-      }
-      for (partition, slice) in zip(page, try await run(pipeline)) {
-        let view = try SliceView(SliceReference(campaign: id, partition: partition), slice)
-        guard try await read(view, service, body) else { return }
+      for partition in page { view(SliceReference(campaign: id, partition: partition), to: &pipeline) }
+      let replies = try await runEach(pipeline)
+      for (position, partition) in page.enumerated() {
+        let slice = SliceReference(campaign: id, partition: partition)
+        do {
+          let view = try SliceView(slice, keys, replies[2 * position].get(), replies[2 * position + 1].get())
+          guard try await read(view, service, body) else { return }
+        } catch let error as StoreError where error.code == .damaged {
+          damage = damage ?? error
+        }
       }
     }
+    if let damage { throw damage }
+  }
+
+  /// Writes what a ``SliceView`` is made of.
+  private func view(_ slice: SliceReference, to pipeline: inout RedisPipeline) {
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.slice(slice.partition, of: slice.campaign))
+      for field in SliceView.fields { arguments.append(field) }
+    }
+    pipeline.append("LLEN", keys.targets(slice.partition, slice.campaign))
   }
 
   /// What became of one token; `nil` when it was no target.
@@ -57,9 +73,10 @@ extension CampaignStore {
     }
     for partition in likely {
       var pipeline = RedisPipeline()
-      pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted", "format")
-      let view = try await SliceView(SliceReference(campaign: id, partition: partition), run(pipeline)[0])
-      _ = try await read(view, service, look)
+      let slice = SliceReference(campaign: id, partition: partition)
+      view(slice, to: &pipeline)
+      let replies = try await run(pipeline)
+      _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service, look)
       if found != nil { return found }
     }
     try await forEachResult(of: id, look)
@@ -70,11 +87,12 @@ extension CampaignStore {
   public func results(ofUser user: String, in id: String) async throws -> [TargetResult] {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
     let partition = Partition.of(user: user, count: keys.partitions)
+    let slice = SliceReference(campaign: id, partition: partition)
     var pipeline = RedisPipeline()
-    pipeline.append("HMGET", keys.slice(partition, of: id), "phase", "count", "granted", "format")
-    let slice = try SliceView(SliceReference(campaign: id, partition: partition), try await run(pipeline)[0])
+    view(slice, to: &pipeline)
+    let replies = try await run(pipeline)
     var found: [TargetResult] = []
-    _ = try await read(slice, service(of: record)) { page in
+    _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service(of: record)) { page in
       found += page.filter { $0.user == user }
       return true
     }
@@ -110,11 +128,22 @@ extension CampaignStore {
       let replies = try await run(pipeline)
       var chunk = TargetChunk(first: first, capacity: last + 1 - first)
       for page in replies[0] { page.withBytes { chunk.append(page: $0) } }
-      let page = replies[1].withBytes { records in
-        chunk.places.indices.compactMap { position -> TargetResult? in
+      guard chunk.count == last + 1 - first else {
+        throw StoreError(
+          .slice(slice.reference),
+          "the key \(keys.targets(partition, id)) should have \(slice.count) targets, but what stands at "
+            + "\(first + chunk.count) is none")
+      }
+      let page = try replies[1].withBytes { records in
+        try chunk.places.indices.map { position -> TargetResult in
           guard let record = LedgerRecord(records, at: position * size),
             let token = DeviceToken(bytes: chunk.token(position))
-          else { return nil }
+          else {
+            throw StoreError(
+              .slice(slice.reference),
+              "the key \(keys.ledger(partition, id)) has a record of target \(first + position) that nothing of ours has "
+                + "written")
+          }
           let outcome = slice.outcome(of: record, at: first + position)
           return TargetResult(
             user: String(decoding: chunk.user(position), as: UTF8.self), token: token, outcome: outcome,
@@ -137,17 +166,27 @@ private struct SliceView {
   var count: Int
   var granted: Int
 
+  static let fields = ["phase", "count", "granted", "format"]
+
   /// - Parameters:
   ///   - reference: the slice.
-  ///   - reply: its phase, count, granted and format.
-  /// - Throws: ``StoreError`` `mismatch` when it has targets that this version can't read.
-  init(_ reference: SliceReference, _ reply: RedisReply) throws(StoreError) {
+  ///   - keys: of the store.
+  ///   - reply: its ``fields``.
+  ///   - pages: how many its list of targets has.
+  /// - Throws: ``StoreError`` `mismatch` when it has targets that this version can't read, `damaged` when it is.
+  init(
+    _ reference: SliceReference, _ keys: Keyspace, _ reply: RedisReply, _ pages: RedisReply
+  ) throws(StoreError) {
+    let fields = StoredFields(.slice(reference, keys), Self.fields, reply)
     self.reference = reference
-    isCancelled = reply[0].string == "cancelled"
-    count = reply[1].integer ?? 0
-    granted = reply[2].integer ?? 0
-    guard count == 0 || reply[3].integer == TargetPage.formatVersion else {
-      throw StoreError(unreadable: reference, version: reply[3].integer)
+    isCancelled = try fields.text("phase") == "cancelled"
+    // What was not sealed has none.
+    let most = (pages.integer ?? 0) * TargetPage.size
+    count = try fields.number("count", upTo: most) ?? 0
+    granted = try fields.number("granted", upTo: count) ?? 0
+    let version = try fields.number("format")
+    guard count == 0 || version == TargetPage.formatVersion else {
+      throw StoreError(unreadable: reference, version: version)
     }
   }
 

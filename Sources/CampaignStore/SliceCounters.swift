@@ -22,30 +22,31 @@ public struct SliceCounters: Sendable, Equatable {
   public init() {}
 
   /// From the fields of a slice's hash.
-  init(slice fields: [String: Int]) {
-    targets = fields["count"] ?? 0
-    inDoubt = fields["doubt"] ?? 0
-    retrying = fields["waiting"] ?? 0
-    readShared(fields)
+  init(slice fields: StoredFields) throws(StoreError) {
+    try fields.check()
+    targets = try fields.number("count") ?? 0
+    inDoubt = try fields.number("doubt") ?? 0
+    retrying = try fields.number("waiting") ?? 0
+    try readShared(fields)
   }
 
   /// From the fields of a campaign's hash, which has what finished slices added to it.
-  init(totals fields: [String: Int]) {
-    targets = fields["targets"] ?? 0
-    readShared(fields)
+  init(totals fields: StoredFields) throws(StoreError) {
+    targets = try fields.number("targets") ?? 0
+    try readShared(fields)
   }
 
   /// What of a campaign's hash are counters.
   static let totalsFields =
     ["targets", "pruned", "quarantined", "resent"] + Outcome.allCases.map { String($0.rawValue) }
 
-  private mutating func readShared(_ fields: [String: Int]) {
+  private mutating func readShared(_ fields: StoredFields) throws(StoreError) {
     for outcome in Outcome.allCases {
-      if let count = fields[String(outcome.rawValue)], count != 0 { outcomes[outcome] = count }
+      if let count = try fields.number(String(outcome.rawValue)), count != 0 { outcomes[outcome] = count }
     }
-    pruned = fields["pruned"] ?? 0
-    quarantined = fields["quarantined"] ?? 0
-    resent = fields["resent"] ?? 0
+    pruned = try fields.number("pruned") ?? 0
+    quarantined = try fields.number("quarantined") ?? 0
+    resent = try fields.number("resent") ?? 0
   }
 
   /// What a finished slice adds to its campaign.
@@ -62,16 +63,5 @@ public struct SliceCounters: Sendable, Equatable {
     left.resent += right.resent
     left.inDoubt += right.inDoubt
     left.retrying += right.retrying
-  }
-}
-
-extension RedisReply {
-  /// The integers among the values of a hash.
-  var integers: [String: Int] {
-    var fields: [String: Int] = [:]
-    for index in stride(from: 0, to: count - 1, by: 2) {
-      if let value = self[index + 1].integer { fields[self[index].string ?? ""] = value }
-    }
-    return fields
   }
 }

@@ -189,33 +189,52 @@ public struct SliceLedger: Sendable {
   /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
   public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.claim, keys: [sliceKey, building]) {
+    pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets]) {
       $0.append(claim)
       $0.append(worker)
       $0.append(lease)
       $0.append(gracePeriod)
       $0.append(TargetPage.formatVersion)
       $0.append(Self.buildingLifetime)
+      $0.append(TargetPage.size)
     }
     let reply = try await store.run(pipeline)[0]
     switch reply[0].string {
     case "done": return .finished
     case "held": return .held(milliseconds: reply[1].integer ?? lease)
-    case "format": throw StoreError(unreadable: slice, version: reply[1].integer)
+    case "format":
+      guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.inspect(slice) }
+      throw StoreError(unreadable: slice, version: version)
     default:
+      guard reply.count == 13 else { throw await store.inspect(slice) }
+      let count = try await number(reply[2], upTo: StoredHash.mostTargets)
       return .claimed(
         SliceStanding(
-          isSealed: reply[1].string == "sealed", count: reply[2].integer ?? 0, granted: reply[3].integer ?? 0,
-          inDoubt: reply[4].integer ?? 0, waiting: reply[5].integer ?? 0, claims: reply[6].integer ?? 0,
-          seal: Array(reply[8].bytes ?? []),
-          version: SliceVersion(sequence: reply[9].integer ?? 0, replays: reply[10].integer ?? 0),
-          deaths: reply[11].integer ?? 0, bisected: Self.range(reply[12].string ?? "")))
+          isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
+          inDoubt: try await number(reply[4], upTo: count), waiting: try await number(reply[5], upTo: count),
+          claims: try await number(reply[6], upTo: StoredHash.mostCounted),
+          seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
+          deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
+          bisected: Self.range(reply[12].string ?? "", of: count)))
     }
   }
 
-  private static func range(_ text: String) -> ClosedRange<Int>? {
+  /// What was tried when a worker died last; `nil` for what can't be: it is tried anew.
+  private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
-    return ends.count == 2 && ends[0] <= ends[1] ? ends[0]...ends[1] : nil
+    return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil
+  }
+
+  /// A number that a script has read from the slice.
+  private func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
+    guard let number = reply.integer, (0...most).contains(number) else { throw await store.inspect(slice) }
+    return number
+  }
+
+  private func version(_ sequence: RedisReply, _ replays: RedisReply) async throws -> SliceVersion {
+    SliceVersion(
+      sequence: try await number(sequence, upTo: StoredHash.mostCounted),
+      replays: try await number(replays, upTo: StoredHash.mostCounted))
   }
 
   /// Notes which targets of a slice that kills its workers are sent alone; `nil` when the search is over.
@@ -285,6 +304,34 @@ public struct SliceLedger: Sendable {
     return chunk
   }
 
+  /// Reads sealed targets, none of which may be missing.
+  ///
+  /// - Parameters:
+  ///   - first: the first of them.
+  ///   - count: how many to read.
+  ///   - sealed: how many the slice has.
+  ///   - seal: the name of its list.
+  /// - Throws: ``StoreError`` `damaged` when Redis says that it is sealed like that; `mismatch` when it has forgotten so.
+  public func targets(from first: Int, count: Int, of sealed: Int, seal: [UInt8]) async throws -> TargetChunk {
+    let chunk = try await targets(from: first, count: count)
+    guard chunk.count < min(count, sealed - first) else { return chunk }
+    // The list is looked at once more behind the hash: it is there by then if it ever was.
+    var pipeline = RedisPipeline()
+    pipeline.append("HMGET", sliceKey, "phase", "seal", "count")
+    let slice = try await store.run(pipeline)[0]
+    let again = try await targets(from: first, count: count)
+    guard again.count < min(count, sealed - first) else { return again }
+    guard slice[0].string == "sealed", slice[1].withBytes({ $0.elementsEqual(seal) }), slice[2].integer == sealed else {
+      throw StoreError(
+        .mismatch, "slice \(self.slice) has no target \(first + again.count), though it was sealed with \(sealed)",
+        hint: "Redis lost writes that it had acknowledged; see its persistence settings")
+    }
+    throw StoreError(
+      .slice(self.slice),
+      "the key \(String(decoding: targets, as: UTF8.self)) should have \(sealed) targets, but what stands at "
+        + "\(first + again.count) is none")
+  }
+
   /// Reads records; those never written are those of an untouched or just granted target.
   ///
   /// - Returns: the records, and whether the claim stood when they were read: only then is what they have as granted the
@@ -298,7 +345,10 @@ public struct SliceLedger: Sendable {
     let records = try replies[0].withBytes { bytes in
       try (0..<count).map { index in
         guard let record = LedgerRecord(bytes, at: index * size) else {
-          throw StoreError(unreadable: slice, version: nil)
+          throw StoreError(
+            .slice(slice),
+            "the key \(String(decoding: commitKeys[1], as: UTF8.self)) has a record of target \(first + index) that nothing "
+              + "of ours has written")
         }
         return record
       }
@@ -316,6 +366,7 @@ public struct SliceLedger: Sendable {
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
     write(outcomes, request, to: &pipeline)
     let reply = try await store.run(pipeline)[0]
+    guard reply.count == 10 else { throw await store.inspect(slice) }
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
     }
@@ -327,12 +378,23 @@ public struct SliceLedger: Sendable {
       }
     }
     let due = reply[5].integer ?? -1
+    guard (-1...Self.longestRetry).contains(due) else {
+      throw StoreError(
+        .slice(slice),
+        "the key \(String(decoding: commitKeys[2], as: UTF8.self)) has a target that is due in \(due) ms, but it should be "
+          + "at most \(Self.longestRetry)")
+    }
+    let granted = try await number(reply[2], upTo: StoredHash.mostTargets)
     return CommitAnswer(
       isOwner: reply[0].integer == 1, isSealed: reply[1].string == "sealed",
-      version: SliceVersion(sequence: reply[7].integer ?? 0, replays: reply[8].integer ?? 0),
-      granted: reply[2].integer ?? 0, inDoubt: reply[3].integer ?? 0,
-      waiting: reply[4].integer ?? 0, nextRetry: due < 0 ? nil : due, retries: retries)
+      version: try await version(reply[7], reply[8]), granted: granted,
+      inDoubt: try await number(reply[3], upTo: StoredHash.mostTargets),
+      waiting: try await number(reply[4], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
+      retries: retries)
   }
+
+  /// ms that a target can wait for: a year, far above what any service says in `Retry-After` and what a job's time allows.
+  private static let longestRetry = 366 * 86_400_000
 
   private func write(_ outcomes: OutcomeBatch, _ request: CommitRequest, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
@@ -374,7 +436,7 @@ public struct SliceLedger: Sendable {
     switch reply.integer {
     case 0: return .stale
     case 1: return .unfinished
-    default: return .closed(SliceCounters(slice: reply.integers))
+    default: return .closed(try SliceCounters(slice: StoredFields(.slice(slice, store.keys), all: reply)))
     }
   }
 }

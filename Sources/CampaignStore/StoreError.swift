@@ -18,6 +18,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case conflict
     /// What was given can't be right.
     case invalid
+    /// What stands in Redis can't be right: a key of another type, or a value that nothing of ours has written.
+    case damaged
     /// Redis refused a command in a way that none of the above explains.
     case refused
   }
@@ -28,6 +30,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var message: String
   /// What to do next.
   public var hint: String
+  /// What is damaged, with ``Code/damaged``.
+  public internal(set) var damage: Damage?
 
   /// Memberwise.
   public init(_ code: Code, _ message: String, hint: String) {
@@ -50,6 +54,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       self.init(
         .readOnly, "this Redis is a read-only replica",
         hint: "point redis.url at the primary")
+    case .primaryDown:
+      self.init(
+        .readOnly, "this Redis is a replica that has lost its primary, and answers nothing",
+        hint: "point redis.url at the primary, or wait until there is one")
     case .outOfMemory:
       self.init(
         .readOnly, "Redis is out of memory and refuses writes",

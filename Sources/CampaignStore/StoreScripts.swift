@@ -15,6 +15,10 @@ enum StoreScripts {
   static let dequeue = script("dequeue", PackageResources.dequeue_lua)
   static let requeue = script("requeue", PackageResources.requeue_lua)
   static let park = script("park", PackageResources.park_lua)
+  static let takeOutSlice = script("takeoutslice", PackageResources.takeoutslice_lua)
+  static let takeOutCampaign = script("takeoutcampaign", PackageResources.takeoutcampaign_lua)
+  static let setAside = script("setaside", PackageResources.setaside_lua)
+  static let prune = script("prune", PackageResources.prune_lua)
   static let finish = script("finish", PackageResources.finish_lua)
   static let control = script("control", PackageResources.control_lua)
   static let syncControl = script("synccontrol", PackageResources.synccontrol_lua)
@@ -31,13 +35,13 @@ enum StoreScripts {
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
   static let removeWorker = script("removeworker", PackageResources.removeworker_lua)
 
-  static let claim = script("claim", PackageResources.claim_lua)
+  static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true)
   static let seal = script("seal", PackageResources.seal_lua)
-  static let commit = script("commit", PackageResources.commit_lua, editsDevices: true)
+  static let commit = script("commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true)
   static let overrule = script("overrule", PackageResources.overrule_lua)
   static let bisect = script("bisect", PackageResources.bisect_lua)
   static let unclaim = script("unclaim", PackageResources.unclaim_lua)
-  static let close = script("close", PackageResources.close_lua)
+  static let close = script("close", PackageResources.close_lua, looksAtSlice: true)
 
   static let bind = script("bind", PackageResources.bind_lua)
   static let unbind = script("unbind", PackageResources.unbind_lua)
@@ -45,12 +49,18 @@ enum StoreScripts {
   static let edit = script("edit", PackageResources.edit_lua, editsDevices: true)
   static let trim = script("trim", PackageResources.trim_lua)
 
-  /// - Parameter editsDevices: puts `device.lua` behind the `#!lua` line, which must stay the first.
-  private static func script(_ name: String, _ bytes: [UInt8], editsDevices: Bool = false) -> RedisScript {
+  /// - Parameters:
+  ///   - editsDevices: puts `device.lua` behind the `#!lua` line, which must stay the first.
+  ///   - looksAtSlice: likewise `sound.lua`.
+  private static func script(
+    _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false
+  ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
-    if editsDevices, let lineEnd = source.firstIndex(of: "\n") {
-      source.insert(
-        contentsOf: String(decoding: PackageResources.device_lua, as: UTF8.self), at: source.index(after: lineEnd))
+    let parts =
+      (looksAtSlice ? [PackageResources.sound_lua] : []) + (editsDevices ? [PackageResources.device_lua] : [])
+    for part in parts {
+      guard let lineEnd = source.firstIndex(of: "\n") else { break }
+      source.insert(contentsOf: String(decoding: part, as: UTF8.self), at: source.index(after: lineEnd))
     }
     #if DEBUG
       ScriptMutation.ofProcess?.apply(to: &source, named: name)

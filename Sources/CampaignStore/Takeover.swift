@@ -11,6 +11,8 @@ extension CampaignStore {
     public var dead: [String]
     /// Slices whose next retry is due.
     public var due: [SliceReference]
+    /// Whether there may be more of them.
+    public var isMoreDue: Bool
     /// Scheduled campaigns whose time has come, for ``CampaignStore/promote(_:)``.
     public var scheduled: [String]
     /// ms until the next one is due.
@@ -35,7 +37,8 @@ extension CampaignStore {
     for id in reply[3].compactMap(\.string) { try await expire(id) }
     return Heartbeat(
       now: reply[0].integer ?? 0, dead: reply[1].compactMap(\.string),
-      due: reply[2].compactMap { $0.string.flatMap(SliceReference.init) },
+      due: try await references(in: reply[2]) { pipeline, text in pipeline.append("ZREM", keys.parked, text) },
+      isMoreDue: reply[2].count == Self.batch,
       scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
       workers: max(1, reply[6].integer ?? 1))
   }
@@ -60,7 +63,25 @@ extension CampaignStore {
   public func processing(of worker: String) async throws -> [SliceReference] {
     var pipeline = RedisPipeline()
     pipeline.append("LRANGE", keys.processing(worker: worker), 0, Self.batch - 1)
-    return try await run(pipeline)[0].compactMap { $0.string.flatMap(SliceReference.init) }
+    let list = keys.processing(worker: worker)
+    return try await references(in: run(pipeline)[0]) { pipeline, text in pipeline.append("LREM", list, 0, text) }
+  }
+
+  /// The references of a list. What is none is taken out: it would be in the way of those behind it for ever.
+  private func references(
+    in reply: RedisReply, remove: (inout RedisPipeline, String) -> Void
+  ) async throws -> [SliceReference] {
+    var references: [SliceReference] = []
+    var pipeline = RedisPipeline()
+    for text in reply.compactMap(\.string) {
+      if let reference = SliceReference(text, partitions: keys.partitions) {
+        references.append(reference)
+      } else {
+        remove(&pipeline, text)
+      }
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+    return references
   }
 
   /// Requeues the slices that a dead worker left in its list, where their lease has run out.
@@ -83,7 +104,9 @@ extension CampaignStore {
       }
       let leases = try await run(pipeline)
       for (index, slice) in references.enumerated() {
-        let left = (leases[2 * index].integer ?? 0) - now
+        // A lease of more than a day ahead is none, see `claim.lua`.
+        let lease = leases[2 * index].integer ?? 0
+        let left = (now...(now + Self.longestLease)).contains(lease) ? lease - now : 0
         if left > 0, leases[2 * index + 1].string == worker { continue }
         if left > 0 {
           // Another worker's live lease.
@@ -98,6 +121,9 @@ extension CampaignStore {
     }
     return requeued
   }
+
+  /// ms that a lease can have ahead: a day.
+  private static let longestLease = 86_400_000
 
   /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and removes it from the list
   /// of workers once nothing of it is left.
@@ -156,11 +182,12 @@ extension CampaignStore {
     pipeline.append("EXISTS", keys.failover)
     pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")
     pipeline.append("TIME")
-    let replies = try await redis.execute(pipeline).map { try $0.get() }
+    let replies = try await runAnywhere(pipeline)
     guard replies[1].count == 2, let latest = replies[1][1].integer, let now = replies[2][0].integer else {
       return false
     }
-    return uptime < Self.youth || replies[0].integer == 1 || now * 1000 - latest > timeout
+    return uptime < Self.youth || replies[0].integer == 1
+      || now * 1000 > latest.addingReportingOverflow(timeout).partialValue
   }
 
   /// Seconds for which a server that has been started is young.

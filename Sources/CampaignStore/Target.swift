@@ -1,3 +1,5 @@
+import PushCore
+
 /// One entry of a slice's target list: ``size`` targets one behind the other, fewer in the last. For each u16 token
 /// length, u16 user length (big-endian), token, user in UTF-8 (nothing for a raw token of a job).
 ///
@@ -9,6 +11,8 @@ enum TargetPage {
   static let size = 128
   /// Bytes in front of each token.
   static let header = 4
+  /// Bytes of the largest page that can be.
+  static let mostBytes = size * (header + DeviceToken.maximumLength + Int(UInt16.max))
 
   static func write(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
     bytes.append(length: token.count)
@@ -46,8 +50,9 @@ public struct TargetChunk: Sendable {
     places.reserveCapacity(capacity)
   }
 
-  /// Takes in the next page; the first is the one that has the first target.
+  /// Takes in the next page, as far as it is one; the first is the one that has the first target.
   mutating func append(page: UnsafeRawBufferPointer) {
+    guard page.count <= TargetPage.mostBytes else { return }
     let start = bytes.count
     bytes.append(contentsOf: page)
     var at = 0
@@ -55,7 +60,7 @@ public struct TargetChunk: Sendable {
       let token = at + TargetPage.header
       let user = token + page.length(at: at)
       let end = user + page.length(at: at + 2)
-      guard end <= page.count else { return }
+      guard end <= page.count, 1...DeviceToken.maximumLength ~= user - token else { return }
       if skipped > 0 {
         skipped -= 1
       } else {

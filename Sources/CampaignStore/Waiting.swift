@@ -1,3 +1,4 @@
+import PushCore
 import Redis
 
 /// Why a campaign that could be sent is not, and since when.
@@ -39,7 +40,8 @@ extension CampaignStore {
     var pipeline = RedisPipeline()
     pipeline.append("HVALS", keys.waiting(id))
     let waits = try await run(pipeline)[0].compactMap { reply -> CampaignWait? in
-      guard let parts = reply.string?.split(separator: " ", maxSplits: 1), parts.count == 2, let since = Int(parts[0])
+      guard let parts = reply.string?.split(separator: " ", maxSplits: 1), parts.count == 2, let since = Int(parts[0]),
+        (0...Timestamp.range.upperBound).contains(since)
       else { return nil }
       return CampaignWait(reason: String(parts[1]), since: max(since, createdAt))
     }

@@ -88,7 +88,7 @@ package struct CommandError: Error, Equatable {
       case .unfit, .readOnly, .full, .refused: .unreachable
       case .notFound: .notFound
       case .conflict: .conflict
-      case .invalid: .input
+      case .invalid, .damaged: .input
       }
     self.init(code, error.message, hint: error.hint)
   }

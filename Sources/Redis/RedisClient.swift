@@ -7,6 +7,10 @@ public import EventLoop
 /// growing, jittered pauses, until ``close()``. Calls that were in flight fail with ``RedisError/mayHaveExecuted`` set;
 /// calls of which nothing was sent are carried over to the next connection while their patience lasts.
 ///
+/// A server that says that it is a replica (`READONLY`, `MASTERDOWN`) or loads its data is left: behind the same name there
+/// may be another by now. From then on only one that takes writes will do, until there is one. The refusals are answers all
+/// the same; who asked decides what becomes of the call.
+///
 /// A blocking command (`BLMOVE`) holds up everything behind it: give it a client of its own and a longer timeout.
 public actor RedisClient {
   /// Bounds the calls that wait for a connection; each is a suspended task of ours, and a worker has some dozens.
@@ -33,6 +37,8 @@ public actor RedisClient {
   private var state = State.idle
   private var failedAttempts = 0
   private var lastError: RedisError?
+  /// Whether a server has said that it takes no writes, and no other has been found yet.
+  private var wantsPrimary = false
   private var waiters: [UInt64: Waiter] = [:]
   private var nextID: UInt64 = 0
   /// Connections so far.
@@ -79,7 +85,11 @@ public actor RedisClient {
           .reconnected, "the connection was replaced", endpoint: url.endpoint, hint: Hint.none)
       }
       do {
-        return try await connection.execute(pipeline, timeout: timeout)
+        let replies = try await connection.execute(pipeline, timeout: timeout)
+        if let error = replies.lazy.compactMap(\.error).first(where: \.isOfWrongServer) {
+          await leave(connection, error)
+        }
+        return replies
       } catch {
         // Nothing of it was sent, so the next connection may have it.
         guard error.code == .closed, !error.mayHaveExecuted, !isClosed, EventLoop.now < patienceEnd else { throw error }
@@ -208,7 +218,8 @@ extension RedisClient {
   /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
   private func attempt() async -> Duration? {
     do throws(RedisError) {
-      let connection = try await RedisConnection.connect(to: url, options: options, scripts: scripts, on: loop)
+      let connection = try await RedisConnection.connect(
+        to: url, options: options, scripts: scripts, isPrimary: wantsPrimary, on: loop)
       guard !isClosed else {
         await connection.close()
         return nil
@@ -216,6 +227,7 @@ extension RedisClient {
       epoch += 1
       state = .connected(connection, epoch: epoch)
       failedAttempts = 0
+      wantsPrimary = false
       lastError = nil
       await connection.whenDead { [weak self] error in self?.assumeIsolated { $0.connectionDied(error) } }
       guard case .connected = state else { return nil }
@@ -228,6 +240,14 @@ extension RedisClient {
       defer { failedAttempts += 1 }
       return options.backoff.delay(attempt: failedAttempts, using: &random)
     }
+  }
+
+  /// Leaves a server that is not, or not yet, the one to ask.
+  private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
+    // Others' calls may have found it out before, and another connection may be there by now.
+    guard case .connected(let current, _) = state, current === connection else { return }
+    wantsPrimary = wantsPrimary || error.code != .loading
+    await connection.close()
   }
 
   private func connectionDied(_ error: RedisError) {

@@ -58,9 +58,10 @@ public actor RedisConnection {
   ///   - url: where to, and as whom.
   ///   - options: its timeouts and name; patience and backoff are of no meaning here.
   ///   - scripts: loaded before the first call. Others are loaded when they are first called.
+  ///   - isPrimary: whether an address where a replica answers is passed over.
   ///   - loop: where the connection lives.
   public static func connect(
-    to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [],
+    to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [], isPrimary: Bool = false,
     on loop: EventLoop = EventLoop(label: "redis")
   ) async throws(RedisError) -> RedisConnection {
     let addresses = try await resolve(url)
@@ -72,10 +73,13 @@ public actor RedisConnection {
       let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
       let connection = RedisConnection(endpoint: url.endpoint, answerTimeout: options.answerTimeout, loop: loop)
       failure = await connection.open(address, deadline: now + share)
-      if failure == nil {
-        try await connection.greet(url, options: options, scripts: scripts, deadline: deadline)
-        return connection
-      }
+      guard failure == nil else { continue }
+      try await connection.greet(url, options: options, scripts: scripts, deadline: deadline)
+      guard isPrimary, await connection.server.role == .replica else { return connection }
+      await connection.close()
+      failure = RedisError(
+        .notReady, "it is a replica, which takes no writes", endpoint: url.endpoint,
+        hint: "Wait until the failover is over, or point the URL at the primary.")
     }
     throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
   }

@@ -11,6 +11,8 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     public static let generic = Code(rawValue: "ERR")
     /// The server is a replica that takes no writes.
     public static let readOnly = Code(rawValue: "READONLY")
+    /// The server is a replica that has lost its primary, and answers nothing.
+    public static let primaryDown = Code(rawValue: "MASTERDOWN")
     /// The script cache does not know this script.
     public static let noScript = Code(rawValue: "NOSCRIPT")
     /// The server still loads its data.
@@ -41,6 +43,9 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   public var code: Code
   /// The rest of the answer, for humans.
   public var message: String
+
+  /// Whether the server is not, or not yet, the one to ask: another, or the same later, may stand behind the same name.
+  var isOfWrongServer: Bool { [.readOnly, .primaryDown, .loading].contains(code) }
 
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {

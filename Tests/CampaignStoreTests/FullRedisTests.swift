@@ -121,6 +121,7 @@ struct FullRedisTests {
     ("OOM command not allowed when used memory > 'maxmemory'.", "out of memory"),
     ("MISCONF Redis is configured to save RDB snapshots, but ...", "fails to persist"),
     ("READONLY You can't write against a read only replica.", "read-only replica"),
+    ("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", "lost its primary"),
     ("LOADING Redis is loading the dataset in memory", "loading its data"),
     ("BUSY Redis is busy running a script.", "a script has kept Redis busy"),
     // Redis 6: what a command in a script was refused with.

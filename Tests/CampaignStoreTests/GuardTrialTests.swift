@@ -135,4 +135,18 @@ import Testing
     let one = GuardCounts(answers: 1, suspects: 1)
     #expect(try await watch(world, one, round: 1) == one)
   }
+
+  @Test(arguments: Backend.allCases, ["inf", "nan", "1e308", "-5", "x", ""])
+  func sumThatCannotBeRightIsForgotten(on backend: Backend, value: String) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    let one = GuardCounts(answers: 1, suspects: 1)
+    _ = try await world.command("HSET", world.keys.guardWatch("a"), "answers", value, "suspects", value)
+    #expect(try await watch(world, one) == one)
+    _ = try await world.command("DEL", world.keys.guardWatch("a"))
+    _ = try await world.command("SET", world.keys.guardWatch("a"), value)
+    #expect(try await watch(world, one) == one)
+    _ = try await world.command("SET", world.keys.objections("a"), value)
+    #expect(try await world.store.object(to: "a", worker: "w", round: 0, timeout: 1000) == .unanimous)
+  }
 }

@@ -95,9 +95,12 @@ struct LaneTests {
   @Test func referencesAreReadAsTheyAreWritten() {
     let slice = SliceReference(campaign: "spring.sale-1_x", partition: 17)
     #expect(slice.description == "17:spring.sale-1_x")
-    #expect(SliceReference(slice.description) == slice)
-    #expect(SliceReference("spring") == nil)
-    #expect(SliceReference("x:spring") == nil)
+    #expect(SliceReference(slice.description, partitions: 256) == slice)
+    #expect(SliceReference("spring", partitions: 256) == nil)
+    #expect(SliceReference("x:spring", partitions: 256) == nil)
+    #expect(SliceReference("256:spring", partitions: 256) == nil)
+    #expect(SliceReference("-1:spring", partitions: 256) == nil)
+    #expect(SliceReference("01:spring", partitions: 256) == nil)
   }
 
   private func ring(_ world: TestStore) async throws -> [String] {

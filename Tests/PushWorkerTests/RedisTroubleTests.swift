@@ -2,6 +2,7 @@ import PushTransport
 import APNs
 import APNsSimulator
 import CampaignStore
+import FaultKit
 import Glibc
 import PushCore
 import PushWorker
@@ -68,6 +69,37 @@ import Testing
       }
       try await server.restart()
     }
+  }
+
+  /// A failover behind one name: the old primary lives on, as a replica that takes no writes.
+  @Test(arguments: PushEngineKind.allCases)
+  func demotedPrimaryIsLeftForTheNewOneAndNothingIsLostOrSentTwice(engine: PushEngineKind) async throws {
+    let old = try await RedisServer.start()
+    let new = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(old.port)])
+    let proxy = try await TCPProxy.start(to: old.port)
+    let rig = try await WorkerRig(engine: engine, partitions: 4, server: old)
+    try await rig.register(3000)
+    var knobs = rig.simulator.knobs
+    knobs.latencyMilliseconds = 50
+    await rig.simulator.set(knobs)
+    try await rig.submit("moves")
+    try await rig.until { try await new.command("info", "replication").contains("master_link_status:up") }
+    let log = EventLog()
+    let url = try RedisURL("redis://127.0.0.1:\(proxy.port)")
+    async let running: Void = rig.worker("w", window: 300, redis: url, log: log).run()
+    try await rig.until { await rig.simulator.counters().accepted >= 600 }
+    try await old.command("failover", "to", "127.0.0.1", String(new.port))
+    try await rig.until { try await old.command("info", "replication").contains("role:slave") }
+    try await proxy.retarget(to: new.port)
+    try await running
+    let record = try #require(try await rig.client(url).show("moves"))
+    #expect(record.state == .completed)
+    #expect(record.counters.outcomes == [.accepted: 3000], "\(log.all)")
+    #expect(record.counters.resent == 0)
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    await proxy.stop()
+    await new.stop()
+    await old.stop()
   }
 
   @Test(arguments: PushEngineKind.allCases)

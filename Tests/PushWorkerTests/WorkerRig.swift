@@ -79,19 +79,22 @@ struct WorkerRig {
   func worker(
     _ name: String, window: Int = 100, connections: Int = 2, retry: RetryPolicy = RetryPolicy(),
     guard: GuardPolicy = GuardPolicy(),
-    lease: Int = 6000, drains: Bool = true, log: EventLog = EventLog()
+    lease: Int = 6000, drains: Bool = true, redis url: RedisURL? = nil, log: EventLog = EventLog()
   ) -> PushWorker {
     var configuration = WorkerConfiguration(
       name: name, window: window, connections: connections, retry: retry, guard: `guard`, drains: drains, lease: lease,
       apps: ["news": channel])
     configuration.engine = engine
     return PushWorker(
-      configuration: configuration, store: client(), control: client(), blocking: client(), observer: log.append)
+      configuration: configuration, store: client(url), control: client(url), blocking: client(url),
+      observer: log.append)
   }
 
-  func client() -> CampaignStore {
+  /// - Parameter way: to Redis; `nil` for the server's own.
+  func client(_ way: RedisURL? = nil) -> CampaignStore {
     CampaignStore(
-      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsService())
+      redis: RedisClient(url: way ?? url, options: Self.unhurried), keys: keys,
+      services: PushServices(standard: APNsService())
     )
   }
 

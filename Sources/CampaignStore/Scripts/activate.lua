@@ -9,13 +9,24 @@
 --      the epoch (0: now), 5 digest of the job as `reserve` said it, 6 number of partitions listed, 7... partitions,
 --      then a bitmap of those that have no slice ('' for none), then fields and values of the campaign
 -- Returns 1, or 0 when it had been activated before
-redis.call('LREM', KEYS[5], 1, ARGV[2])
 local known = redis.call('GET', KEYS[6])
-if known and #known > 40 or redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+if known and #known > 40 or redis.call('EXISTS', KEYS[1]) == 1 then
+  redis.call('LREM', KEYS[5], 1, ARGV[2])
+  return 0
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ahead = math.max(0, tonumber(ARGV[4]) - now)
 local behind = 7 + tonumber(ARGV[6])
+-- First what may be of another type, and then is refused: a reference to what is not there leads nowhere.
+redis.call('ZADD', KEYS[4], now, ARGV[1])
+if ahead > 0 then
+  redis.call('ZADD', KEYS[9], ARGV[4], ARGV[1])
+else
+  redis.call('RPUSH', KEYS[3], ARGV[1])
+  redis.call('SADD', KEYS[7], ARGV[1])
+end
+redis.call('DEL', KEYS[2])
 redis.call('SET', KEYS[6], ARGV[5] .. ' activated', 'EX', ARGV[3] + math.ceil(ahead / 1000))
 redis.call('HSET', KEYS[1], 'state', ahead > 0 and 'scheduled' or 'active', 'createdAt', now, 'slices', ARGV[6],
   unpack(ARGV, behind + 1))
@@ -24,11 +35,5 @@ if ARGV[behind] ~= '' then
   redis.call('HSET', KEYS[1], 'absent', ARGV[behind])
 end
 for i = 7, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
-redis.call('ZADD', KEYS[4], now, ARGV[1])
-if ahead > 0 then
-  redis.call('ZADD', KEYS[9], ARGV[4], ARGV[1])
-else
-  redis.call('RPUSH', KEYS[3], ARGV[1])
-  redis.call('SADD', KEYS[7], ARGV[1])
-end
+redis.call('LREM', KEYS[5], 1, ARGV[2])
 return 1

@@ -11,6 +11,7 @@ if phase == 'done' or phase == 'cancelled' then return redis.call('HGETALL', KEY
 if slice[2] ~= ARGV[1] then return 0 end
 local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
 local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
+if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 if ARGV[2] == 'cancel' then
   if phase == 'expanding' then count = 0 end
   if doubt > 0 then redis.call('HINCRBY', KEYS[1], '24', doubt) end

@@ -35,6 +35,7 @@ local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted',
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
 local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
+if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
 if sealed and (slice[7] or '') ~= ARGV[5] then
   return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, ''}
@@ -254,6 +255,7 @@ if expected then
   if credit > 0 and waiting > 0 then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
       local index = tonumber(member)
+      if not (index >= 0 and index < granted and index % 1 == 0) then return damaged() end
       local record = redis.call('GETRANGE', KEYS[2], index * 12, index * 12 + 11)
       -- A target that is held for days may use up what fits into a byte; it is then still granted and answered in turn.
       local attempt = math.min(record:byte(2) + 1, 255)

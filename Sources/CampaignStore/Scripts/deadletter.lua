@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
 -- deadletter: moves a job that can't be run to the dead list, with the reason.
 -- Keeps: a job is in the worker's list or in the dead list, never in neither; the list is bounded, oldest out first. An
--- id that was reserved for this very job is free again, so that the job can be submitted once more.
+-- id that was reserved for this very job is free again, so that the job can be submitted once more. What else stands
+-- under the id, be it of another type, stays.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 job, where an id can be read from it
 -- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 job in its canonical form,
 --      7 id ('' where none can be read)
 -- `size` tells a job that was cut from a whole one.
 -- Returns the entry's key
 redis.call('LREM', KEYS[2], 1, ARGV[1])
-if KEYS[3] and redis.call('GET', KEYS[3]) == redis.sha1hex(ARGV[6]) then redis.call('DEL', KEYS[3]) end
+if KEYS[3] and redis.pcall('GET', KEYS[3]) == redis.sha1hex(ARGV[6]) then redis.call('DEL', KEYS[3]) end
 return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'reason', ARGV[2], 'hint', ARGV[3], 'id', ARGV[7],
   'size', #ARGV[1], 'job', ARGV[1]:sub(1, tonumber(ARGV[5])))

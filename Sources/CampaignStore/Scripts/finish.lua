@@ -2,6 +2,7 @@
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
 -- Keeps: a slice counts once, however often this runs: the bit says whether it did. A campaign has failed when pushes of
 -- it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was accepted (16), or may have been (24).
+-- So has one of which a slice was taken out, whatever became of the others.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
 -- keys for ever.
 -- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns,
@@ -19,10 +20,11 @@ for i = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local done = redis.call('HINCRBY', KEYS[1], 'finished', 1)
 if done < tonumber(redis.call('HGET', KEYS[1], 'slices')) then return {0, state} end
 if state ~= 'cancelled' then
-  local outcomes = redis.call('HMGET', KEYS[1], '16', '24', '19', '20', '21', '22')
-  for i = 1, 6 do outcomes[i] = tonumber(outcomes[i] or 0) end
+  local outcomes = redis.call('HMGET', KEYS[1], '16', '24', '19', '20', '21', '22', 'takenOut')
+  for i = 1, 7 do outcomes[i] = tonumber(outcomes[i] or 0) end
   local refused = outcomes[3] + outcomes[4] + outcomes[5] + outcomes[6]
-  state = refused > 0 and outcomes[1] + outcomes[2] == 0 and 'failed' or 'completed'
+  local hasFailed = outcomes[7] > 0 or refused > 0 and outcomes[1] + outcomes[2] == 0
+  state = hasFailed and 'failed' or 'completed'
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -8,6 +8,7 @@ local time = redis.call('TIME')
 local expired = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
 local lagging = {}
 for _, worker in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. expired, '+inf')) do
-  if tonumber(redis.call('HGET', KEYS[2], worker) or -1) < tonumber(ARGV[1]) then lagging[#lagging + 1] = worker end
+  local applied = tonumber(redis.call('HGET', KEYS[2], worker) or -1) or -1
+  if applied < tonumber(ARGV[1]) then lagging[#lagging + 1] = worker end
 end
 return lagging

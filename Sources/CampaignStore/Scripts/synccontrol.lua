@@ -8,10 +8,10 @@
 if ARGV[2] ~= '' and redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] then
   redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 end
-local answer = {tonumber(redis.call('GET', KEYS[1]) or 0)}
+local answer = {tonumber(redis.call('GET', KEYS[1]) or 0) or -1}
 for i = 3, #KEYS do
   local campaign = redis.call('HMGET', KEYS[i], 'state', 'round')
   answer[2 * i - 4] = campaign[1]
-  answer[2 * i - 3] = tonumber(campaign[2] or 0)
+  answer[2 * i - 3] = tonumber(campaign[2] or 0) or 0
 end
 return answer

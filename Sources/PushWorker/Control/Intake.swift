@@ -25,7 +25,11 @@ enum Intake: Equatable {
 
   /// What follows from the store's refusal of a campaign; `nil` when it is no fault of the job.
   init?(_ error: StoreError) {
-    guard error.code == .invalid else { return nil }
+    switch error.damage {
+    // What stands under its id, or in its slices.
+    case .campaign?, .slice?: break
+    default: guard error.code == .invalid else { return nil }
+    }
     self = .deadLetter(reason: error.message, hint: error.hint)
   }
 }

@@ -144,7 +144,8 @@ final class SliceSession {
     // What was read may be let go while more is being read, so this looks again until nothing is missing.
     while let number = targets.missing(indexes) {
       let size = TargetsUnderWay.chunkSize
-      targets.keep(try await ledger.targets(from: number * size, count: size), number: number)
+      targets.keep(
+        try await ledger.targets(from: number * size, count: size, of: count ?? 0, seal: claim.seal), number: number)
     }
   }
 }

@@ -15,6 +15,7 @@ extension PushWorker {
         if configuration.drains, slices.taken.isEmpty, try await control.isIdle() { beginStop() }
       } catch {
         log.report("could not take a slice", error)
+        await mend(error)
         await checkServer()
         // Whatever wakes this loop in between: what Redis refuses now it refuses in a few ms too.
         await pause(milliseconds: 100)
@@ -30,7 +31,7 @@ extension PushWorker {
     guard !opening.lanes.isEmpty else { return nil }
     return try await control.dequeueSlice(
       worker: configuration.name, lanes: opening.lanes,
-      excluding: opening.excluded.union(campaigns.objections.campaigns))
+      excluding: opening.excluded.union(campaigns.objections.campaigns), while: { !life.isStopping })
   }
 
   func waitForClaim() async {

@@ -39,6 +39,12 @@ extension PushWorker {
       giveBack(credit, of: session)
       return await noteLostClaim(session)
     }
+    let sealed = session.count ?? 0
+    // Under another seal there may be more of them: Redis has forgotten ours.
+    guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
+      giveBack(credit, of: session)
+      throw await store.inspect(session.slice)
+    }
     let expected = session.claim.version
     session.claim.version = answer.version.next
     let isRemembered =

@@ -15,6 +15,7 @@ extension PushWorker {
         try await followControl()
       } catch {
         log.report("could not read the states of campaigns", error)
+        await mend(error)
       }
     }
   }

@@ -21,9 +21,7 @@ extension PushWorker {
       switch failover.look(first.name, second.name) {
       case .new:
         // Others may know what it forgot before we came.
-        if try await control.mayHaveFailedOver(uptime: first.uptime, timeout: 2 * Self.pulseInterval) {
-          failover.beginGrace(EventLoop.now, lease: lease)
-        }
+        if try await mayHaveFailedOver(uptime: first.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
       case .changed:
         for session in slices.sessions where session.isReady {
           session.claim.mustReplay = true
@@ -49,6 +47,16 @@ extension PushWorker {
     }
   }
 
+  private func mayHaveFailedOver(uptime: Int) async throws -> Bool {
+    do {
+      return try await control.mayHaveFailedOver(uptime: uptime, timeout: 2 * Self.pulseInterval)
+    } catch let error as StoreError where error.code == .damaged {
+      // Who could tell is gone: what others may know is waited for.
+      log.report("a list is damaged", error)
+      return true
+    }
+  }
+
   private func forgetWhatIsDurable() {
     let now = EventLoop.now
     guard failover.forget(before: now, clock: self.now) else { return }
@@ -65,7 +73,12 @@ extension PushWorker {
       let former = failover.former
       var told: [FormerSlice] = []
       for slice in former {
-        if let slice = try await replay(slice) { told.append(slice) }
+        do {
+          if let slice = try await replay(slice) { told.append(slice) }
+        } catch let error as StoreError where error.code == .damaged {
+          log.report("slice", of: slice.ledger.slice, error)
+          await mend(error, of: slice.ledger.slice)
+        }
       }
       failover.replace(first: former.count, with: told)
     } catch {
@@ -145,7 +158,8 @@ extension PushWorker {
       session.doubt.isInherited = true
     }
     session.claim.mustReplay = false
-    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal else {
+    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal, standing.count == session.count
+    else {
       if case .claimed = answer { try await session.ledger.unclaim() }
       return withdraw(session, .lost)
     }

@@ -18,6 +18,7 @@ extension PushWorker {
         await pause(milliseconds: 1000)
       } catch {
         log.report("could not take in a job", error)
+        await mend(error)
         await checkServer()
         await pause(milliseconds: 500)
       }

@@ -25,11 +25,14 @@ extension PushWorker {
         } catch {
           // Others' slices are looked after all the same.
           log.report("could not begin a scheduled campaign", error)
+          await mend(error)
         }
         if heard >= nextUpkeep {
           nextUpkeep = heard + UInt64(Self.pulseInterval) * 1_000_000
           try await takeOver(pulse)
           await affirmObjections()
+          // Those that lead nowhere must not hold up the others.
+          if pulse.isMoreDue { nextUpkeep = heard }
           reportConnections()
           expireBacklogs()
           do {
@@ -46,6 +49,7 @@ extension PushWorker {
         wait = Int(due - min(due, EventLoop.now) + 999_999) / 1_000_000
       } catch {
         log.report("sign of life failed", error)
+        await mend(error)
       }
       guard !life.isFinished else { return }
       await pulseAlarm.sleep(milliseconds: wait) { [weak self] in self?.assumeIsolated { $0.pulseAlarm.ring() } }

@@ -18,6 +18,7 @@ extension PushWorker {
     } catch {
       // The reference stays in our list and the lease runs out: a takeover finds both.
       log.report("slice", of: reference, error)
+      await mend(error, of: reference)
     }
     slices.drop(reference)
     wakeClaims()
@@ -182,7 +183,7 @@ extension PushWorker {
     while true {
       do {
         if try await perform(nextStep(of: session), session) { return }
-      } catch let error where !life.isAbandoning && !Self.isFinal(error) {
+      } catch let error where !life.isAbandoning && !isFinal(error) {
         // What is under way is answered all the same, and the answers are ours to record: the slice is not let go of.
         session.claim.mustReconcile = true
         log.report("slice", of: session.slice, error)
@@ -192,9 +193,15 @@ extension PushWorker {
     }
   }
 
-  /// Whether trying again is pointless: the store is not what this version can work with.
-  private static func isFinal(_ error: any Error) -> Bool {
-    error is CancellationError || (error as? StoreError)?.code == .mismatch
+  /// Whether trying again is pointless: the store is not what this version can work with, or the slice is to be taken out.
+  private func isFinal(_ error: any Error) -> Bool {
+    guard let error = error as? StoreError else { return error is CancellationError }
+    return switch error.damage {
+    case .slice?, .campaign?, .partition?: true
+    // Somebody mends it, or not; a worker that stops does not wait for that.
+    case .shared?: life.isStopping
+    case .list?, nil: error.code == .mismatch
+    }
   }
 
   /// - Returns: whether the slice is out of our hands.

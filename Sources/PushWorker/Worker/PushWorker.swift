@@ -84,7 +84,7 @@ public actor PushWorker {
     try await measureClock()
     await checkServer()
     // Listed before anything is taken: others look for what a worker left behind only if it is.
-    scheduler.fleet = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease).workers
+    scheduler.fleet = try await firstHeartbeat().workers
     let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
     timer.schedule(every: .milliseconds(SliceSituation.patience))
     log.tell(.started(name: configuration.name))

@@ -28,6 +28,10 @@ struct WorkerLog: Sendable {
     case .followed(let id, let state):
       log(.info, "followed", "stopped sending: the campaign was \(state.rawValue)", ["campaign": "\(id)"])
     case .resumed(let id): log(.info, "resumed", "goes on with a campaign that was resumed", ["campaign": "\(id)"])
+    case .takenOut(let what, let reason):
+      log(
+        .error, "takenOut", "took out what is damaged in Redis, and put it on the dead list",
+        ["what": "\(what)", "reason": "\(reason)"])
     case .requeued(let worker, let slices):
       log(
         .warning, "requeued", "requeued the slices of a dead worker",

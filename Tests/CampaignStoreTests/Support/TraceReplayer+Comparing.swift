@@ -92,7 +92,7 @@ extension TraceReplayer {
       fields["state"] ?? "", Int(fields["finished"] ?? "") ?? 0,
       Ending.allCases.map { Int(fields[String($0.rawValue)] ?? "") ?? 0 }, lane.count > 0,
       open.compactMap(\.integer), processing,
-      parked.compactMap { $0.string.flatMap { SliceReference($0)?.partition } }.sorted(),
+      parked.compactMap { $0.string.flatMap { SliceReference($0, partitions: keys.partitions)?.partition } }.sorted(),
       finished)
   }
 

@@ -26,7 +26,7 @@ public actor TCPProxy {
 
   private static let backlog: Int32 = 1024
 
-  private let target: SocketAddress
+  private var target: SocketAddress
   private let listener: Socket
   private var watcher: SocketWatcher?
   var connections: [Int: ProxyConnection] = [:]
@@ -91,6 +91,13 @@ public actor TCPProxy {
 
   /// Takes a trap away that has not fired.
   public func disarm() { trap = nil }
+
+  /// Has whoever connects from now on talk to another server, as a name does after a failover; those that are open stay.
+  ///
+  /// - Parameter targetPort: on 127.0.0.1.
+  public func retarget(to targetPort: UInt16) throws {
+    target = try SocketAddress.resolve(host: "127.0.0.1", port: targetPort)[0]
+  }
 
   /// Cuts every connection that is open.
   ///

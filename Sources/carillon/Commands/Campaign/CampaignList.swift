@@ -20,11 +20,18 @@ extension CampaignCommand {
       let store = try await global.openStore()
       // Jobs leave the queue for a campaign: in this order none is passed over.
       var queue = try await store.queue()
-      let records = try await store.campaigns()
+      var damage: [StoreError] = []
+      let records = try await store.campaigns { damage.append($0) }
       let known = Set(records.map(\.id))
       queue.jobs.removeAll { known.contains($0.outline.id) }
       let isWork = !queue.jobs.isEmpty || records.contains { $0.state == .active }
       let waiting = isWork ? try await store.absence(lease: WorkerConfiguration.standardLease) : nil
+      try print(queue, records, waiting)
+      for error in damage.dropLast() { StandardError.write(CommandError(error).report(json: global.json)) }
+      if let last = damage.last { throw last }
+    }
+
+    private func print(_ queue: JobQueue, _ records: [CampaignRecord], _ waiting: CampaignWait?) throws {
       let queued = queue.jobs.map { QueuedReport(job: $0, waiting: waiting) }
       if global.json {
         var json = JSONWriter()

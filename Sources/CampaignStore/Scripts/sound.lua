@@ -1,0 +1,11 @@
+
+-- Whether a slice's phase and numbers can be right: how many targets it has, has granted, has in doubt and has waiting.
+-- What can't is none of ours, and is answered with DAMAGED; whoever called finds out what it is. What is not a number
+-- fails every comparison. Redis' strings end at 512 MiB, and so does a ledger.
+local function is_sound(phase, count, granted, doubt, waiting)
+  return (not phase or phase == 'expanding' or phase == 'sealed' or phase == 'done' or phase == 'cancelled')
+    and count >= 0 and count <= 44739242 and granted >= 0 and granted <= count and doubt >= 0 and doubt <= count
+    and waiting >= 0 and waiting <= count
+    and count % 1 == 0 and granted % 1 == 0 and doubt % 1 == 0 and waiting % 1 == 0
+end
+local function damaged() return redis.error_reply('DAMAGED a value of ' .. KEYS[1] .. ' can not be right') end

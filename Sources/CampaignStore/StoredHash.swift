@@ -1,0 +1,176 @@
+import PushCore
+import Redis
+
+/// The hashes of which the store computes with the numbers, and what their fields can be. Whatever is read from Redis is
+/// held against this: others may have written there.
+enum StoredHash {
+  case slice, campaign, guardTrial
+
+  /// What a field can be.
+  enum Value {
+    case number(ClosedRange<Int>)
+    /// Nothing at all, too.
+    case numberOrNothing(ClosedRange<Int>)
+    case word([String])
+    /// At most so many bytes.
+    case text(Int)
+
+    var description: String {
+      switch self {
+      case .number(let range), .numberOrNothing(let range):
+        "a whole number from \(range.lowerBound) to \(range.upperBound)"
+      case .word(let words): "one of " + words.joined(separator: ", ")
+      case .text(let limit): "at most \(limit) bytes"
+      }
+    }
+  }
+
+  /// The most targets that a slice can have: a ledger is a string, and Redis' strings end at 512 MiB.
+  static let mostTargets = (512 << 20) / LedgerRecord.size
+  /// The end of what computes without loss in Lua.
+  static let mostCounted = 1 << 53
+  /// Until the end of the year 9999.
+  private static let times = 0...Timestamp.range.upperBound
+  private static let bitmap = Value.text(16384 / 8)
+
+  /// What a field can be; `nil` for one that is text, or not ours.
+  func value(of field: String) -> Value? {
+    switch self {
+    case .slice: Self.ofSlice[field]
+    case .campaign: Self.ofCampaign[field]
+    case .guardTrial: field == "at" ? .number(Self.times) : .number(-Self.mostCounted...Self.mostCounted)
+    }
+  }
+
+  /// The fields that are looked at.
+  var fields: [String] {
+    switch self {
+    case .slice: Self.ofSlice.keys.sorted()
+    case .campaign: Self.ofCampaign.keys.sorted()
+    case .guardTrial: ["answers", "suspects", "gone", "leased", "returned", "at"]
+    }
+  }
+
+  private static let ofSlice: [String: Value] = {
+    var values: [String: Value] = [
+      "phase": .word(["expanding", "sealed", "done", "cancelled"]), "lease": .number(times),
+      "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
+      "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
+      "seal": .text(64), "claim": .text(64), "bisected": .text(64),
+    ]
+    for field in ["count", "granted", "doubt", "waiting", "pruned", "quarantined"] + outcomes {
+      values[field] = .number(0...mostTargets)
+    }
+    values["resent"] = .number(0...mostCounted)
+    return values
+  }()
+
+  private static let ofCampaign: [String: Value] = {
+    var values: [String: Value] = [
+      "state": .word(["scheduled", "active", "paused", "cancelled", "completed", "failed"]),
+      "lane": .word(Lane.allCases.map(\.rawValue)), "ttl": .number(1...DurationText.maximumSeconds),
+      "expiration": .numberOrNothing(0...Timestamp.range.upperBound / 1000), "round": .number(0...mostCounted),
+      "unguarded": .number(0...1), "finished": .number(0...16384), "slices": .number(0...16384), "absent": bitmap,
+      "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
+      "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
+    ]
+    for field in ["targets", "pruned", "quarantined"] + outcomes { values[field] = .number(0...mostTargets * 16384) }
+    values["resent"] = .number(0...mostCounted)
+    values["takenOut"] = .number(0...16384)
+    return values
+  }()
+
+  private static let outcomes = Outcome.allCases.map { String($0.rawValue) }
+}
+
+/// Values of a hash of the store, each checked before it is used.
+struct StoredFields {
+  private let key: StoredKey
+  private let values: [String: RedisReply]
+
+  /// Whether there is such a field.
+  func has(_ field: String) -> Bool { values[field]?.isNull == false }
+
+  /// - Parameters:
+  ///   - key: of the hash.
+  ///   - names: of fields.
+  ///   - reply: to `HMGET` of them.
+  init(_ key: StoredKey, _ names: [String], _ reply: RedisReply) {
+    self.init(key, Dictionary(zip(names, reply), uniquingKeysWith: { first, _ in first }))
+  }
+
+  /// - Parameters:
+  ///   - key: of the hash.
+  ///   - reply: to `HGETALL`.
+  init(_ key: StoredKey, all reply: RedisReply) {
+    var values: [String: RedisReply] = [:]
+    for index in stride(from: 0, to: reply.count - 1, by: 2) { values[reply[index].string ?? ""] = reply[index + 1] }
+    self.init(key, values)
+  }
+
+  /// - Parameters:
+  ///   - key: of the hash.
+  ///   - values: by field, null where there is none.
+  init(_ key: StoredKey, _ values: [String: RedisReply]) {
+    self.key = key
+    self.values = values
+  }
+
+  /// The number of a field; `nil` where it has none.
+  ///
+  /// - Parameter most: what it can be at most, where that is less than it can ever be.
+  func number(_ field: String, upTo most: Int? = nil) throws(StoreError) -> Int? {
+    guard let reply = values[field], !reply.isNull else { return nil }
+    var range: ClosedRange<Int>
+    switch key.hash?.value(of: field) {
+    case .number(let known)?: range = known
+    case .numberOrNothing(let known)?:
+      if reply.bytes?.isEmpty == true { return nil }
+      range = known
+    default: return reply.integer
+    }
+    if let most { range = range.lowerBound...max(range.lowerBound, min(range.upperBound, most)) }
+    guard let number = reply.integer, range.contains(number) else { throw damage(field, reply, .number(range)) }
+    return number
+  }
+
+  /// The text of a field; `nil` where it has none.
+  func text(_ field: String) throws(StoreError) -> String? {
+    guard let reply = values[field], !reply.isNull else { return nil }
+    let text = reply.string ?? ""
+    let size = reply.bytes?.count ?? 0
+    switch key.hash?.value(of: field) {
+    case .word(let words)? where !words.contains(text): throw damage(field, reply, .word(words))
+    case .text(let limit)? where size > limit: throw damage(field, reply, .text(limit))
+    default: return text
+    }
+  }
+
+  /// The bytes of a field; `nil` where it has none.
+  func bytes(_ field: String) throws(StoreError) -> [UInt8]? {
+    _ = try text(field)
+    return values[field]?.bytes.map(Array.init)
+  }
+
+  /// Holds every field against what it can be.
+  func check() throws(StoreError) {
+    for field in values.keys.sorted() {
+      switch key.hash?.value(of: field) {
+      case .number?, .numberOrNothing?: _ = try number(field)
+      case .word?, .text?: _ = try text(field)
+      case nil: break
+      }
+    }
+    guard key.hash == .slice else { return }
+    let count = try number("count") ?? 0
+    for field in ["granted", "doubt", "waiting"] { _ = try number(field, upTo: count) }
+  }
+
+  private func damage(_ field: String, _ reply: RedisReply, _ value: StoredHash.Value) -> StoreError {
+    let found =
+      reply.kind == .integer
+      ? "\(reply)" : Excerpt.quoted(String(decoding: (reply.bytes ?? []).prefix(64), as: UTF8.self))
+    return StoreError(
+      key.damage, "the field \(field) of the key \(key.name) is \(found), but should be \(value.description)")
+  }
+}

@@ -1,0 +1,77 @@
+/// What a key of the store is: which type it has, and whose it is. The table of `README.md`, as code.
+struct StoredKey {
+  let name: String
+  /// As `TYPE` calls it.
+  let type: String
+  /// Who is out of order when the key is.
+  let damage: Damage
+  /// Where it is a hash of numbers: what its fields can be.
+  var hash: StoredHash?
+
+  /// - Returns: `nil` for a key that is not of this store.
+  init?(_ name: String, _ keys: Keyspace) {
+    guard name.hasPrefix("{\(keys.namespace)"), let end = name.firstIndex(of: "}") else { return nil }
+    let tag = name[..<end].dropFirst(keys.namespace.utf8.count + 1)
+    let words = name[end...].dropFirst(2).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let kind = words.first.map(String.init) else { return nil }
+    let rest = words.count > 1 ? String(words[1]) : ""
+    self.name = name
+    if tag.isEmpty {
+      guard let known = Self.control(kind, rest, name) else { return nil }
+      (type, damage, hash) = known
+    } else {
+      guard let partition = Int(tag.dropFirst()), let known = Self.slice(kind, rest, partition) else { return nil }
+      (type, damage, hash) = known
+    }
+  }
+
+  /// A campaign's hash.
+  static func campaign(_ id: String, _ keys: Keyspace) -> StoredKey {
+    StoredKey(name: keys.campaign(id), type: "hash", damage: .campaign(id), hash: .campaign)
+  }
+
+  /// A slice's hash.
+  static func slice(_ slice: SliceReference, _ keys: Keyspace) -> StoredKey {
+    StoredKey(
+      name: keys.slice(slice.partition, of: slice.campaign), type: "hash", damage: .slice(slice), hash: .slice)
+  }
+
+  private init(name: String, type: String, damage: Damage, hash: StoredHash) {
+    (self.name, self.type, self.damage, self.hash) = (name, type, damage, hash)
+  }
+
+  private static func control(_ kind: String, _ rest: String, _ name: String) -> (String, Damage, StoredHash?)? {
+    switch kind {
+    case "campaign": ("hash", .campaign(rest), .campaign)
+    case "job", "finished": ("string", .campaign(rest), nil)
+    case "open", "lane", "processing", "campaigns", "intake", "feedback": ("list", .list(key: name), nil)
+    case "parked", "workers", "schedule", "ended", "expiring": ("zset", .list(key: name), nil)
+    case "trial", "answers": ("hash", .list(key: name), .guardTrial)
+    case "waiting", "applied": ("hash", .list(key: name), nil)
+    case "epoch", "failover": ("string", .list(key: name), nil)
+    case "store": ("hash", .shared, nil)
+    case "running", "segments": ("set", .shared, nil)
+    case "all": ("zset", .shared, nil)
+    case "dead": ("stream", .list(key: name), nil)
+    default: nil
+    }
+  }
+
+  private static func slice(_ kind: String, _ rest: String, _ partition: Int) -> (String, Damage, StoredHash?)? {
+    // The campaign's id: what stands behind it names a claim.
+    let id = rest.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
+    let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
+    return switch kind {
+    case "slice": ("hash", slice, .slice)
+    case "targets", "building": ("list", slice, nil)
+    case "ledger": ("string", slice, nil)
+    case "retry": ("zset", slice, nil)
+    case "reasons", "results": ("hash", slice, nil)
+    case "audience": ("set", slice, nil)
+    case "users", "segment", "importing", "scratch": ("set", .partition(partition), nil)
+    case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
+    case "outbox": ("list", .partition(partition), nil)
+    default: nil
+    }
+  }
+}

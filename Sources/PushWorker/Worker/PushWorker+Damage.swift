@@ -1,0 +1,52 @@
+import CampaignStore
+
+/// What Redis holds is checked like any other input. What can't be right is taken out, with the reason, to the dead list,
+/// so that everything else goes on.
+extension PushWorker {
+  /// Does what is to be done about an error: takes out the slice or the campaign that is damaged, if that is what it says.
+  ///
+  /// A list is set aside; what all share nobody here can mend.
+  ///
+  /// - Parameter slice: that was worked on: where its partition is damaged, it is what is taken out.
+  func mend(_ error: any Error, of slice: SliceReference? = nil) async {
+    guard let error = error as? StoreError, let damage = error.damage else { return }
+    do {
+      switch damage {
+      case .slice(let slice): try await takeOut(slice, error)
+      case .partition: if let slice { try await takeOut(slice, error) }
+      case .campaign(let id):
+        if try await control.takeOut(campaign: id, reason: error.message, hint: error.hint) {
+          log.tell(.takenOut("campaign \(id)", reason: error.message))
+        }
+      case .list(let key):
+        await control.setAside(damaged: key)
+        wakeClaims()
+      case .shared: break
+      }
+    } catch {
+      log.report("could not take out what is damaged", error)
+    }
+  }
+
+  /// A sign of life, which may find one list after the other damaged: each is set aside by the call that finds it.
+  func firstHeartbeat() async throws -> CampaignStore.Heartbeat {
+    while true {
+      do {
+        return try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
+      } catch let error as StoreError {
+        guard case .list(let key)? = error.damage, try await control.isGone(key) else { throw error }
+        log.report("a list is damaged", error)
+      }
+    }
+  }
+
+  private func takeOut(_ slice: SliceReference, _ error: StoreError) async throws {
+    let state = try await control.takeOut(
+      slice, reason: error.message, hint: error.hint, worker: configuration.name)
+    log.tell(.takenOut("slice \(slice)", reason: error.message))
+    if let state {
+      campaigns.drop(slice.campaign)
+      log.tell(.ended(campaign: slice.campaign, state: state))
+    }
+  }
+}

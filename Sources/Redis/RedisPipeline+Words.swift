@@ -1,0 +1,46 @@
+extension RedisPipeline {
+  /// The keys that a command names, for saying what its refusal was about.
+  ///
+  /// Of a script those that it declares; of any other command its first argument, or both where it moves something from
+  /// one key to another.
+  ///
+  /// - Parameter position: of the command in the pipeline.
+  public func keys(of position: Int) -> [String] {
+    let words = words(of: position).map { String(decoding: $0, as: UTF8.self) }
+    switch words.first {
+    case "EVALSHA":
+      let count = words.count > 2 ? Int(words[2]) ?? 0 : 0
+      return Array(words.dropFirst(3).prefix(count))
+    case "BLMOVE", "LMOVE", "RENAME": return Array(words.dropFirst().prefix(2))
+    case "SDIFFSTORE", "SINTERSTORE", "SUNIONSTORE", "EXISTS", "UNLINK": return Array(words.dropFirst())
+    default: return Array(words.dropFirst().prefix(1))
+    }
+  }
+
+  /// A command's words, its name first.
+  private func words(of position: Int) -> [ArraySlice<UInt8>] {
+    var rest = bytes[...]
+    var words: [ArraySlice<UInt8>] = []
+    for command in 0...position {
+      words.removeAll(keepingCapacity: true)
+      for _ in 0..<Self.number(&rest) {
+        let length = Self.number(&rest)
+        if command == position { words.append(rest.prefix(length)) }
+        // Behind each word stands its line end.
+        rest = rest.dropFirst(length + 2)
+      }
+    }
+    return words
+  }
+
+  /// Takes the number of a line such as `$12` off the front.
+  private static func number(_ rest: inout ArraySlice<UInt8>) -> Int {
+    var number = 0
+    rest = rest.dropFirst()
+    while let digit = rest.popFirst(), digit != UInt8(ascii: "\r") {
+      number = number * 10 + Int(digit - UInt8(ascii: "0"))
+    }
+    rest = rest.dropFirst()
+    return number
+  }
+}

@@ -1,0 +1,332 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// What Redis holds is checked like any other input: a key of another type, and values that nothing of ours has written.
+struct DamageTests {
+  /// A campaign under way in its only slice: of ten targets four are granted, one waits and two are answered.
+  private struct Scene {
+    let store: TestStore
+    let ledger: SliceLedger
+    let slice = SliceReference(campaign: "a", partition: 0)
+    private let server: RedisServer
+    private let dump: [(key: String, value: RedisReply)]
+
+    init() async throws {
+      // Of its own: it is emptied again and again.
+      server = try await RedisServer.start()
+      store = try await TestStore(on: .single, partitions: 1, server: server)
+      ledger = try await store.sealed("a", count: 10)
+      try await ledger.commit(credit: 4)
+      try await ledger.commit(.accepted, 0..<2)
+      try await ledger.commit([2: .waiting(milliseconds: 1)])
+      _ = try await store.store.guardTrial(
+        "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 0)
+      _ = try await store.store.heartbeat(worker: "w", timeout: 60_000)
+      _ = try await store.store.syncControl(["a"], worker: "w", applied: 1)
+      _ = try await store.store.control("a", .pause, reason: "r")
+      _ = try await store.store.control("a", .resume)
+      var dump: [(String, RedisReply)] = []
+      for key in try await Self.all(store) { dump.append((key, try await store.command("DUMP", key))) }
+      self.dump = dump
+    }
+
+    static func all(_ store: TestStore) async throws -> [String] {
+      try await store.command("KEYS", "{\(store.keys.namespace)*").compactMap(\.string)
+    }
+
+    /// As it was in the beginning.
+    func restore() async throws {
+      var pipeline = RedisPipeline()
+      pipeline.append("FLUSHDB")
+      for (key, value) in dump { pipeline.append("RESTORE", key, 0, value) }
+      for reply in try await store.redis.execute(pipeline) { try reply.get() }
+    }
+
+    /// Every hash of which numbers are read, with the fields that it can have.
+    var hashes: [(key: String, fields: [String])] {
+      let keys = store.keys
+      return [
+        (keys.slice(0, of: "a"), StoredHash.slice.fields), (keys.campaign("a"), StoredHash.campaign.fields),
+        (keys.guardTrial("a"), StoredHash.guardTrial.fields),
+        (keys.answers(app: "news"), ["answers", "suspects", "gone"]),
+        (keys.applied, ["w"]), (keys.waiting("a"), ["w"]), (keys.store, ["partitions", "version"]),
+      ]
+    }
+
+    /// Everything that workers and commands do, each on its own: it answers, or it says what is wrong.
+    ///
+    /// - Returns: what it said.
+    func doEverything() async throws -> [StoreError] {
+      var errors: [StoreError] = []
+      func attempt(_ body: () async throws -> Void) async throws {
+        do { try await body() } catch let error as StoreError { errors.append(error) }
+      }
+      let store = self.store.store
+      let other = SliceLedger(store: store, slice: slice, lease: 1000, app: "news")
+      try await attempt { _ = try await store.campaigns { errors.append($0) } }
+      try await attempt { _ = try await store.show("a") }
+      try await attempt { _ = try await store.campaignAndJob("a") }
+      try await attempt { _ = try await store.standing(of: "a") }
+      try await attempt { try await store.forEachResult(of: "a") { _ in true } }
+      try await attempt { _ = try await store.result(of: TestStore.deviceToken(9), in: "a") }
+      try await attempt { _ = try await store.isIdle() }
+      try await attempt { _ = try await store.syncControl(["a"], worker: "w", applied: 1) }
+      try await attempt { _ = try await store.workersLagging(behind: 1, timeout: 60_000) }
+      try await attempt {
+        _ = try await store.guardTrial(
+          "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 0)
+      }
+      try await attempt { _ = try await store.heartbeat(worker: "w", timeout: 1) }
+      try await attempt { _ = try await store.mayHaveFailedOver(uptime: 10, timeout: 1000) }
+      try await attempt { _ = try await store.takeOver(from: "w") }
+      try await attempt { _ = try await store.dequeueSlice(worker: "w") }
+      try await attempt { try await store.unpark([slice], worker: "w") }
+      try await attempt { _ = try await store.promote(["a"]) }
+      try await attempt { _ = try await store.repairSchedule(from: 0) }
+      try await attempt { _ = try await store.reopenLost() }
+      try await attempt { _ = try await store.park(slice, for: 0, worker: "w") }
+      try await attempt { _ = try await ledger.claim(worker: "w") }
+      try await attempt {
+        let answer = try await ledger.commit(credit: 3)
+        _ = try await ledger.records(from: 0, count: min(answer.granted, 512))
+        _ = try await ledger.targets(from: 0, count: 512, of: 10, seal: ledger.claim)
+      }
+      try await attempt { _ = try await other.claim(worker: "v") }
+      try await attempt { _ = try await store.control("a", .cancel) }
+      try await attempt { _ = try await ledger.close(.cancel) }
+      try await attempt { _ = try await store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") }
+      try await attempt { try await store.expire("a") }
+      try await attempt { try await store.open(creating: false) }
+      return errors
+    }
+  }
+
+  private static let values = [
+    "4294967296", "999999999999", "9223372036854775807", "-9223372036854775808", "1e308", "nan", "", "x", "-1", "inf",
+    "0.5",
+  ]
+
+  @Test func noValueOfAnyFieldEndsAnybody() async throws {
+    let scene = try await Scene()
+    #expect(try await scene.doEverything().isEmpty)
+    // Outcomes are all read alike.
+    let alike = Set(Outcome.allCases.dropFirst().dropLast().map { String($0.rawValue) })
+    for (key, fields) in scene.hashes {
+      for field in fields where !alike.contains(field) {
+        for value in Self.values {
+          try await scene.restore()
+          try await scene.store.command("HSET", key, field, value)
+          for error in try await scene.doEverything() where error.code == .damaged {
+            #expect(error.message.contains(scene.store.keys.namespace), "\(field) = \(value): \(error)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("count", "4294967296"), ("count", "999999999999"), ("count", "9223372036854775807"),
+    ("count", "-9223372036854775808"), ("granted", "1e308"), ("granted", "11"), ("granted", "nan"),
+    ("doubt", "-1"), ("waiting", "x"), ("phase", "x"), ("16", "1e308"),
+  ])
+  func slicesFieldThatCannotBeRightIsNamed(field: String, value: String) async throws {
+    let scene = try await Scene()
+    let key = scene.store.keys.slice(0, of: "a")
+    try await scene.store.command("HSET", key, field, value)
+    try await scene.store.command("HDEL", key, "claim")
+    let whole = "the field \(field) of the key \(key) is "
+    func expectNamed(_ body: () async throws -> Void) async {
+      let error = await #expect(throws: StoreError.self) { try await body() }
+      #expect(error?.damage == .slice(scene.slice))
+      #expect(error?.message.hasPrefix(whole) == true && error?.message.contains(", but should be ") == true)
+    }
+    // Counters are looked at where they are added up.
+    if field != "16" { await expectNamed { _ = try await scene.ledger.claim(worker: "w") } }
+    if ["count", "granted", "phase"].contains(field) {
+      await expectNamed { try await scene.store.store.forEachResult(of: "a") { _ in true } }
+    }
+    await expectNamed { _ = try await scene.store.store.show("a") }
+  }
+
+  @Test func listOfTargetsThatIsShorterThanTheSliceSaysIsNamed() async throws {
+    let scene = try await Scene()
+    try await scene.store.command("HSET", scene.store.keys.slice(0, of: "a"), "count", 11)
+    let export = await #expect(throws: StoreError.self) {
+      try await scene.store.store.forEachResult(of: "a") { _ in true }
+    }
+    #expect(export?.damage == .slice(scene.slice))
+    let load = await #expect(throws: StoreError.self) {
+      _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: scene.ledger.claim)
+    }
+    #expect(load?.message.contains("should have 11 targets, but what stands at 10 is none") == true)
+    // What Redis has forgotten is no damage.
+    for seal in [[], Array("another".utf8)] {
+      let forgotten = await #expect(throws: StoreError.self) {
+        _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: seal)
+      }
+      #expect(forgotten?.code == .mismatch)
+    }
+    try await scene.store.command("HSET", scene.store.keys.slice(0, of: "a"), "count", 129)
+    let claim = await #expect(throws: StoreError.self) { _ = try await scene.ledger.claim(worker: "w") }
+    #expect(claim?.message.contains("the field count") == true && claim?.message.hasSuffix("from 0 to 128") == true)
+  }
+
+  @Test(arguments: [
+    ("slices", "x"), ("finished", "4294967296"), ("ttl", "9223372036854775807"), ("expiration", "999999999999999"),
+    ("createdAt", "-9223372036854775808"), ("state", "nan"), ("lane", "x"), ("round", "1e308"), ("16", "-1"),
+  ])
+  func campaignsFieldThatCannotBeRightIsNamedAndTheOthersAreListed(field: String, value: String) async throws {
+    let scene = try await Scene()
+    try await scene.store.activate("b")
+    let key = scene.store.keys.campaign("a")
+    try await scene.store.command("HSET", key, field, value)
+    var damage: [StoreError] = []
+    #expect(try await scene.store.store.campaigns { damage.append($0) }.map(\.id) == ["b"])
+    #expect(damage.map(\.damage) == [.campaign("a")])
+    #expect(damage[0].message.contains("the field \(field) of the key \(key) is "))
+  }
+
+  /// Every key that a campaign has, as another type.
+  @Test func keyOfAnotherTypeIsNamedWithWhatItShouldBe() async throws {
+    let scene = try await Scene()
+    let prefix = "{\(scene.store.keys.namespace)"
+    for key in try await Scene.all(scene.store) where key.hasPrefix(prefix) {
+      try await scene.restore()
+      let stored = try #require(StoredKey(key, scene.store.keys))
+      #expect(try await scene.store.command("TYPE", key).string == stored.type, "\(key)")
+      try await scene.store.command("DEL", key)
+      if stored.type == "string" {
+        try await scene.store.command("RPUSH", key, "x")
+      } else {
+        try await scene.store.command("SET", key, "x")
+      }
+      let errors = try await scene.doEverything()
+      for error in errors where error.code == .refused { Issue.record("\(key): \(error)") }
+      let found = stored.type == "string" ? "list" : "string"
+      if let error = errors.first(where: { $0.code == .damaged }) {
+        #expect(error.message == "the key \(key) is a \(found), but should be a \(stored.type)")
+      }
+    }
+  }
+
+  // MARK: Taking out
+
+  @Test func sliceThatIsTakenOutIsOnTheDeadListAndItsCampaignFailsWithTheReasonWhenTheOthersAreDone() async throws {
+    let store = try await TestStore(on: .cluster, partitions: 2)
+    let campaign = try await store.activate("a")
+    let slice = SliceReference(campaign: "a", partition: 0)
+    try await store.command("SET", store.keys.slice(0, of: "a"), "x")
+    for _ in 0..<2 {
+      #expect(try await store.store.takeOut(slice, reason: "why", hint: "what", worker: "w") == nil)
+    }
+    var dead: [DeadJob] = []
+    try await store.store.forEachDeadJob { dead.append($0) }
+    #expect(dead.map(\.reason) == ["slice 0:a was taken out: why"])
+    #expect(dead.map(\.id) == ["a"] && !dead[0].job.isEmpty)
+    #expect(try await store.workOff(campaign) == [1])
+    let record = try #require(try await store.store.show("a"))
+    #expect(record.state == .failed && record.reason == "slice 0:a was taken out: why")
+    #expect(record.slices == (2, 2))
+  }
+
+  @Test func campaignThatIsTakenOutIsSetAsideAndLeavesNothingForEver() async throws {
+    let store = try await TestStore(on: .cluster, partitions: 2)
+    try await store.activate("a")
+    _ = try await store.claimed("a")
+    try await store.command("DEL", store.keys.campaign("a"))
+    try await store.command("SET", store.keys.campaign("a"), "x")
+    #expect(try await store.store.takeOut(campaign: "a", reason: "why", hint: "what"))
+    #expect(try await !store.store.takeOut(campaign: "a", reason: "why", hint: "what"))
+    var dead: [DeadJob] = []
+    try await store.store.forEachDeadJob { dead.append($0) }
+    #expect(dead.map(\.reason) == ["campaign a was taken out: why"])
+    #expect(try await store.store.show("a") == nil)
+    #expect(try await store.store.campaigns().isEmpty)
+    #expect(try await store.store.isIdle())
+    #expect(try await store.store.dequeueSlice(worker: "w") == nil)
+    for key in try await store.command("KEYS", "{\(store.keys.namespace)*:a").compactMap(\.string)
+    where key != store.keys.job("a") {
+      #expect(try #require(try await store.command("TTL", key).integer) > 0, "\(key)")
+    }
+  }
+
+  @Test func listThatIsRebuiltIsSetAsideByAWorkersStoreAndByNoOther() async throws {
+    let store = try await TestStore(on: .cluster, partitions: 2)
+    try await store.activate("a")
+    let worker = store.store.fenced()
+    worker.admit(try await store.redis.connectionEpoch())
+    let lane = store.keys.lane("normal")
+    for key in [store.keys.open("a"), lane, store.keys.parked] {
+      try await store.command("DEL", key)
+      try await store.command("SET", key, "x")
+    }
+    for store in [store.store, store.store, worker] {
+      let error = await #expect(throws: StoreError.self) { _ = try await store.dequeueSlice(worker: "w") }
+      #expect(error?.message == "the key \(lane) is a string, but should be a list")
+    }
+    #expect(try await store.command("TTL", store.keys.aside(lane)).integer ?? 0 > 0)
+    // One after the other, each by the call that finds it.
+    for _ in 0..<2 { _ = try? await worker.reopenLost() }
+    #expect(try await worker.reopenLost() == 2)
+    #expect(try await worker.heartbeat(worker: "w", timeout: 1000).due.isEmpty)
+    #expect(try await Set([worker.dequeueSlice(worker: "w"), worker.dequeueSlice(worker: "w")]).count == 2)
+  }
+
+  // MARK: Lists
+
+  @Test func referencesThatLeadNowhereAreDroppedInBatches() async throws {
+    let server = try await RedisServer.start(.cluster)
+    let store = try await TestStore(on: .cluster, partitions: 2, server: server)
+    let lane = store.keys.lane("normal")
+    for start in stride(from: 0, to: 5000, by: 500) {
+      var pipeline = RedisPipeline()
+      pipeline.command("RPUSH") { arguments in
+        arguments.append(lane)
+        for number in start..<(start + 500) { arguments.append("ghost-\(number)") }
+      }
+      _ = try await store.redis.execute(pipeline)[0].get()
+    }
+    try await store.activate("a")
+    let before = try await calls(store)
+    #expect(try await store.store.dequeueSlice(worker: "w")?.campaign == "a")
+    #expect(try await store.command("LRANGE", lane, 0, -1).compactMap(\.string) == ["a"])
+    let number = try await calls(store) - before
+    #expect(number < 100, "not two calls for each of them")
+  }
+
+  /// Calls of scripts so far.
+  private func calls(_ store: TestStore) async throws -> Int {
+    let info = RedisServerInfo(parsing: try await store.command("INFO", "commandstats").string ?? "")
+    return info.fields["cmdstat_evalsha"]?.split(separator: ",").first.flatMap { Int($0.dropFirst("calls=".count)) }
+      ?? 0
+  }
+
+  @Test func whoeverIsToldToStopLooksNoFurther() async throws {
+    let store = try await TestStore(on: .cluster, partitions: 2)
+    try await store.command("RPUSH", store.keys.lane("normal"), "ghost")
+    try await store.activate("a")
+    #expect(try await store.store.dequeueSlice(worker: "w", while: { false }) == nil)
+    #expect(try await store.command("LLEN", store.keys.lane("normal")).integer == 2)
+  }
+
+  @Test func whatIsNoReferenceIsTakenOutOfItsList() async throws {
+    let store = try await TestStore(on: .cluster, partitions: 2)
+    try await store.activate("a")
+    let garbage = ["x", "-1", "2", "9223372036854775808", "1e308", "nan", "", "00"]
+    for text in garbage {
+      try await store.command("LPUSH", store.keys.open("a"), text)
+      try await store.command("RPUSH", store.keys.processing(worker: "w"), text + ":a")
+      try await store.command("ZADD", store.keys.parked, 1, text + ":a")
+    }
+    #expect(try await store.store.heartbeat(worker: "w", timeout: 1000).due.isEmpty)
+    #expect(try await store.store.processing(of: "w").isEmpty)
+    #expect(try await store.command("ZCARD", store.keys.parked).integer == 0)
+    #expect(try await store.command("LLEN", store.keys.processing(worker: "w")).integer == 0)
+    #expect(try await store.store.dequeueSlice(worker: "w")?.partition == 0)
+    #expect(try await store.store.dequeueSlice(worker: "w")?.partition == 1)
+    #expect(try await store.store.dequeueSlice(worker: "w") == nil)
+  }
+}

@@ -1,0 +1,179 @@
+import PushTransport
+import CampaignStore
+import Foundation
+import PushCore
+import PushWorker
+import Redis
+import TestSupport
+import Testing
+
+/// What can't be right in Redis is taken out; every other campaign is sent, and a worker stops as quickly as ever.
+@Suite struct DamageRunTests {
+  /// Campaign `bad` to everybody, taken in and not begun, and `good` behind it; then something is done to keys.
+  ///
+  /// - Parameters:
+  ///   - damage: gets the rig and a client.
+  ///   - check: what is looked at when `good` has been sent, the worker has stopped, and another has done the rest.
+  private func run(
+    _ engine: PushEngineKind, damage: (WorkerRig, RedisClient) async throws -> Void,
+    check: (WorkerRig, EventLog) async throws -> Void
+  ) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
+    try await rig.register(100)
+    try await activate("bad", rig)
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    try await activate("good", rig)
+    try await damage(rig, client)
+    let log = EventLog()
+    let worker = rig.worker("w", drains: false, log: log)
+    let running = Task { try await worker.run() }
+    try await rig.until { try await rig.store.campaign("good")?.state == .completed }
+    #expect(try await rig.results("good").count == 100)
+    let stopping = ContinuousClock.now
+    // A hundred times the deadline of a real stop: it must not be what ends this.
+    await worker.stop(within: 2000)
+    try await running.value
+    #expect(ContinuousClock.now - stopping < .seconds(20), "\(log.all)")
+    try await rig.worker("last", log: log).run()
+    try await check(rig, log)
+    await client.close()
+  }
+
+  private func activate(_ id: String, _ rig: WorkerRig) async throws {
+    let job = Array(
+      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
+    let apps = JobApps.known(["news": rig.channel.service])
+    _ = try await rig.store.activate(CampaignJob.parse(job, apps), job: job, worker: "producer")
+  }
+
+  private func reasons(_ rig: WorkerRig) async throws -> [String] {
+    var reasons: [String] = []
+    try await rig.store.forEachDeadJob { reasons.append($0.reason) }
+    return reasons
+  }
+
+  private static let fields = ["count", "granted", "doubt", "waiting", "phase", "seq", "lease"]
+
+  /// Each key of a slice as another type: the slice is taken out with the reason, the campaign's others are sent.
+  @Test(arguments: ["slice", "targets", "ledger", "retry", "results", "reasons"])
+  func sliceWithAKeyOfAnotherTypeIsTakenOutAndTheOthersAreSent(kind: String) async throws {
+    try await run(["slice", "ledger", "results"].contains(kind) ? .native : .curl) { rig, client in
+      let key = "{\(rig.keys.namespace):1}:\(kind):bad"
+      if kind == "ledger" {
+        _ = try await client.command("RPUSH", key, "x").get()
+      } else {
+        _ = try await client.command("SET", key, "x").get()
+      }
+    } check: { rig, log in
+      // What is not read or written does no harm.
+      if ["retry", "results", "reasons", "targets"].contains(kind), try await reasons(rig).isEmpty { return }
+      let types = ["targets": "list", "ledger": "string", "retry": "zset"]
+      let expected =
+        "slice 1:bad was taken out: the key {\(rig.keys.namespace):1}:\(kind):bad is a "
+        + "\(kind == "ledger" ? "list" : "string"), but should be a \(types[kind] ?? "hash")"
+      #expect(try await reasons(rig) == [expected], "\(log.all)")
+    }
+  }
+
+  @Test(arguments: [
+    ("count", "4294967296"), ("count", "9223372036854775807"), ("count", "-9223372036854775808"), ("granted", "1e308"),
+    ("doubt", "x"), ("phase", "nan"), ("seq", "1e308"),
+  ])
+  func sliceWithAValueThatCannotBeRightIsTakenOut(field: String, value: String) async throws {
+    try await run(field == "count" ? .native : .curl) { rig, client in
+      let key = "{\(rig.keys.namespace):1}:slice:bad"
+      _ = try await client.command("HSET", key, "phase", "sealed", "count", 1, "format", 1, field, value).get()
+    } check: { rig, log in
+      let reasons = try await reasons(rig)
+      #expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was taken out: the field "), "\(log.all)")
+      let record = try #require(try await rig.store.campaign("bad"))
+      #expect(record.state == .failed && record.slices == (4, 4) && record.reason == reasons[0])
+    }
+  }
+
+  @Test func campaignWithSuchAValueIsTakenOut() async throws {
+    try await run(.native) { rig, client in
+      _ = try await client.command("HSET", "{\(rig.keys.namespace)}:campaign:bad", "slices", "1e308").get()
+    } check: { rig, log in
+      let reasons = try await reasons(rig)
+      #expect(reasons.count == 1 && reasons[0].hasPrefix("campaign bad was taken out: the field slices "), "\(log.all)")
+    }
+  }
+
+  /// Lists that are rebuilt: nothing is lost but time.
+  @Test(arguments: [
+    "campaigns", "open:bad", "parked", "lane:normal", "processing:w", "schedule", "ended", "workers", "applied",
+    "epoch",
+  ])
+  func listOfAnotherTypeIsRebuilt(name: String) async throws {
+    try await run(["parked", "open:bad", "workers", "epoch"].contains(name) ? .native : .curl) { rig, client in
+      let key = "{\(rig.keys.namespace)}:\(name)"
+      _ = try await client.command("DEL", key).get()
+      _ = try await client.command("SET", key, "x").get()
+    } check: { rig, log in
+      let (reasons, state) = (try await reasons(rig), try await rig.store.campaign("bad")?.state)
+      #expect(reasons.isEmpty && state == .completed, "\(log.all)")
+    }
+  }
+
+  /// A job whose id, or a list of whose audience, stands there as another type goes to the dead list; the next is taken in.
+  @Test(arguments: ["job:next", "audience:next"])
+  func jobThatCannotBeTakenInHoldsNoOtherUp(name: String) async throws {
+    let rig = try await WorkerRig(engine: .curl, partitions: 1)
+    try await rig.register(3)
+    let key = name == "job:next" ? "{\(rig.keys.namespace)}:\(name)" : "{\(rig.keys.namespace):0}:\(name)"
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    _ = try await client.command("HSET", key, "x", "y").get()
+    try await rig.push(raw: #"{"id":"next","app":"news","audience":{"users":["u1"]},"payload":{"aps":{"alert":"hi"}}}"#)
+    try await rig.submit("good")
+    let log = EventLog()
+    try await rig.worker("w", log: log).run()
+    let (reasons, state) = (try await reasons(rig), try await rig.store.campaign("good")?.state)
+    #expect(reasons == ["the key \(key) is a hash, but should be a \(name == "job:next" ? "string" : "set")"])
+    #expect(state == .completed, "\(log.all)")
+    await client.close()
+  }
+
+  /// What all share, and nobody mends: nothing ends, and still nobody waits for a worker's deadline.
+  @Test func workerThatStopsDoesNotWaitForWhatNobodyMends() async throws {
+    let rig = try await WorkerRig(engine: .native, partitions: 4)
+    try await rig.register(100)
+    try await activate("bad", rig)
+    try await rig.command("DEL", "running")
+    try await rig.command("SET", "running", "x")
+    let log = EventLog()
+    let worker = rig.worker("w", drains: false, log: log)
+    let running = Task { try await worker.run() }
+    let key = "{\(rig.keys.namespace)}:running"
+    try await rig.until { log.all.contains { $0.contains("the key \(key) is a string, but should be a set") } }
+    let stopping = ContinuousClock.now
+    await worker.stop(within: 2000)
+    try await running.value
+    #expect(ContinuousClock.now - stopping < .seconds(20), "\(log.all)")
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func aHundredThousandReferencesThatLeadNowhereHoldNobodyUp(engine: PushEngineKind) async throws {
+    try await run(engine) { rig, client in
+      let namespace = rig.keys.namespace
+      for start in stride(from: 0, to: 100_000, by: 5000) {
+        var pipeline = RedisPipeline()
+        pipeline.command("LPUSH") { arguments in
+          arguments.append("{\(namespace)}:lane:normal")
+          for number in start..<(start + 5000) { arguments.append("ghost-\(number)") }
+        }
+        pipeline.command("ZADD") { arguments in
+          arguments.append("{\(namespace)}:parked")
+          for number in start..<(start + 5000) {
+            arguments.append(1)
+            arguments.append("1:ghost-\(number)")
+          }
+        }
+        for reply in try await client.execute(pipeline) { try reply.get() }
+      }
+    } check: { rig, log in
+      let reasons = try await reasons(rig)
+      #expect(reasons.isEmpty, "\(log.all)")
+    }
+  }
+}
