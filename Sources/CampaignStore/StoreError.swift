@@ -76,7 +76,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case .noPermission:
       self.init(
         .refused, "the Redis user lacks a permission: \(error.message)",
-        hint: "grant it the keys of the namespace and the commands that deploy/README.md lists")
+        hint: "grant it that, on all keys of the namespace (redis.io, ACL SETUSER)")
     case .crossSlot, .moved, .clusterDown:
       self.init(
         .refused, "this Redis is a node of a cluster: \(error.message)",

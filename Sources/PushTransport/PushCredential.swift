@@ -8,12 +8,10 @@ public import TLS
 public protocol PushCredential: AnyObject, Sendable {
   /// With what to send now; `nil` while there is nothing, and when stopped.
   func authorization() -> PushAuthorization?
-  /// What the service did to what was sent with it.
+  /// What the service did to what was sent with it. One that is refused is stopped: nothing is sent until ``resume()``.
   func note(_ event: CredentialEvent)
   /// Why nothing is sent with it any more; `nil` while it is.
   var stopped: ReasonCode? { get }
-  /// Nothing is sent until ``resume()``: the service refuses the credential.
-  func stop(_ reason: ReasonCode)
   /// Tries it again, as after a start.
   func resume()
   /// What the reason means for this credential and what to mend, for people.

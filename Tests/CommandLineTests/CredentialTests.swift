@@ -110,7 +110,7 @@ import Testing
     #expect(told.take() == [])
     #expect(credential.authorization() == first)
 
-    credential.stop(Reason.badCertificate.code)
+    credential.note(.refused(Reason.badCertificate.code, generation: try #require(first).generation))
     let second = try authority.issue(topic: "com.example.news")
     _ = try certificateApp(second)
     await watcher.look(now: now)
@@ -188,7 +188,7 @@ import Testing
     let source = try #require(channels["news"]?.credential as? ProviderTokenSource)
     await watcher.look(now: now)
     let first = try #require(source.current())
-    source.stop(Reason.invalidProviderToken.code)
+    source.note(.refused(Reason.invalidProviderToken.code, generation: first.generation))
     try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
     await watcher.look(now: now)
     #expect(told.take() == [.reloaded(app: "news")])

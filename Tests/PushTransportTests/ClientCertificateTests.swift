@@ -319,7 +319,7 @@ struct ExchangedKeyTests {
     harness.credential.replace(key: wrong)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
     #expect(try await harness.completions.one().reason == Reason.invalidProviderToken.code)
-    harness.credential.stop(Reason.invalidProviderToken.code)
+    #expect(harness.credential.stopped == Reason.invalidProviderToken.code)
     harness.credential.replace(key: right)
     #expect(harness.credential.stopped == nil)
     // An engine in the middle of its turn may still have asked with what to send before the exchange.
@@ -340,9 +340,13 @@ struct ExchangedKeyTests {
     let token = try #require(source.current())
     source.replace(key: try ECPrivateKey(pem: Array(key.pem.utf8)))
     #expect(source.current() == token)
-    source.stop(Reason.invalidProviderToken.code)
+    source.note(.refused(Reason.invalidProviderToken.code, generation: token.generation))
+    #expect(source.current() == nil)
     source.resume()
     // Tokens are told apart by their number, also after a stop.
     #expect(try #require(source.current()).generation == token.generation + 1)
+    // What comes back of the one before says nothing of this.
+    source.note(.refused(Reason.invalidProviderToken.code, generation: token.generation))
+    #expect(source.stopped == nil)
   }
 }

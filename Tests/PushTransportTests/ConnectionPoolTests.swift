@@ -162,8 +162,8 @@ struct ConnectionPoolTests {
       configuration: .init(endpoint: .sandbox, service: APNsService(), connections: 1), credential: credential,
       onCompletions: { _ in },
       makeEngine: { number, _ in engines[number] })
-    #expect(pool.authorization() != nil)
-    credential.stop(Reason.invalidProviderToken.code)
+    let generation = try #require(pool.authorization()).generation
+    credential.note(.refused(Reason.invalidProviderToken.code, generation: generation))
     #expect(pool.authorization() == nil)
     #expect(pool.health(now: EventLoop.now) == .credentialStopped(Reason.invalidProviderToken.code))
     let before = engines[0].wakes

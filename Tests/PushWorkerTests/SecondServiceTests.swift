@@ -42,9 +42,12 @@ struct SecondServiceTests {
       resume()
     }
 
-    func note(_ event: CredentialEvent) {}
+    func note(_ event: CredentialEvent) {
+      guard case .refused(let reason, let generation) = event else { return }
+      change { if $0.generation == generation { $0.stopped = reason } }
+    }
+
     var stopped: ReasonCode? { state.withLock { $0.stopped } }
-    func stop(_ reason: ReasonCode) { change { $0.stopped = reason } }
     func resume() { change { $0.stopped = nil } }
     func explain(_ reason: ReasonCode) -> String { "mend the bearer token" }
     func setOffset(_ seconds: Int64) {}

@@ -83,10 +83,6 @@ public final class ClientCertificate: PushCredential {
 
   public var stopped: ReasonCode? { state.withLock { $0.stopped } }
 
-  public func stop(_ reason: ReasonCode) {
-    change { $0.stopped = $0.stopped ?? reason }
-  }
-
   public func resume() {
     change { state in
       guard state.stopped != nil else { return }

@@ -103,7 +103,8 @@ public final class ProviderTokenSource: PushCredential {
     switch event {
     case .tokenExpired(let generation): expired(generation: generation)
     case .tooManyTokens(let generation): tooManyUpdates(generation: generation)
-    case .accepted, .certificateRefused, .refused, .turnedAway: break
+    case .refused(let reason, let generation): refused(reason, generation: generation)
+    case .accepted, .certificateRefused, .turnedAway: break
     }
   }
 
@@ -133,9 +134,14 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Issues no more tokens until ``resume()``: APNs refuses the credential.
-  public func stop(_ reason: ReasonCode) {
-    change { $0.phase = .stopped(reason) }
+  /// APNs refuses the credential: issues no more tokens until ``resume()``.
+  ///
+  /// - Parameter generation: of the token that was refused; what is said of an earlier one may be its key's fault.
+  private func refused(_ reason: ReasonCode, generation: Int) {
+    change { state in
+      guard state.current?.generation == generation else { return }
+      state.phase = .stopped(reason)
+    }
   }
 
   /// Issues tokens again, as after a start.

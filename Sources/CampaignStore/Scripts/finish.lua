@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
--- Keeps: a slice counts once, however often this runs: the bit says whether it did. A campaign has failed when pushes of
--- it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was accepted (16), or may have been (24).
--- So has one of which a slice was taken out, whatever became of the others.
+-- Keeps: a slice counts once, however often this runs: the bit says whether it did. A campaign has failed when pushes
+-- of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was accepted (16), or may have been
+-- (24). So has one of which a slice was taken out, whatever became of the others.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
 -- keys for ever.
 -- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns,

@@ -27,7 +27,8 @@ public struct Disposition: Sendable, Equatable {
     /// Every push of the campaign would fail the same way here: the fault may be the settings of this worker, or its way
     /// to the service.
     case leaveCampaign(ReasonCode)
-    /// Every push with the credential would fail the same way: whoever uses it stops, and somebody is told.
+    /// Every push with the credential would fail the same way: it stops (``PushService/refusal(of:generation:)``), and
+    /// somebody is told.
     case stopCredential(ReasonCode)
   }
 

@@ -175,7 +175,10 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       current?.isEstablished = true
       supply.note(.established, of: number)
     }
-    if let event = meaning.event { supply.note(.credential(event), of: number) }
+    guard !answer.isAccepted else { return }
+    if let event = meaning.event ?? service.refusal(of: answer, generation: ended.generation) {
+      supply.note(.credential(event), of: number)
+    }
   }
 
   // MARK: What is next

@@ -233,7 +233,7 @@ extension PushWorker {
     case .pauseCampaign(let reason): pauseCampaign(id, refusal(reason, completion, context))
     case .leaveCampaign(let reason): object(to: id, round: context.round, refusal(reason, completion, context))
     case .stopCredential(let reason):
-      context.app.credential.stop(reason)
+      // The connection has told the credential, which has stopped unless it was another's by then.
       objectForStoppedCredentials(words(reason, completion, context))
     }
   }
