@@ -167,7 +167,8 @@ public final class EventLoop: SerialExecutor {
             due = state.timers.takeDue(Self.now)
             state.armed = 0
           }
-          let isIdle = count == 0 && mayWait && work.isEmpty && due.isEmpty
+          let isIdle =
+            count == 0 && mayWait && work.isEmpty && due.isEmpty && state.timers.nearest == state.armed
           state.phase = isIdle ? .away : .running
           return (due, isIdle)
         }

@@ -43,7 +43,7 @@ struct SecondServiceTests {
     }
 
     func note(_ event: CredentialEvent) {
-      guard case .refused(let reason, let generation) = event else { return }
+      guard case .refused(let reason, _, let generation) = event else { return }
       change { if $0.generation == generation { $0.stopped = reason } }
     }
 

@@ -14,6 +14,8 @@ public final class ClientCertificate: PushCredential {
     var certificate: PushCertificate
     var generation = 1
     var stopped: ReasonCode?
+    /// What APNs said as it refused it, where the reason has no name.
+    var words: String?
     /// The alert that it was last refused with.
     var alert: TLSAlert?
     /// Connections in a row that were ended before the first push.
@@ -22,6 +24,7 @@ public final class ClientCertificate: PushCredential {
 
     mutating func tryAgain() {
       stopped = nil
+      words = nil
       alert = nil
       turnedAway = 0
     }
@@ -66,10 +69,11 @@ public final class ClientCertificate: PushCredential {
         state.stopped = Reason.badCertificate.code
         state.alert = alert
       }
-    case .refused(let reason, let generation):
+    case .refused(let reason, let words, let generation):
       change { state in
-        guard state.generation == generation else { return }
-        state.stopped = state.stopped ?? reason
+        guard state.generation == generation, state.stopped == nil else { return }
+        state.stopped = reason
+        state.words = words
       }
     case .turnedAway(let generation):
       change { state in
@@ -94,7 +98,9 @@ public final class ClientCertificate: PushCredential {
 
   public func explain(_ reason: ReasonCode) -> String {
     let reason = Reason(reason)
-    let (alert, turnedAway, certificate) = state.withLock { ($0.alert, $0.turnedAway, $0.certificate) }
+    let (alert, turnedAway, certificate, words) = state.withLock {
+      ($0.alert, $0.turnedAway, $0.certificate, $0.words)
+    }
     let subject = "certificate “\(certificate.name)”"
     if reason == .badCertificate, let alert {
       return "\(reason.name), \(subject): \(alert.advice) (TLS alert \(alert.name))"
@@ -103,7 +109,7 @@ public final class ClientCertificate: PushCredential {
       let sign = turnedAway >= Self.turnedAwayLimit ? " (\(turnedAway) connections ended before the first push)" : ""
       return "\(reason.name), \(subject): it is not for this environment\(sign); mend environment or certificate"
     }
-    return "\(reason.name), \(subject); mend certificate, environment or topic"
+    return "\(words ?? reason.name), \(subject); mend certificate, environment or topic"
   }
 
   /// A certificate's time is in itself; APNs' clock judges it.

@@ -45,7 +45,8 @@ public final class ProviderTokenSource: PushCredential {
     case measuring
     /// Minted off the grid, because the grid's was refused as expired; stays until then.
     case offGrid(until: Int64)
-    case stopped(ReasonCode)
+    /// With what APNs said, where the reason has no name.
+    case stopped(ReasonCode, words: String? = nil)
   }
 
   /// - Parameters:
@@ -103,12 +104,16 @@ public final class ProviderTokenSource: PushCredential {
     switch event {
     case .tokenExpired(let generation): expired(generation: generation)
     case .tooManyTokens(let generation): tooManyUpdates(generation: generation)
-    case .refused(let reason, let generation): refused(reason, generation: generation)
+    case .refused(let reason, let words, let generation): refused(reason, words, generation: generation)
     case .accepted, .certificateRefused, .turnedAway: break
     }
   }
 
-  public func explain(_ reason: ReasonCode) -> String { "\(Reason(reason).name); mend key, team or topic" }
+  public func explain(_ reason: ReasonCode) -> String {
+    let words = state.withLock { state -> String? in if case .stopped(_, let words) = state.phase { words } else { nil }
+    }
+    return "\(words ?? Reason(reason).name); mend key, team or topic"
+  }
 
   /// The token to send with now, minted if it is time; `nil` while the clock is measured and when stopped.
   public func current() -> ProviderToken? {
@@ -130,17 +135,17 @@ public final class ProviderTokenSource: PushCredential {
   /// Why no more tokens are issued; `nil` while they are.
   public var stopped: ReasonCode? {
     state.withLock { state in
-      if case .stopped(let reason) = state.phase { reason } else { nil }
+      if case .stopped(let reason, _) = state.phase { reason } else { nil }
     }
   }
 
   /// APNs refuses the credential: issues no more tokens until ``resume()``.
   ///
   /// - Parameter generation: of the token that was refused; what is said of an earlier one may be its key's fault.
-  private func refused(_ reason: ReasonCode, generation: Int) {
+  private func refused(_ reason: ReasonCode, _ words: String?, generation: Int) {
     change { state in
       guard state.current?.generation == generation else { return }
-      state.phase = .stopped(reason)
+      state.phase = .stopped(reason, words: words)
     }
   }
 

@@ -9,8 +9,8 @@ public enum CredentialEvent: Sendable, Equatable {
   /// The certificate of this generation was refused in the TLS handshake, or right after it as TLS 1.3 does.
   case certificateRefused(TLSAlert, generation: Int)
   /// The service refused the credential of this generation and said why: with an answer, or as it ended a connection
-  /// (GOAWAY). What is said of an earlier one says nothing of the present.
-  case refused(ReasonCode, generation: Int)
+  /// (GOAWAY). What is said of an earlier one says nothing of the present. Words are for a reason that has no name.
+  case refused(ReasonCode, words: String? = nil, generation: Int)
   /// A connection with this certificate was ended before the first push was looked at: what a service may do with a
   /// certificate that is not for it, but also when a server shuts down.
   case turnedAway(generation: Int)
@@ -41,10 +41,13 @@ public struct GoAwayFacts: Sendable, Equatable {
 
 extension PushService {
   /// What an answer says of the credential: that it is refused, where a disposition of this service stops it for that.
-  public func refusal(of answer: PushAnswer, generation: Int) -> CredentialEvent? {
+  ///
+  /// - Parameter unknownReason: the text of a reason that the service has no code for.
+  public func refusal(of answer: PushAnswer, unknownReason: String?, generation: Int) -> CredentialEvent? {
     let disposition = disposition(
       ofRefusal: answer, attempt: 1, policy: RetryPolicy(), jitter: 0, isBreakerOpen: false)
     guard case .stopCredential(let reason) = disposition.effect else { return nil }
-    return .refused(reason, generation: generation)
+    let status = "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "")
+    return .refused(reason, words: reasonName(of: reason).isEmpty ? status : nil, generation: generation)
   }
 }

@@ -151,7 +151,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     for index in ended.indices {
       let answer = completions[first + index].answer
       if isCurrent, answer.kind == .answered {
-        note(answer, ended[index], waiting, now)
+        note(answer, completions[first + index].unknownReason, ended[index], waiting, now)
         continue
       }
       if isCurrent, !ended[index].loss.isEmpty {
@@ -166,7 +166,9 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     ended.removeAll(keepingCapacity: true)
   }
 
-  private func note(_ answer: PushAnswer, _ ended: EndedPush, _ waiting: Int, _ now: UInt64) {
+  private func note(
+    _ answer: PushAnswer, _ unknownReason: String?, _ ended: EndedPush, _ waiting: Int, _ now: UInt64
+  ) {
     let meaning =
       answer.isAccepted ? AnswerMeaning(blame: .clears) : service.meaning(of: answer, generation: ended.generation)
     let isFirst = driver.answered(
@@ -176,7 +178,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       supply.note(.established, of: number)
     }
     guard !answer.isAccepted else { return }
-    if let event = meaning.event ?? service.refusal(of: answer, generation: ended.generation) {
+    let refusal = service.refusal(of: answer, unknownReason: unknownReason, generation: ended.generation)
+    if let event = meaning.event ?? refusal {
       supply.note(.credential(event), of: number)
     }
   }

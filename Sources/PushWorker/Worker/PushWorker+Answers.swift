@@ -232,9 +232,8 @@ extension PushWorker {
     case .none: return
     case .pauseCampaign(let reason): pauseCampaign(id, refusal(reason, completion, context))
     case .leaveCampaign(let reason): object(to: id, round: context.round, refusal(reason, completion, context))
-    case .stopCredential(let reason):
-      // The connection has told the credential, which has stopped unless it was another's by then.
-      objectForStoppedCredentials(words(reason, completion, context))
+    // The connection has told the credential, which has stopped unless it was another's by then.
+    case .stopCredential: objectForStoppedCredentials()
     }
   }
 

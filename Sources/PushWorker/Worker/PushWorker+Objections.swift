@@ -44,17 +44,13 @@ extension PushWorker {
 
   /// Objects to every campaign in hand whose credential was stopped: nothing is sent with it any more, so nothing would
   /// ever be answered. What stopped it may have been said of another campaign's push, or of none.
-  ///
-  /// - Parameter words: what the push service said, where its reason has no name.
-  func objectForStoppedCredentials(_ words: String = "an answer without a reason that is known") {
+  func objectForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context
       guard let reason = context.app.credential.stopped else { continue }
-      let service = context.app.service
       object(
         to: context.campaign.id, round: context.round,
-        "\(service.title) refuses the credential of app \(context.campaign.app): "
-          + (service.reasonName(of: reason).isEmpty ? words : "")
+        "\(context.app.service.title) refuses the credential of app \(context.campaign.app): "
           + "\(context.app.credential.explain(reason)), then resume")
     }
   }
