@@ -150,6 +150,17 @@ struct DeviceRowReaderTests {
     #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
   }
 
+  @Test func timeZoneIsOneThatThereIs() throws {
+    let text =
+      "user,token,timezone\na,01,Europe/Berlin\nb,02,Mars/Phobos\nc,03,UTC\nd,04,Europe/Berln\ne,05,US/Eastern\nf,06,\n"
+    #expect(
+      summary(try read(text.utf8, as: .csv)) == [
+        "a 01", "3: timezone: 'Mars/Phobos' is no time zone, such as Europe/Berlin or UTC", "c 03",
+        "5: timezone: 'Europe/Berln' is no time zone, such as Europe/Berlin or UTC; did you mean 'Europe/Berlin'?",
+        "e 05", "f 06",
+      ])
+  }
+
   @Test func whatIsNearlyAColumnIsAnErrorInEveryFormatUnlessItIsMeant() throws {
     let line = #"{"user":"a","token":"00","registered_at":"2026-01-01T00:00:00Z"}"#
     let told = summary(try read(line.utf8, as: .ndjson))

@@ -79,7 +79,13 @@ public struct DeviceRowDraft: Sendable {
         throw Problem(description: "locale: \(Excerpt.quoted(text)) is no locale, such as en or zh-Hans-CN")
       }
       locale = text
-    case .timezone: timezone = try detail(column, text)
+    case .timezone:
+      guard ZoneNames.isKnown(text) else {
+        throw Problem(
+          description: "timezone: \(Excerpt.quoted(text)) is no time zone, such as Europe/Berlin or UTC"
+            + (Nearest.match(text, among: ZoneNames.usual).map { "; did you mean '\($0)'?" } ?? ""))
+      }
+      timezone = text
     case .appVersion: appVersion = try detail(column, text)
     case .osVersion: osVersion = try detail(column, text)
     case .registeredAt: registeredAt = try instant(column, text)
