@@ -230,7 +230,7 @@ extension PushWorker {
     let id = context.campaign.id
     switch effect {
     case .none: return
-    case .pauseCampaign(let reason): pauseCampaign(id, refusal(reason, completion, context))
+    case .pauseCampaign(let reason): pauseCampaign(id, refusal(reason, completion, context) + ", then resume")
     case .leaveCampaign(let reason): object(to: id, round: context.round, refusal(reason, completion, context))
     // The connection has told the credential, which has stopped unless it was another's by then.
     case .stopCredential: objectForStoppedCredentials()
@@ -241,7 +241,7 @@ extension PushWorker {
     let service = context.app.service.title
     return
       "\(service) refuses every push of it: \(words(reason, completion, context)); mend the job, its app or the way "
-      + "to \(service), then resume"
+      + "to \(service)"
   }
 
   /// The reason, or the status with whatever word came in the reason's place.

@@ -26,7 +26,7 @@ extension PushWorker {
       let answer = try await control.object(
         to: id, worker: configuration.name, round: objection.round, timeout: configuration.lease)
       switch answer {
-      case .unanimous: pauseCampaign(id, objection.reason)
+      case .unanimous: pauseCampaign(id, objection.reason + ", then resume")
       case .others: if isNew { log.tell(.objected(campaign: id, reason: objection.reason)) }
       case .outdated: withdrawObjection(to: id, round: objection.round)
       }
@@ -51,7 +51,7 @@ extension PushWorker {
       object(
         to: context.campaign.id, round: context.round,
         "\(context.app.service.title) refuses the credential of app \(context.campaign.app): "
-          + "\(context.app.credential.explain(reason)), then resume")
+          + "\(context.app.credential.explain(reason))")
     }
   }
 }

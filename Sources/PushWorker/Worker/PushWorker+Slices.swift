@@ -143,7 +143,7 @@ extension PushWorker {
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round) {
       // Its guard has tripped, and that did not get through.
-      if standing.state == .active, let reason = known.guard.tripReason { pauseCampaign(id, reason) }
+      if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(id, reason) }
       return (known, standing.state)
     }
     guard let (record, job) = try await control.campaignAndJob(id) else {
