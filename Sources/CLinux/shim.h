@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 
 // Where they mean nothing (musl has no such knobs) this does nothing.
@@ -12,4 +13,12 @@ static inline void carillon_limit_heaps(void) {
 #ifdef M_MMAP_THRESHOLD
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 #endif
+}
+
+// As many descriptors as the unit in deploy/ allows, if the system does; what is allowed already stays allowed.
+static inline void carillon_raise_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 65536) return;
+  limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }

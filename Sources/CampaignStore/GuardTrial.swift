@@ -54,12 +54,9 @@ extension CampaignStore {
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 8 else { return nil }
-    let numbers = reply.map { $0.integer ?? .min }
-    guard numbers.allSatisfy({ (-StoredHash.mostCounted...StoredHash.mostCounted).contains($0) }),
-      0...max(0, wanted) ~= numbers[3]
-    else {
-      throw await damaged([keys.guardTrial(id), keys.answers(app: app)])
-    }
+    let hashes = [keys.guardTrial(id), keys.answers(app: app)]
+    let numbers = try await counted(reply, in: hashes)
+    guard 0...max(0, wanted) ~= numbers[3] else { throw await damaged(hashes) }
     return GuardTrialAnswer(
       counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), leased: numbers[3],
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
@@ -81,8 +78,18 @@ extension CampaignStore {
       $0.append(Self.watchMemory)
     }
     let reply = try await run(pipeline)[0]
-    let numbers = reply.map { $0.integer ?? 0 }
-    return numbers.count == 3 ? GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]) : nil
+    guard reply.count == 3 else { return nil }
+    let numbers = try await counted(reply, in: [keys.guardWatch(id)])
+    return GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2])
+  }
+
+  /// The numbers of a reply, if all of them can be right.
+  private func counted(_ reply: RedisReply, in hashes: [String]) async throws -> [Int] {
+    let numbers = reply.map { $0.integer ?? .min }
+    guard numbers.allSatisfy({ (-StoredHash.mostCounted...StoredHash.mostCounted).contains($0) }) else {
+      throw await damaged(hashes)
+    }
+    return numbers
   }
 
   /// ms that the sum of the fleet's answers is kept without news.

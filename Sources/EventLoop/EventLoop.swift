@@ -53,8 +53,12 @@ public final class EventLoop: SerialExecutor {
 
   /// Queues wander over threads: with glibc's eight heaps a core (mallopt(3), `M_ARENA_MAX`) what one thread freed would
   /// lie unused while another asks for more. Two do, and large blocks always go back to the system at once, which glibc
-  /// otherwise stops when the first is freed (`M_MMAP_THRESHOLD`). Once per process.
-  private static let heapLimits: Void = carillon_limit_heaps()
+  /// otherwise stops when the first is freed (`M_MMAP_THRESHOLD`). A loop takes three descriptors and each connection one
+  /// more: shells allow a thousand, though the system would allow many more. Once per process.
+  private static let processLimits: Void = {
+    carillon_limit_heaps()
+    carillon_raise_descriptor_limit()
+  }()
 
   /// Private to this loop, serial, on Dispatch's global pool.
   private let queue: DispatchQueue
@@ -63,7 +67,7 @@ public final class EventLoop: SerialExecutor {
 
   /// - Parameter label: shown by debuggers; no meaning to the program.
   public init(label: String) {
-    Self.heapLimits
+    Self.processLimits
     queue = DispatchQueue(label: label)
     IdleLoops.shared.add(self)
   }
@@ -160,21 +164,17 @@ public final class EventLoop: SerialExecutor {
           return true
         }
         let count = poll.wait(events, milliseconds: mayWait && hasSeat ? Self.patience : 0)
-        let (due, isIdle) = state.withLock { state in
+        let now = Self.now
+        let isIdle = state.withLock { state in
           swap(&work, &state.work)
-          var due: [@Sendable () -> Void] = []
-          if state.armed != .max, Self.now >= state.armed {
-            due = state.timers.takeDue(Self.now)
-            state.armed = 0
-          }
           let isIdle =
-            count == 0 && mayWait && work.isEmpty && due.isEmpty && state.timers.nearest == state.armed
+            count == 0 && mayWait && work.isEmpty && state.timers.nearest == state.armed && state.armed > now
           state.phase = isIdle ? .away : .running
-          return (due, isIdle)
+          return isIdle
         }
         guard !isIdle else { return IdleLoops.shared.watch(self) }
         for event in events.prefix(count) { poll.handle(event) }
-        for handler in due { handler() }
+        while let handler = state.withLock({ $0.timers.takeDue(now) }) { handler() }
         for item in work {
           switch item {
           case .job(let job): job.runSynchronously(on: executor)

@@ -30,19 +30,22 @@ struct TimerTable {
 
   mutating func remove(_ timer: UInt64) { entries[timer] = nil }
 
-  /// The handlers of all that are due, in the order of their deadlines; who repeats is scheduled again.
-  mutating func takeDue(_ now: UInt64) -> [@Sendable () -> Void] {
-    var due: [(deadline: UInt64, handler: @Sendable () -> Void)] = []
-    for (timer, entry) in entries where entry.deadline <= now {
-      due.append((entry.deadline, entry.handler))
-      if entry.isSpent {
-        entries[timer] = nil
-      } else {
-        // From now on, and not from when it was due: what was missed is not made up for.
-        entries[timer]?.deadline = entry.interval.map { now + $0 } ?? .max
-      }
+  /// Takes the timer that has been due for longest; who repeats is scheduled again. One at a time, so that what its handler
+  /// puts off, disarms or removes does not fire after it.
+  ///
+  /// - Returns: its handler; `nil` when none is due.
+  mutating func takeDue(_ now: UInt64) -> (@Sendable () -> Void)? {
+    guard nearest <= now else { return nil }
+    guard let (timer, entry) = entries.min(by: { $0.value.deadline < $1.value.deadline }), entry.deadline <= now else {
+      nearest = entries.values.reduce(.max) { min($0, $1.deadline) }
+      return nil
     }
-    nearest = entries.values.reduce(.max) { min($0, $1.deadline) }
-    return due.sorted { $0.deadline < $1.deadline }.map(\.handler)
+    if entry.isSpent {
+      entries[timer] = nil
+    } else {
+      // From now on, and not from when it was due: what was missed is not made up for.
+      entries[timer]?.deadline = entry.interval.map { now + $0 } ?? .max
+    }
+    return entry.handler
   }
 }

@@ -8,9 +8,10 @@
 /// one that is open and stays so.
 ///
 /// What all workers were answered decides while undecided; once open, a worker goes by its own answers, and by those that
-/// the fleet tells each other of (``watch(_:)``). Their window slides by halving: when twice ``GuardPolicy/minimum`` are counted, all counts are halved. So a share is always of the
-/// latest `minimum` to `2 × minimum` answers, older ones weighing less, in three integers. A worker that has fewer, as it
-/// came late, counts the missing ones as good: more than they could make up for trips it at once.
+/// the fleet tells each other of (``watch(_:)``). Their window slides by halving: when twice ``GuardPolicy/minimum`` are
+/// counted, all counts are halved. So a share is always of the latest `minimum` to `2 × minimum` answers, older ones
+/// weighing less, in three integers. A worker that has fewer, as it came late, counts the missing ones as good: more than
+/// they could make up for trips it at once.
 public struct CampaignGuard: Sendable, Equatable {
   /// What is to be done with prunes and quarantines.
   public enum State: Sendable, Equatable {

@@ -23,7 +23,7 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   /// The campaign was cancelled first.
   case cancelled = 25
 
-  /// Whether the service refused the push, whoever is to blame.
+  /// Whether the service has not taken the push, though it was asked to, and the device is not just gone.
   public var isRefusal: Bool {
     switch self {
     case .badToken, .wrongTopic, .rejected, .failed: true

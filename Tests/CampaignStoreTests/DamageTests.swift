@@ -22,15 +22,23 @@ struct DamageTests {
       try await ledger.commit(credit: 4)
       try await ledger.commit(.accepted, 0..<2)
       try await ledger.commit([2: .waiting(milliseconds: 1)])
-      _ = try await store.store.guardTrial(
-        "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 0)
       _ = try await store.store.heartbeat(worker: "w", timeout: 60_000)
       _ = try await store.store.syncControl(["a"], worker: "w", applied: 1)
       _ = try await store.store.control("a", .pause, reason: "r")
       _ = try await store.store.control("a", .resume)
+      // In the round that the resume has begun: of an earlier one nothing would be looked at.
+      try await Self.tellGuard(store.store)
       var dump: [(String, RedisReply)] = []
       for key in try await Self.all(store) { dump.append((key, try await store.command("DUMP", key))) }
       self.dump = dump
+    }
+
+    static func tellGuard(_ store: CampaignStore) async throws {
+      _ = try await store.guardTrial(
+        "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
+      _ = try await store.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
+      _ = try await store.object(to: "a", worker: "w", round: 1, timeout: 60_000)
+      try await store.noteWaiting("a", worker: "w", reason: "r", since: 1)
     }
 
     static func all(_ store: TestStore) async throws -> [String] {
@@ -52,6 +60,7 @@ struct DamageTests {
         (keys.slice(0, of: "a"), StoredHash.slice.fields), (keys.campaign("a"), StoredHash.campaign.fields),
         (keys.guardTrial("a"), StoredHash.guardTrial.fields),
         (keys.answers(app: "news"), ["answers", "suspects", "gone"]),
+        (keys.guardWatch("a"), ["answers", "suspects", "gone"]),
         (keys.applied, ["w"]), (keys.waiting("a"), ["w"]), (keys.store, ["partitions", "version"]),
       ]
     }
@@ -77,8 +86,11 @@ struct DamageTests {
       try await attempt { _ = try await store.workersLagging(behind: 1, timeout: 60_000) }
       try await attempt {
         _ = try await store.guardTrial(
-          "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 0)
+          "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
       }
+      try await attempt { _ = try await store.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1) }
+      try await attempt { _ = try await store.object(to: "a", worker: "w", round: 1, timeout: 60_000) }
+      try await attempt { try await store.noteWaiting("a", worker: "w", reason: "r", since: 1) }
       try await attempt { _ = try await store.heartbeat(worker: "w", timeout: 1) }
       try await attempt { _ = try await store.mayHaveFailedOver(uptime: 10, timeout: 1000) }
       try await attempt { _ = try await store.takeOver(from: "w") }

@@ -8,18 +8,11 @@
 -- Returns {answers, suspects, gone}, or false when it was resumed since, or does not run any more
 local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if not campaign[2] or tonumber(campaign[1] or 0) > tonumber(ARGV[5]) then return false end
--- What can't be right is forgotten: it is no more than a sum of the latest answers.
-local watch = redis.pcall('HMGET', KEYS[1], 'answers', 'suspects', 'gone')
-if watch.err then
-  redis.call('DEL', KEYS[1])
-  watch = {}
-end
-local sum = {}
-for i = 1, 3 do
-  local number = tonumber(watch[i] or 0)
-  sum[i] = number and number >= 0 and number < 2 ^ 32 and math.floor(number) or 0
-end
-while sum[1] > 0 and sum[1] + ARGV[2] > 2 * ARGV[1] do
+local watch = redis.call('HMGET', KEYS[1], 'answers', 'suspects', 'gone')
+local sum = {tonumber(watch[1] or 0), tonumber(watch[2] or 0), tonumber(watch[3] or 0)}
+-- No sum that was ever written takes more rounds, and one that others wrote may take no end of them.
+for _ = 1, 64 do
+  if sum[1] <= 0 or sum[1] + ARGV[2] <= 2 * ARGV[1] then break end
   for i = 1, 3 do sum[i] = math.floor(sum[i] / 2) end
 end
 for i = 1, 3 do sum[i] = sum[i] + ARGV[1 + i] end

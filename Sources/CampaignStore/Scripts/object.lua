@@ -11,8 +11,6 @@ if campaign[1] ~= 'active' or tonumber(campaign[2] or 0) ~= tonumber(ARGV[3]) th
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local expired = now - tonumber(ARGV[2])
--- Of another type it is none of ours, and what stood in it nobody knows.
-if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
 redis.call('ZADD', KEYS[1], now, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', expired)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])

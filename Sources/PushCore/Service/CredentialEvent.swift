@@ -47,7 +47,13 @@ extension PushService {
     let disposition = disposition(
       ofRefusal: answer, attempt: 1, policy: RetryPolicy(), jitter: 0, isBreakerOpen: false)
     guard case .stopCredential(let reason) = disposition.effect else { return nil }
-    let status = "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "")
-    return .refused(reason, words: reasonName(of: reason).isEmpty ? status : nil, generation: generation)
+    let words = reasonName(of: reason).isEmpty ? words(of: answer, unknownReason: unknownReason) : nil
+    return .refused(reason, words: words, generation: generation)
+  }
+
+  /// Why a push was refused, for people: the reason, or the status with whatever word came in the reason's place.
+  public func words(of answer: PushAnswer, unknownReason: String?) -> String {
+    let name = reasonName(of: answer.reason)
+    return name.isEmpty ? "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "") : name
   }
 }

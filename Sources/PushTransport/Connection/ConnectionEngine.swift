@@ -178,8 +178,9 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       supply.note(.established, of: number)
     }
     guard !answer.isAccepted else { return }
-    let refusal = service.refusal(of: answer, unknownReason: unknownReason, generation: ended.generation)
-    if let event = meaning.event ?? refusal {
+    if let event = meaning.event
+      ?? service.refusal(of: answer, unknownReason: unknownReason, generation: ended.generation)
+    {
       supply.note(.credential(event), of: number)
     }
   }

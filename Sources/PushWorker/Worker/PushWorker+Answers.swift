@@ -230,25 +230,17 @@ extension PushWorker {
     let id = context.campaign.id
     switch effect {
     case .none: return
-    case .pauseCampaign(let reason): pauseCampaign(id, refusal(reason, completion, context) + ", then resume")
-    case .leaveCampaign(let reason): object(to: id, round: context.round, refusal(reason, completion, context))
+    case .pauseCampaign: pauseCampaign(id, refusal(completion, of: context) + ", then resume")
+    case .leaveCampaign: object(to: id, round: context.round, refusal(completion, of: context))
     // The connection has told the credential, which has stopped unless it was another's by then.
     case .stopCredential: objectForStoppedCredentials()
     }
   }
 
-  private func refusal(_ reason: ReasonCode, _ completion: PushCompletion, _ context: CampaignContext) -> String {
-    let service = context.app.service.title
-    return
-      "\(service) refuses every push of it: \(words(reason, completion, context)); mend the job, its app or the way "
-      + "to \(service)"
-  }
-
-  /// The reason, or the status with whatever word came in the reason's place.
-  private func words(_ reason: ReasonCode, _ completion: PushCompletion, _ context: CampaignContext) -> String {
-    let name = context.app.service.reasonName(of: reason)
-    guard name.isEmpty else { return name }
-    return "status \(completion.status)" + (completion.unknownReason.map { " “\($0)”" } ?? "")
+  private func refusal(_ completion: PushCompletion, of context: CampaignContext) -> String {
+    let service = context.app.service
+    let words = service.words(of: completion.answer, unknownReason: completion.unknownReason)
+    return "\(service.title) refuses every push of it: \(words); mend the job, its app or the way to \(service.title)"
   }
 
   /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.

@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 
 /// A campaign as commands show it.
-struct CampaignReport {
+struct CampaignReport: JSONReport {
   let record: CampaignRecord
 
   init(_ record: CampaignRecord) {
@@ -58,13 +58,6 @@ struct CampaignReport {
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
     json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
     json.endObject()
-  }
-
-  /// The object of the contract, alone on its line.
-  var json: String {
-    var json = JSONWriter()
-    write(to: &json)
-    return json.text
   }
 
   /// Everything, for people.

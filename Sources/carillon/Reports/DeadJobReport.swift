@@ -3,17 +3,20 @@ import CommandSupport
 import PushCore
 
 /// A job of the dead list as commands show it.
-struct DeadJobReport {
+struct DeadJobReport: JSONReport {
   let job: DeadJob
 
   init(_ job: DeadJob) {
     self.job = job
   }
 
+  /// The object of the contract, with all of the job that is kept.
+  func write(to json: inout JSONWriter) { write(to: &json, limit: .max) }
+
   /// The object of the contract.
   ///
   /// - Parameter limit: bytes of the job at most.
-  func write(to json: inout JSONWriter, limit: Int = .max) {
+  func write(to json: inout JSONWriter, limit: Int) {
     json.beginObject()
     json.member("key", job.key)
     json.member("at", Timestamp.format(milliseconds: job.at))
@@ -25,13 +28,6 @@ struct DeadJobReport {
     json.member("cut", job.isCut)
     json.member("job", String(decoding: job.job.prefix(limit), as: UTF8.self))
     json.endObject()
-  }
-
-  /// The object, with all of the job that is kept, alone on its line.
-  var json: String {
-    var json = JSONWriter()
-    write(to: &json)
-    return json.text
   }
 
   /// Everything, for people.

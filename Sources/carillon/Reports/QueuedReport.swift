@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 
 /// A job that is no campaign yet, as commands show it.
-struct QueuedReport {
+struct QueuedReport: JSONReport {
   let job: QueuedJob
   /// Why nobody takes it in; `nil` when there are workers.
   let waiting: CampaignWait?
@@ -55,13 +55,6 @@ struct QueuedReport {
     case .intake(let worker): json.member("worker", worker)
     }
     json.endObject()
-  }
-
-  /// The object of the contract, alone on its line.
-  var json: String {
-    var json = JSONWriter()
-    write(to: &json)
-    return json.text
   }
 
   /// Everything, for people.
