@@ -21,6 +21,16 @@ public struct GuardTrialAnswer: Sendable, Equatable {
   }
 }
 
+/// Whether a worker of whose answers most are bad is to leave a campaign to the others.
+public enum StandDownAnswer: Sendable, Equatable {
+  /// It is: control has forgotten its answers.
+  case leave
+  /// It is not: the others' answers are as bad, or another has left already, or there are no others.
+  case stay
+  /// The campaign does not run any more, or has been resumed since.
+  case outdated
+}
+
 /// The guard trial of a campaign: until its guard has decided, workers lease their sends from Redis. So a wrong setting
 /// shows before the fleet has done harm with it, however many workers there are.
 extension CampaignStore {
@@ -60,6 +70,48 @@ extension CampaignStore {
     return GuardTrialAnswer(
       counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), leased: numbers[3],
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
+  }
+
+  /// Asks whether a worker of whose answers most are bad is to leave the campaign to the others: its own settings may be
+  /// what is wrong. One that is has objected with that (``object(to:worker:round:timeout:)``). Idempotent.
+  ///
+  /// - Parameters:
+  ///   - app: the campaign's.
+  ///   - policy: the bounds.
+  ///   - isOpen: whether the worker touches devices already.
+  ///   - told: its answers that control was told of.
+  ///   - leased: its sends that control leased, but for those returned.
+  ///   - timeout: ms without a heartbeat after which a worker is taken for dead.
+  ///   - round: how often the worker knows the campaign to have been resumed.
+  public func standDown(
+    _ worker: String, from id: String, app: String, policy: GuardPolicy, isOpen: Bool, told: GuardCounts, leased: Int,
+    timeout: Int,
+    round: Int
+  ) async throws -> StandDownAnswer {
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.standDown,
+      keys: [
+        keys.guardTrial(id), keys.campaign(id), keys.answers(app: app), keys.objections(id), keys.workers,
+      ]
+    ) {
+      $0.append(round)
+      $0.append(timeout)
+      $0.append(policy.minimum)
+      $0.append("\(policy.threshold)")
+      $0.append("\(policy.pruneShare)")
+      $0.append(isOpen ? "1" : "")
+      $0.append(told.answers)
+      $0.append(told.suspects)
+      $0.append(told.gone)
+      $0.append(leased)
+      $0.append(worker)
+    }
+    return switch try await run(pipeline)[0].integer {
+    case 1: .leave
+    case 0: .stay
+    default: .outdated
+    }
   }
 
   /// Adds what a worker was answered since its guard is open.

@@ -47,7 +47,7 @@ enum StoredHash {
     switch self {
     case .slice: Self.ofSlice.keys.sorted()
     case .campaign: Self.ofCampaign.keys.sorted()
-    case .guardTrial: ["answers", "suspects", "gone", "leased", "returned", "at"]
+    case .guardTrial: ["answers", "suspects", "gone", "leased", "returned", "at", "spent"]
     }
   }
 

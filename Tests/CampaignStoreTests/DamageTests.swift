@@ -22,7 +22,7 @@ struct DamageTests {
       try await ledger.commit(credit: 4)
       try await ledger.commit(.accepted, 0..<2)
       try await ledger.commit([2: .waiting(milliseconds: 1)])
-      _ = try await store.store.heartbeat(worker: "w", timeout: 60_000)
+      for worker in ["u", "v", "w"] { _ = try await store.store.heartbeat(worker: worker, timeout: 60_000) }
       _ = try await store.store.syncControl(["a"], worker: "w", applied: 1)
       _ = try await store.store.control("a", .pause, reason: "r")
       _ = try await store.store.control("a", .resume)
@@ -89,6 +89,11 @@ struct DamageTests {
           "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
       }
       try await attempt { _ = try await store.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1) }
+      try await attempt {
+        _ = try await store.standDown(
+          "v", from: "a", app: "news", policy: GuardPolicy(minimum: 10), isOpen: false, told: GuardCounts(answers: 1),
+          leased: 1, timeout: 60_000, round: 1)
+      }
       try await attempt { _ = try await store.object(to: "a", worker: "w", round: 1, timeout: 60_000) }
       try await attempt { try await store.noteWaiting("a", worker: "w", reason: "r", since: 1) }
       try await attempt { _ = try await store.heartbeat(worker: "w", timeout: 1) }

@@ -217,4 +217,74 @@ import Testing
     #expect(GuardPolicy.mustDecide(held: [10, 25, 15], window: 100) == 1)
     #expect(GuardPolicy.mustDecide(held: [1], window: 1) == 0)
   }
+
+  // MARK: Among others
+
+  /// Counts answers of one worker among others.
+  private func countAmongOthers(_ breaker: inout CampaignGuard, _ outcome: Outcome, _ times: Int) {
+    for _ in 0..<times { _ = breaker.count(outcome, isAlone: false) }
+  }
+
+  @Test(arguments: [Outcome.badToken, .wrongTopic, .unregistered, .expiredToken])
+  func workerOfWhoseAnswersMostAreBadAsksTheOthers(outcome: Outcome) {
+    var breaker = made()
+    countAmongOthers(&breaker, .accepted, 4)
+    countAmongOthers(&breaker, outcome, 4)
+    #expect(!breaker.isSuspended)
+    countAmongOthers(&breaker, outcome, 1)
+    #expect(breaker.isSuspended)
+    var alone = made()
+    for _ in 0..<20 { _ = alone.count(outcome) }
+    #expect(!alone.isSuspended)
+  }
+
+  @Test func suspendedGuardTripsOnlyWhenTheOthersHaveBeenAsked() {
+    var breaker = made(minimum: 20)
+    _ = breaker.judge(GuardCounts(answers: 20))
+    #expect(breaker.state == .open)
+    countAmongOthers(&breaker, .badToken, 30)
+    #expect(breaker.isSuspended)
+    #expect(breaker.state == .open)
+    let changed = breaker.goOn()
+    #expect(changed)
+    #expect(!breaker.isSuspended)
+    #expect(breaker.tripReason?.contains("looks like the wrong environment for app news") == true)
+  }
+
+  @Test func asksAgainWhenTwiceAsManyAreBad() {
+    var breaker = made()
+    countAmongOthers(&breaker, .badToken, 5)
+    var changed = breaker.goOn()
+    #expect(!changed)
+    countAmongOthers(&breaker, .badToken, 4)
+    #expect(!breaker.isSuspended)
+    countAmongOthers(&breaker, .badToken, 1)
+    #expect(breaker.isSuspended)
+    changed = breaker.goOn()
+    #expect(!changed)
+    countAmongOthers(&breaker, .badToken, 9)
+    #expect(!breaker.isSuspended)
+  }
+
+  @Test func whoStandsDownTouchesNoDeviceAnyMore() {
+    var breaker = made()
+    countAmongOthers(&breaker, .wrongTopic, 5)
+    let reason = breaker.standDown()
+    #expect(
+      reason
+        == "100 % of 5 answers called the token bad or of another topic: looks like the wrong environment for app news, "
+        + "or the wrong topic")
+    #expect(breaker.tripReason == reason)
+    #expect(!breaker.isSuspended)
+    countAmongOthers(&breaker, .wrongTopic, 100)
+    let changed = breaker.judge(GuardCounts(answers: 1000))
+    #expect(!changed && !breaker.isSuspended && breaker.tripReason == reason)
+  }
+
+  @Test func unguardedCampaignAsksNobody() {
+    var breaker = CampaignGuard(GuardPolicy(), app: "news", isOff: true)
+    countAmongOthers(&breaker, .badToken, 1000)
+    #expect(!breaker.isSuspended)
+    #expect(breaker.state == .open)
+  }
 }

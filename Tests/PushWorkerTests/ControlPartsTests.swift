@@ -196,14 +196,15 @@ import Testing
   @Test func objectionHoldsForItsRoundAndIsRaisedOnce() {
     var objections = Objections()
     let raised = [
-      objections.raise("a", round: 0, reason: "r", at: 1), objections.raise("a", round: 0, reason: "s", at: 2),
+      objections.raise("a", round: 0, reason: "r", remedy: "", at: 1),
+      objections.raise("a", round: 0, reason: "s", remedy: "", at: 2),
     ]
     #expect(raised == [true, false])
-    #expect(objections.raised["a"] == .init(round: 0, reason: "r", since: 1))
+    #expect(objections.raised["a"] == .init(round: 0, reason: "r", remedy: "", since: 1))
     #expect(objections.applies(to: "a", round: 0))
     // Resumed: it is to be tried again, and may be objected to again.
     #expect(!objections.applies(to: "a", round: 1))
-    let again = objections.raise("a", round: 1, reason: "r", at: 3)
+    let again = objections.raise("a", round: 1, reason: "r", remedy: "", at: 3)
     #expect(again && objections.campaigns == ["a"])
     let dropped = [objections.drop("a"), objections.drop("a")]
     #expect(dropped == [true, false])

@@ -60,6 +60,27 @@ import Testing
     #expect(isQuiet(probe, 42_100))
   }
 
+  /// Should it be the only one to be answered badly, the others can still find out.
+  @Test func amongOthersAWorkerTakesHalfOfWhatTheFleetMaySend() throws {
+    var probe = TrialLease()
+    func ask(_ wanted: Int, isAlone: Bool, answers: Int = 0, unanswered: Int = 0, at time: UInt64) throws -> Int {
+      let asked = probe.question(
+        wanted: wanted, unanswered: unanswered, isHolding: true, counts: GuardCounts(answers: answers), minimum: 200,
+        isAlone: isAlone, now: time * Self.millisecond)
+      let question = try #require(asked)
+      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: question.wanted, underWay: 0)
+      probe.take(answer, to: question, lease: Self.lease, now: time * Self.millisecond)
+      return question.wanted
+    }
+    #expect(try ask(1000, isAlone: false, at: 100) == 200)
+    probe.spend(200)
+    probe.settle(spent: 200, sent: 200)
+    #expect(try ask(1000, isAlone: false, answers: 50, unanswered: 150, at: 200) == 0)
+    // Ten have ended without an answer that counts.
+    #expect(try ask(1000, isAlone: false, answers: 90, unanswered: 100, at: 300) == 10)
+    #expect(try ask(1000, isAlone: true, answers: 90, unanswered: 100, at: 400) == 400)
+  }
+
   @Test func answersThatNeverCameSayNothing() throws {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 1600, by: 20), underWay: 0)

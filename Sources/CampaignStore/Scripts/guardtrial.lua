@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- guardtrial: leases to a worker sends of a campaign whose guard has not decided, and adds up what all were answered.
--- Keeps: until `minimum` answers are counted the whole fleet has leased at most twice that. Leased sends that are never
--- answered, their worker having died, are leased again when nothing has happened for a lease. Answers from before the
--- campaign was resumed say nothing of what was mended meanwhile: they are not counted. The answers of all campaigns of
--- an app add up, too: by them campaigns are judged that are too small to be judged alone. When twice the minimum are
--- counted, they are halved.
+-- Keeps: until `minimum` answers are counted the whole fleet has leased at most twice that, with what who stood down
+-- has spent. Leased sends that are never answered, their worker having died, are leased again when nothing has
+-- happened for a lease. Answers from before the campaign was resumed say nothing of what was mended meanwhile: they
+-- are not counted. The answers of all campaigns of an app add up, too: by them campaigns are judged that are too small
+-- to be judged alone. When twice the minimum are counted, they are halved.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app
 -- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then what is new since the worker's last call: 4 answers, 5 suspect ones,
 --      6 devices gone, 7 sends that were answered otherwise or returned; 8 how often the worker knows the campaign to
@@ -15,14 +15,15 @@ local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if tonumber(campaign[1] or 0) > tonumber(ARGV[8]) then return false end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local trial = redis.call('HMGET', KEYS[1], 'answers', 'suspects', 'gone', 'leased', 'returned', 'at')
+local trial = redis.call('HMGET', KEYS[1], 'answers', 'suspects', 'gone', 'leased', 'returned', 'at', 'spent')
 local answers, suspects = tonumber(trial[1] or 0) + ARGV[4], tonumber(trial[2] or 0) + ARGV[5]
 local gone, leased = tonumber(trial[3] or 0) + ARGV[6], tonumber(trial[4] or 0)
 local returned, minimum = tonumber(trial[5] or 0) + ARGV[7], tonumber(ARGV[1])
 local is_news = tonumber(ARGV[4]) + tonumber(ARGV[7]) > 0
-local left = 2 * minimum - (leased - returned)
+local limit = 2 * minimum - tonumber(trial[7] or 0)
+local left = limit - (leased - returned)
 local is_lost = left <= 0 and not is_news and now - tonumber(trial[6] or now) > tonumber(ARGV[2])
-if is_lost then left = 2 * minimum - answers end
+if is_lost then left = limit - answers end
 -- Of one that has ended only the app's answers are kept.
 local is_over = campaign[2] == 'completed' or campaign[2] == 'failed' or campaign[2] == 'cancelled'
 local share = 0

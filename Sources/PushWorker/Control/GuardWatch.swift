@@ -49,13 +49,16 @@ struct GuardWatch {
   /// Whether an answer that waits has a report to wait for.
   var isDue: Bool { isReporting || news.suspects + news.gone > 0 }
 
+  /// The number up to which answers have been told of.
+  var heard: Int { isReporting ? report - 2 : report - 1 }
+
   /// The report has arrived.
   ///
   /// - Returns: the number up to which answers have been told of.
   mutating func arrived() -> Int {
     isReporting = false
     told = GuardCounts()
-    return report - 1
+    return heard
   }
 
   /// It has not, or nobody knows: it is made again. Counted twice, it trips a little early.

@@ -5,6 +5,8 @@ struct Objections {
     var round: Int
     /// For people.
     var reason: String
+    /// What is to be done when all workers say so, after the reason.
+    var remedy: String
     /// `EventLoop.now` when it was raised.
     var since: UInt64
   }
@@ -15,9 +17,9 @@ struct Objections {
   var campaigns: Set<String> { Set(raised.keys) }
 
   /// - Returns: false when that is known.
-  mutating func raise(_ id: String, round: Int, reason: String, at now: UInt64) -> Bool {
+  mutating func raise(_ id: String, round: Int, reason: String, remedy: String, at now: UInt64) -> Bool {
     guard raised[id].map({ $0.round < round }) ?? true else { return false }
-    raised[id] = Objection(round: round, reason: reason, since: now)
+    raised[id] = Objection(round: round, reason: reason, remedy: remedy, since: now)
     return true
   }
 

@@ -51,10 +51,14 @@ struct TrialLease {
   ///   - unanswered: sends under way.
   ///   - isHolding: whether answers are held back.
   ///   - counts: what was answered here so far.
+  ///   - isAlone: whether there are no other workers. Among others a worker takes no more than half of what the fleet may
+  ///     send: should it be the only one to be answered badly, as much is left to the others.
   mutating func question(
-    wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, now: UInt64
+    wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, isAlone: Bool = true, now: UInt64
   ) -> Question? {
     guard !isAsking else { return nil }
+    let ended = lent - counts.answers - unanswered - reserved - allowance
+    let most = isAlone ? 2 * minimum : max(0, minimum - (lent - ended))
     let news = counts - told
     let isDue = now - askedAt >= Self.pace
     let isShort = wanted > 0 && allowance <= 0 && (isDue || answer.map { $0.leased > 0 } ?? true)
@@ -63,13 +67,25 @@ struct TrialLease {
       return nil
     }
     // What no slice has a use for, others may have.
-    if isUnused { allowance = 0 }
-    let ended = lent - counts.answers - unanswered - reserved - allowance
+    let unused = isUnused ? allowance : 0
+    allowance -= unused
     isAsking = true
     askedAt = now
     return Question(
-      wanted: max(0, min(wanted, 2 * minimum) - allowance), news: news, returned: max(0, ended - returned))
+      wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
+
+  /// What control knows of this worker, when it asks whether to leave the campaign to the others; `nil` while another
+  /// question is under way.
+  mutating func withdrawal(now: UInt64) -> (told: GuardCounts, leased: Int)? {
+    guard !isAsking, now - askedAt >= Self.pace else { return nil }
+    isAsking = true
+    askedAt = now
+    return (told, lent - returned)
+  }
+
+  /// Control has answered that, or not.
+  mutating func endWithdrawal() { isAsking = false }
 
   /// What control has yet to be told when no slice is in hand any more; `nil` for nothing. What was lent and not answered is
   /// for others to send: they must not wait until it is taken for lost.

@@ -100,7 +100,8 @@ final class SliceSession {
     situation.held = held.count
     situation.isScarce = context.guard.isUndecided || context.route.isStuck
     situation.mayMoreCome =
-      context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue
+      context.guard.isSuspended
+      || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue)
     situation.doubt = doubt.targets.count
     situation.ungranted = ungranted
     situation.waiting = claim.waiting

@@ -195,7 +195,7 @@ extension PushWorker {
 
   private func count(_ outcome: Outcome, of context: CampaignContext) {
     let isOpen = !context.guard.isUndecided
-    if context.guard.count(outcome) { answers.note(decided: context) }
+    if context.guard.count(outcome, isAlone: scheduler.fleet <= 1) { answers.note(decided: context) }
     if isOpen { context.watch.count(outcome, context.guard.policy, fleet: scheduler.fleet) }
   }
 

@@ -21,6 +21,7 @@ extension PushWorker {
   ///   looked for regularly.
   func wakeSlices(takingMore: Bool = true) {
     let now = EventLoop.now
+    askToStandDown(now)
     refreshTrials(now)
     reportWatches(now)
     let entries = entries(now)

@@ -23,14 +23,18 @@ extension PushWorker {
         counts.append(session.held.count)
       }
     }
-    guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window) else { return }
+    guard let fullest = GuardPolicy.mustDecide(held: counts, window: configuration.window),
+      !holders[fullest].guard.isSuspended
+    else { return }
     if holders[fullest].guard.decide(on: known(of: holders[fullest])) { answers.note(decided: holders[fullest]) }
   }
 
   /// Asks control for sends of campaigns whose guard has not decided, and tells it what was answered.
   func refreshTrials(_ now: UInt64) {
     for first in slices.sessions
-    where first.isReady && first.context.guard.isUndecided && !first.context.trial.isAsking {
+    where first.isReady && first.context.guard.isUndecided && !first.context.guard.isSuspended
+      && !first.context.trial.isAsking
+    {
       let context = first.context
       var (wanted, unanswered, isHolding) = (0, 0, false)
       for session in slices.sessions where session.context === context {
@@ -41,7 +45,7 @@ extension PushWorker {
       let question = context.trial.question(
         wanted: min(wanted, budget.allowance(context.account)), unanswered: unanswered, isHolding: isHolding,
         counts: context.guard.counts,
-        minimum: context.guard.policy.minimum, now: now)
+        minimum: context.guard.policy.minimum, isAlone: scheduler.fleet <= 1, now: now)
       // One task a round trip, not one a push.
       if let question { Task { await ask(question, context) } }
     }
@@ -71,17 +75,63 @@ extension PushWorker {
     wakeSlices()
   }
 
+  // MARK: Only here
+
+  /// Asks control whether this worker alone is answered badly, where it looks so: then it leaves the campaign to others.
+  func askToStandDown(_ now: UInt64) {
+    for session in slices.sessions where session.context.guard.isSuspended && !session.context.watch.isReporting {
+      let context = session.context
+      // One task a question, not one a push.
+      if let withdrawal = context.trial.withdrawal(now: now) { Task { await standDown(withdrawal, from: context) } }
+    }
+  }
+
+  private func standDown(_ withdrawal: (told: GuardCounts, leased: Int), from context: CampaignContext) async {
+    let id = context.campaign.id
+    do {
+      let answer = try await control.standDown(
+        configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
+        isOpen: context.guard.state == .open,
+        told: withdrawal.told, leased: withdrawal.leased, timeout: configuration.lease, round: context.round)
+      context.trial.endWithdrawal()
+      switch answer {
+      case .leave where context.guard.isSuspended:
+        let reason = context.guard.standDown()
+        object(to: id, round: context.round, reason, remedy: CampaignGuard.remedy)
+        for session in slices.sessions where session.context === context { carryOut(session) }
+      case .leave, .stay: if context.guard.isSuspended { goOn(context) }
+      case .outdated: withdrawOutdated(context)
+      }
+    } catch {
+      context.trial.endWithdrawal()
+      log.report("could not ask whether others are answered to campaign \(id) as this worker is", error)
+    }
+    wakeSlices()
+  }
+
+  /// The others are answered as badly, as far as they know, or there are none.
+  private func goOn(_ context: CampaignContext) {
+    if context.guard.goOn() { answers.note(decided: context) }
+    applyGuardDecisions()
+    guard context.guard.state == .open else { return }
+    for session in slices.sessions where session.context === context {
+      carryOut(session, reportedUpTo: context.watch.heard)
+    }
+  }
+
   // MARK: Once open
 
   /// Whether what an answer says may be done to a device before the fleet has heard of it.
   func mayAct(on context: CampaignContext) -> Bool {
-    context.guard.isOff || context.watch.mayAct(context.guard.policy, fleet: scheduler.fleet)
+    context.guard.isOff
+      || !context.guard.isSuspended && context.watch.mayAct(context.guard.policy, fleet: scheduler.fleet)
   }
 
   /// Tells the fleet of answers that touch devices.
   func reportWatches(_ now: UInt64) {
     for session in slices.sessions where !session.context.watch.isReporting && session.context.guard.state == .open {
       let context = session.context
+      guard !context.guard.isSuspended else { continue }
       // One task a report, not one a push.
       if !context.guard.isOff, let news = context.watch.next(now) { Task { await report(news, of: context) } }
     }
@@ -109,7 +159,8 @@ extension PushWorker {
   /// Tells control of the last answers to a campaign whose guard has not decided, when none of its slices is in hand any
   /// more, and gives back what was lent and not sent: the guards of others go by both.
   func tellRest(of context: CampaignContext) {
-    guard context.guard.isUndecided, !context.isOutdated, !slices.sessions.contains(where: { $0.context === context }),
+    guard context.guard.isUndecided, !context.guard.isSuspended, !context.isOutdated,
+      !slices.sessions.contains(where: { $0.context === context }),
       let question = context.trial.rest(
         counts: context.guard.counts, unanswered: answers.orphanCount(of: context.account), now: EventLoop.now)
     else { return }
@@ -151,6 +202,7 @@ extension PushWorker {
   /// - Parameter report: of what waits for the fleet to hear of it, only up to this report.
   func carryOut(_ session: SliceSession, reportedUpTo report: Int = .max) {
     let guarding = session.context.guard
+    if guarding.isSuspended, session.intent == .send { return }
     let isUndecided =
       (guarding.isUndecided || report == .max && !mayAct(on: session.context)) && session.intent != .send
     let isPaused = !life.isStopping || session.context.isOutdated

@@ -7,9 +7,13 @@ import PushCore
 /// service: so it leaves them to others, and they are paused only when every live worker says the same.
 extension PushWorker {
   /// Leaves a campaign to the others.
-  func object(to id: String, round: Int, _ reason: String) {
+  ///
+  /// - Parameter remedy: what is to be done, after the reason, when all live workers say so and the campaign is paused.
+  func object(to id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
     let reason = "worker \(configuration.name): \(reason)"
-    guard campaigns.objections.raise(id, round: round, reason: reason, at: EventLoop.now) else { return }
+    guard campaigns.objections.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
+      return
+    }
     for session in slices.sessions where session.slice.campaign == id { withdraw(session, .leave) }
     // One task a campaign, not one a push.
     Task { await affirm(id, isNew: true) }
@@ -26,7 +30,7 @@ extension PushWorker {
       let answer = try await control.object(
         to: id, worker: configuration.name, round: objection.round, timeout: configuration.lease)
       switch answer {
-      case .unanimous: pauseCampaign(id, objection.reason + ", then resume")
+      case .unanimous: pauseCampaign(id, objection.reason + objection.remedy)
       case .others: if isNew { log.tell(.objected(campaign: id, reason: objection.reason)) }
       case .outdated: withdrawObjection(to: id, round: objection.round)
       }

@@ -1,0 +1,42 @@
+#!lua flags=allow-oom
+-- standdown: a worker of whose answers most are bad asks whether to leave the campaign to the others.
+-- Keeps: it may where the others have answers enough and those are in bounds; where they have none yet, or devices are
+-- touched already, one worker of a round may. So one worker's wrong settings pause nothing, and what is wrong with a
+-- campaign costs what it cost, once more at most: sends of a worker that leaves before the others have answers count as
+-- spent (its devices it has not touched), and its answers count no more.
+-- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 objections, 5 workers
+-- ARGV 1 round, 2 ms without a heartbeat after which a worker is taken for dead, 3 minimum, 4 highest share of suspect
+--      answers, 5 of devices gone, 6 '1' once the guard is open; then what control knows of the worker: 7 answers,
+--      8 suspect ones, 9 devices gone, 10 sends leased and not returned; 11 worker
+-- Returns 1 to leave, 0 to stay, false when the campaign does not run in that round
+local campaign = redis.call('HMGET', KEYS[2], 'state', 'round')
+if campaign[1] ~= 'active' or tonumber(campaign[2] or 0) ~= tonumber(ARGV[1]) then return false end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local expired = now - ARGV[2]
+-- It has left: the reply got lost.
+if tonumber(redis.call('ZSCORE', KEYS[4], ARGV[11]) or 0) > expired then return 1 end
+local alive = '(' .. expired
+local others = redis.call('ZCOUNT', KEYS[5], alive, '+inf') - redis.call('ZCOUNT', KEYS[4], alive, '+inf') - 1
+if others < 1 then return 0 end
+local trial = redis.call('HMGET', KEYS[1], 'answers', 'suspects', 'gone', 'leased', 'spent')
+local minimum = tonumber(ARGV[3])
+local rest = {}
+for i = 1, 3 do rest[i] = math.max(0, tonumber(trial[i] or 0) - ARGV[6 + i]) end
+local is_known = ARGV[6] ~= '1' and rest[1] * 4 >= minimum
+local spent = tonumber(trial[5] or 0)
+if is_known then
+  if rest[2] > rest[1] * ARGV[4] or rest[3] > rest[1] * ARGV[5] then return 0 end
+elseif spent > 0 then
+  return 0
+else
+  spent = math.max(1, math.min(minimum, tonumber(ARGV[10])))
+end
+redis.call('HSET', KEYS[1], 'answers', rest[1], 'suspects', rest[2], 'gone', rest[3],
+  'leased', tonumber(trial[4] or 0) - ARGV[10], 'spent', spent, 'at', now)
+local app = redis.call('HMGET', KEYS[3], 'answers', 'suspects', 'gone')
+for i = 1, 3 do app[i] = math.max(0, tonumber(app[i] or 0) - ARGV[6 + i]) end
+redis.call('HSET', KEYS[3], 'answers', app[1], 'suspects', app[2], 'gone', app[3])
+redis.call('ZADD', KEYS[4], now, ARGV[11])
+redis.call('PEXPIRE', KEYS[4], ARGV[2])
+return 1
