@@ -28,6 +28,7 @@ let package = Package(
     .executable(name: "carillon", targets: ["carillon"]),
     .executable(name: "carillon-bench", targets: ["CarillonBench"]),
     .library(name: "ClockShift", type: .dynamic, targets: ["ClockShift"]),
+    .library(name: "StuckResolver", type: .dynamic, targets: ["StuckResolver"]),
   ],
   dependencies: [
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
@@ -105,6 +106,8 @@ let package = Package(
       path: "Tests/FaultKit", swiftSettings: settings),
     // Preloaded into workers whose clock is to be wrong.
     .target(name: "ClockShift", path: "Tests/ClockShift"),
+    // Preloaded into workers whose name server is never to answer.
+    .target(name: "StuckResolver", path: "Tests/StuckResolver"),
     tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
     .executableTarget(
       name: "faults",
@@ -150,6 +153,6 @@ let package = Package(
       ]),
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),
-    tests("EndToEndTests", ["carillon", "PushTransport", "TestSupport"]),
+    tests("EndToEndTests", ["carillon", "PushTransport", "FaultKit", "TestSupport"]),
   ]
 )

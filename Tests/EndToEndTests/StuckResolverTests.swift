@@ -1,0 +1,31 @@
+import FaultKit
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+/// A name server that never answers.
+struct StuckResolverTests {
+  /// The library beside the programs; see Tests/StuckResolver.
+  private static let library = URL(fileURLWithPath: CarillonCommand.path).deletingLastPathComponent()
+    .appending(path: "libStuckResolver.so").path
+
+  /// Without `CURLOPT_QUICK_EXIT` libcurl waits for the thread that looks the name up before it gives a connection up.
+  @Test(arguments: PushEngineKind.allCases)
+  func lookUpThatNeverEndsKeepsNoWorkerFromStopping(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    try await world.startSimulator()
+    try await world.importDevices(10)
+    let asked = world.folder.path("asked")
+    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://apns.stuck.example:443"
+    let worker = try await world.start(
+      ["worker", "--name", "stuck", "--json"],
+      environment: ["LD_PRELOAD": Self.library, "STUCK_RESOLVER_ASKED": asked])
+    _ = try #require(await worker.errorLine(containing: #""event":"started""#))
+    try await world.submit("nobody")
+    try await until("the name is asked for") { FileManager.default.fileExists(atPath: asked) }
+    worker.send(signal: SIGTERM)
+    try await until("the worker stops", within: .seconds(60)) { worker.exit != nil }
+    #expect(worker.exit == .status(0))
+  }
+}
