@@ -37,7 +37,6 @@ public actor RedisConnection {
   private var parser = ReplyParser()
   private var inFlight = InFlight<Waiter>()
   private var outgoing = OutgoingBytes()
-  private var nextID: UInt64 = 0
   private var scripts = ScriptCache()
   private var onDeath: (@Sendable (RedisError) -> Void)?
 
@@ -244,30 +243,19 @@ extension RedisConnection {
         .overloaded, "\(inFlight.count) calls and \(outgoing.waiting) unsent bytes are waiting already",
         endpoint: endpoint, hint: "Send less at a time, or find out why Redis is slow (SLOWLOG GET).")
     }
-    let id = nextID
-    nextID += 1
-    let result: Result<[RedisReply], RedisError> = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        inFlight.append(
-          .init(id: id, missing: replies, deadline: deadline, offset: outgoing.accepted, waiter: continuation))
-        outgoing.append(bytes)
-        if deadline < timerDeadline { arm(deadline) }
-        // If writability is awaited already, the socket is full, and the bytes go when it is not.
-        if watcher?.wantsWrite == false { flush() }
-      }
-    } onCancel: {
-      loop.execute { [weak self] in self?.assumeIsolated { $0.abandon(id) } }
+    // A handler of its cancellation would send its task over the global pool twice a call (SE-0461).
+    guard !Task.isCancelled else {
+      throw RedisError(.cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none)
+    }
+    let result: Result<[RedisReply], RedisError> = await withCheckedContinuation { continuation in
+      inFlight.append(
+        .init(missing: replies, deadline: deadline, offset: outgoing.accepted, waiter: continuation))
+      outgoing.append(bytes)
+      if deadline < timerDeadline { arm(deadline) }
+      // If writability is awaited already, the socket is full, and the bytes go when it is not.
+      if watcher?.wantsWrite == false { flush() }
     }
     return try result.get()
-  }
-
-  private func abandon(_ id: UInt64) {
-    guard let (waiter, offset) = inFlight.abandon(id: id) else { return }
-    waiter.resume(
-      returning: .failure(
-        RedisError(
-          .cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none,
-          mayHaveExecuted: outgoing.written > offset)))
   }
 
   private func flush() {
@@ -338,7 +326,7 @@ extension RedisConnection {
       case .incomplete: continue
       case .complete(let waiter, let roots):
         let arena = parser.take()
-        waiter?.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
+        waiter.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
       case .unexpected:
         let reply = RedisReply(arena: parser.take(), index: root)
         if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }
@@ -367,7 +355,7 @@ extension RedisConnection {
     for call in inFlight.removeAll() {
       var failure = error
       failure.mayHaveExecuted = outgoing.written > call.offset
-      call.waiter?.resume(returning: .failure(failure))
+      call.waiter.resume(returning: .failure(failure))
     }
     onDeath?(error)
     onDeath = nil

@@ -5,8 +5,8 @@ import Testing
 @Suite struct InFlightTests {
   @Test func answersGoToTheOldestCall() {
     var calls = InFlight<String>()
-    calls.append(.init(id: 0, missing: 2, deadline: 10, offset: 0, waiter: "first"))
-    calls.append(.init(id: 1, missing: 1, deadline: 5, offset: 20, waiter: "second"))
+    calls.append(.init(missing: 2, deadline: 10, offset: 0, waiter: "first"))
+    calls.append(.init(missing: 1, deadline: 5, offset: 20, waiter: "second"))
     #expect(calls.earliestDeadline == 5)
     guard case .incomplete = calls.received(root: 7) else { return #expect(Bool(false)) }
     guard case .complete("first", roots: [7, 9]) = calls.received(root: 9) else { return #expect(Bool(false)) }
@@ -15,21 +15,11 @@ import Testing
     #expect(calls.count == 0 && calls.earliestDeadline == nil)
   }
 
-  @Test func abandonedCallStillTakesItsAnswers() {
-    var calls = InFlight<String>()
-    calls.append(.init(id: 0, missing: 1, deadline: 10, offset: 0, waiter: "gone"))
-    calls.append(.init(id: 1, missing: 1, deadline: 10, offset: 20, waiter: "here"))
-    #expect(calls.abandon(id: 0)?.waiter == "gone")
-    #expect(calls.abandon(id: 0) == nil)
-    guard case .complete(nil, roots: [1]) = calls.received(root: 1) else { return #expect(Bool(false)) }
-    guard case .complete("here", roots: [2]) = calls.received(root: 2) else { return #expect(Bool(false)) }
-  }
-
   @Test func manyCallsKeepTheirOrder() {
     var calls = InFlight<Int>()
     var next = 0
     for id in 0..<1000 {
-      calls.append(.init(id: UInt64(id), missing: 1, deadline: 0, offset: 0, waiter: id))
+      calls.append(.init(missing: 1, deadline: 0, offset: 0, waiter: id))
       guard id % 3 != 0 else { continue }
       guard case .complete(next, _) = calls.received(root: 0) else { return #expect(Bool(false)) }
       next += 1
