@@ -124,7 +124,7 @@ let package = Package(
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
-    tests("HTTP2Tests", ["HTTP2"]),
+    tests("HTTP2Tests", ["HTTP2", "TestSupport"]),
     tests("RedisTests", ["Redis", "EventLoop", "FaultKit", "TestSupport"]),
     tests("PushCoreTests", ["PushCore", "APNs", "TestSupport"]),
     tests("APNsTests", ["APNs", "PushCore", "PushTransport", "TLS", "APNsSimulator", "TestSupport"]),

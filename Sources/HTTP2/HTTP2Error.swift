@@ -4,8 +4,13 @@ internal import CNghttp2
 public struct HTTP2Error: Error, Equatable, Sendable, CustomStringConvertible {
   /// What was attempted.
   public var operation: String
-  /// nghttp2's own words.
+  /// nghttp2's own words, or ours.
   public var reason: String
+
+  init(_ operation: String, _ reason: String) {
+    self.operation = operation
+    self.reason = reason
+  }
 
   init(_ operation: String, code: Int) {
     self.operation = operation

@@ -18,17 +18,33 @@ public struct HTTP2Settings: Equatable, Sendable {
   /// Says nothing.
   public init() {}
 
-  func entries() -> [nghttp2_settings_entry] {
-    let all: [(nghttp2_settings_id, UInt32?)] = [
-      (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, headerTableSize),
-      (NGHTTP2_SETTINGS_ENABLE_PUSH, enablePush.map { $0 ? 1 : 0 }),
-      (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams),
-      (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, initialWindowSize),
-      (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, maxFrameSize),
-      (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, maxHeaderListSize),
+  private var parameters: [(id: UInt16, value: UInt32)] {
+    let all: [(UInt16, UInt32?)] = [
+      (Parameter.headerTableSize, headerTableSize), (Parameter.enablePush, enablePush.map { $0 ? 1 : 0 }),
+      (Parameter.maxConcurrentStreams, maxConcurrentStreams), (Parameter.initialWindowSize, initialWindowSize),
+      (Parameter.maxFrameSize, maxFrameSize), (Parameter.maxHeaderListSize, maxHeaderListSize),
     ]
-    return all.compactMap { id, value in
-      value.map { nghttp2_settings_entry(settings_id: Int32(bitPattern: id.rawValue), value: $0) }
-    }
+    return all.compactMap { id, value in value.map { (id, $0) } }
+  }
+
+  func entries() -> [nghttp2_settings_entry] {
+    parameters.map { nghttp2_settings_entry(settings_id: Int32($0.id), value: $0.value) }
+  }
+
+  /// Of a SETTINGS frame.
+  var payload: [UInt8] {
+    parameters.flatMap { [UInt8($0.id >> 8), UInt8($0.id & 255)] + RequestSession.bytes($0.value) }
+  }
+}
+
+extension HTTP2Settings {
+  /// RFC 9113 section 6.5.2.
+  enum Parameter {
+    static let headerTableSize: UInt16 = 1
+    static let enablePush: UInt16 = 2
+    static let maxConcurrentStreams: UInt16 = 3
+    static let initialWindowSize: UInt16 = 4
+    static let maxFrameSize: UInt16 = 5
+    static let maxHeaderListSize: UInt16 = 6
   }
 }

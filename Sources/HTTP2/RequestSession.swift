@@ -1,5 +1,3 @@
-internal import CNghttp2
-
 /// The client's end of an HTTP/2 connection, made to send many small requests that differ in little: bytes in, bytes and
 /// ended requests out, no sockets.
 ///
@@ -41,62 +39,88 @@ public final class RequestSession {
 
   /// APNs' answers have some hundred bytes at most; what a proxy writes beyond this is dropped.
   public static let keptBody = 512
-  /// APNs' header blocks have some hundred bytes; a longer one than this is malformed, so that none is without end.
-  static let longestHeaderList = 16_384
   /// Bytes of payload in the largest TLS record (RFC 8446 section 5.1), and in the largest frame that is made here.
-  private static let largestFrame = 16_384 + 9
+  private static let largestFrame = FrameHeader.size + FrameHeader.largestPayload
+  /// Output that no request may use, so that there is room for what a peer is owed.
+  private static let controlRoom = 16_384
   /// Output that is kept for the socket: some records, small enough for a second-level cache.
-  private static let outputCapacity = 4 * 16_384 + 2 * largestFrame
+  private static let outputCapacity = 4 * 16_384 + 2 * largestFrame + controlRoom
   /// The last identifier that a client can give (RFC 9113 section 5.1.1).
   private static let lastStreamID: UInt32 = 0x7fff_ffff
+  /// What a connection, and each stream, has room for at first (RFC 9113 section 6.9.2).
+  static let initialWindow = 65_535
 
-  let handle: OpaquePointer
-  private let core: SessionCore
   let table: RequestTable
+  let answers: AnswerFields
   /// What the peer said last when it took no more streams.
-  public internal(set) var goAway: GoAway?
+  public internal(set) var goAway: GoAway? {
+    didSet { isGoingAway = true }
+  }
+  private(set) var isGoingAway = false
   /// How often it said so.
   public internal(set) var goAwayCount = 0
   /// Whether the peer's first SETTINGS have come.
   public internal(set) var hasReceivedSettings = false
   /// PINGs that were answered.
   public internal(set) var pingAnswers = 0
-  /// The slot whose header block is being read.
-  var current = -1
-  /// The size of that block so far, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113 section 6.5.2).
-  var headerListSize = 0
+  /// What the peer allows now; 100 until it says.
+  public internal(set) var peerMaxConcurrentStreams = 100
+
+  // What has come in part, and of whom.
+
+  /// A frame of which the rest is to come.
+  let partial: UnsafeMutableRawBufferPointer
+  var partialCount = 0
+  /// The stream of the header block that is being read; 0 for none.
+  var blockStream: UInt32 = 0
+  var blockEndsStream = false
+  /// Its size so far.
+  var blockSize = 0
+  var blockFrames = 0
+  /// Bytes of DATA that the peer has no new room for yet.
+  var received = 0
+
+  // What the peer has room for.
+
+  var connectionWindow = initialWindow
+  var streamWindow = initialWindow
+  /// Whether there may be bodies of which a part is to be sent.
+  private var hasUnsentBodies = false
+  private let head = RequestHead()
+  private(set) var nextID: UInt32
+  /// Whether our last word has been said.
+  private(set) var isTerminated = false
 
   private let memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
   /// Bytes that were made, and that the socket has taken, since the beginning.
-  private(set) var produced: UInt64 = 0
+  private var produced: UInt64 = 0
   private var written: UInt64 = 0
-  private var hasIndexedIdentifier = false
-  /// Whether ``IndexedAuthorization`` has done its work.
-  private var hasNamedAuthorization = false
-  /// Of the last template.
-  private var smallestWithAlias = Int.max
+
+  /// RFC 9113 section 3.4.
+  private static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
   /// - Parameters:
   ///   - capacity: requests at most at once.
   ///   - settings: go out first, behind the preface.
   ///   - firstStreamID: odd; later ones leave fewer.
   /// - Throws: ``HTTP2Error`` when memory is short.
-  public init(capacity: Int, settings: HTTP2Settings, firstStreamID: Int32 = 1) throws {
-    core = try SessionCore(nghttp2_session_client_new3, install: RequestCallbacks.install)
-    handle = core.handle
+  public init(capacity: Int, settings: HTTP2Settings, firstStreamID: UInt32 = 1) throws {
     table = RequestTable(capacity: capacity)
+    answers = try AnswerFields()
     memory = .allocate(byteCount: Self.outputCapacity, alignment: 16)
-    core.setOwner(self)
-    if firstStreamID > 1 {
-      try SessionCore.check("set the first stream", nghttp2_session_set_next_stream_id(handle, firstStreamID))
-    }
-    try core.submit(settings)
-    try produce()
+    partial = .allocate(byteCount: Self.largestFrame, alignment: 16)
+    nextID = firstStreamID
+    UnsafeMutableRawBufferPointer(rebasing: memory[0...]).copyBytes(from: Self.preface.utf8)
+    advance(Self.preface.utf8.count)
+    try control(FrameHeader.Kind.settings, settings.payload)
   }
 
-  deinit { memory.deallocate() }
+  deinit {
+    memory.deallocate()
+    partial.deallocate()
+  }
 
   // MARK: Requests
 
@@ -107,10 +131,7 @@ public final class RequestSession {
   public var unfinishedCount: Int { table.openCount + table.endedCount }
 
   /// Whether stream identifiers are used up.
-  public var isExhausted: Bool { nghttp2_session_get_next_stream_id(handle) > Self.lastStreamID }
-
-  /// What the peer allows now.
-  public var peerMaxConcurrentStreams: Int { core.peerMaxConcurrentStreams }
+  public var isExhausted: Bool { nextID > Self.lastStreamID }
 
   /// Whether a request can be opened and sent now: if not, either something must come from the peer, or output must be
   /// written, before it can.
@@ -118,14 +139,12 @@ public final class RequestSession {
   /// - Parameter bodyCount: bytes of body. More than the peer has room for are only begun when nothing else is under way:
   ///   whoever waits for that room is not heard of otherwise.
   public func canOpen(bodyCount: Int) -> Bool {
-    // nghttp2_session_check_request_allowed(3): not after GOAWAY, nor without an identifier left.
-    table.hasFree && hasRoom && nghttp2_session_check_request_allowed(handle) != 0
-      && table.openCount < peerMaxConcurrentStreams
-      && (Int(nghttp2_session_get_remote_window_size(handle)) >= bodyCount || table.openCount == 0)
+    table.hasFree && hasRoom && !isGoingAway && !isTerminated && !isExhausted
+      && table.openCount < peerMaxConcurrentStreams && (connectionWindow >= bodyCount || table.openCount == 0)
   }
 
   /// Whether there is room for another request among the output.
-  public var hasRoom: Bool { memory.count - end >= 2 * Self.largestFrame }
+  public var hasRoom: Bool { memory.count - end >= 2 * Self.largestFrame + Self.controlRoom }
 
   /// Opens a stream and makes its frames; call when ``canOpen(bodyCount:)``.
   ///
@@ -139,33 +158,63 @@ public final class RequestSession {
   public func open(
     _ template: RequestTemplate, body: UnsafeRawBufferPointer, tag: UInt64, mark: Int, now: UInt64
   ) throws {
-    let slot = table.take(tag: tag, mark: mark, now: now, body: body)
-    template.setIndexing(ofIdentifier: !hasIndexedIdentifier)
-    hasIndexedIdentifier = true
-    smallestWithAlias = template.smallestWithAlias
-    var provider = nghttp2_data_provider()
-    provider.source.fd = Int32(slot)
-    provider.read_callback = RequestCallbacks.readBody
-    let id = nghttp2_submit_request(
-      handle, nil, template.fields.baseAddress, template.fields.count, &provider, RequestTable.userData(slot))
-    do {
-      guard id > 0 else { throw HTTP2Error("open a stream", code: Int(id)) }
-      table.slots[slot].id = id
-      try produce()
-      // The template is free again only when nghttp2 has made the frame; over the peer's limit it would keep it back.
-      guard nghttp2_session_get_outbound_queue_size(handle) == 0 else {
-        throw HTTP2Error("open a stream", code: Int(NGHTTP2_ERR_INVALID_STATE.rawValue))
-      }
-      // The first request spells every name out: an nghttp2 that writes this one otherwise would have it refused for ever.
-      guard hasNamedAuthorization || smallestWithAlias == .max else {
-        throw HTTP2Error("name the authorization field", code: Int(NGHTTP2_ERR_HEADER_COMP.rawValue))
-      }
-    } catch {
-      // The caller has the request back: it must not end a second time.
-      table.discard(slot)
-      throw error
+    guard canOpen(bodyCount: 0) else {
+      throw HTTP2Error("open a stream", "the peer takes no more, or there is no room")
     }
-    if table.slots[slot].bodyLeft > 0 { table.keepBody(of: slot) }
+    guard head.spell(template) else { throw HTTP2Error("open a stream", "its header fields are too long") }
+    // Where one that has waited long has the place, its identifier is left out: that closes it (RFC 9113 section 5.1.1).
+    var id = nextID
+    while !table.hasPlace(for: id) { id += 2 }
+    guard id <= Self.lastStreamID else { throw HTTP2Error("open a stream", "no identifier is left") }
+    nextID = id + 2
+    let slot = table.take(id, tag: tag, mark: mark, now: now, body: body, sendWindow: streamWindow)
+    writeHeaders(template, id: id, hasBody: !body.isEmpty)
+    guard !body.isEmpty else { return table.slots[slot].end = produced }
+    sendBody(of: slot)
+    if table.slots[slot].bodyLeft > 0 {
+      table.keepBody(of: slot)
+      hasUnsentBodies = true
+    }
+  }
+
+  private func writeHeaders(_ template: RequestTemplate, id: UInt32, hasBody: Bool) {
+    let frame = memory.baseAddress.unsafelyUnwrapped + end
+    var next = frame + FrameHeader.size
+    head.write(template, to: &next)
+    var flags = FrameHeader.Flag.endHeaders
+    if !hasBody { flags |= FrameHeader.Flag.endStream }
+    let length = next - frame - FrameHeader.size
+    FrameHeader(length: length, kind: FrameHeader.Kind.headers, flags: flags, stream: id).write(to: frame)
+    advance(next - frame)
+  }
+
+  /// Makes DATA frames of a body, as far as the peer has room for it.
+  private func sendBody(of slot: Int) {
+    let request = table.slots + slot
+    while request.pointee.bodyLeft > 0, memory.count - end >= Self.largestFrame + Self.controlRoom {
+      let room = min(connectionWindow, request.pointee.sendWindow)
+      let count = min(request.pointee.bodyLeft, room, FrameHeader.largestPayload)
+      guard count > 0 else { return }
+      var next = memory.baseAddress.unsafelyUnwrapped + end
+      let flags = count == request.pointee.bodyLeft ? FrameHeader.Flag.endStream : 0
+      FrameHeader(length: count, kind: FrameHeader.Kind.data, flags: flags, stream: request.pointee.id).write(to: next)
+      next += FrameHeader.size
+      RequestHead.copy(table.takeBody(of: slot, count: count), to: &next)
+      connectionWindow -= count
+      request.pointee.sendWindow -= count
+      advance(FrameHeader.size + count)
+    }
+    if request.pointee.bodyLeft == 0 { request.pointee.end = produced }
+  }
+
+  /// Goes on with bodies that found no room.
+  func sendUnsentBodies() {
+    guard hasUnsentBodies else { return }
+    hasUnsentBodies = false
+    for slot in 0..<table.capacity where table.slots[slot].isOpen && table.slots[slot].bodyLeft > 0 {
+      sendBody(of: slot)
+      if table.slots[slot].bodyLeft > 0 { hasUnsentBodies = true }
+    }
   }
 
   /// Takes the next request that has ended.
@@ -174,13 +223,20 @@ public final class RequestSession {
   /// Ends every request that was opened before `time` and is still open, with RST_STREAM.
   ///
   /// - Returns: whether all of them have ended; if not, the socket doesn't take anything.
-  public func cancel(openedBefore time: UInt64) throws -> Bool {
+  public func cancel(openedBefore time: UInt64) -> Bool {
     guard table.firstOpen(before: time) != nil else { return true }
-    for slot in 0..<table.capacity where table.slots[slot].isOpen && table.slots[slot].startedAt < time {
-      try core.reset(table.slots[slot].id, .cancel)
-    }
-    try produce()
-    return table.firstOpen(before: time) == nil
+    do {
+      for slot in 0..<table.capacity where table.slots[slot].isOpen && table.slots[slot].startedAt < time {
+        try reset(slot, .cancel)
+      }
+      return true
+    } catch { return false }
+  }
+
+  /// Ends a request with RST_STREAM.
+  func reset(_ slot: Int, _ error: HTTP2ErrorCode) throws {
+    try control(FrameHeader.Kind.resetStream, Self.bytes(error.rawValue), stream: table.slots[slot].id)
+    table.end(slot, error: error.rawValue)
   }
 
   /// Ends what is still open, because the connection is gone: what the socket didn't take in whole was not sent.
@@ -189,75 +245,68 @@ public final class RequestSession {
   // MARK: Connection
 
   /// Asks whether the peer is alive; ``pingAnswers`` counts what it answers.
-  public func ping() throws {
-    try core.ping()
-    try produce()
-  }
+  public func ping() throws { try control(FrameHeader.Kind.ping, [UInt8](repeating: 0, count: 8)) }
 
   /// Says that no more will come, for an orderly close.
-  public func finish() {
-    // Best effort: without it the peer sees the connection closed.
-    guard nghttp2_session_terminate_session(handle, HTTP2ErrorCode.noError.rawValue) == 0 else { return }
-    try? produce()
+  public func finish() { terminate(.noError) }
+
+  /// Says why nothing more will come. Best effort: without it the peer sees the connection closed.
+  func terminate(_ error: HTTP2ErrorCode) {
+    guard !isTerminated else { return }
+    isTerminated = true
+    // No stream of the peer's was ever processed: it has none.
+    try? control(FrameHeader.Kind.goAway, Self.bytes(0) + Self.bytes(error.rawValue))
   }
+
+  /// The size of the peer's table for header fields.
+  func setHeaderTableSize(_ size: Int) { head.setTableSize(size) }
 
   /// Whether nothing more is to be read or written: after GOAWAY, when the last stream has ended.
-  public var isFinished: Bool { core.isFinished }
+  public var isFinished: Bool { start == end && (isTerminated || isGoingAway && table.openCount == 0) }
 
   // MARK: Bytes
-
-  /// Takes what came from the peer.
-  ///
-  /// - Throws: ``HTTP2Error`` when the peer isn't speaking HTTP/2; the connection must be closed.
-  public func receive(_ bytes: UnsafeRawBufferPointer) throws {
-    try core.receive(bytes)
-    try produce()
-  }
 
   /// What is to be written; valid until anything else is called.
   public var output: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[start..<end]) }
 
   /// The socket has taken the first `count` bytes of ``output``, so that the peer can have them.
-  public func wrote(_ count: Int) throws {
+  public func wrote(_ count: Int) {
     start += count
     written += UInt64(count)
     if start == end {
       start = 0
       end = 0
     } else if !hasRoom {
-      memory.copyMemory(from: output)
-      end -= start
-      start = 0
+      compact()
     }
-    // Frames that found no room before.
-    if nghttp2_session_want_write(handle) != 0 { try produce() }
+    sendUnsentBodies()
   }
 
-  /// Lets nghttp2 make the frames that it can.
-  private func produce() throws {
-    // nghttp2 makes one frame a call.
-    while memory.count - end >= Self.largestFrame, let frame = try core.nextOutput() { append(frame) }
+  private func compact() {
+    memory.copyMemory(from: output)
+    end -= start
+    start = 0
   }
 
-  private func append(_ bytes: UnsafeRawBufferPointer) {
-    let place = UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count])
-    place.copyMemory(from: bytes)
-    if bytes.count >= smallestWithAlias, IndexedAuthorization.restoreName(in: place) { hasNamedAuthorization = true }
-    end += bytes.count
-    produced += UInt64(bytes.count)
+  private func advance(_ count: Int) {
+    end += count
+    produced += UInt64(count)
   }
 
-  /// Puts a DATA frame of the slot's body among the output (nghttp2_send_data_callback(3)).
+  /// Makes a frame that is not part of a request.
   ///
-  /// - Returns: `false` when there is no room for it now; nghttp2 tries again.
-  func appendData(slot: Int, header: UnsafeRawBufferPointer, count: Int) -> Bool {
-    guard memory.count - end >= header.count + count else { return false }
-    UnsafeMutableRawBufferPointer(rebasing: memory[end...]).copyMemory(from: header)
-    let body = table.takeBody(of: slot, count: count)
-    UnsafeMutableRawBufferPointer(rebasing: memory[(end + header.count)...]).copyMemory(from: body)
-    end += header.count + count
-    produced += UInt64(header.count + count)
-    if table.slots[slot].bodyLeft == 0 { table.slots[slot].end = produced }
-    return true
+  /// - Throws: ``HTTP2Error`` when there is no room: the peer asks for more than it reads.
+  func control(_ kind: UInt8, _ payload: [UInt8], flags: UInt8 = 0, stream: UInt32 = 0) throws {
+    let size = FrameHeader.size + payload.count
+    if memory.count - end < size, start > 0 { compact() }
+    guard memory.count - end >= size else { throw HTTP2Error("answer", "the peer asks for more than it reads") }
+    var next = memory.baseAddress.unsafelyUnwrapped + end
+    FrameHeader(length: payload.count, kind: kind, flags: flags, stream: stream).write(to: next)
+    next += FrameHeader.size
+    payload.withUnsafeBytes { RequestHead.copy($0, to: &next) }
+    advance(size)
   }
+
+  /// A number of four bytes, as frames have it.
+  static func bytes(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 }

@@ -14,7 +14,14 @@ final class RequestTable {
     var kept: UnsafeMutableRawBufferPointer?
     /// Bytes that the session had made when the last frame of the request was among them; `max` before.
     var end = UInt64.max
-    var id: Int32 = 0
+    /// Bytes of it that the peer has room for.
+    var sendWindow = 0
+    /// Bytes of the answer's DATA that the peer has no new room for yet.
+    var received = 0
+    /// Bytes of its body so far, and what `content-length` says of them; -1 for nothing.
+    var answerBody = 0
+    var announcedBody = -1
+    var id: UInt32 = 0
     var status: UInt16 = 0
     var retryAfter: UInt16 = 0
     var error: UInt32 = 0
@@ -29,6 +36,10 @@ final class RequestTable {
   private(set) var openCount = 0
   /// Room for the bodies of answers; memory is only touched where there are some.
   private let answers: UnsafeMutableRawPointer
+  /// Slots by the identifiers of their streams, of which the last bits say the place; -1 where none is. Twice as many
+  /// places as slots, so that the next identifier whose place is free is never far.
+  private let places: UnsafeMutablePointer<Int32>
+  private let placeMask: UInt32
   /// Slots that no request is in, a stack.
   private let free: UnsafeMutablePointer<Int32>
   private var freeCount: Int
@@ -45,6 +56,11 @@ final class RequestTable {
     answers = .allocate(byteCount: capacity * RequestSession.keptBody, alignment: 16)
     free = .allocate(capacity: capacity)
     ended = .allocate(capacity: capacity)
+    var placeCount = 2
+    while placeCount < 2 * capacity { placeCount *= 2 }
+    places = .allocate(capacity: placeCount)
+    places.initialize(repeating: -1, count: placeCount)
+    placeMask = UInt32(placeCount - 1)
     for slot in 0..<capacity { free[slot] = Int32(capacity - 1 - slot) }
     freeCount = capacity
   }
@@ -53,27 +69,38 @@ final class RequestTable {
     for slot in 0..<capacity { slots[slot].kept?.deallocate() }
     slots.deallocate()
     answers.deallocate()
+    places.deallocate()
     free.deallocate()
     ended.deallocate()
   }
 
   var hasFree: Bool { freeCount > 0 }
 
-  func take(tag: UInt64, mark: Int, now: UInt64, body: UnsafeRawBufferPointer) -> Int {
+  /// Whether a stream of this identifier can be found again.
+  func hasPlace(for id: UInt32) -> Bool { places[place(of: id)] < 0 }
+
+  /// The slot of an open stream; -1 for none. Only the client's streams have one, so the lowest bit says nothing.
+  func slot(of id: UInt32) -> Int {
+    let slot = Int(places[place(of: id)])
+    return slot >= 0 && slots[slot].id == id ? slot : -1
+  }
+
+  private func place(of id: UInt32) -> Int { Int(id >> 1 & placeMask) }
+
+  /// Takes a free slot for a stream that has a place.
+  func take(
+    _ id: UInt32, tag: UInt64, mark: Int, now: UInt64, body: UnsafeRawBufferPointer, sendWindow: Int
+  ) -> Int {
     precondition(freeCount > 0)
     freeCount -= 1
     let slot = Int(free[freeCount])
     slots[slot] = Slot(
-      tag: tag, mark: mark, startedAt: now, body: body.baseAddress, bodyLeft: body.count, isOpen: true)
+      tag: tag, mark: mark, startedAt: now, body: body.baseAddress, bodyLeft: body.count, sendWindow: sendWindow,
+      id: id,
+      isOpen: true)
+    places[place(of: id)] = Int32(slot)
     openCount += 1
     return slot
-  }
-
-  /// Takes back a slot whose request never became one.
-  func discard(_ slot: Int) {
-    slots[slot].isOpen = false
-    openCount -= 1
-    release(slot)
   }
 
   /// Copies what is left of a body, whose memory the caller takes back.
@@ -103,7 +130,7 @@ final class RequestTable {
   func end(_ slot: Int, error: UInt32) {
     guard slots[slot].isOpen else { return }
     slots[slot].error = error
-    // nghttp2 ends so what breaks the rules for messages, such as a second status or a body of another length.
+    // So ends what breaks the rules for messages, such as a second status or a body of another length.
     if error == HTTP2ErrorCode.protocolError.rawValue { slots[slot].isMalformed = true }
     slots[slot].wasSent = slots[slot].end != .max
     close(slot)
@@ -119,6 +146,7 @@ final class RequestTable {
 
   private func close(_ slot: Int) {
     slots[slot].isOpen = false
+    places[place(of: slots[slot].id)] = -1
     openCount -= 1
     // Never more than slots: each is told before it is free again.
     ended[nextPut] = Int32(slot)
@@ -153,13 +181,4 @@ final class RequestTable {
   func firstOpen(before time: UInt64) -> Int? {
     (0..<capacity).first { slots[$0].isOpen && slots[$0].startedAt < time }
   }
-
-  /// Finds a request that nghttp2 has no stream for yet.
-  func find(id: Int32) -> Int? { (0..<capacity).first { slots[$0].isOpen && slots[$0].id == id } }
-
-  // A stream's user data in nghttp2 is a pointer; null is "none", so slots count from one there.
-
-  static func userData(_ slot: Int) -> UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: slot + 1) }
-
-  static func slot(userData: UnsafeMutableRawPointer?) -> Int { Int(bitPattern: userData) - 1 }
 }

@@ -13,7 +13,7 @@ final class SessionMemory {
   /// Larger blocks are few, and go straight to the C library.
   private static let listCount = 32
 
-  private let lists: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+  private let lists: Lists
 
   init() {
     lists = .allocate(capacity: Self.listCount)
@@ -30,53 +30,59 @@ final class SessionMemory {
     lists.deallocate()
   }
 
-  /// What nghttp2 is given; valid as long as this object.
+  /// What nghttp2 is given; valid as long as this object. It is handed the lists, not the object, whose references would
+  /// be counted with each call.
   func functions() -> nghttp2_mem {
     nghttp2_mem(
-      mem_user_data: Unmanaged.passUnretained(self).toOpaque(),
-      malloc: { size, owner in SessionMemory.of(owner)?.take(size) },
-      free: { block, owner in SessionMemory.of(owner)?.giveBack(block) },
-      calloc: { count, size, owner in
+      mem_user_data: UnsafeMutableRawPointer(lists),
+      malloc: { size, lists in SessionMemory.take(size, SessionMemory.lists(lists)) },
+      free: { block, lists in SessionMemory.giveBack(block, SessionMemory.lists(lists)) },
+      calloc: { count, size, lists in
         // Both are sizes of nghttp2's own structures, so their product is one as well.
-        guard let block = SessionMemory.of(owner)?.take(count * size) else { return nil }
+        let block = SessionMemory.take(count * size, SessionMemory.lists(lists))
         block.initializeMemory(as: UInt8.self, repeating: 0, count: count * size)
         return block
       },
-      realloc: { block, size, owner in SessionMemory.of(owner)?.resize(block, to: size) })
+      realloc: { block, size, lists in SessionMemory.resize(block, to: size, SessionMemory.lists(lists)) })
   }
 
-  private static func of(_ owner: UnsafeMutableRawPointer?) -> SessionMemory? {
-    owner.map { Unmanaged<SessionMemory>.fromOpaque($0)._withUnsafeGuaranteedRef { $0 } }
+  private typealias Lists = UnsafeMutablePointer<UnsafeMutableRawPointer?>
+
+  private static func lists(_ pointer: UnsafeMutableRawPointer?) -> Lists {
+    // nghttp2 hands back what it was given.
+    pointer.unsafelyUnwrapped.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
   }
 
-  private func take(_ size: Int) -> UnsafeMutableRawPointer {
-    let list = (size + Self.step - 1) / Self.step
-    if list < Self.listCount, let block = lists[list] {
+  private static func take(_ size: Int, _ lists: Lists) -> UnsafeMutableRawPointer {
+    let list = (size + step - 1) / step
+    if list < listCount, let block = lists[list] {
       lists[list] = block.load(as: UnsafeMutableRawPointer?.self)
       return block
     }
-    let room = list < Self.listCount ? max(1, list) * Self.step : size
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: room + Self.header, alignment: Self.header)
-    memory.storeBytes(of: list < Self.listCount ? list : Self.listCount, as: Int.self)
+    let room = list < listCount ? max(1, list) * step : size
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: room + header, alignment: header)
+    memory.storeBytes(of: list < listCount ? list : listCount, as: Int.self)
     memory.storeBytes(of: room, toByteOffset: 8, as: Int.self)
-    return memory + Self.header
+    return memory + header
   }
 
-  private func giveBack(_ block: UnsafeMutableRawPointer?) {
+  private static func giveBack(_ block: UnsafeMutableRawPointer?, _ lists: Lists) {
     guard let block else { return }
-    let list = (block - Self.header).load(as: Int.self)
-    guard list < Self.listCount else { return (block - Self.header).deallocate() }
+    let list = (block - header).load(as: Int.self)
+    guard list < listCount else { return (block - header).deallocate() }
     block.storeBytes(of: lists[list], as: UnsafeMutableRawPointer?.self)
     lists[list] = block
   }
 
-  private func resize(_ block: UnsafeMutableRawPointer?, to size: Int) -> UnsafeMutableRawPointer? {
-    guard let block else { return take(size) }
-    let room = (block - Self.header).load(fromByteOffset: 8, as: Int.self)
+  private static func resize(_ block: UnsafeMutableRawPointer?, to size: Int, _ lists: Lists)
+    -> UnsafeMutableRawPointer?
+  {
+    guard let block else { return take(size, lists) }
+    let room = (block - header).load(fromByteOffset: 8, as: Int.self)
     guard size > room else { return block }
-    let larger = take(size)
+    let larger = take(size, lists)
     larger.copyMemory(from: block, byteCount: room)
-    giveBack(block)
+    giveBack(block, lists)
     return larger
   }
 }

@@ -183,7 +183,7 @@ struct NativeEngineTests {
       engine: .native,
       makeEngine: { number, configuration, supply in
         var connector = NativeConnector(configuration)
-        connector.firstStreamID = Int32.max - 200
+        connector.firstStreamID = UInt32(Int32.max) - 200
         return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
     #expect(try await harness.sendUntilAccepted(0..<500).allSatisfy { $0.kind != .ambiguous })

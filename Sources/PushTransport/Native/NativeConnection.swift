@@ -36,7 +36,7 @@ final class NativeConnection: PushConnection {
     var target: Authority
     var proxy: Authority?
     var liveness = Liveness()
-    var firstStreamID: Int32 = 1
+    var firstStreamID: UInt32 = 1
   }
 
   let authorization: PushAuthorization
@@ -257,7 +257,7 @@ final class NativeConnection: PushConnection {
           isBlocked = true
           break
         }
-        try session.wrote(count)
+        session.wrote(count)
       }
       link?.wantsWrite = isBlocked
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
@@ -283,7 +283,7 @@ final class NativeConnection: PushConnection {
       try checkLiveness(session, now)
       guard now > setup.configuration.requestTimeout else { return }
       let time = now - setup.configuration.requestTimeout
-      if try !session.cancel(openedBefore: time) { fail(NativeFailure("the service takes no more bytes")) }
+      if !session.cancel(openedBefore: time) { fail(NativeFailure("the service takes no more bytes")) }
     } catch { fail(error) }
   }
 
@@ -353,7 +353,13 @@ final class NativeConnection: PushConnection {
       switch try stream.read(into: input) {
       case .bytes(let count):
         heardAt = now
-        try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        do {
+          try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        } catch {
+          // The last of what is to be written says why.
+          if session.output.count <= Self.record, !isBlocked { _ = try? stream.write(session.output) }
+          throw error
+        }
         if session.goAwayCount != goAways, let goAway = session.goAway {
           goAways = session.goAwayCount
           let facts = GoAwayFacts(goAway, on: authorization, isEstablished: isEstablished)

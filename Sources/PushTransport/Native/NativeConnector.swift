@@ -10,7 +10,7 @@ struct NativeConnector: PushConnector {
   /// When a silent peer is asked for a sign of life.
   var liveness = NativeConnection.Liveness()
   /// Of every connection; for tests.
-  var firstStreamID: Int32 = 1
+  var firstStreamID: UInt32 = 1
   /// Shuffled, so that not all connections of a fleet begin with the same.
   var resolve: Resolve = { try SocketAddress.resolve(host: $0, port: $1).shuffled() }
 

@@ -1,7 +1,7 @@
 extension NativeConnection.Setup {
   /// - Throws: ``NativeFailure`` when the endpoint or its proxy isn't one for this engine.
   init(
-    _ configuration: ConnectionPool.Configuration, liveness: NativeConnection.Liveness, firstStreamID: Int32
+    _ configuration: ConnectionPool.Configuration, liveness: NativeConnection.Liveness, firstStreamID: UInt32
   ) throws(NativeFailure) {
     let endpoint = configuration.endpoint
     guard let target = Authority(url: endpoint.url, scheme: "https", defaultPort: 443) else {

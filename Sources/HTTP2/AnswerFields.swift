@@ -1,0 +1,139 @@
+internal import CNghttp2
+
+/// The header block of an answer while it is read: what matters of it, and whether it is one (RFC 9113 section 8).
+///
+/// nghttp2's HPACK reads it (nghttp2_hd_inflate_hd2(3)).
+final class AnswerFields {
+  /// What a block says.
+  struct Content {
+    /// 0 without one.
+    var status: UInt16 = 0
+    /// Seconds of a `retry-after` field in digits; 0 without one.
+    var retryAfter: UInt16 = 0
+    /// Of `content-length`; -1 without one.
+    var bodyCount = -1
+    /// Whether it breaks the rules for messages, or is too long.
+    var isMalformed = false
+    /// Bytes, as SETTINGS_MAX_HEADER_LIST_SIZE counts them (RFC 9113 section 6.5.2).
+    var size = 0
+    var hasFields = false
+  }
+
+  /// APNs' header blocks have some hundred bytes; a longer one than this is malformed, so that none is without end.
+  static let longestList = 16_384
+
+  private(set) var content = Content()
+  private let inflater: OpaquePointer
+  private let blocks = SessionMemory()
+  /// nghttp2 keeps the pointer to it (hd_context_init in nghttp2_hd.c).
+  private let functions: UnsafeMutablePointer<nghttp2_mem>
+
+  /// - Throws: ``HTTP2Error`` when memory is short.
+  init() throws {
+    functions = .allocate(capacity: 1)
+    functions.initialize(to: blocks.functions())
+    var made: OpaquePointer?
+    let status = nghttp2_hd_inflate_new2(&made, functions)
+    guard status == 0, let made else {
+      functions.deallocate()
+      throw HTTP2Error("make a session", code: Int(status == 0 ? NGHTTP2_ERR_NOMEM.rawValue : status))
+    }
+    inflater = made
+  }
+
+  deinit {
+    nghttp2_hd_inflate_del(inflater)
+    functions.deallocate()
+  }
+
+  /// Begins another block.
+  func begin() { content = Content() }
+
+  /// Reads a piece of the block.
+  ///
+  /// - Parameter isLast: whether it ends the block.
+  /// - Returns: `false` when it is not HPACK: the connection must be closed (RFC 9113 section 4.3).
+  func read(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
+    var next = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    var left = bytes.count
+    var field = nghttp2_nv()
+    while true {
+      var flags: Int32 = 0
+      let count = nghttp2_hd_inflate_hd2(inflater, &field, &flags, next, left, isLast ? 1 : 0)
+      guard count >= 0 else { return false }
+      next = next.map { $0 + count }
+      left -= count
+      let isField = flags & Int32(NGHTTP2_HD_INFLATE_EMIT.rawValue) != 0
+      if isField { take(field) }
+      if flags & Int32(NGHTTP2_HD_INFLATE_FINAL.rawValue) != 0 {
+        nghttp2_hd_inflate_end_headers(inflater)
+        return true
+      }
+      if !isField, left == 0 { return true }
+    }
+  }
+
+  private func take(_ field: nghttp2_nv) {
+    guard !content.isMalformed, let name = field.name, let value = field.value else { return }
+    content.size += field.namelen + field.valuelen + 32
+    guard content.size <= Self.longestList else { return content.isMalformed = true }
+    let text = UnsafeBufferPointer(start: value, count: field.valuelen)
+    guard field.namelen > 0, name[0] != UInt8(ascii: ":") else {
+      return takePseudo(UnsafeBufferPointer(start: name, count: field.namelen), text)
+    }
+    content.hasFields = true
+    guard nghttp2_check_header_name(name, field.namelen) != 0,
+      nghttp2_check_header_value_rfc9113(value, field.valuelen) != 0
+    else { return content.isMalformed = true }
+    takeField(UnsafeBufferPointer(start: name, count: field.namelen), text)
+  }
+
+  /// RFC 9113 section 8.3.2: an answer has one, before all fields, and trailers have none.
+  private func takePseudo(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+    guard Self.matches(name, ":status"), !content.hasFields, content.status == 0, value.count == 3,
+      let status = Self.number(value), status >= 100
+    else { return content.isMalformed = true }
+    content.status = UInt16(status)
+  }
+
+  /// Told apart by length first: most answers have none of these.
+  private func takeField(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+    switch name.count {
+    case 2 where Self.matches(name, "te"):
+      if !Self.matches(value, "trailers") { content.isMalformed = true }
+    case 11 where Self.matches(name, "retry-after"):
+      content.retryAfter = UInt16(clamping: Self.number(value) ?? 0)
+    case 14 where Self.matches(name, "content-length"):
+      guard let count = Self.number(value), content.bodyCount < 0 || content.bodyCount == count else {
+        return content.isMalformed = true
+      }
+      content.bodyCount = count
+    case 7, 10, 16, 17:
+      // RFC 9113 section 8.2.2.
+      let isOfHTTP1 =
+        Self.matches(name, "upgrade") || Self.matches(name, "connection") || Self.matches(name, "keep-alive")
+        || Self.matches(name, "proxy-connection") || Self.matches(name, "transfer-encoding")
+      if isOfHTTP1 { content.isMalformed = true }
+    default: break
+    }
+  }
+
+  /// Whether bytes are these characters; for every field of every answer.
+  private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ text: StaticString) -> Bool {
+    guard bytes.count == text.utf8CodeUnitCount, let start = bytes.baseAddress else { return false }
+    let characters = text.utf8Start
+    for index in 0..<bytes.count where start[index] != characters[index] { return false }
+    return true
+  }
+
+  /// A number in digits; `nil` for anything else. No larger than an `Int32`.
+  private static func number(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard !bytes.isEmpty else { return nil }
+    var value = 0
+    for byte in bytes {
+      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+      value = min(value * 10 + Int(byte - UInt8(ascii: "0")), Int(Int32.max))
+    }
+    return value
+  }
+}

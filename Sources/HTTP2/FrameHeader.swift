@@ -1,0 +1,58 @@
+/// The nine bytes before each frame (RFC 9113 section 4.1).
+struct FrameHeader: Equatable {
+  /// RFC 9113 section 6; there are others, which are to be ignored (section 5.5).
+  enum Kind {
+    static let data: UInt8 = 0
+    static let headers: UInt8 = 1
+    static let priority: UInt8 = 2
+    static let resetStream: UInt8 = 3
+    static let settings: UInt8 = 4
+    static let pushPromise: UInt8 = 5
+    static let ping: UInt8 = 6
+    static let goAway: UInt8 = 7
+    static let windowUpdate: UInt8 = 8
+    static let continuation: UInt8 = 9
+  }
+
+  /// RFC 9113 section 6; which bit means what depends on the kind.
+  enum Flag {
+    static let acknowledgement: UInt8 = 0x1
+    static let endStream: UInt8 = 0x1
+    static let endHeaders: UInt8 = 0x4
+    static let padded: UInt8 = 0x8
+    static let priority: UInt8 = 0x20
+  }
+
+  /// Its own size in bytes.
+  static let size = 9
+  /// Bytes of payload that everybody takes, and that more than are taken here were not announced (RFC 9113 section 4.2).
+  static let largestPayload = 16_384
+
+  /// Bytes of payload.
+  var length: Int
+  var kind: UInt8
+  var flags: UInt8 = 0
+  /// 0 is the connection.
+  var stream: UInt32 = 0
+
+  func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+}
+
+extension FrameHeader {
+  /// Reads ``size`` bytes.
+  init(_ bytes: UnsafeRawPointer) {
+    let head = UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))
+    length = Int(head >> 8)
+    kind = UInt8(truncatingIfNeeded: head)
+    flags = bytes.load(fromByteOffset: 4, as: UInt8.self)
+    // The first bit is reserved.
+    stream = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 5, as: UInt32.self)) & 0x7fff_ffff
+  }
+
+  /// Writes ``size`` bytes.
+  func write(to bytes: UnsafeMutableRawPointer) {
+    bytes.storeBytes(of: (UInt32(truncatingIfNeeded: length) << 8 | UInt32(kind)).bigEndian, as: UInt32.self)
+    bytes.storeBytes(of: flags, toByteOffset: 4, as: UInt8.self)
+    bytes.storeBytes(of: stream.bigEndian, toByteOffset: 5, as: UInt32.self)
+  }
+}

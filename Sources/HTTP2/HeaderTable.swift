@@ -1,0 +1,111 @@
+/// HPACK at the end that writes (RFC 7541): the dynamic table, and how fields are spelled. Pure.
+///
+/// Nothing is Huffman coded: what is spelled out for each request are digits, which the code makes a fifth shorter and
+/// dearer to write and to read than all the rest of a request.
+struct HeaderTable {
+  struct Field: Equatable {
+    var name: [UInt8]
+    var value: [UInt8]
+
+    /// RFC 7541 section 4.1.
+    var size: Int { name.count + value.count + 32 }
+  }
+
+  /// The size that every peer starts with (RFC 9113 section 6.5.2), and the most that is used.
+  static let largest = 4096
+  /// Entries of the static table (RFC 7541 appendix A).
+  private static let staticCount = 61
+  /// Names of it that requests here have, but for those that ``RequestHead`` knows.
+  private static let staticNames: [(name: String, index: Int)] = [
+    (":authority", 1), ("accept", 19), ("authorization", 23), ("content-type", 31), ("user-agent", 58),
+  ]
+
+  /// The oldest first.
+  private var entries: [Field] = []
+  private var size = 0
+  private var limit = largest
+  /// The lowest limit since the peer was told of one; `nil` when it knows (RFC 7541 section 4.2).
+  private var lowestUntold: Int?
+  /// Grows with every change of what an index means.
+  private(set) var changes = 0
+
+  /// The peer's table has this size from now on (SETTINGS_HEADER_TABLE_SIZE).
+  mutating func setLimit(_ wanted: Int) {
+    let wanted = min(wanted, Self.largest)
+    guard wanted != limit else { return }
+    limit = wanted
+    lowestUntold = min(lowestUntold ?? wanted, wanted)
+    evict(for: 0)
+    changes += 1
+  }
+
+  /// Begins a header block: says first what has become of the table's size.
+  mutating func begin(_ block: inout [UInt8]) {
+    guard let lowest = lowestUntold else { return }
+    if lowest < limit { Self.append(lowest, prefix: 5, pattern: 0x20, to: &block) }
+    Self.append(limit, prefix: 5, pattern: 0x20, to: &block)
+    lowestUntold = nil
+    changes += 1
+  }
+
+  /// Spells a field: by its index where the table has it, otherwise as a literal that the table has from then on.
+  mutating func append(_ field: Field, to block: inout [UInt8]) {
+    if let place = entries.lastIndex(of: field) {
+      return Self.append(index(place), prefix: 7, pattern: 0x80, to: &block)
+    }
+    let fits = field.size <= limit
+    appendName(field.name, prefix: fits ? 6 : 4, pattern: fits ? 0x40 : 0, to: &block)
+    Self.append(field.value.count, prefix: 7, pattern: 0, to: &block)
+    block += field.value
+    if fits { insert(field) }
+  }
+
+  /// Spells the name of a field whose value differs from request to request; the value's length and bytes follow.
+  ///
+  /// - Returns: whether the table is to have that field (``insert(_:)``): then later ones can refer to its name.
+  func appendName(ofLiteral name: [UInt8], to block: inout [UInt8]) -> Bool {
+    let isKnown = nameIndex(name) != nil
+    appendName(name, prefix: isKnown ? 4 : 6, pattern: isKnown ? 0 : 0x40, to: &block)
+    return !isKnown
+  }
+
+  /// Puts a field into the table, as the peer does when it reads its literal; one that is too large empties it.
+  mutating func insert(_ field: Field) {
+    changes += 1
+    evict(for: field.size)
+    guard field.size <= limit else { return }
+    entries.append(field)
+    size += field.size
+  }
+
+  private mutating func evict(for room: Int) {
+    while size + room > limit, !entries.isEmpty { size -= entries.removeFirst().size }
+  }
+
+  private func index(_ place: Int) -> Int { Self.staticCount + entries.count - place }
+
+  private func nameIndex(_ name: [UInt8]) -> Int? {
+    if let known = Self.staticNames.first(where: { $0.name.utf8.elementsEqual(name) }) { return known.index }
+    return entries.lastIndex { $0.name == name }.map(index)
+  }
+
+  private func appendName(_ name: [UInt8], prefix: Int, pattern: UInt8, to block: inout [UInt8]) {
+    if let index = nameIndex(name) { return Self.append(index, prefix: prefix, pattern: pattern, to: &block) }
+    block.append(pattern)
+    Self.append(name.count, prefix: 7, pattern: 0, to: &block)
+    block += name
+  }
+
+  /// An integer behind the bits of a pattern (RFC 7541 section 5.1).
+  static func append(_ value: Int, prefix: Int, pattern: UInt8, to block: inout [UInt8]) {
+    let most = 1 << prefix - 1
+    guard value >= most else { return block.append(pattern | UInt8(value)) }
+    block.append(pattern | UInt8(most))
+    var rest = value - most
+    while rest >= 128 {
+      block.append(UInt8(rest & 127 | 128))
+      rest >>= 7
+    }
+    block.append(UInt8(rest))
+  }
+}

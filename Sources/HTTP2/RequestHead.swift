@@ -1,0 +1,90 @@
+/// Header blocks as one connection spells them: a template's fields once, path and identifier for each request.
+///
+/// What may be indexed is what Apple ("Sending notification requests to APNs") asks for: all but the path, and of the
+/// identifiers the first of a connection, so that later ones can refer to its name.
+///
+/// A class, and what is spelled bare memory, for the reason that ``RequestTable`` has.
+final class RequestHead {
+  private var table = HeaderTable()
+  /// What the memory has been spelled from.
+  private var template: RequestTemplate?
+  /// Whether that is good for another request: the table is as it was, and what the block put into it is there.
+  private var isGood = false
+  /// What comes before the length of the path, and behind that what comes between path and the length of the identifier.
+  private let memory: UnsafeMutableRawBufferPointer
+  private var startCount = 0
+  private var middleCount = 0
+  /// Whether the identifier of the next request goes into the table.
+  private var indexesIdentifier = false
+
+  // RFC 7541 appendix A: ":method: POST", ":scheme: https", and a literal that is not indexed, of the name ":path".
+  private static let opening: [UInt8] = [0x83, 0x87]
+  private static let pathName: UInt8 = 0x04
+
+  init() {
+    memory = .allocate(byteCount: FrameHeader.largestPayload, alignment: 1)
+  }
+
+  deinit { memory.deallocate() }
+
+  /// The size of the peer's table.
+  func setTableSize(_ size: Int) {
+    table.setLimit(size)
+    isGood = false
+  }
+
+  /// Prepares the block of a template's next request; what is new in it is in the table from then on.
+  ///
+  /// - Returns: `false` when it is too long for a frame: the connection can't go on then.
+  func spell(_ template: RequestTemplate) -> Bool {
+    if isGood, self.template === template { return true }
+    self.template = template
+    let before = table.changes
+    var start: [UInt8] = []
+    var middle: [UInt8] = []
+    table.begin(&start)
+    start += Self.opening
+    table.append(template.fields[0], to: &start)
+    start.append(Self.pathName)
+    for field in template.fields.dropFirst() { table.append(field, to: &middle) }
+    indexesIdentifier = template.identifierName.map { table.appendName(ofLiteral: $0, to: &middle) } ?? false
+    isGood = table.changes == before && !indexesIdentifier
+    // Both lengths are numbers of three bytes at most here.
+    let rest = template.path.count + template.identifier.count + 6
+    guard start.count + middle.count + rest <= memory.count else { return false }
+    memory.copyBytes(from: start)
+    UnsafeMutableRawBufferPointer(rebasing: memory[start.count...]).copyBytes(from: middle)
+    (startCount, middleCount) = (start.count, middle.count)
+    return true
+  }
+
+  /// Writes the block that was prepared, with the template's path and identifier.
+  func write(_ template: RequestTemplate, to next: inout UnsafeMutableRawPointer) {
+    Self.copy(UnsafeRawBufferPointer(start: memory.baseAddress, count: startCount), to: &next)
+    Self.spell(UnsafeRawBufferPointer(start: template.path.baseAddress, count: template.pathCount), to: &next)
+    Self.copy(UnsafeRawBufferPointer(start: memory.baseAddress.map { $0 + startCount }, count: middleCount), to: &next)
+    if !template.identifier.isEmpty { Self.spell(UnsafeRawBufferPointer(template.identifier), to: &next) }
+    guard indexesIdentifier, let name = template.identifierName else { return }
+    table.insert(.init(name: name, value: Array(template.identifier)))
+    indexesIdentifier = false
+  }
+
+  /// A string without Huffman code (RFC 7541 section 5.2).
+  private static func spell(_ bytes: UnsafeRawBufferPointer, to next: inout UnsafeMutableRawPointer) {
+    if bytes.count < 127 {
+      next.storeBytes(of: UInt8(bytes.count), as: UInt8.self)
+      next += 1
+    } else {
+      var length: [UInt8] = []
+      HeaderTable.append(bytes.count, prefix: 7, pattern: 0, to: &length)
+      length.withUnsafeBytes { copy($0, to: &next) }
+    }
+    copy(bytes, to: &next)
+  }
+
+  static func copy(_ bytes: UnsafeRawBufferPointer, to next: inout UnsafeMutableRawPointer) {
+    guard let source = bytes.baseAddress else { return }
+    next.copyMemory(from: source, byteCount: bytes.count)
+    next += bytes.count
+  }
+}
