@@ -35,6 +35,9 @@ struct FrameHeader: Equatable {
   /// 0 is the connection.
   var stream: UInt32 = 0
 
+  /// A number as frames have it.
+  static func bytes(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
   func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
 }
 

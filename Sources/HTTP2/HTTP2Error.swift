@@ -18,5 +18,10 @@ public struct HTTP2Error: Error, Equatable, Sendable, CustomStringConvertible {
     reason = String(cString: nghttp2_strerror(Int32(clamping: code)))
   }
 
+  /// - Throws: an error of nghttp2's for any status but 0.
+  static func check(_ operation: String, _ status: Int32) throws {
+    if status != 0 { throw HTTP2Error(operation, code: Int(status)) }
+  }
+
   public var description: String { "\(operation): \(reason)" }
 }

@@ -17,6 +17,7 @@ public final class HTTP2Session {
   /// nghttp2 ends a connection whose peer resets more than 33 streams a second; libcurl 7.88 sends RST_STREAM after
   /// nearly every finished stream. As good as no limit.
   private static let streamResets: UInt64 = 1 << 40
+  private static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 
   let handle: OpaquePointer
   private let core: SessionCore
@@ -53,8 +54,8 @@ public final class HTTP2Session {
     core.setOwner(self)
     try submit(settings)
     if connectionWindow > 65_535 {
-      let status = nghttp2_session_set_local_window_size(handle, SessionCore.noFlags, 0, connectionWindow)
-      try SessionCore.check("set the connection window", status)
+      let status = nghttp2_session_set_local_window_size(handle, Self.noFlags, 0, connectionWindow)
+      try HTTP2Error.check("set the connection window", status)
     }
   }
 
@@ -67,18 +68,24 @@ public final class HTTP2Session {
   public func receive(_ bytes: UnsafeRawBufferPointer, handler: any HTTP2SessionHandler) throws {
     self.handler = handler
     defer { self.handler = nil }
-    try core.receive(bytes)
+    // nghttp2_session_mem_recv(3) takes all of it: no callback here pauses.
+    let status = nghttp2_session_mem_recv(handle, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+    if status < 0 { throw HTTP2Error("receive", code: status) }
   }
 
-  /// The next bytes for the peer, valid until the next call on this session; `nil` when there are none just now.
+  /// The next bytes for the peer, a frame at most, valid until the next call on this session; `nil` when there are none just now.
   public func nextOutput(handler: any HTTP2SessionHandler) throws -> UnsafeRawBufferPointer? {
     self.handler = handler
     defer { self.handler = nil }
-    return try core.nextOutput()
+    var bytes: UnsafePointer<UInt8>?
+    // nghttp2_session_mem_send(3): the memory belongs to the session until the next call.
+    let count = nghttp2_session_mem_send(handle, &bytes)
+    if count < 0 { throw HTTP2Error("send", code: count) }
+    return count == 0 ? nil : UnsafeRawBufferPointer(start: bytes, count: count)
   }
 
   /// Whether nothing more is to be read or written: after GOAWAY, when the last stream has ended.
-  public var isFinished: Bool { core.isFinished }
+  public var isFinished: Bool { nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0 }
 
   // MARK: Streams
 
@@ -124,7 +131,7 @@ public final class HTTP2Session {
     let status = withProvider(slot: stream.slot, body: body) { provider in
       submitting(fields) { nv, count in nghttp2_submit_response(handle, stream.id, nv, count, provider) }
     }
-    try SessionCore.check("answer a stream", status)
+    try HTTP2Error.check("answer a stream", status)
     return true
   }
 
@@ -135,26 +142,30 @@ public final class HTTP2Session {
   public func inform(_ stream: HTTP2Stream, _ fields: borrowing HeaderFields) throws {
     guard slots.holds(stream) else { return }
     let status = submitting(fields) { nv, count in
-      nghttp2_submit_headers(handle, SessionCore.noFlags, stream.id, nil, nv, count, nil)
+      nghttp2_submit_headers(handle, Self.noFlags, stream.id, nil, nv, count, nil)
     }
-    try SessionCore.check("send an interim answer", status < 0 ? status : 0)
+    try HTTP2Error.check("send an interim answer", status < 0 ? status : 0)
   }
 
   /// Ends a stream at once with RST_STREAM. Nothing happens when it is gone already.
   public func reset(_ stream: HTTP2Stream, error: HTTP2ErrorCode) throws {
     guard slots.holds(stream) else { return }
-    try core.reset(stream.id, error)
+    try reset(streamID: stream.id, error: error)
   }
 
   /// Sends RST_STREAM for a stream that may be gone already, as servers were seen to do.
   public func reset(streamID: Int32, error: HTTP2ErrorCode) throws {
-    try core.reset(streamID, error)
+    try HTTP2Error.check(
+      "reset a stream", nghttp2_submit_rst_stream(handle, Self.noFlags, streamID, error.rawValue))
   }
 
   // MARK: Connection
 
   /// Announces settings; they bind the peer when it has acknowledged them.
-  public func submit(_ settings: HTTP2Settings) throws { try core.submit(settings) }
+  public func submit(_ settings: HTTP2Settings) throws {
+    let entries = settings.entries()
+    try HTTP2Error.check("submit settings", nghttp2_submit_settings(handle, Self.noFlags, entries, entries.count))
+  }
 
   /// Takes no more streams from the peer; those up to `lastStreamID` go on to their end.
   ///
@@ -165,18 +176,20 @@ public final class HTTP2Session {
   public func goAway(lastStreamID: Int32, error: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) throws {
     // nghttp2_submit_goaway(3) copies the data.
     let status = nghttp2_submit_goaway(
-      handle, SessionCore.noFlags, lastStreamID, error.rawValue, debugData, debugData.count)
-    try SessionCore.check("submit GOAWAY", status)
+      handle, Self.noFlags, lastStreamID, error.rawValue, debugData, debugData.count)
+    try HTTP2Error.check("submit GOAWAY", status)
   }
 
   /// Asks the peer for a sign of life.
-  public func ping() throws { try core.ping() }
+  public func ping() throws { try HTTP2Error.check("submit PING", nghttp2_submit_ping(handle, Self.noFlags, nil)) }
 
   /// The highest stream of the peer that was told to the handler.
   public var lastProcessedStreamID: Int32 { nghttp2_session_get_last_proc_stream_id(handle) }
 
   /// How many streams the peer takes at once; 100 is assumed until its first SETTINGS.
-  public var peerMaxConcurrentStreams: Int { core.peerMaxConcurrentStreams }
+  public var peerMaxConcurrentStreams: Int {
+    Int(nghttp2_session_get_remote_settings(handle, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+  }
 
   // MARK: Within the module
 

@@ -33,7 +33,7 @@ public struct HTTP2Settings: Equatable, Sendable {
 
   /// Of a SETTINGS frame.
   var payload: [UInt8] {
-    parameters.flatMap { [UInt8($0.id >> 8), UInt8($0.id & 255)] + RequestSession.bytes($0.value) }
+    parameters.flatMap { FrameHeader.bytes($0.id) + FrameHeader.bytes($0.value) }
   }
 }
 

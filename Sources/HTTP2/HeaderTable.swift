@@ -1,7 +1,6 @@
 /// HPACK at the end that writes (RFC 7541): the dynamic table, and how fields are spelled. Pure.
 ///
-/// Nothing is Huffman coded: what is spelled out for each request are digits, which the code makes a fifth shorter and
-/// dearer to write and to read than all the rest of a request.
+/// Nothing is Huffman coded: the code makes hexadecimal digits three tenths shorter, and costs work at both ends.
 struct HeaderTable {
   struct Field: Equatable {
     var name: [UInt8]

@@ -192,7 +192,7 @@ extension RequestSession {
     if request.pointee.bodyLeft > 0 {
       // Answered before all of it was sent: the rest is of no use to anybody (RFC 9113 section 8.1).
       try control(
-        FrameHeader.Kind.resetStream, Self.bytes(HTTP2ErrorCode.cancel.rawValue), stream: request.pointee.id)
+        FrameHeader.Kind.resetStream, FrameHeader.bytes(HTTP2ErrorCode.cancel.rawValue), stream: request.pointee.id)
     }
     table.end(slot, error: HTTP2ErrorCode.noError.rawValue)
   }
@@ -207,7 +207,7 @@ extension RequestSession {
       throw violation(.flowControlError, "more DATA than there was room for")
     }
     if received > Self.initialWindow / 2 {
-      try control(FrameHeader.Kind.windowUpdate, Self.bytes(UInt32(received)))
+      try control(FrameHeader.Kind.windowUpdate, FrameHeader.bytes(UInt32(received)))
       received = 0
     }
     guard slot >= 0 else { return }
@@ -220,7 +220,7 @@ extension RequestSession {
     if header.has(FrameHeader.Flag.endStream) { return try endAnswer(slot) }
     guard request.pointee.received > Self.initialWindow / 2 else { return }
     try control(
-      FrameHeader.Kind.windowUpdate, Self.bytes(UInt32(request.pointee.received)), stream: header.stream)
+      FrameHeader.Kind.windowUpdate, FrameHeader.bytes(UInt32(request.pointee.received)), stream: header.stream)
     request.pointee.received = 0
   }
 

@@ -235,7 +235,7 @@ public final class RequestSession {
 
   /// Ends a request with RST_STREAM.
   func reset(_ slot: Int, _ error: HTTP2ErrorCode) throws {
-    try control(FrameHeader.Kind.resetStream, Self.bytes(error.rawValue), stream: table.slots[slot].id)
+    try control(FrameHeader.Kind.resetStream, FrameHeader.bytes(error.rawValue), stream: table.slots[slot].id)
     table.end(slot, error: error.rawValue)
   }
 
@@ -255,7 +255,7 @@ public final class RequestSession {
     guard !isTerminated else { return }
     isTerminated = true
     // No stream of the peer's was ever processed: it has none.
-    try? control(FrameHeader.Kind.goAway, Self.bytes(0) + Self.bytes(error.rawValue))
+    try? control(FrameHeader.Kind.goAway, FrameHeader.bytes(UInt32(0)) + FrameHeader.bytes(error.rawValue))
   }
 
   /// The size of the peer's table for header fields.
@@ -306,7 +306,4 @@ public final class RequestSession {
     payload.withUnsafeBytes { RequestHead.copy($0, to: &next) }
     advance(size)
   }
-
-  /// A number of four bytes, as frames have it.
-  static func bytes(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 }

@@ -5,17 +5,8 @@ import Testing
 
 /// Workers that can't send a campaign.
 @Suite struct ObjectionTests {
-  /// ms; longer than any test takes.
-  private static let timeout = 3_600_000
-
-  private func made(_ backend: Backend, workers: String...) async throws -> TestStore {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
-    for worker in workers { _ = try await world.store.heartbeat(worker: worker, timeout: Self.timeout) }
-    return world
-  }
-
-  private func object(_ world: TestStore, _ worker: String, round: Int = 0, timeout: Int = timeout) async throws
+  private func object(_ world: TestStore, _ worker: String, round: Int = 0, timeout: Int = TestStore.patience)
+    async throws
     -> ObjectionAnswer
   {
     try await world.store.object(to: "a", worker: worker, round: round, timeout: timeout)
@@ -23,7 +14,7 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func onlyWhatAllLiveWorkersSayIsUnanimous(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1", "w2")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     #expect(try await object(world, "w1") == .others)
     #expect(try await object(world, "w1") == .others, "said twice it is still one worker's word")
     #expect(try await object(world, "w2") == .unanimous)
@@ -31,13 +22,13 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func loneWorkerIsAll(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1")
+    let world = try await TestStore.made(on: backend, workers: "w1")
     #expect(try await object(world, "w1") == .unanimous)
   }
 
   @Test(arguments: Backend.allCases)
   func wordOfAWorkerThatIsGoneCountsNoMore(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1", "w2")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     _ = try await object(world, "w1")
     // As if it had been said long ago.
     _ = try await world.command("ZADD", world.keys.objections("a"), "1000", "w1")
@@ -46,12 +37,12 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func whoResumesACampaignWantsItTriedAgain(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1")
+    let world = try await TestStore.made(on: backend, workers: "w1")
     _ = try await world.store.control("a", .pause, reason: "r")
     #expect(try await object(world, "w1") == .outdated)
     _ = try await world.store.control("a", .resume)
     #expect(try await object(world, "w1") == .outdated, "said of the round before")
     #expect(try await object(world, "w1", round: 1) == .unanimous)
-    #expect(try await world.store.object(to: "none", worker: "w1", round: 0, timeout: Self.timeout) == .outdated)
+    #expect(try await world.store.object(to: "none", worker: "w1", round: 0, timeout: TestStore.patience) == .outdated)
   }
 }

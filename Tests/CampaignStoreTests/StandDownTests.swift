@@ -5,22 +5,12 @@ import Testing
 
 /// A worker of whose answers most are bad, among others.
 @Suite struct StandDownTests {
-  /// ms; longer than any test takes.
-  private static let timeout = 3_600_000
-
-  private func made(_ backend: Backend, workers: String...) async throws -> TestStore {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.activate("a")
-    for worker in workers { _ = try await world.store.heartbeat(worker: worker, timeout: Self.timeout) }
-    return world
-  }
-
   private func tell(_ world: TestStore, _ news: GuardCounts = GuardCounts(), wanted: Int = 0) async throws
     -> GuardTrialAnswer
   {
     try #require(
       try await world.store.guardTrial(
-        "a", app: "news", minimum: 100, lease: Self.timeout, wanted: wanted, news: news, returned: 0, round: 0))
+        "a", app: "news", minimum: 100, lease: TestStore.patience, wanted: wanted, news: news, returned: 0, round: 0))
   }
 
   private func leave(
@@ -29,21 +19,21 @@ import Testing
   ) async throws -> StandDownAnswer {
     try await world.store.standDown(
       worker, from: "a", app: "news", policy: GuardPolicy(minimum: 100), isOpen: isOpen, told: told, leased: leased,
-      timeout: Self.timeout, round: round)
+      timeout: TestStore.patience, round: round)
   }
 
   @Test(arguments: Backend.allCases)
   func whoIsAloneStays(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1")
+    let world = try await TestStore.made(on: backend, workers: "w1")
     #expect(try await leave(world, "w1") == .stay)
-    _ = try await world.store.heartbeat(worker: "w2", timeout: Self.timeout)
-    _ = try await world.store.object(to: "a", worker: "w2", round: 0, timeout: Self.timeout)
+    _ = try await world.store.heartbeat(worker: "w2", timeout: TestStore.patience)
+    _ = try await world.store.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience)
     #expect(try await leave(world, "w1") == .stay, "the only other one can't send it either")
   }
 
   @Test(arguments: Backend.allCases)
   func answersOfWhoLeavesCountNoMoreAndItsSendsAreLentAgain(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1", "w2")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let (bad, good) = (GuardCounts(answers: 20, suspects: 19), GuardCounts(answers: 25, gone: 1))
     #expect(try await tell(world, bad, wanted: 100).leased == 100)
     #expect(try await tell(world, good, wanted: 100).leased == 100)
@@ -51,13 +41,13 @@ import Testing
     let left = try await tell(world, wanted: 500)
     #expect(left == GuardTrialAnswer(counts: good, leased: 100, underWay: 175, app: good))
     #expect(
-      try await world.store.object(to: "a", worker: "w2", round: 0, timeout: Self.timeout) == .unanimous,
+      try await world.store.object(to: "a", worker: "w2", round: 0, timeout: TestStore.patience) == .unanimous,
       "w1 has objected with that")
   }
 
   @Test(arguments: Backend.allCases)
   func lostReplyIsGivenAgainAndNothingIsForgottenTwice(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1", "w2")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let (bad, good) = (GuardCounts(answers: 20, suspects: 20), GuardCounts(answers: 50))
     _ = try await tell(world, bad + good, wanted: 100)
     for _ in 1...2 { #expect(try await leave(world, "w1", told: bad, leased: 40) == .leave) }
@@ -66,7 +56,7 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func whereTheOthersAreAnsweredAsBadlyNobodyLeaves(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1", "w2")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let bad = GuardCounts(answers: 20, suspects: 19)
     for others in [GuardCounts(answers: 25, suspects: 3), GuardCounts(answers: 25, gone: 13)] {
       _ = try await world.command("DEL", world.keys.guardTrial("a"))
@@ -79,7 +69,7 @@ import Testing
   /// All that is known is bad, and it is one worker's: the others find out with what the fleet may send still.
   @Test(arguments: Backend.allCases, [false, true])
   func whereNothingIsKnownOfTheOthersOneLeaves(on backend: Backend, isOpen: Bool) async throws {
-    let world = try await made(backend, workers: "w1", "w2", "w3")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2", "w3")
     let bad = GuardCounts(answers: 20, suspects: 20)
     #expect(try await tell(world, bad, wanted: 90).leased == 90)
     #expect(try await leave(world, "w1", told: bad, leased: 90, isOpen: isOpen) == .leave)
@@ -91,7 +81,7 @@ import Testing
   /// What they were answered during the trial says nothing of what came later.
   @Test(arguments: Backend.allCases)
   func onceDevicesAreTouchedOneLeavesWhateverTheOthersWereAnswered(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1", "w2", "w3")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2", "w3")
     _ = try await tell(world, GuardCounts(answers: 100), wanted: 100)
     #expect(try await leave(world, "w1", isOpen: true) == .leave)
     #expect(try await leave(world, "w2", isOpen: true) == .stay)
@@ -99,7 +89,7 @@ import Testing
 
   @Test(arguments: Backend.allCases)
   func resumedCampaignIsAnother(on backend: Backend) async throws {
-    let world = try await made(backend, workers: "w1", "w2")
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     #expect(try await leave(world, "w1", isOpen: true) == .leave)
     _ = try await world.store.control("a", .pause, reason: "r")
     #expect(try await leave(world, "w2") == .outdated)

@@ -20,11 +20,11 @@ import Testing
   private static let accepted: [UInt8] = [0x88]
 
   private static func setting(_ id: UInt16, _ value: UInt32) -> [UInt8] {
-    frame(FrameHeader.Kind.settings, [UInt8(id >> 8), UInt8(id & 255)] + RequestSession.bytes(value))
+    frame(FrameHeader.Kind.settings, FrameHeader.bytes(id) + FrameHeader.bytes(value))
   }
 
   private static func goAway(_ last: UInt32) -> [UInt8] {
-    frame(FrameHeader.Kind.goAway, RequestSession.bytes(last) + RequestSession.bytes(0))
+    frame(FrameHeader.Kind.goAway, FrameHeader.bytes(last) + FrameHeader.bytes(UInt32(0)))
   }
 
   @Test func headersAreReadAsTheyAreWritten() {
@@ -171,7 +171,8 @@ import Testing
     let error = #expect(throws: HTTP2Error.self) { try receive(peer.bytes, by: piece, client) }
     #expect(error?.reason.hasPrefix("the peer broke the rules of HTTP/2 with ") == true)
     let last = Array(client.output.suffix(FrameHeader.size + 8))
-    #expect(last == Self.frame(Kind.goAway, RequestSession.bytes(0) + RequestSession.bytes(peer.code?.rawValue ?? 99)))
+    #expect(
+      last == Self.frame(Kind.goAway, FrameHeader.bytes(UInt32(0)) + FrameHeader.bytes(peer.code?.rawValue ?? 99)))
     #expect(!client.canOpen(bodyCount: 0))
     client.abandon()
     var tags: Set<UInt64> = []

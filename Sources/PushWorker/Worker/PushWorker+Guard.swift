@@ -79,8 +79,9 @@ extension PushWorker {
 
   /// Asks control whether this worker alone is answered badly, where it looks so: then it leaves the campaign to others.
   func askToStandDown(_ now: UInt64) {
-    for session in slices.sessions where session.context.guard.isSuspended && !session.context.watch.isReporting {
+    for session in slices.sessions where session.context.guard.isSuspended && !session.context.isOutdated {
       let context = session.context
+      guard !context.watch.isReporting else { continue }
       // One task a question, not one a push.
       if let withdrawal = context.trial.withdrawal(now: now) { Task { await standDown(withdrawal, from: context) } }
     }

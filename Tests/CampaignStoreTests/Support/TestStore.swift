@@ -117,6 +117,17 @@ struct TestStore {
     return campaign
   }
 
+  /// ms; longer than any test takes.
+  static let patience = 3_600_000
+
+  /// A store with the active campaign `a` and these live workers.
+  static func made(on backend: Backend, workers: String...) async throws -> TestStore {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a")
+    for worker in workers { _ = try await world.store.heartbeat(worker: worker, timeout: patience) }
+    return world
+  }
+
   /// A ledger of one slice, claimed.
   func claimed(
     _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = 60_000
