@@ -30,7 +30,7 @@ public actor RedisClient {
 
   /// Where this client connects to.
   public nonisolated let url: RedisURL
-  private let options: RedisOptions
+  nonisolated let options: RedisOptions
   private let scripts: [RedisScript]
   private let loop: EventLoop
   private var random: any RandomNumberGenerator & Sendable

@@ -39,6 +39,8 @@ public actor RedisConnection {
   private var outgoing = OutgoingBytes()
   private var scripts = ScriptCache()
   private var onDeath: (@Sendable (RedisError) -> Void)?
+  /// Set for good by the first subscription.
+  private var onMessage: (@Sendable (RedisReply) -> Void)?
 
   /// What the server said of itself when the connection was made.
   public private(set) var server = RedisServerInfo(parsing: "")
@@ -127,6 +129,28 @@ public actor RedisConnection {
   /// Ends the connection; calls in flight fail. Idempotent.
   public func close() {
     die(RedisError(.closed, "the connection was closed by this program", endpoint: endpoint, hint: Hint.none))
+  }
+
+  /// Subscribes to a channel. From then on nothing but further channels and ``ping()`` may be asked on this connection.
+  ///
+  /// - Parameter handler: called on the loop with each message, of whatever channel, as Redis sends it: `message`,
+  ///   channel, text.
+  /// - Throws: ``RedisError`` when the connection failed, or Redis refused.
+  func subscribe(to channel: String, handler: @escaping @Sendable (RedisReply) -> Void) async throws(RedisError) {
+    onMessage = handler
+    var pipeline = RedisPipeline()
+    pipeline.append("SUBSCRIBE", channel)
+    guard let error = try await execute(pipeline)[0].error else { return }
+    let refusal = Handshake.refusal(error, step: "SUBSCRIBE", endpoint: endpoint)
+    die(refusal)
+    throw refusal
+  }
+
+  /// Whether the server answers.
+  func ping() async throws(RedisError) {
+    var pipeline = RedisPipeline()
+    pipeline.append("PING")
+    _ = try await execute(pipeline)
   }
 
   /// Has `handler` called on the loop when the connection dies, or now if it has died.
@@ -322,6 +346,11 @@ extension RedisConnection {
 
   private func deliver() throws {
     while let root = try parser.next() {
+      if let onMessage, parser.isMessage(root) {
+        // Nothing else is in the arena: a connection that subscribes has no calls of several answers.
+        onMessage(RedisReply(arena: parser.take(), index: root))
+        continue
+      }
       switch inFlight.received(root: root) {
       case .incomplete: continue
       case .complete(let waiter, let roots):

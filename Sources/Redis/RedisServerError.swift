@@ -13,6 +13,8 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     public static let readOnly = Code(rawValue: "READONLY")
     /// The server is a replica that has lost its primary, and answers nothing.
     public static let primaryDown = Code(rawValue: "MASTERDOWN")
+    /// The wait of a blocking command was ended: the server has become a replica.
+    public static let unblocked = Code(rawValue: "UNBLOCKED")
     /// The script cache does not know this script.
     public static let noScript = Code(rawValue: "NOSCRIPT")
     /// The server still loads its data.
@@ -45,7 +47,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   public var message: String
 
   /// Whether the server is not, or not yet, the one to ask: another, or the same later, may stand behind the same name.
-  var isOfWrongServer: Bool { [.readOnly, .primaryDown, .loading].contains(code) }
+  var isOfWrongServer: Bool { [.readOnly, .primaryDown, .loading, .unblocked].contains(code) }
 
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {
