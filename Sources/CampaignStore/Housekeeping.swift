@@ -38,7 +38,8 @@ extension CampaignStore {
     pipeline.script(
       StoreScripts.housekeep,
       keys: [
-        keys.housekeeper, keys.workers, keys.parked, keys.ended, keys.schedule, keys.epoch, keys.housekeeping, keys.wake,
+        keys.housekeeper, keys.workers, keys.parked, keys.ended, keys.schedule, keys.epoch, keys.housekeeping,
+        keys.wake,
       ] + keys.lanes
     ) {
       $0.append(instance.description)

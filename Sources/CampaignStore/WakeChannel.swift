@@ -61,7 +61,8 @@ extension CampaignStore {
         switch event {
         case .listening: handler(.listening)
         case .lost(let error): handler(.deaf(error))
-        case .message(_, let text): if let message = text.string.flatMap(WakeMessage.init) { handler(.message(message)) }
+        case .message(_, let text):
+          if let message = text.string.flatMap(WakeMessage.init) { handler(.message(message)) }
         }
       })
   }

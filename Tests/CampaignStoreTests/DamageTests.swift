@@ -65,7 +65,8 @@ struct DamageTests {
         (keys.guardTrial("a"), StoredHash.guardTrial.fields),
         (keys.answers(app: "news"), ["answers", "suspects", "gone"]),
         (keys.guardWatch("a"), ["answers", "suspects", "gone"]),
-        (keys.instances, ["w"]), (keys.housekeeping, ["partition", "schedule", "running"]), (keys.waiting("a"), ["w"]), (keys.store, ["partitions", "version"]),
+        (keys.instances, ["w"]), (keys.housekeeping, ["partition", "schedule", "running"]), (keys.waiting("a"), ["w"]),
+        (keys.store, ["partitions", "version"]),
       ]
     }
 

@@ -70,7 +70,7 @@ import Testing
   // MARK: Presence
 
   private func sight(_ name: String, _ nonce: String = "a", listens: Bool = false, at heartbeat: Int) -> PresenceSight {
-    PresenceSight(instance: WorkerInstance("\(name) \(nonce)")!, isListening: listens, heartbeat: heartbeat)
+    PresenceSight(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
   }
 
   @Test func goneIsWhoWasNotThereTwiceAndGaveNoHeartbeatMeanwhile() {

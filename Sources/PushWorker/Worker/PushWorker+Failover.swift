@@ -20,7 +20,9 @@ extension PushWorker {
       let isReconnected = failover.noteConnections([first.connection, second.connection])
       serverSeenAt = EventLoop.now
       // Where all come back at once nobody is dead for not being there yet.
-      if isReconnected || first.uptime * 1000 < configuration.lease { presenceResumes = EventLoop.now + lease }
+      if isReconnected || first.uptime < Int(FailoverReplay.grace / 1_000_000_000) {
+        presenceResumes = EventLoop.now + FailoverReplay.grace
+      }
       switch failover.look(first.name, second.name) {
       case .new:
         // Others may know what it forgot before we came.

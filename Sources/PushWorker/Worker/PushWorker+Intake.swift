@@ -1,17 +1,26 @@
 import CampaignStore
+import EventLoop
 import PushCore
 
 /// Jobs become campaigns, or go to the dead list with the reason.
 extension PushWorker {
   /// Seconds that one wait for a job lasts. A stopping worker ends it; where Redis does not let it, it waits as long.
-  private static let intakeWait = 5
+  private static let intakeWait = 10
+
+  /// ns between looks whether Redis has room, while nothing comes: they cost Redis more than everything else that an idle
+  /// worker asks.
+  private static let roomInterval: UInt64 = 60_000_000_000
 
   func intakeLoop() async {
+    var nextLook: UInt64 = 0
     // What an earlier life of our name, or a reply that was lost, left in our own list.
     var mayHaveLeftover = true
     while !life.isStopping {
       do {
-        try await control.checkRoom()
+        if EventLoop.now >= nextLook {
+          try await control.checkRoom()
+          nextLook = EventLoop.now + Self.roomInterval
+        }
         var job = mayHaveLeftover ? try await control.unfinishedJob(worker: configuration.name) : nil
         mayHaveLeftover = job != nil
         if job == nil {
@@ -19,12 +28,13 @@ extension PushWorker {
             intakeConnection = $0
             return !life.isStopping
           }
-          // Others may have filled Redis meanwhile.
+          // Redis may have been filled meanwhile.
           if job != nil { try await control.checkRoom() }
         }
         if let job { try await take(in: job) }
       } catch {
         mayHaveLeftover = true
+        nextLook = 0
         if let error = error as? StoreError, error.code == .full {
           log.report("jobs stay in the queue", error)
           await pause(milliseconds: 1000)

@@ -9,6 +9,8 @@ extension PushWorker {
   private static let pulseInterval = 1000
   /// ms between signs of life of a worker that has nothing to do; two of them are within a lease.
   private static let idlePulseInterval = 2000
+  /// ms between looks which server answers, on the same connections, of a worker that knows nothing that it may forget.
+  private static let idleServerInterval = 60_000
   /// ms between looks that nothing should need, as whoever has news tells.
   static let idleInterval = 10_000
 
@@ -41,7 +43,7 @@ extension PushWorker {
   /// Whether the server was looked at lately: each second while there is anything that it may forget, and whenever there
   /// is another connection.
   private func isServerKnown() async -> Bool {
-    let interval = isIdle ? Self.idleInterval : Self.pulseInterval
+    let interval = isIdle ? Self.idleServerInterval : Self.pulseInterval
     guard EventLoop.now < serverSeenAt + UInt64(interval) * 1_000_000 else { return false }
     guard await store.isAdmitted() else { return false }
     return await control.isAdmitted()
