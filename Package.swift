@@ -93,7 +93,7 @@ let package = Package(
       swiftSettings: settings),
 
     // What tests share: private Redis servers, scratch folders, keys made on the spot.
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .target(name: "TestSupport", dependencies: ["TLS"], path: "Tests/TestSupport", swiftSettings: settings),
     // A second push service: what may not be Apple's is tested with both.
     .target(
       name: "TestPushService", dependencies: ["PushCore"], path: "Tests/TestPushService", swiftSettings: settings),
@@ -125,7 +125,7 @@ let package = Package(
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),
-    tests("RedisTests", ["Redis", "EventLoop", "FaultKit", "TestSupport"]),
+    tests("RedisTests", ["Redis", "EventLoop", "TLS", "FaultKit", "TestSupport"]),
     tests("PushCoreTests", ["PushCore", "APNs", "TestSupport"]),
     tests("APNsTests", ["APNs", "PushCore", "PushTransport", "TLS", "APNsSimulator", "TestSupport"]),
     tests(
@@ -147,9 +147,8 @@ let package = Package(
     tests(
       "CommandLineTests",
       [
-        "carillon", "CommandSupport", "PushTransport", "APNs", "APNsSimulator", "PushCore", "PushWorker", "TLS",
-        "EventLoop",
-        "TestSupport",
+        "carillon", "CommandSupport", "PushTransport", "APNs", "APNsSimulator", "PushCore", "PushWorker", "Redis",
+        "TLS", "EventLoop", "TestSupport",
       ]),
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),

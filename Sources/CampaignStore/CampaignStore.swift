@@ -149,7 +149,7 @@ public struct CampaignStore: Sendable {
 
   func checked(_ replies: [RedisReply], of pipeline: RedisPipeline) async throws -> [RedisReply] {
     for (position, reply) in replies.enumerated() {
-      if let error = reply.error { throw await explain(error, of: pipeline.keys(of: position)) }
+      if let error = reply.error { throw await explain(error, of: position, in: pipeline) }
     }
     return replies
   }
@@ -159,7 +159,7 @@ public struct CampaignStore: Sendable {
     var results: [Result<RedisReply, StoreError>] = []
     for (position, reply) in try await redis.execute(pipeline, on: pin ?? fence?.admitted).enumerated() {
       if let error = reply.error {
-        results.append(.failure(await explain(error, of: pipeline.keys(of: position))))
+        results.append(.failure(await explain(error, of: position, in: pipeline)))
       } else {
         results.append(.success(reply))
       }

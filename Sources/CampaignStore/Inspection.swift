@@ -5,8 +5,17 @@ import Redis
 extension CampaignStore {
   /// What a refusal means: with the key, and what it should be, where that is what is wrong.
   ///
-  /// - Parameter names: of the keys that the refused command names.
-  func explain(_ error: RedisServerError, of names: [String]) async -> StoreError {
+  /// - Parameters:
+  ///   - position: of the refused command.
+  ///   - pipeline: where it stands.
+  func explain(_ error: RedisServerError, of position: Int, in pipeline: RedisPipeline) async -> StoreError {
+    let names = pipeline.keys(of: position)
+    if error.code == .noPermission {
+      // Redis 7 names neither the keys, nor a script's command.
+      var explained = StoreError(error)
+      explained.message += " (\(pipeline.name(of: position)), \(names.joined(separator: ", ")))"
+      return explained
+    }
     let stored = names.compactMap { StoredKey($0, keys) }
     guard error.code == .wrongType || Self.isOfValue(error), let found = await inspect(stored) else {
       guard Self.isOfValue(error), let damage = Self.subject(of: stored) else { return StoreError(error) }

@@ -8,6 +8,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case mismatch
     /// The server can't be trusted with campaigns: too old, or set to evict.
     case unfit
+    /// The Redis user may not do it, or Redis wants to know who asks.
+    case forbidden
     /// The server takes no writes: a replica, out of memory, or failing to persist.
     case readOnly
     /// The server has too little memory left for another campaign.
@@ -75,8 +77,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         hint: "try again; if it stays so, find out whose script it is and stop it: SCRIPT KILL")
     case .noPermission:
       self.init(
-        .refused, "the Redis user lacks a permission: \(error.message)",
-        hint: "grant it that, on all keys of the namespace (redis.io, ACL SETUSER)")
+        .forbidden, "the Redis user lacks a right: \(error.message)",
+        hint: "ACL LOG on the server names it; deploy/redis-acl.md has the rights of each role")
+    case .noAuthentication, .wrongPassword:
+      self.init(
+        .forbidden, "Redis refused the login: \(error)",
+        hint: "check redis.user and redis.passwordFile, or user and password in redis.url")
     case .crossSlot, .moved, .clusterDown:
       self.init(
         .refused, "this Redis is a node of a cluster: \(error.message)",

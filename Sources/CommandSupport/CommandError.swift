@@ -65,6 +65,7 @@ package struct CommandError: Error, Equatable {
     case let error as DeviceRowDraft.Problem: self.init(.input, error.description)
     case let error as RedisError: self.init(error)
     case let error as StoreError: self.init(error)
+    case let error as RedisServerError: self.init(StoreError(error))
     // Which address or file it concerns is in the operation.
     case let error as SocketError: self.init(.failed, error.description)
     case let error as TLSError: self.init(.failed, error.description)
@@ -76,15 +77,23 @@ package struct CommandError: Error, Equatable {
   private init(_ error: RedisError) {
     let place = error.endpoint.isEmpty ? "Redis" : "Redis at \(error.endpoint)"
     let doubt = error.mayHaveExecuted ? "; what was under way may have been done" : ""
+    let (code, key): (Code, String) =
+      switch error.code {
+      case .invalidURL: (.configuration, "The URL is redis.url, or CARILLON_REDIS_URL.")
+      case .authentication:
+        (.configuration, "They are in redis.url (CARILLON_REDIS_URL), or in redis.user and redis.passwordFile.")
+      case .noPermission: (.configuration, "deploy/redis-acl.md has what each role needs.")
+      case .untrusted, .unusableFile: (.configuration, "The keys are redis.passwordFile and redis.tls.")
+      default: (.unreachable, "The URL is redis.url, or CARILLON_REDIS_URL.")
+      }
     self.init(
-      .unreachable, "\(place): \(error.message)\(doubt)",
-      hint: (error.hint.isEmpty ? "" : error.hint + " ") + "The URL is redis.url, or CARILLON_REDIS_URL.")
+      code, "\(place): \(error.message)\(doubt)", hint: (error.hint.isEmpty ? "" : error.hint + " ") + key)
   }
 
   private init(_ error: StoreError) {
     let code: Code =
       switch error.code {
-      case .mismatch: .configuration
+      case .mismatch, .forbidden: .configuration
       case .unfit, .readOnly, .full, .refused: .unreachable
       case .notFound: .notFound
       case .conflict: .conflict

@@ -11,10 +11,11 @@ struct Handshake {
   private let steps: [Step]
   private let endpoint: String
 
-  init(url: RedisURL, clientName: String) {
+  /// - Parameter password: to log in with; `nil` to begin without.
+  init(url: RedisURL, password: String?, clientName: String) {
     var pipeline = RedisPipeline()
     var steps: [Step] = []
-    if let password = url.password {
+    if let password {
       steps.append(.login)
       pipeline.command("AUTH") {
         if let user = url.user { $0.append(user) }
@@ -58,10 +59,14 @@ struct Handshake {
   static func refusal(_ error: RedisServerError, step: String, endpoint: String) -> RedisError {
     switch error.code {
     case .noAuthentication, .wrongPassword: wrongLogin(error, endpoint: endpoint)
-    case .generic, .noPermission, .crossSlot:
+    case .noPermission:
+      RedisError(
+        .noPermission, "\(step) was refused: \(error)", endpoint: endpoint,
+        hint: "Grant the user of this connection what the message names (ACL SETUSER).")
+    case .generic, .crossSlot:
       RedisError(
         .refused, "\(step) was refused: \(error)", endpoint: endpoint,
-        hint: "Check the database number of the URL, the permissions of its user and the version of the server.")
+        hint: "Check the database number of the URL and the version of the server.")
     default:
       RedisError(
         .notReady, "\(step) is not possible now: \(error)", endpoint: endpoint,
@@ -72,7 +77,7 @@ struct Handshake {
   private static func wrongLogin(_ error: RedisServerError, endpoint: String) -> RedisError {
     RedisError(
       .authentication, "logging in was refused: \(error)", endpoint: endpoint,
-      hint: "Check user and password in the URL: redis://[[user]:password@]host.")
+      hint: "Check user and password, and that the server knows them (ACL LIST).")
   }
 
   /// `CLIENT SETNAME` takes printable ASCII without blanks.
@@ -84,5 +89,11 @@ struct Handshake {
 /// Hints that several errors share.
 enum Hint {
   static let address = "Check host and port of the URL, and that Redis is running and reachable."
+  static let speaksTLS = "Does this port speak TLS? If not, write redis://, or name the port that does (tls-port)."
   static let none = "Nothing needs to be done."
+
+  /// What another module says to do, as a sentence.
+  static func sentence(_ hint: String) -> String {
+    hint.prefix(1).uppercased() + hint.dropFirst() + "."
+  }
 }

@@ -9,7 +9,8 @@ public import EventLoop
 ///
 /// A server that says that it is a replica (`READONLY`, `MASTERDOWN`) or loads its data is left: behind the same name there
 /// may be another by now. From then on only one that takes writes will do, until there is one. The refusals are answers all
-/// the same; who asked decides what becomes of the call.
+/// the same; who asked decides what becomes of the call. So is a connection on which Redis asks for the password anew
+/// (`NOAUTH`): the next one logs in with what is in the password file then.
 ///
 /// A blocking command (`BLMOVE`) holds up everything behind it: give it a client of its own and a longer timeout.
 public actor RedisClient {
@@ -86,7 +87,7 @@ public actor RedisClient {
       }
       do {
         let replies = try await connection.execute(pipeline, timeout: timeout)
-        if let error = replies.lazy.compactMap(\.error).first(where: \.isOfWrongServer) {
+        if let error = replies.lazy.compactMap(\.error).first(where: \.isOfConnection) {
           await leave(connection, error)
         }
         return replies
@@ -246,7 +247,7 @@ extension RedisClient {
   private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
     // Others' calls may have found it out before, and another connection may be there by now.
     guard case .connected(let current, _) = state, current === connection else { return }
-    wantsPrimary = wantsPrimary || error.code != .loading
+    wantsPrimary = wantsPrimary || [.readOnly, .primaryDown].contains(error.code)
     await connection.close()
   }
 

@@ -1,6 +1,7 @@
 import Dispatch
-public import EventLoop
+import EventLoop
 import Glibc
+import TLS
 
 /// One connection to one Redis server: calls go out as they come, answers are given back in their order.
 ///
@@ -15,7 +16,7 @@ public actor RedisConnection {
 
   private typealias Waiter = CheckedContinuation<Result<[RedisReply], RedisError>, Never>
 
-  private enum Phase {
+  enum Phase {
     case idle
     case connecting(CheckedContinuation<RedisError?, Never>)
     case handshaking(CheckedContinuation<RedisError?, Never>)
@@ -23,66 +24,36 @@ public actor RedisConnection {
     case dead(RedisError)
   }
 
-  private let loop: EventLoop
-  private let endpoint: String
-  private let answerTimeout: Duration
+  let loop: EventLoop
+  let endpoint: String
+  let answerTimeout: Duration
+  let tls: TLSPeer?
   /// 64 KB hold some hundred commits' answers, and are what a socket's buffer gives.
   private let readBuffer = ReadBuffer(count: 64 << 10)
-  private var phase = Phase.idle
-  private var socket: Socket?
-  private var stream: (any ByteStream)?
-  private var watcher: SocketWatcher?
-  private var timer: LoopTimer?
+  var phase = Phase.idle
+  var socket: Socket?
+  var stream: (any ByteStream)?
+  var watcher: SocketWatcher?
+  var timer: LoopTimer?
   private var timerDeadline = UInt64.max
   private var parser = ReplyParser()
   private var inFlight = InFlight<Waiter>()
   private var outgoing = OutgoingBytes()
-  private var scripts = ScriptCache()
+  var scripts = ScriptCache()
   private var onDeath: (@Sendable (RedisError) -> Void)?
   /// Set for good by the first subscription.
   private var onMessage: (@Sendable (RedisReply) -> Void)?
 
   /// What the server said of itself when the connection was made.
-  public private(set) var server = RedisServerInfo(parsing: "")
+  public internal(set) var server = RedisServerInfo(parsing: "")
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  private init(endpoint: String, answerTimeout: Duration, loop: EventLoop) {
+  init(endpoint: String, answerTimeout: Duration, tls: TLSPeer?, loop: EventLoop) {
     self.loop = loop
+    self.tls = tls
     self.endpoint = endpoint
     self.answerTimeout = answerTimeout
-  }
-
-  /// Connects, logs in, selects the database and loads the scripts.
-  ///
-  /// - Parameters:
-  ///   - url: where to, and as whom.
-  ///   - options: its timeouts and name; patience and backoff are of no meaning here.
-  ///   - scripts: loaded before the first call. Others are loaded when they are first called.
-  ///   - isPrimary: whether an address where a replica answers is passed over.
-  ///   - loop: where the connection lives.
-  public static func connect(
-    to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [], isPrimary: Bool = false,
-    on loop: EventLoop = EventLoop(label: "redis")
-  ) async throws(RedisError) -> RedisConnection {
-    let addresses = try await resolve(url)
-    let deadline = EventLoop.now + options.connectTimeout.wholeNanoseconds
-    var failure: RedisError?
-    for (index, address) in addresses.enumerated() {
-      // An address that swallows packets must leave time for the others.
-      let now = EventLoop.now
-      let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
-      let connection = RedisConnection(endpoint: url.endpoint, answerTimeout: options.answerTimeout, loop: loop)
-      failure = await connection.open(address, deadline: now + share)
-      guard failure == nil else { continue }
-      try await connection.greet(url, options: options, scripts: scripts, deadline: deadline)
-      guard isPrimary, await connection.server.role == .replica else { return connection }
-      await connection.close()
-      failure = RedisError(
-        .notReady, "it is a replica, which takes no writes", endpoint: url.endpoint,
-        hint: "Wait until the failover is over, or point the URL at the primary.")
-    }
-    throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
   }
 
   /// Sends commands and waits for all their answers.
@@ -160,103 +131,10 @@ public actor RedisConnection {
   }
 }
 
-// MARK: - Connecting
-
-extension RedisConnection {
-  /// Asks the name service, which blocks, on a queue where that is allowed.
-  private static func resolve(_ url: RedisURL) async throws(RedisError) -> [SocketAddress] {
-    let result: Result<[SocketAddress], RedisError> = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        do {
-          continuation.resume(returning: .success(try SocketAddress.resolve(host: url.host, port: url.port)))
-        } catch {
-          continuation.resume(
-            returning: .failure(RedisError(.unknownHost, "\(error)", endpoint: url.endpoint, hint: Hint.address)))
-        }
-      }
-    }
-    return try result.get()
-  }
-
-  private func open(_ address: SocketAddress, deadline: UInt64) async -> RedisError? {
-    do {
-      let socket = try Socket.connect(to: address)
-      let watcher = SocketWatcher(
-        socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable() } },
-        onWritable: { [weak self] in self?.assumeIsolated { $0.writable() } })
-      // Only writability says that the attempt has ended (connect(2), EINPROGRESS).
-      watcher.wantsRead = false
-      watcher.wantsWrite = true
-      self.watcher = watcher
-      self.socket = socket
-      stream = socket
-    } catch {
-      return refusal(error)
-    }
-    timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.timerFired() } }
-    return await withCheckedContinuation { continuation in
-      phase = .connecting(continuation)
-      arm(deadline)
-    }
-  }
-
-  private func connected(_ continuation: CheckedContinuation<RedisError?, Never>) {
-    if let error = socket?.connectionError() { return die(refusal(error)) }
-    phase = .handshaking(continuation)
-    advanceHandshake(continuation)
-  }
-
-  /// Carries on the stream's own handshake; plain TCP has none.
-  private func advanceHandshake(_ continuation: CheckedContinuation<RedisError?, Never>) {
-    do {
-      let step = try stream?.handshake()
-      watcher?.wantsWrite = step == .wantsWrite
-      watcher?.wantsRead = step != .wantsWrite
-      if step == .closed { return peerClosed() }
-      guard step == nil else { return }
-      phase = .open
-      continuation.resume(returning: nil)
-    } catch {
-      die(lost("\(error)"))
-    }
-  }
-
-  private func greet(
-    _ url: RedisURL, options: RedisOptions, scripts: [RedisScript], deadline: UInt64
-  ) async throws(RedisError) {
-    do throws(RedisError) {
-      let handshake = Handshake(url: url, clientName: options.clientName)
-      let replies = try await send(handshake.pipeline.bytes, replies: handshake.pipeline.count, deadline: deadline)
-      server = try handshake.check(replies)
-      try await load(scripts, deadline: deadline)
-    } catch {
-      var failure = error
-      failure.mayHaveExecuted = false
-      if failure.code == .answerTimeout {
-        failure.code = .connectTimeout
-        failure.message = "the connection was made, but Redis did not answer in time"
-      }
-      die(failure)
-      throw failure
-    }
-  }
-
-  private func load(_ scripts: [RedisScript], deadline: UInt64) async throws(RedisError) {
-    guard !scripts.isEmpty else { return }
-    let pipeline = ScriptCache.loading(scripts, into: server.version)
-    let replies = try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
-    try self.scripts.note(replies, for: scripts, endpoint: endpoint)
-  }
-
-  private func refusal(_ error: any Error) -> RedisError {
-    RedisError(.connectionRefused, "\(error)", endpoint: endpoint, hint: Hint.address)
-  }
-}
-
 // MARK: - Sending and receiving
 
 extension RedisConnection {
-  private func send(_ bytes: [UInt8], replies: Int, deadline: UInt64) async throws(RedisError) -> [RedisReply] {
+  func send(_ bytes: [UInt8], replies: Int, deadline: UInt64) async throws(RedisError) -> [RedisReply] {
     switch phase {
     case .open: break
     case .idle, .connecting, .handshaking: throw lost("not connected yet")
@@ -306,7 +184,7 @@ extension RedisConnection {
     }
   }
 
-  private func writable() {
+  func writable() {
     switch phase {
     case .connecting(let continuation): connected(continuation)
     case .handshaking(let continuation): advanceHandshake(continuation)
@@ -315,7 +193,7 @@ extension RedisConnection {
     }
   }
 
-  private func readable() {
+  func readable() {
     if case .handshaking(let continuation) = phase { advanceHandshake(continuation) }
     // Ends, because the server sends no more than was asked for.
     while case .open = phase, let stream {
@@ -338,6 +216,9 @@ extension RedisConnection {
           RedisError(
             .protocolViolation, "the answer can't be understood: \(violation.reason)", endpoint: endpoint,
             hint: "Is it a Redis that listens there?"))
+      } catch let error as TLSError where error.alert != nil {
+        // In TLS 1.3 a client hears only now what the server makes of its certificate (RFC 8446 section 4.4.2.4).
+        die(RedisError(tls: error, with: tls?.serverName ?? "", endpoint: endpoint))
       } catch {
         peerClosed("\(error)")
       }
@@ -368,7 +249,7 @@ extension RedisConnection {
 // MARK: - Dying
 
 extension RedisConnection {
-  private func die(_ error: RedisError) {
+  func die(_ error: RedisError) {
     let last = phase
     if case .dead = last { return }
     phase = .dead(error)
@@ -391,23 +272,32 @@ extension RedisConnection {
   }
 
   /// A server that turns somebody away says why, in an answer nobody asked for alone, and closes.
-  private func peerClosed(_ what: String = "Redis closed the connection") {
-    guard case .open = phase else { return die(lost(what)) }
+  func peerClosed(_ what: String = "Redis closed the connection") {
+    switch phase {
+    case .open: break
+    case .handshaking:
+      return die(
+        RedisError(.closed, "\(what) in the TLS handshake", endpoint: endpoint, hint: Hint.speaksTLS))
+    case .idle, .connecting, .dead: return die(lost(what))
+    }
     let said = inFlight.lastRoot.flatMap { RedisReply(arena: parser.take(), index: $0).error }
     die(lost(said.map { "\(what), after saying \"\($0)\"" } ?? what))
   }
 
-  private func lost(_ message: String) -> RedisError {
+  func lost(_ message: String) -> RedisError {
     RedisError(.closed, message, endpoint: endpoint, hint: "Is Redis running, and does its log say why it hung up?")
   }
 
   /// One timer serves all calls: it is armed for some deadline that is no later than the earliest, and looks again when
   /// it fires. A call that ends in time costs it nothing.
-  private func timerFired() {
+  func timerFired() {
     timerDeadline = .max
     switch phase {
-    case .connecting, .handshaking:
+    case .connecting:
       return die(RedisError(.connectTimeout, "no connection in time", endpoint: endpoint, hint: Hint.address))
+    case .handshaking:
+      return die(
+        RedisError(.connectTimeout, "no TLS handshake in time", endpoint: endpoint, hint: Hint.speaksTLS))
     case .idle, .open, .dead: break
     }
     guard let earliest = inFlight.earliestDeadline else { return }
@@ -419,7 +309,7 @@ extension RedisConnection {
     )
   }
 
-  private func arm(_ deadline: UInt64) {
+  func arm(_ deadline: UInt64) {
     timerDeadline = deadline
     let now = EventLoop.now
     timer?.schedule(after: .nanoseconds(deadline > now ? Int(clamping: deadline - now) : 0))

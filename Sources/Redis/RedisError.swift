@@ -24,6 +24,12 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
     case protocolViolation
     /// Redis wants another user or password.
     case authentication
+    /// The user may not run a command, or not on these keys.
+    case noPermission
+    /// TLS: this side does not believe the server's certificate, or the server does not believe ours.
+    case untrusted
+    /// A file with a password, a certificate or trust roots can't be used.
+    case unusableFile
     /// Redis refused a step of the handshake: the database number, a script, a connection too many.
     case refused
     /// Redis is there but can't serve just now: it loads its data, or a script keeps it busy.
@@ -56,7 +62,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
   /// Whether trying again without any change somewhere else is pointless.
   var isPermanent: Bool {
     switch code {
-    case .invalidURL, .unsupported, .authentication, .refused: true
+    case .invalidURL, .unsupported, .authentication, .noPermission, .untrusted, .unusableFile, .refused: true
     default: false
     }
   }

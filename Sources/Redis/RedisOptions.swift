@@ -2,6 +2,11 @@
 public struct RedisOptions: Sendable {
   /// The name that `CLIENT LIST` shows; characters that Redis forbids there become dashes.
   public var clientName: String
+  /// A file whose first line is the password, for a URL that has none; it is read again for every connection, so that a
+  /// new password needs no restart. `nil` for none.
+  public var passwordFile: String?
+  /// How TLS is set up, where the URL asks for it.
+  public var tls: RedisTLS
   /// How long connecting, logging in and loading the scripts may take, the name service apart.
   public var connectTimeout: Duration
   /// How long the answers of a call may take, from the call on. A blocking command needs a longer one of its own.
@@ -13,15 +18,20 @@ public struct RedisOptions: Sendable {
 
   /// - Parameters:
   ///   - clientName: the name that `CLIENT LIST` shows.
+  ///   - passwordFile: its first line is the password, for a URL that has none.
+  ///   - tls: how TLS is set up, where the URL asks for it.
   ///   - connectTimeout: for connecting, logging in and loading the scripts.
   ///   - answerTimeout: for the answers of a call.
   ///   - patience: how long a call waits for a connection when there is none.
   ///   - backoff: between attempts to connect.
   public init(
-    clientName: String = "carillon", connectTimeout: Duration = .seconds(5), answerTimeout: Duration = .seconds(5),
-    patience: Duration = .seconds(5), backoff: Backoff = Backoff()
+    clientName: String = "carillon", passwordFile: String? = nil, tls: RedisTLS = RedisTLS(),
+    connectTimeout: Duration = .seconds(5), answerTimeout: Duration = .seconds(5), patience: Duration = .seconds(5),
+    backoff: Backoff = Backoff()
   ) {
     self.clientName = clientName
+    self.passwordFile = passwordFile
+    self.tls = tls
     self.connectTimeout = connectTimeout
     self.answerTimeout = answerTimeout
     self.patience = patience

@@ -17,6 +17,14 @@ extension RedisPipeline {
     }
   }
 
+  /// What a command is, for saying what its refusal was about: its name, or `the script NAME`.
+  ///
+  /// - Parameter position: of the command in the pipeline.
+  public func name(of position: Int) -> String {
+    if let call = scriptCalls.first(where: { $0.position == position }) { return "the script \(call.script.name)" }
+    return words(of: position).first.map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
   /// A command's words, its name first.
   private func words(of position: Int) -> [ArraySlice<UInt8>] {
     var rest = bytes[...]

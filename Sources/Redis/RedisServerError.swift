@@ -46,8 +46,11 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   /// The rest of the answer, for humans.
   public var message: String
 
-  /// Whether the server is not, or not yet, the one to ask: another, or the same later, may stand behind the same name.
-  var isOfWrongServer: Bool { [.readOnly, .primaryDown, .loading, .unblocked].contains(code) }
+  /// Whether another connection may get another answer: the server is not, or not yet, the one to ask, and behind the same
+  /// name may stand another; or it wants to know anew who asks.
+  var isOfConnection: Bool {
+    [.readOnly, .primaryDown, .loading, .unblocked, .noAuthentication].contains(code)
+  }
 
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {
@@ -62,6 +65,11 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     } else {
       code = .generic
       message = line
+    }
+    // Up to Redis 7.0 what a user may not do in a script has no code of its own (script.c, scriptVerifyACL).
+    if code == .generic, let said = message.firstRange(of: "The user executing the script can't") {
+      code = .noPermission
+      message = String(message[said.lowerBound...])
     }
   }
 

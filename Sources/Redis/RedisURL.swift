@@ -1,7 +1,9 @@
-/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`.
+/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`, and `rediss://` over TLS.
 ///
 /// User, password and host may be percent-encoded. Neither the description nor an error ever shows the password.
 public struct RedisURL: Hashable, Sendable {
+  /// Whether TLS is spoken: `rediss://`.
+  public var isTLS: Bool
   /// A name, an IPv4 address, or an IPv6 address without its brackets.
   public var host: String
   /// 6379 unless given.
@@ -14,14 +16,17 @@ public struct RedisURL: Hashable, Sendable {
   public var database: Int
 
   /// - Parameters:
+  ///   - isTLS: whether TLS is spoken.
   ///   - host: a name or an address, IPv6 without brackets.
   ///   - port: the port.
   ///   - user: the ACL user; `nil` for the default user.
   ///   - password: the password, if one is needed.
   ///   - database: the database number.
   public init(
-    host: String, port: UInt16 = 6379, user: String? = nil, password: String? = nil, database: Int = 0
+    isTLS: Bool = false, host: String, port: UInt16 = 6379, user: String? = nil, password: String? = nil,
+    database: Int = 0
   ) {
+    self.isTLS = isTLS
     self.host = host
     self.port = port
     self.user = user
@@ -38,10 +43,11 @@ public struct RedisURL: Hashable, Sendable {
     }
     let scheme = text[..<colon.lowerBound].lowercased()
     switch scheme {
-    case "redis": break
-    case "rediss", "sentinel", "cluster":
+    case "redis": isTLS = false
+    case "rediss": isTLS = true
+    case "sentinel", "cluster":
       throw RedisError(
-        .unsupported, "\(scheme):// is not yet supported", hint: "Use redis:// and one host for now.")
+        .unsupported, "\(scheme):// is not yet supported", hint: "Use redis:// or rediss:// and one host for now.")
     default: throw Self.invalid("the scheme \"\(scheme)\" is none of Redis")
     }
     var authority = text[colon.upperBound...]
@@ -76,7 +82,9 @@ public struct RedisURL: Hashable, Sendable {
     let userText = text[..<(colon ?? text.endIndex)]
     let user = try decode(userText, "user")
     guard let colon else {
-      throw invalid("it has a user but no password; for a password alone write \"redis://:PASSWORD@host\"")
+      throw invalid(
+        "it has a user but no password; for a password alone write \"redis://:PASSWORD@host\", "
+          + "and where the password is in a file, name the user beside that")
     }
     let password = try decode(text[text.index(after: colon)...], "password")
     guard !password.isEmpty else { throw invalid("its password is empty") }
@@ -135,14 +143,15 @@ public struct RedisURL: Hashable, Sendable {
 
   private static func invalid(_ why: String) -> RedisError {
     RedisError(
-      .invalidURL, "the URL can't be used: \(why)", hint: "Write redis://[[user]:password@]host[:port][/database].")
+      .invalidURL, "the URL can't be used: \(why)",
+      hint: "Write redis://[[user]:password@]host[:port][/database], or rediss:// for TLS.")
   }
 }
 
 extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   public var description: String {
     let login = password == nil ? "" : "\(user ?? ""):***@"
-    return "redis://\(login)\(endpoint)/\(database)"
+    return "redis\(isTLS ? "s" : "")://\(login)\(endpoint)/\(database)"
   }
 
   public var debugDescription: String { description }

@@ -6,6 +6,8 @@ public struct IdentityError: Error, Equatable, Sendable, CustomStringConvertible
     case file(SecretFileError.Problem)
     /// Neither PKCS#12 nor PEM.
     case unknownFormat
+    /// Not PEM, where only that will do.
+    case notPEM
     /// A certificate, but no private key.
     case noKey
     /// A private key, but no certificate.
@@ -38,6 +40,7 @@ public struct IdentityError: Error, Equatable, Sendable, CustomStringConvertible
     switch problem {
     case .file(let problem): SecretFileError(file: file, problem: problem).reason
     case .unknownFormat: "neither PKCS#12 nor PEM"
+    case .notPEM: "is not PEM"
     case .noKey: "has a certificate, but no private key"
     case .noCertificate: "has a private key, but no certificate"
     case .mismatch: "the private key belongs to none of the certificates in it"
@@ -55,6 +58,7 @@ public struct IdentityError: Error, Equatable, Sendable, CustomStringConvertible
     case .file(let problem): SecretFileError(file: file, problem: problem).hint
     case .unknownFormat:
       "a .cer from Apple's site lacks the key: export certificate and key together from Keychain as .p12"
+    case .notPEM: "see what it is with: openssl x509 -in FILE -noout -text, or openssl pkey -in FILE -noout -text"
     case .noKey: "in Keychain select certificate and key together, then export; in PEM append the key to the file"
     case .noCertificate: "append the certificate; Apple's .cer becomes PEM with: openssl x509 -inform DER -in FILE"
     case .mismatch: "export again, with the key that the signing request was made with"

@@ -19,6 +19,29 @@ extension TLSIdentity {
     try self.init(bytes, passphrase: passphrase, file: path)
   }
 
+  /// Reads a client identity of two PEM files, as servers other than Apple's are used to.
+  ///
+  /// - Parameters:
+  ///   - certificateFile: the certificate and its intermediates, in any order; anybody may read it.
+  ///   - keyFile: the private key, without a passphrase; only its owner and its group may read it.
+  /// - Throws: ``IdentityError``, which names the file.
+  public init(certificateFile: String, keyFile: String) throws(IdentityError) {
+    let (certificates, key): ([UInt8], [UInt8])
+    do throws(SecretFileError) {
+      certificates = try SecretFile.contents(certificateFile, isSecret: certificateFile == keyFile)
+      key = try SecretFile.read(keyFile)
+    } catch {
+      throw IdentityError(file: error.file, problem: .file(error.problem))
+    }
+    let begin = Array("-----BEGIN ".utf8)
+    for (file, bytes) in [(certificateFile, certificates), (keyFile, key)] where !bytes.contains(begin) {
+      throw IdentityError(file: file, problem: .notPEM)
+    }
+    try self.init(
+      certificateFile == keyFile ? key : certificates + [UInt8(ascii: "\n")] + key, passphrase: nil,
+      file: certificateFile)
+  }
+
   /// Reads a client identity from the bytes of a file.
   ///
   /// - Parameters:

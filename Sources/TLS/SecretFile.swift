@@ -12,6 +12,13 @@ public enum SecretFile {
   ///
   /// - Throws: ``SecretFileError``, which names the file.
   public static func read(_ path: String) throws(SecretFileError) -> [UInt8] {
+    try contents(path, isSecret: true)
+  }
+
+  /// The bytes of a file.
+  ///
+  /// - Parameter isSecret: whether it is refused when others can read or change it.
+  static func contents(_ path: String, isSecret: Bool) throws(SecretFileError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .last(path) }
     defer { close(descriptor) }
@@ -20,7 +27,9 @@ public enum SecretFile {
     guard fstat(descriptor, &status) == 0 else { throw .last(path) }
     let mode = status.st_mode & 0o777
     // A pipe or a terminal has no readers but us.
-    if status.st_mode & S_IFMT == S_IFREG, mode & 0o026 != 0 { throw .init(file: path, problem: .exposed(mode: mode)) }
+    if isSecret, status.st_mode & S_IFMT == S_IFREG, mode & 0o026 != 0 {
+      throw .init(file: path, problem: .exposed(mode: mode))
+    }
     var bytes = [UInt8](repeating: 0, count: maximumSize + 1)
     var count = 0
     while count < bytes.count {

@@ -6,8 +6,30 @@ public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
   public var operation: String
   /// OpenSSL's text, or the system's when the socket failed beneath it.
   public var reason: String
+  /// Why the other side's certificate was not believed, where that is what failed.
+  public internal(set) var certificateProblem: CertificateProblem?
   /// The alert by which the peer ended it (RFC 8446 section 6), when it sent one.
   public private(set) var alert: UInt8?
+
+  /// What is wrong with a certificate.
+  public enum CertificateProblem: Equatable, Sendable {
+    /// It is for another name or address.
+    case otherName
+    /// It is not valid yet, or not any more.
+    case outOfDate
+    /// No root that is trusted vouches for it, or it can't be right for another reason.
+    case untrusted
+
+    /// - Parameter result: of SSL_get_verify_result(3).
+    init?(verification result: Int) {
+      switch Int32(truncatingIfNeeded: result) {
+      case X509_V_OK: return nil
+      case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: self = .otherName
+      case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID: self = .outOfDate
+      default: self = .untrusted
+      }
+    }
+  }
 
   /// - Parameters:
   ///   - operation: what was attempted.

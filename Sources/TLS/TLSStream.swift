@@ -121,6 +121,7 @@ public final class TLSStream: ByteStream {
       // "certificate verify failed" alone doesn't say what to mend; the verification's own result does.
       let verification = SSL_get_verify_result(ssl)
       if !isReady, verification != Int(X509_V_OK) {
+        error.certificateProblem = .init(verification: verification)
         error.reason += " (\(String(cString: X509_verify_cert_error_string(verification))))"
       }
       throw error

@@ -7,7 +7,7 @@ import Testing
 
 /// The whole way of a campaign through the store, as a worker goes it.
 struct CampaignJourneyTests {
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func campaignEndsWithOneOutcomeForEveryTarget(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let store = world.store

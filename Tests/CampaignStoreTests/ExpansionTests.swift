@@ -6,7 +6,7 @@ import Testing
 
 /// From an audience to sealed targets: each device once, nobody left out.
 struct ExpansionTests {
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func everybodyIsEveryDeviceOfEveryUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.register([
@@ -18,21 +18,21 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:1", "x:2", "y:3"])
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func listedUsersAreReachedWhereTheyHaveDevices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<5)
     #expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#) == ["u1:1", "u3:3"])
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func listedTokensNeedNoUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let hex = (0..<3).map { TestStore.text($0) }
     #expect(try await targets(world, #"{"tokens":["\#(hex[0])","\#(hex[2])","\#(hex[0])"]}"#) == [":0", ":2"])
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func channelIsTheOnlyTargetOfItsCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.registerUsers(0..<5)
@@ -49,7 +49,7 @@ struct ExpansionTests {
     #expect(Array(try await ledger.targets(from: 0, count: 1).token(0)) == target.bytes)
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func devicesOfOtherAppsAndEnvironmentsAndQuarantinedOnesAreLeftOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     var devices = (0..<7).map { TestStore.device($0) }
@@ -64,7 +64,7 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func onlyTokensOfTheCampaignsServiceAndKindAreIn(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     var devices = (0..<TokenKind.allCases.count).map { TestStore.device($0) }
@@ -83,7 +83,7 @@ struct ExpansionTests {
     }
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func memberOfASegmentWithoutADeviceIsNoTarget(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)
@@ -92,7 +92,7 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"!vip"}"#, id: "b") == ["u0:0", "u2:2"])
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func emptySliceIsSealedAndClosedWithNoTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.add(["stranger"], to: "vip")
@@ -102,7 +102,7 @@ struct ExpansionTests {
     #expect(try await ledger.close(.finish).counters == SliceCounters())
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func twentyThousandUsersOfOnePartitionAreExact(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<20_000)
@@ -129,7 +129,7 @@ struct ExpansionTests {
     #expect(try await world.command("TTL", world.keys.targets(0, "a")).integer == -1)
   }
 
-  @Test(arguments: Backend.allCases, [127, 128, 129, 256, 700])
+  @Test(arguments: Backend.withTLS, [127, 128, 129, 256, 700])
   func everyTargetIsFoundWhereverAReadBegins(on backend: Backend, count: Int) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<count)
@@ -149,7 +149,7 @@ struct ExpansionTests {
     }
   }
 
-  @Test(arguments: Backend.allCases)
+  @Test(arguments: Backend.withTLS)
   func scratchSetsOfAWorkerThatDiedGoByThemselves(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)

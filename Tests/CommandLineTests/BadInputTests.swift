@@ -174,7 +174,9 @@ struct BadInputTests {
     var world = try await CarillonWorld(server: server)
     world.environment["CARILLON_REDIS_URL"] = "redis://:secret@127.0.0.1:\(server.port)"
     let output = try await world.run("campaign", "list")
-    #expect(output.exit == .status(69))
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("logging in was refused: WRONGPASS"))
+    #expect(output.standardError.contains("redis.passwordFile"))
     #expect(!output.standardError.contains("secret"))
   }
 }

@@ -153,6 +153,13 @@ struct ConfigurationTests {
     (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),
     (yaml("redis: {}"), ["not valid YAML: the same key twice: 'redis'"]),
     ("redis: { url: 'http://user:secret@x' }", ["redis.url: must begin with redis://"]),
+    ("redis: { tls: { trustRoots: ca.pem } }", ["redis.tls: stands beside a URL without TLS", "write rediss://"]),
+    (
+      "redis: { url: 'rediss://h', tls: { certificate: c.pem } }",
+      ["redis.tls.certificate: needs a key beside it", "name both"]
+    ),
+    ("redis: { url: 'rediss://h', tls: { key: c.key } }", ["redis.tls.key: needs a certificate beside it"]),
+    ("redis: { url: 'rediss://h', tls: { ca: c.pem } }", ["redis.tls.ca: unknown key"]),
     ("redis: { namespace: 'a{b}' }", ["redis.namespace: 'a{b}' is not 1 to 64"]),
     ("redis: { partitions: 0 }", ["redis.partitions: '0' is not a whole number from 1 to 16384"]),
     ("apps: { news: { token: {} } }", ["apps.news.topic: is missing", "line 1", "bundle id"]),
@@ -234,8 +241,10 @@ struct ConfigurationTests {
       #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.
-    let files = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile"]
-    for path in ConfigurationSchema.paths(apps: ["news"]) where !files.contains(path.last ?? "") {
+    // Of names of files and users it only shows in use; `redis.tls` is read by RedisAccessTests.
+    let names = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user"]
+    for path in ConfigurationSchema.paths(apps: ["news"])
+    where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"]) {
       let name = EnvironmentOverlay.variable(of: path)
       let error = #expect(throws: ConfigurationError.self, "\(name)") {
         try read(yaml(), environment: [name: "no {way}"])

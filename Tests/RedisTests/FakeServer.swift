@@ -5,6 +5,8 @@ final class FakeServer: Sendable {
   /// What to do when bytes arrive.
   enum Step: Sendable {
     case say(String)
+    /// Says what comes of it.
+    case answer(@Sendable () -> String)
     case hangUp
     case ignore
   }
@@ -68,10 +70,15 @@ final class FakeServer: Sendable {
       guard peer.next < steps.count else { return }
       peers[index].next += 1
       switch steps[peer.next] {
-      case .say(let text): _ = try? Array(text.utf8).withUnsafeBytes { try peer.socket.write($0) }
+      case .say(let text): say(text, to: peer.socket)
+      case .answer(let text): say(text(), to: peer.socket)
       case .hangUp: peer.watcher.close()
       case .ignore: break
       }
+    }
+
+    private func say(_ text: String, to peer: Socket) {
+      _ = try? Array(text.utf8).withUnsafeBytes { try peer.write($0) }
     }
   }
 }

@@ -4,11 +4,11 @@ import Testing
 
 @Suite struct HandshakeTests {
   @Test func onlyWhatTheURLAsksForIsSaid() {
-    let plain = Handshake(url: RedisURL(host: "h"), clientName: "my worker")
+    let plain = Handshake(url: RedisURL(host: "h"), password: nil, clientName: "my worker")
     #expect(
       String(decoding: plain.pipeline.bytes, as: UTF8.self)
         == "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nmy-worker\r\n*1\r\n$4\r\nINFO\r\n")
-    let full = Handshake(url: RedisURL(host: "h", user: "u", password: "p", database: 3), clientName: "w")
+    let full = Handshake(url: RedisURL(host: "h", user: "u", database: 3), password: "p", clientName: "w")
     #expect(full.pipeline.count == 4)
     #expect(
       String(decoding: full.pipeline.bytes, as: UTF8.self).hasPrefix("*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n"))
@@ -18,6 +18,7 @@ import Testing
     (["-WRONGPASS invalid", "+OK", "+OK", "+i"], RedisError.Code.authentication),
     (["-ERR AUTH called without any password configured", "+OK", "+OK", "+i"], .authentication),
     (["+OK", "-ERR DB index is out of range", "+OK", "+i"], .refused),
+    (["+OK", "-NOPERM this user has no permissions to run the 'select' command", "+OK", "+i"], .noPermission),
     (["+OK", "-LOADING dataset", "-LOADING dataset", "-LOADING dataset"], .notReady),
     (["+OK", "+OK", "+OK", "-BUSY script"], .notReady),
     (["+OK", "+OK", "-NOAUTH Authentication required.", "+i"], .authentication),
@@ -34,7 +35,7 @@ import Testing
     #expect(try handshake.check(replies).version == nil)
   }
 
-  private let handshake = Handshake(url: RedisURL(host: "h", password: "p", database: 3), clientName: "w")
+  private let handshake = Handshake(url: RedisURL(host: "h", database: 3), password: "p", clientName: "w")
 
   private func replies(_ lines: [String]) throws -> [RedisReply] {
     try RedisReply.parse(lines.map { $0 + "\r\n" }.joined())

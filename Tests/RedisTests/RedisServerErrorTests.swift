@@ -7,6 +7,15 @@ import Testing
     ("NOSCRIPT No matching script.", .noScript, "No matching script."),
     ("MOVED 3999 127.0.0.1:6381", .moved, "3999 127.0.0.1:6381"),
     ("OOM", .outOfMemory, ""), ("EXECABORT x", .init(rawValue: "EXECABORT"), "x"),
+    (
+      "ERR The user executing the script can't run this command or subcommand script: 9b, on @user_script:16.",
+      .noPermission,
+      "The user executing the script can't run this command or subcommand script: 9b, on @user_script:16."
+    ),
+    (
+      "ERR Error running script (call to f_9b): @user_script:1: The user executing the script can't run this command",
+      .noPermission, "The user executing the script can't run this command"
+    ),
     ("unknown thing", .generic, "unknown thing"), ("", .generic, ""),
   ])
   func firstWordIsTheCode(line: String, code: RedisServerError.Code, message: String) {

@@ -14,6 +14,7 @@ import Testing
     ("redis://u:a@b@h", RedisURL(host: "h", user: "u", password: "a@b")),
     ("redis://u:a:b@h", RedisURL(host: "h", user: "u", password: "a:b")),
     ("redis://[::1]:7000", RedisURL(host: "::1", port: 7000)),
+    ("rediss://u:p@h:1/2", RedisURL(isTLS: true, host: "h", port: 1, user: "u", password: "p", database: 2)),
     ("redis://[fe80::1%25eth0]", RedisURL(host: "fe80::1%eth0")),
   ])
   func partsAreRead(text: String, url: RedisURL) throws {
@@ -34,7 +35,7 @@ import Testing
     #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
   }
 
-  @Test(arguments: ["rediss://h", "sentinel://a,b", "cluster://a"])
+  @Test(arguments: ["sentinel://a,b", "cluster://a"])
   func schemesToComeAreUnsupported(text: String) {
     #expect(throws: RedisError.self) { try RedisURL(text) }
   }
@@ -44,6 +45,7 @@ import Testing
     var dumped = ""
     dump(url, to: &dumped)
     #expect("\(url)" == "redis://app:***@h:6379/1")
+    #expect("\(try RedisURL("rediss://h"))" == "rediss://h:6379/0")
     #expect(!dumped.contains("hunter2") && !String(reflecting: url).contains("hunter2"))
     for text in ["redis://u:hunter2@", "redis://u:hunter2/x@h", "redis://u:hunter2%@h", "redis://u:hunter2@h:x"] {
       let error = #expect(throws: RedisError.self) { try RedisURL(text) }

@@ -13,8 +13,10 @@ public actor RedisServer {
 
   /// Its port, the same after a restart.
   public nonisolated let port: UInt16
-  /// `redis://127.0.0.1:PORT`.
+  /// `redis://127.0.0.1:PORT`, or `rediss://` with certificates.
   public nonisolated let url: String
+  /// By which it speaks TLS; `nil` where it does not.
+  public nonisolated let certificates: RedisCertificates?
   /// Its working folder, where dumps and append-only files are.
   public nonisolated let folder: ScratchFolder
 
@@ -22,6 +24,7 @@ public actor RedisServer {
     var mode: Mode
     var arguments: [String]
     var password: String?
+    var certificates: RedisCertificates?
     var launcher: [String]
   }
 
@@ -39,15 +42,21 @@ public actor RedisServer {
   public static var sharedCluster: RedisServer { get async throws { try await sharedClusterServer.value } }
   private static let sharedClusterServer = Task { try await RedisServer.start(.cluster) }
 
+  /// The same as ``shared``, over TLS.
+  public static var sharedTLS: RedisServer { get async throws { try await sharedTLSServer.value } }
+  private static let sharedTLSServer = Task { try await RedisServer.start(certificates: RedisCertificates()) }
+
   /// Starts a server and waits until it answers.
   ///
   /// - Parameters:
   ///   - mode: a single server, or a cluster of one.
   ///   - arguments: more options, such as `["--appendonly", "yes"]`; they come last and so prevail.
   ///   - password: of the default user.
+  ///   - certificates: for a server that speaks TLS.
   ///   - launcher: words that go before `redis-server`, such as `["unshare", "--mount"]`; it has to become the server.
   public static func start(
-    _ mode: Mode = .single, arguments: [String] = [], password: String? = nil, launcher: [String] = []
+    _ mode: Mode = .single, arguments: [String] = [], password: String? = nil,
+    certificates: RedisCertificates? = nil, launcher: [String] = []
   ) async throws -> RedisServer {
     var failure = TestSupportError("redis-server did not start")
     // Another process may take the port between the probe and the server's own bind.
@@ -55,7 +64,8 @@ public actor RedisServer {
       let folder = try ScratchFolder("redis")
       let port = try FreePort.find()
       do {
-        let options = Options(mode: mode, arguments: arguments, password: password, launcher: launcher)
+        let options = Options(
+          mode: mode, arguments: arguments, password: password, certificates: certificates, launcher: launcher)
         let process = try await launch(options, port: port, folder: folder)
         let server = RedisServer(options, port, folder, process)
         try await server.join()
@@ -72,7 +82,8 @@ public actor RedisServer {
     self.port = port
     self.folder = folder
     self.process = process
-    url = "redis://127.0.0.1:\(port)"
+    certificates = options.certificates
+    url = "redis\(options.certificates == nil ? "" : "s")://127.0.0.1:\(port)"
   }
 
   /// Ends the server in an orderly way (SIGTERM: it persists what it is configured to) and waits for its end.
@@ -98,7 +109,8 @@ public actor RedisServer {
   @discardableResult
   public func command(_ words: String...) async throws -> String {
     let login = options.password.map { ["--no-auth-warning", "-a", $0] } ?? []
-    let output = try await ChildProcess.run("redis-cli", ["-h", "127.0.0.1", "-p", String(port)] + login + words)
+    let way = ["-h", "127.0.0.1", "-p", String(port)] + (certificates?.clientArguments ?? [])
+    let output = try await ChildProcess.run("redis-cli", way + login + words)
     guard output.exit == .status(0) else {
       throw TestSupportError("redis-cli \(words): \(output.standardOutput)\(output.standardError)")
     }
@@ -107,9 +119,10 @@ public actor RedisServer {
 
   private static func launch(_ options: Options, port: UInt16, folder: ScratchFolder) async throws -> ChildProcess {
     var words = [
-      "--port", String(port), "--bind", "127.0.0.1", "--dir", folder.url.path, "--daemonize", "no", "--logfile", "",
+      "--bind", "127.0.0.1", "--dir", folder.url.path, "--daemonize", "no", "--logfile", "",
       "--save", "", "--appendonly", "no",
     ]
+    words += options.certificates?.serverArguments(port: port) ?? ["--port", String(port)]
     if options.mode == .cluster { words += ["--cluster-enabled", "yes"] }
     if let password = options.password { words += ["--requirepass", password] }
     let command = options.launcher + ["redis-server"] + words + options.arguments

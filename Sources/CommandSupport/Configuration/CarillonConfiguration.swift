@@ -12,12 +12,29 @@ package struct CarillonConfiguration: Equatable {
 
   package struct Redis: Equatable {
     package var url: String
+    /// The user to log in as, where the URL has none.
+    package var user: String?
+    /// A file whose first line is the password, where the URL has none.
+    package var passwordFile: String?
+    /// How TLS is set up; `nil` for as usual.
+    package var tls: RedisTLS?
     /// What all keys begin with.
     package var namespace: String
     /// Fixed when the store is initialised.
     package var partitions: Int
     /// Entries of the feedback list at most.
     package var feedbackLength: Int
+  }
+
+  package struct RedisTLS: Equatable {
+    /// A file of PEM certificates to trust instead of the system's.
+    package var trustRoots: String?
+    /// A PEM file with this client's certificate; never without a key.
+    package var certificate: String?
+    /// A PEM file with the key of the certificate.
+    package var key: String?
+    /// What the server's certificate must carry, where it is not the URL's host.
+    package var serverName: String?
   }
 
   /// Who carries pushes to an app's devices.

@@ -21,25 +21,6 @@ struct ConfigurationReader {
       guard: try readGuard(try top.section("guard", schema: "guard")))
   }
 
-  private func readRedis(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Redis {
-    let url = try section.string("url") ?? "redis://127.0.0.1:6379/0"
-    let schemes = ["redis", "rediss", "sentinel", "cluster"]
-    guard let separator = url.firstRange(of: "://"), schemes.contains(String(url[..<separator.lowerBound])) else {
-      // The URL itself may hold a password: it is not repeated.
-      throw section.error("url", "must begin with redis://", hint: "such as redis://127.0.0.1:6379/0")
-    }
-    let namespace = try section.string("namespace") ?? "carillon"
-    guard Self.isName(namespace) else {
-      // A brace would break the hash tags that keep related keys in one slot.
-      throw section.error("namespace", "\(Excerpt.quoted(namespace)) is not \(Self.nameForm)")
-    }
-    return CarillonConfiguration.Redis(
-      url: url, namespace: namespace,
-      // Redis Cluster has 16384 slots; more partitions than slots would only cost.
-      partitions: try section.integer("partitions", in: 1...16384, default: 256),
-      feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000))
-  }
-
   private func readApps(_ section: ConfigurationSection) throws(ConfigurationError) -> [String: CarillonConfiguration
     .App]
   {
@@ -183,14 +164,14 @@ struct ConfigurationReader {
       minimum: try section.integer("minimum", in: 1...1_000_000, default: 200))
   }
 
-  private func resolve(_ path: String) -> String {
+  func resolve(_ path: String) -> String {
     path.hasPrefix("/") || directory.isEmpty ? path : directory + "/" + path
   }
 
-  private static let nameForm = "1 to 64 of A-Z a-z 0-9 _ -"
+  static let nameForm = "1 to 64 of A-Z a-z 0-9 _ -"
 
   /// Names here have no dot, which separates keys.
-  private static func isName(_ name: String) -> Bool { PlainName.isValid(name) && !name.contains(".") }
+  static func isName(_ name: String) -> Bool { PlainName.isValid(name) && !name.contains(".") }
 }
 
 extension CarillonConfiguration.Endpoint {

@@ -10,16 +10,12 @@ struct StoreConnection {
   /// proxy, short enough for somebody who looks at the terminal.
   private static let patience = Duration.seconds(4)
 
-  private let url: RedisURL
+  private let access: RedisAccess
   private let keys: Keyspace
   private let feedbackLength: Int
 
   init(_ redis: CarillonConfiguration.Redis) throws {
-    do {
-      url = try RedisURL(redis.url)
-    } catch {
-      throw CommandError(.configuration, "redis.url: \(error.message)", hint: error.hint)
-    }
+    access = try RedisAccess(redis)
     guard let keys = Keyspace(namespace: redis.namespace, partitions: redis.partitions) else {
       throw CommandError(.defect, "no keys for namespace \(redis.namespace) and \(redis.partitions) partitions")
     }
@@ -37,7 +33,7 @@ struct StoreConnection {
     let options = RedisOptions(
       clientName: name, connectTimeout: Self.patience, patience: Self.patience, backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
-      redis: RedisClient(url: url, options: options, on: loop), keys: keys, services: .known,
+      redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
       feedbackLength: feedbackLength)
   }
 

@@ -1,0 +1,52 @@
+import PushCore
+
+/// The section `redis`.
+extension ConfigurationReader {
+  private static let schemes = ["redis", "rediss", "sentinel", "cluster"]
+
+  func readRedis(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Redis {
+    let url = try section.string("url") ?? "redis://127.0.0.1:6379/0"
+    guard let scheme = url.firstRange(of: "://").map({ url[..<$0.lowerBound].lowercased() }),
+      Self.schemes.contains(scheme)
+    else {
+      // The URL itself may hold a password: it is not repeated.
+      throw section.error(
+        "url", "must begin with redis:// or rediss://", hint: "such as redis://127.0.0.1:6379/0")
+    }
+    guard scheme != "redis" || !section.has("tls") else {
+      throw section.error(
+        "tls", "stands beside a URL without TLS, redis://", hint: "write rediss:// in redis.url, or take redis.tls out")
+    }
+    let namespace = try section.string("namespace") ?? "carillon"
+    guard Self.isName(namespace) else {
+      // A brace would break the hash tags that keep related keys in one slot.
+      throw section.error("namespace", "\(Excerpt.quoted(namespace)) is not \(Self.nameForm)")
+    }
+    return CarillonConfiguration.Redis(
+      url: url, user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
+      tls: try readRedisTLS(section), namespace: namespace,
+      // Redis Cluster has 16384 slots; more partitions than slots would only cost.
+      partitions: try section.integer("partitions", in: 1...16384, default: 256),
+      feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000))
+  }
+
+  /// Reads a subsection `tls`.
+  ///
+  /// - Returns: `nil` where there is none.
+  private func readRedisTLS(
+    _ parent: ConfigurationSection
+  ) throws(ConfigurationError) -> CarillonConfiguration.RedisTLS? {
+    guard parent.has("tls") else { return nil }
+    let section = try parent.section("tls", schema: "redis.tls")
+    let tls = CarillonConfiguration.RedisTLS(
+      trustRoots: try section.string("trustRoots").map(resolve),
+      certificate: try section.string("certificate").map(resolve), key: try section.string("key").map(resolve),
+      serverName: try section.string("serverName"))
+    guard (tls.certificate == nil) == (tls.key == nil) else {
+      throw section.error(
+        tls.key == nil ? "certificate" : "key", "needs a \(tls.key == nil ? "key" : "certificate") beside it",
+        hint: "name both; they may be in one file")
+    }
+    return tls
+  }
+}

@@ -1,0 +1,57 @@
+import TLS
+
+/// What a connection takes from files, as they are now. Reading blocks.
+struct ConnectionFiles: Sendable {
+  /// The password to log in with; `nil` where none is known.
+  var password: String?
+  /// `nil` for plain TCP.
+  var tls: TLSPeer?
+
+  /// - Parameter url: its own password comes before that of a file.
+  init(url: RedisURL, options: RedisOptions) throws(RedisError) {
+    password = try Self.password(url: url, file: options.passwordFile)
+    guard url.isTLS else { return }
+    tls = TLSPeer(
+      context: try Self.context(options.tls, endpoint: url.endpoint), serverName: options.tls.serverName ?? url.host)
+  }
+
+  private static func password(url: RedisURL, file: String?) throws(RedisError) -> String? {
+    if let password = url.password { return password }
+    guard let file else { return nil }
+    do throws(SecretFileError) {
+      let line = try SecretFile.passphrase(file)
+      guard !line.isEmpty else {
+        throw SecretFileError(file: file, problem: .unreadable("its first line, which is the password, is empty"))
+      }
+      return String(decoding: line, as: UTF8.self)
+    } catch {
+      throw RedisError(
+        .unusableFile, "the password file \(error.file): \(error.reason)", endpoint: url.endpoint,
+        hint: Hint.sentence(error.hint))
+    }
+  }
+
+  private static func context(_ tls: RedisTLS, endpoint: String) throws(RedisError) -> TLSContext {
+    do {
+      let identity = try tls.certificate.map {
+        try TLSIdentity(certificateFile: $0, keyFile: tls.key ?? $0)
+      }
+      return try TLSContext.client(trust: tls.trustRoots.map { .file($0) } ?? .system, identity: identity)
+    } catch let error as IdentityError {
+      throw RedisError(
+        .unusableFile, "the client certificate, \(error.file): \(error.reason)", endpoint: endpoint,
+        hint: Hint.sentence(error.hint))
+    } catch {
+      throw RedisError(
+        .unusableFile, "\(error)", endpoint: endpoint,
+        hint: "The trust roots are a PEM file with the certificate of whoever signed the server's.")
+    }
+  }
+}
+
+/// How TLS is spoken with a server.
+struct TLSPeer: Sendable {
+  var context: TLSContext
+  /// The name or address that its certificate must carry.
+  var serverName: String
+}

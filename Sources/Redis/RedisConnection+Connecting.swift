@@ -1,0 +1,163 @@
+import Dispatch
+public import EventLoop
+import TLS
+
+extension RedisConnection {
+  /// Connects, logs in, selects the database and loads the scripts. Password, certificate and trust roots are read from
+  /// their files.
+  ///
+  /// - Parameters:
+  ///   - url: where to, and as whom.
+  ///   - options: its timeouts, name and files; patience and backoff are of no meaning here.
+  ///   - scripts: loaded before the first call. Others are loaded when they are first called.
+  ///   - isPrimary: whether an address where a replica answers is passed over.
+  ///   - loop: where the connection lives.
+  public static func connect(
+    to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [], isPrimary: Bool = false,
+    on loop: EventLoop = EventLoop(label: "redis")
+  ) async throws(RedisError) -> RedisConnection {
+    let way = try await Way(url, options)
+    do throws(RedisError) {
+      return try await connect(by: way, scripts: scripts, isPrimary: isPrimary, on: loop)
+    } catch {
+      // The password may have been changed since the file was read: only one that is there still is wrong.
+      guard error.code == .authentication, options.passwordFile != nil else { throw error }
+      let again = try await Way(url, options)
+      guard again.files.password != way.files.password else { throw error }
+      return try await connect(by: again, scripts: scripts, isPrimary: isPrimary, on: loop)
+    }
+  }
+
+  private static func connect(
+    by way: Way, scripts: [RedisScript], isPrimary: Bool, on loop: EventLoop
+  ) async throws(RedisError) -> RedisConnection {
+    let (url, addresses) = (way.url, way.addresses)
+    let deadline = EventLoop.now + way.options.connectTimeout.wholeNanoseconds
+    var failure: RedisError?
+    for (index, address) in addresses.enumerated() {
+      // An address that swallows packets must leave time for the others.
+      let now = EventLoop.now
+      let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
+      let connection = RedisConnection(
+        endpoint: url.endpoint, answerTimeout: way.options.answerTimeout, tls: way.files.tls, loop: loop)
+      failure = await connection.open(address, deadline: now + share)
+      guard failure == nil else { continue }
+      try await connection.greet(way, scripts: scripts, deadline: deadline)
+      guard isPrimary, await connection.server.role == .replica else { return connection }
+      await connection.close()
+      failure = RedisError(
+        .notReady, "it is a replica, which takes no writes", endpoint: url.endpoint,
+        hint: "Wait until the failover is over, or point the URL at the primary.")
+    }
+    throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
+  }
+
+  /// Where to, and as whom, as the name service and the files say now.
+  private struct Way: Sendable {
+    var url: RedisURL
+    var options: RedisOptions
+    var addresses: [SocketAddress]
+    var files: ConnectionFiles
+
+    /// Asks the name service and reads files, which blocks, on a queue where that is allowed.
+    init(_ url: RedisURL, _ options: RedisOptions) async throws(RedisError) {
+      let result: Result<Way, RedisError> = await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          continuation.resume(returning: Result { () throws(RedisError) in try Way(blocking: url, options) })
+        }
+      }
+      self = try result.get()
+    }
+
+    private init(blocking url: RedisURL, _ options: RedisOptions) throws(RedisError) {
+      self.url = url
+      self.options = options
+      files = try ConnectionFiles(url: url, options: options)
+      do {
+        addresses = try SocketAddress.resolve(host: url.host, port: url.port)
+      } catch {
+        throw RedisError(.unknownHost, "\(error)", endpoint: url.endpoint, hint: Hint.address)
+      }
+    }
+  }
+
+  private func open(_ address: SocketAddress, deadline: UInt64) async -> RedisError? {
+    do {
+      let socket = try Socket.connect(to: address)
+      let watcher = SocketWatcher(
+        socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable() } },
+        onWritable: { [weak self] in self?.assumeIsolated { $0.writable() } })
+      // Only writability says that the attempt has ended (connect(2), EINPROGRESS).
+      watcher.wantsRead = false
+      watcher.wantsWrite = true
+      self.watcher = watcher
+      self.socket = socket
+      stream = try tls.map { try TLSStream(socket, context: $0.context, serverName: $0.serverName) } ?? socket
+    } catch {
+      return refusal(error)
+    }
+    timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.timerFired() } }
+    return await withCheckedContinuation { continuation in
+      phase = .connecting(continuation)
+      arm(deadline)
+    }
+  }
+
+  func connected(_ continuation: CheckedContinuation<RedisError?, Never>) {
+    if let error = socket?.connectionError() { return die(refusal(error)) }
+    phase = .handshaking(continuation)
+    advanceHandshake(continuation)
+  }
+
+  /// Carries on the stream's own handshake; plain TCP has none.
+  func advanceHandshake(_ continuation: CheckedContinuation<RedisError?, Never>) {
+    do {
+      let step = try stream?.handshake()
+      watcher?.wantsWrite = step == .wantsWrite
+      watcher?.wantsRead = step != .wantsWrite
+      if step == .closed { return peerClosed() }
+      guard step == nil else { return }
+      phase = .open
+      continuation.resume(returning: nil)
+    } catch let error as TLSError {
+      die(RedisError(tls: error, with: tls?.serverName ?? "", endpoint: endpoint))
+    } catch {
+      die(lost("\(error)"))
+    }
+  }
+
+  private func greet(_ way: Way, scripts: [RedisScript], deadline: UInt64) async throws(RedisError) {
+    do throws(RedisError) {
+      let handshake = Handshake(
+        url: way.url, password: way.files.password, clientName: way.options.clientName)
+      let replies = try await send(handshake.pipeline.bytes, replies: handshake.pipeline.count, deadline: deadline)
+      server = try handshake.check(replies)
+      try await load(scripts, deadline: deadline)
+    } catch {
+      var failure = error
+      // It may have died before anything was asked: a server of TLS 1.3 looks at our certificate last.
+      if case .dead(let cause) = phase { failure = cause }
+      failure.mayHaveExecuted = false
+      if failure.code == .answerTimeout {
+        failure.code = .connectTimeout
+        failure.message = "the connection was made, but Redis did not answer in time"
+      }
+      if [.closed, .connectTimeout, .protocolViolation].contains(failure.code), tls == nil {
+        failure.hint += " If that port speaks TLS, write rediss://."
+      }
+      die(failure)
+      throw failure
+    }
+  }
+
+  func load(_ scripts: [RedisScript], deadline: UInt64) async throws(RedisError) {
+    guard !scripts.isEmpty else { return }
+    let pipeline = ScriptCache.loading(scripts, into: server.version)
+    let replies = try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
+    try self.scripts.note(replies, for: scripts, endpoint: endpoint)
+  }
+
+  private func refusal(_ error: any Error) -> RedisError {
+    RedisError(.connectionRefused, "\(error)", endpoint: endpoint, hint: Hint.address)
+  }
+}

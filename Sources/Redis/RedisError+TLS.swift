@@ -1,0 +1,47 @@
+import TLS
+
+extension RedisError {
+  /// Alerts that are about the certificate of whoever hears them (RFC 8446 section 6.2): bad, unsupported, revoked,
+  /// expired, unknown, of an unknown authority, missing, and access denied.
+  private static let certificateAlerts: Set<UInt8> = [42, 43, 44, 45, 46, 48, 49, 116]
+
+  /// What a failure of TLS means for whoever has to mend it.
+  ///
+  /// - Parameters:
+  ///   - error: of the handshake, or an alert that came later.
+  ///   - name: what the server's certificate should have carried.
+  ///   - endpoint: `host:port`.
+  init(tls error: TLSError, with name: String, endpoint: String) {
+    switch error.certificateProblem {
+    case .otherName?:
+      self.init(
+        .untrusted, "the server's certificate is not for \(name): \(error.reason)", endpoint: endpoint,
+        hint: "Connect by a name that its certificate has, or say in tls.serverName which one that is.")
+      return
+    case .outOfDate?:
+      self.init(
+        .untrusted, "the server's certificate is not valid at this time: \(error.reason)", endpoint: endpoint,
+        hint: "Renew it on the server; or is the clock of this machine wrong?")
+      return
+    case .untrusted?:
+      self.init(
+        .untrusted, "the server's certificate is not trusted: \(error.reason)", endpoint: endpoint,
+        hint: "Name a PEM file with the certificate of whoever signed it in tls.trustRoots.")
+      return
+    case nil: break
+    }
+    guard let alert = error.alert else {
+      self.init(.protocolViolation, "no TLS: \(error)", endpoint: endpoint, hint: Hint.speaksTLS)
+      return
+    }
+    if Self.certificateAlerts.contains(alert) {
+      self.init(
+        .untrusted, "the server does not take this client's certificate: \(error.reason)", endpoint: endpoint,
+        hint: "Name one that it trusts in tls.certificate and its key in tls.key; the server's log says more.")
+    } else {
+      self.init(
+        .closed, "the server ended TLS: \(error)", endpoint: endpoint,
+        hint: "Which versions and names does it allow (tls-protocols)? Its log says more.")
+    }
+  }
+}

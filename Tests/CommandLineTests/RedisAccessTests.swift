@@ -1,0 +1,73 @@
+import Foundation
+import Redis
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+
+/// Where Redis is, as whom, and by which files: of the configuration and of the environment.
+struct RedisAccessTests {
+  private func read(
+    _ redis: String, environment: [String: String] = [:]
+  ) throws -> CarillonConfiguration.Redis {
+    let folder = try ScratchFolder("config")
+    let file = try folder.write(
+      "carillon.yaml",
+      "redis: \(redis)\napps: { news: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }\n")
+    var redis = try ConfigurationLoader(argument: file, environment: environment).load().redis
+    // Where it was doesn't matter, only that paths are relative to it.
+    let directory = folder.url.path + "/"
+    func short(_ path: String?) -> String? { path.map { $0.replacing(directory, with: "@") } }
+    redis.passwordFile = short(redis.passwordFile)
+    if let tls = redis.tls {
+      redis.tls = .init(
+        trustRoots: short(tls.trustRoots), certificate: short(tls.certificate), key: short(tls.key),
+        serverName: tls.serverName)
+    }
+    return redis
+  }
+
+  @Test func everyKeyIsReadAndPathsAreRelativeToTheFile() throws {
+    let redis = try read(
+      "{ url: 'rediss://h', user: u, passwordFile: p, "
+        + "tls: { trustRoots: ca.pem, certificate: c.pem, key: /k.pem, serverName: redis.example } }")
+    #expect(redis.user == "u" && redis.passwordFile == "@p")
+    let options = try RedisAccess(redis).options(RedisOptions())
+    #expect(options.passwordFile == "@p")
+    #expect(
+      options.tls
+        == RedisTLS(trustRoots: "@ca.pem", certificate: "@c.pem", key: "/k.pem", serverName: "redis.example"))
+    let url = try RedisAccess(redis).url
+    #expect(url == RedisURL(isTLS: true, host: "h", user: "u"))
+  }
+
+  @Test func theEnvironmentSetsThemToo() throws {
+    let redis = try read(
+      "{ url: 'redis://h' }",
+      environment: [
+        "CARILLON_REDIS_URL": "rediss://other", "CARILLON_REDIS_USER": "u", "CARILLON_REDIS_PASSWORD_FILE": "p",
+        "CARILLON_REDIS_TLS_TRUST_ROOTS": "ca.pem", "CARILLON_REDIS_TLS_SERVER_NAME": "n",
+        "CARILLON_REDIS_TLS_CERTIFICATE": "c", "CARILLON_REDIS_TLS_KEY": "k",
+      ])
+    #expect(redis.url == "rediss://other" && redis.user == "u" && redis.passwordFile == "@p")
+    #expect(redis.tls == .init(trustRoots: "@ca.pem", certificate: "@c", key: "@k", serverName: "n"))
+  }
+
+  @Test(arguments: [
+    ("{ url: 'redis://:secret@h', passwordFile: p }", "redis.passwordFile: redis.url has a password too"),
+    ("{ url: 'redis://u:secret@h', user: u }", "redis.user: redis.url has a user too"),
+    ("{ url: 'redis://h', user: u }", "redis.user: there is no password for it"),
+    ("{ url: 'redis://u@h' }", "redis.url: the URL can't be used: it has a user but no password"),
+  ])
+  func whatIsSaidTwiceOrByHalfIsAnError(redis: String, says: String) throws {
+    let redis = try read(redis)
+    let error = #expect(throws: CommandError.self) { try RedisAccess(redis) }
+    #expect(error?.code == .configuration && error?.message.contains(says) == true)
+    #expect(error?.message.contains("secret") == false)
+  }
+
+  @Test func userOfTheConfigurationTakesThePasswordOfTheURL() throws {
+    let url = try RedisAccess(read("{ url: 'redis://:secret@h', user: u }")).url
+    #expect(url.user == "u" && url.password == "secret")
+  }
+}
