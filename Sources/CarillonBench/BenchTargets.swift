@@ -16,6 +16,8 @@ enum BenchTargets {
     "growth.redis.all": .atMost(240),
     "urgent.first": .atMost(100),
     "single.first": .atMost(10),
+    "import.rate": .atLeast(100_000),
+    "import.redis": .atMost(6),
   ]
   /// The share of all cores that the benchmark's own processes must have used for the machine to have been the limit.
   static let saturation = 0.95

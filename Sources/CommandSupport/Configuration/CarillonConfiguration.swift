@@ -18,6 +18,8 @@ package struct CarillonConfiguration: Equatable {
     package var partitions: Int
     /// Entries of the feedback list at most.
     package var feedbackLength: Int
+    /// Devices of a user at most.
+    package var devicesPerUser: Int
   }
 
   /// Who carries pushes to an app's devices.

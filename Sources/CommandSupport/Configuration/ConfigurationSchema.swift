@@ -2,7 +2,7 @@
 enum ConfigurationSchema {
   static let sections: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
-    "redis": ["url", "namespace", "partitions", "feedbackLength"],
+    "redis": ["url", "namespace", "partitions", "feedbackLength", "devicesPerUser"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
       "port",
