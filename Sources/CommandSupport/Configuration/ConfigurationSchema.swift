@@ -2,7 +2,7 @@
 enum ConfigurationSchema {
   static let sections: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
-    "redis": ["url", "user", "passwordFile", "tls", "namespace", "partitions", "feedbackLength"],
+    "redis": ["url", "user", "passwordFile", "tls", "namespace", "partitions", "feedbackLength", "devicesPerUser"],
     "redis.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
