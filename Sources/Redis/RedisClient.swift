@@ -12,6 +12,9 @@ public import EventLoop
 /// the same; who asked decides what becomes of the call. So is a connection on which Redis asks for the password anew
 /// (`NOAUTH`): the next one logs in with what is in the password file then.
 ///
+/// Where the URL names sentinels, they are asked for the primary before every connection, and listened to: when there is
+/// another primary, the connection to the one before is closed at once, also when that hangs and would never say a word.
+///
 /// A blocking command (`BLMOVE`) holds up everything behind it: give it a client of its own and a longer timeout.
 public actor RedisClient {
   /// Bounds the calls that wait for a connection; each is a suspended task of ours, and a worker has some dozens.
@@ -46,6 +49,13 @@ public actor RedisClient {
   private var epoch: UInt64 = 0
   private var timer: LoopTimer?
   private var connecting: Task<Void, Never>?
+  private let watch: SentinelWatch?
+  /// What ``watch`` knows us by.
+  private var listener: UInt64?
+  /// Where the primary is, as heard last.
+  private var primary: RedisAddress?
+  /// Where it was said to be, and was not.
+  private var doubted: RedisAddress?
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -64,6 +74,11 @@ public actor RedisClient {
     self.scripts = scripts
     self.random = random
     self.loop = loop ?? EventLoop(label: "redis \(url.endpoint)")
+    if case .sentinel(let name) = url.topology {
+      watch = .shared(sentinels: url.addresses, name: name, options: options.sentinel)
+    } else {
+      watch = nil
+    }
   }
 
   /// Sends commands and waits for all their answers.
@@ -159,6 +174,7 @@ public actor RedisClient {
     state = .closed
     connecting?.cancel()
     failWaiters(closedError)
+    if let listener { await watch?.remove(listener) }
     if case .connected(let connection, _) = last { await connection.close() }
   }
 }
@@ -219,11 +235,16 @@ extension RedisClient {
   /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
   private func attempt() async -> Duration? {
     do throws(RedisError) {
-      let connection = try await RedisConnection.connect(
-        to: url, options: options, scripts: scripts, isPrimary: wantsPrimary, on: loop)
+      let target = try await target()
+      let connection = try await connect(to: target)
       guard !isClosed else {
         await connection.close()
         return nil
+      }
+      // Sentinels may have chosen another meanwhile.
+      guard watch == nil || primary == target.addresses[0] else {
+        await connection.close()
+        return .zero
       }
       epoch += 1
       state = .connected(connection, epoch: epoch)
@@ -243,11 +264,45 @@ extension RedisClient {
     }
   }
 
+  /// Where to connect to now: what the URL says, or its sentinels.
+  private func target() async throws(RedisError) -> RedisURL {
+    guard let watch else { return url }
+    if listener == nil {
+      listener = await watch.add { [weak self, loop] address in
+        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
+      }
+    }
+    let address = try await watch.primary(doubting: doubted)
+    doubted = nil
+    primary = address
+    return url.at(address)
+  }
+
+  private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
+    do throws(RedisError) {
+      return try await RedisConnection.connect(
+        to: target, options: options, scripts: scripts, isPrimary: wantsPrimary || watch != nil, on: loop)
+    } catch {
+      // Another sentinel may know better.
+      doubted = target.addresses[0]
+      throw error
+    }
+  }
+
+  /// A sentinel has said where the primary is.
+  private func heard(of address: RedisAddress) {
+    guard address != primary else { return }
+    primary = address
+    guard case .connected(let connection, _) = state else { return }
+    Task { await connection.close() }
+  }
+
   /// Leaves a server that is not, or not yet, the one to ask.
   private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
     // Others' calls may have found it out before, and another connection may be there by now.
     guard case .connected(let current, _) = state, current === connection else { return }
-    wantsPrimary = wantsPrimary || [.readOnly, .primaryDown].contains(error.code)
+    wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
+    if wantsPrimary { doubted = primary }
     await connection.close()
   }
 

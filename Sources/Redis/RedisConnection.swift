@@ -40,6 +40,7 @@ public actor RedisConnection {
   private var inFlight = InFlight<Waiter>()
   private var outgoing = OutgoingBytes()
   var scripts = ScriptCache()
+  private var onPush: (@Sendable (RedisReply) -> Void)?
   private var onDeath: (@Sendable (RedisError) -> Void)?
 
   /// What the server said of itself when the connection was made.
@@ -98,6 +99,12 @@ public actor RedisConnection {
   /// Ends the connection; calls in flight fail. Idempotent.
   public func close() {
     die(RedisError(.closed, "the connection was closed by this program", endpoint: endpoint, hint: Hint.none))
+  }
+
+  /// Has `handler` called on the loop for everything that comes without having been asked for. From then on the connection
+  /// is for listening: an answer that is still due would be taken for a message, or a message for it.
+  func whenPushed(_ handler: @escaping @Sendable (RedisReply) -> Void) {
+    onPush = handler
   }
 
   /// Has `handler` called on the loop when the connection dies, or now if it has died.
@@ -210,6 +217,10 @@ extension RedisConnection {
         waiter.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
       case .unexpected:
         let reply = RedisReply(arena: parser.take(), index: root)
+        if let onPush {
+          onPush(reply)
+          continue
+        }
         if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }
         throw ReplyParser.Violation(reason: "\(reply), which nobody asked for")
       }

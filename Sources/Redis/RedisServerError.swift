@@ -15,6 +15,8 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     public static let primaryDown = Code(rawValue: "MASTERDOWN")
     /// The script cache does not know this script.
     public static let noScript = Code(rawValue: "NOSCRIPT")
+    /// A blocking command was ended because the server is no primary any more.
+    public static let unblocked = Code(rawValue: "UNBLOCKED")
     /// The server still loads its data.
     public static let loading = Code(rawValue: "LOADING")
     /// The write would exceed `maxmemory`.
@@ -46,7 +48,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
 
   /// Whether another connection may get another answer: the server is not, or not yet, the one to ask, and behind the same
   /// name may stand another; or it wants to know anew who asks.
-  var isOfConnection: Bool { [.readOnly, .primaryDown, .loading, .noAuthentication].contains(code) }
+  var isOfConnection: Bool { [.readOnly, .primaryDown, .unblocked, .loading, .noAuthentication].contains(code) }
 
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {
