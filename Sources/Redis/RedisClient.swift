@@ -294,7 +294,7 @@ extension RedisClient {
     guard address != primary else { return }
     primary = address
     guard case .connected(let connection, _) = state else { return }
-    Task { await connection.close() }
+    Task { await connection.close(because: "the sentinels have chosen \(address) for the primary") }
   }
 
   /// Leaves a server that is not, or not yet, the one to ask.
@@ -303,7 +303,7 @@ extension RedisClient {
     guard case .connected(let current, _) = state, current === connection else { return }
     wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
     if wantsPrimary { doubted = primary }
-    await connection.close()
+    await connection.close(because: "the server was left after it said: \(error)")
   }
 
   private func connectionDied(_ error: RedisError) {

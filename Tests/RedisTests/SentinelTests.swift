@@ -88,10 +88,41 @@ import Testing
     #expect(reply?.error != nil || reply == nil)
     try await write(client, "2")
     let now = try #require(try await world.primary())
-    while try await port(client) != now.port {}
-    while try await port(blocked) != now.port {}
+    while await (try? port(client)) != now.port {}
+    while await (try? port(blocked)) != now.port {}
     for client in [client, blocked] { await client.close() }
     await world.stop()
+  }
+
+  @Test func messageOfASentinelIsEnough() async throws {
+    let world = try await RedisSentinels()
+    let client = try client(world.url, SentinelOptions(timeout: .seconds(5), pollInterval: .seconds(3600)))
+    try await write(client, "1")
+    let before = try await client.connectionEpoch()
+    try await world.failOver()
+    // Nothing is written, so no refusal can tell.
+    while try await client.connectionEpoch() == before {}
+    #expect(try await port(client) != world.servers[0].port)
+    await client.close()
+    await world.stop()
+  }
+
+  @Test func pollOfASentinelIsEnough() async throws {
+    let (old, new) = (try await RedisServer.start(), try await RedisServer.start())
+    func answer(_ server: RedisServer) -> FakeServer.Step {
+      let port = String(server.port)
+      return .say("*2\r\n$9\r\n127.0.0.1\r\n$\(port.count)\r\n\(port)\r\n")
+    }
+    // Whoever listens is answered too, and then hears nothing.
+    let mute = try await FakeServer([FakeServer.welcome, answer(old), answer(old), answer(new), answer(new)])
+    let client = try client(
+      "sentinel://127.0.0.1:\(mute.port)/main",
+      SentinelOptions(timeout: .seconds(5), pollInterval: .milliseconds(100)))
+    #expect(try await port(client) == old.port)
+    // A call that is under way at the change fails, like any of a lost connection.
+    while await (try? port(client)) != new.port {}
+    await client.close()
+    for server in [old, new] { await server.stop() }
   }
 
   @Test func sentinelThatIsDeadOrFrozenIsPassedOver() async throws {
