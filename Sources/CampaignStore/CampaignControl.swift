@@ -52,7 +52,7 @@ extension CampaignStore {
     }
   }
 
-  /// Between looks at who has applied an epoch; workers look every 100 ms.
+  /// Between looks at who has applied an epoch; workers are told by a message.
   private static let confirmationInterval = Duration.milliseconds(20)
 
   /// Changes the state and raises the epoch.
@@ -68,7 +68,7 @@ extension CampaignStore {
       StoreScripts.control,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id),
+        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
       ]
     ) {
       $0.append(id)
@@ -113,12 +113,13 @@ extension CampaignStore {
       rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.mostCounted ~= $0 ? $0 : nil } ?? 0 })
   }
 
-  /// The live workers that have yet to apply an epoch.
+  /// Live workers that have yet to apply an epoch: of more than a batch, the first.
   func workersLagging(behind epoch: Int, timeout: Int) async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.lagging, keys: [keys.workers, keys.applied]) {
       $0.append(epoch)
       $0.append(timeout)
+      $0.append(Self.batch)
     }
     return try await run(pipeline)[0].compactMap(\.string)
   }
@@ -128,7 +129,8 @@ extension CampaignStore {
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       var pipeline = RedisPipeline()
       pipeline.script(
-        StoreScripts.unpark, keys: [keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.parked]
+        StoreScripts.unpark,
+        keys: [keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.parked, keys.wake]
       ) {
         $0.append(id)
         $0.append(start)

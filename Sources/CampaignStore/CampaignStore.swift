@@ -23,7 +23,7 @@ public struct CampaignStore: Sendable {
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// The version of keys and of all formats that don't say their own, see `README.md`; a store of another is refused.
-  static let layoutVersion = 5
+  static let layoutVersion = 6
 
   /// - Parameters:
   ///   - redis: the client to use for every call.
@@ -128,6 +128,12 @@ public struct CampaignStore: Sendable {
     fence?.admit(connection)
   }
 
+  /// Whether the connection there is now is the one that was admitted.
+  public func isAdmitted() async -> Bool {
+    guard let epoch = try? await redis.connectionEpoch() else { return false }
+    return epoch == fence?.admitted
+  }
+
   /// Runs commands, none of which may be refused.
   ///
   /// - Parameter timeout: for the answers, instead of the client's own.
@@ -141,7 +147,7 @@ public struct CampaignStore: Sendable {
     try await checked(redis.execute(pipeline), of: pipeline)
   }
 
-  private func checked(_ replies: [RedisReply], of pipeline: RedisPipeline) async throws -> [RedisReply] {
+  func checked(_ replies: [RedisReply], of pipeline: RedisPipeline) async throws -> [RedisReply] {
     for (position, reply) in replies.enumerated() {
       if let error = reply.error { throw await explain(error, of: position, in: pipeline) }
     }

@@ -47,12 +47,29 @@ extension CampaignStore {
   /// - Parameters:
   ///   - worker: the worker's name.
   ///   - seconds: how long to wait; the connection is blocked meanwhile, so it must be one of its own.
-  public func awaitJob(worker: String, seconds: Int) async throws -> [UInt8]? {
+  ///   - begins: told before the wait begins by which number the server knows the connection, for ``endWait(of:)``;
+  ///     says whether to wait.
+  public func awaitJob(
+    worker: String, seconds: Int, begins: (Int?) -> Bool = { _ in true }
+  ) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
+    pipeline.append("CLIENT", "ID")
     // A worker that may hold a job is known, so that others notice when its heartbeat ends.
     pipeline.append("ZADD", keys.workers, "NX", try await time() / 1000, worker)
+    guard begins(try await run(pipeline)[0].integer) else { return nil }
+    pipeline.removeAll()
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
-    return try await run(pipeline, timeout: .seconds(seconds + 10))[1].bytes.map(Array.init)
+    let reply = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))[0]
+    // The server has become a replica; the client leaves it when it is told so next.
+    if reply.error?.code == .unblocked { return nil }
+    return try await checked([reply], of: pipeline)[0].bytes.map(Array.init)
+  }
+
+  /// Ends the wait of another connection for a job, if it waits.
+  public func endWait(of connection: Int) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("CLIENT", "UNBLOCK", connection)
+    _ = try await run(pipeline)
   }
 
   /// A job that an earlier life of this worker took and did not finish, oldest first.
@@ -117,6 +134,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
         keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id), keys.schedule,
+        keys.wake,
       ]
     ) { arguments in
       arguments.append(campaign.id)

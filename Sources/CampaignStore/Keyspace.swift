@@ -1,3 +1,5 @@
+import PushCore
+
 /// Every Redis key of the store, by name.
 ///
 /// Two kinds of slot: *control* keys under the hash tag `{namespace}`, *slice* keys under `{namespace:partition}`. A
@@ -55,10 +57,18 @@ public struct Keyspace: Sendable {
   func open(_ id: String) -> String { control + "open:" + id }
   /// List: a ring of campaigns.
   func lane(_ name: String) -> String { control + "lane:" + name }
+  /// The rings of all lanes, highest first.
+  var lanes: [String] { Lane.allCases.map { lane($0.rawValue) } }
   /// List: references to the slices that a worker holds.
   func processing(worker: String) -> String { control + "processing:" + worker }
   /// Sorted set: workers by their last heartbeat.
   var workers: String { control + "workers" }
+  /// Hash: worker to the nonce of the instance that has its name.
+  var instances: String { control + "instances" }
+  /// String: the instance that keeps house; expires with its lease.
+  var housekeeper: String { control + "housekeeper" }
+  /// Hash: where the housekeeper's rounds stand.
+  var housekeeping: String { control + "housekeeping" }
   /// Sorted set: references to slices that wait for a retry, by when it is due.
   var parked: String { control + "parked" }
   /// Set: campaigns that have begun and not ended, paused ones too.
@@ -69,7 +79,7 @@ public struct Keyspace: Sendable {
   var epoch: String { control + "epoch" }
   /// String: there for a moment after a worker noticed that Redis may have lost its last writes.
   var failover: String { control + "failover" }
-  /// Hash: worker to the control epoch that it has applied.
+  /// Sorted set: workers by the control epoch that they have applied.
   var applied: String { control + "applied" }
   /// Sorted set: campaigns that have ended and whose keys have no expiry yet, by their end.
   var ended: String { control + "ended" }
@@ -83,6 +93,13 @@ public struct Keyspace: Sendable {
   public var feedback: String { control + "feedback" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
+
+  // MARK: Channels
+
+  /// What the fleet is told, see `WakeMessage`.
+  var wake: String { control + "wake" }
+  /// Where an instance of a worker listens while it lives; nobody says anything there.
+  func presence(_ instance: WorkerInstance) -> String { control + "presence:" + instance.name + ":" + instance.nonce }
 
   /// Where a control key stands that was set aside because it is damaged.
   func aside(_ key: String) -> String { control + "aside:" + key.dropFirst(control.count) }

@@ -108,7 +108,7 @@ extension CampaignStore {
       StoreScripts.requeue,
       keys: [
         keys.processing(worker: worker), keys.parked, keys.open(slice.campaign), keys.lane(lane.rawValue),
-        keys.campaign(slice.campaign), keys.finished(slice.campaign),
+        keys.campaign(slice.campaign), keys.finished(slice.campaign), keys.wake,
       ]
     ) {
       $0.append(slice.partition)

@@ -34,6 +34,9 @@ enum StoreScripts {
   static let idle = script("idle", PackageResources.idle_lua)
   static let view = script("view", PackageResources.view_lua)
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
+  static let housekeep = script("housekeep", PackageResources.housekeep_lua)
+  static let join = script("join", PackageResources.join_lua)
+  static let expire = script("expire", PackageResources.expire_lua)
   static let removeWorker = script("removeworker", PackageResources.removeworker_lua)
 
   static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true)

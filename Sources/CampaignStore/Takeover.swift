@@ -1,48 +1,8 @@
 import PushCore
 import Redis
 
-/// Presence and takeover: who is alive, and what a dead worker, a lost reply or the end of a pause leaves behind.
+/// Takeover: what a dead worker, a lost reply or the end of a pause leaves behind.
 extension CampaignStore {
-  /// What a heartbeat brought back.
-  public struct Heartbeat: Sendable {
-    /// Redis' time in ms since the epoch.
-    public var now: Int
-    /// Workers that are taken for dead: their last heartbeat is too long ago.
-    public var dead: [String]
-    /// Slices whose next retry is due.
-    public var due: [SliceReference]
-    /// Whether there may be more of them.
-    public var isMoreDue: Bool
-    /// Scheduled campaigns whose time has come, for ``CampaignStore/promote(_:)``.
-    public var scheduled: [String]
-    /// ms until the next one is due.
-    public var nextScheduled: Int?
-    /// Workers that live, this one among them.
-    public var workers: Int
-  }
-
-  /// Renews a worker's presence, and lets the keys of a campaign expire whose last worker died before it could.
-  ///
-  /// - Parameters:
-  ///   - worker: its name.
-  ///   - timeout: ms without a heartbeat after which another worker is taken for dead.
-  public func heartbeat(worker: String, timeout: Int) async throws -> Heartbeat {
-    var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.parked, keys.ended, keys.schedule]) {
-      $0.append(worker)
-      $0.append(timeout)
-      $0.append(Self.batch)
-    }
-    let reply = try await run(pipeline)[0]
-    for id in reply[3].compactMap(\.string) { try await expire(id) }
-    return Heartbeat(
-      now: reply[0].integer ?? 0, dead: reply[1].compactMap(\.string),
-      due: try await references(in: reply[2]) { pipeline, text in pipeline.append("ZREM", keys.parked, text) },
-      isMoreDue: reply[2].count == Self.batch,
-      scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
-      workers: max(1, reply[6].integer ?? 1))
-  }
-
   /// Puts slices whose retry is due back on their lanes; any worker may, and it does no harm if several do.
   public func unpark(_ due: [SliceReference], worker: String) async throws {
     guard !due.isEmpty else { return }
@@ -68,7 +28,7 @@ extension CampaignStore {
   }
 
   /// The references of a list. What is none is taken out: it would be in the way of those behind it for ever.
-  private func references(
+  func references(
     in reply: RedisReply, remove: (inout RedisPipeline, String) -> Void
   ) async throws -> [SliceReference] {
     var references: [SliceReference] = []
@@ -89,13 +49,16 @@ extension CampaignStore {
   /// - Parameters:
   ///   - worker: its name; one's own, to find what an earlier process of that name left.
   ///   - leftovers: the slices of its list to look at; `nil` for all.
+  ///   - isGone: whether its process is known to have ended: then its leases are not waited for.
   /// - Returns: the slices that were requeued.
-  public func takeOver(from worker: String, only leftovers: Set<SliceReference>? = nil) async throws -> [SliceReference]
-  {
+  public func takeOver(
+    from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false
+  ) async throws -> [SliceReference] {
     var references = try await processing(of: worker)
     if let leftovers { references.removeAll { !leftovers.contains($0) } }
     var requeued: [SliceReference] = []
     if !references.isEmpty {
+      if isGone { try await endLeases(of: references, worker: worker) }
       let now = try await time() / 1000
       var pipeline = RedisPipeline()
       for slice in references {
@@ -122,45 +85,18 @@ extension CampaignStore {
     return requeued
   }
 
-  /// ms that a lease can have ahead: a day.
-  private static let longestLease = 86_400_000
-
-  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and removes it from the list
-  /// of workers once nothing of it is left.
-  public func removeWorker(_ worker: String) async throws {
+  private func endLeases(of slices: [SliceReference], worker: String) async throws {
     var pipeline = RedisPipeline()
-    pipeline.script(
-      StoreScripts.removeWorker,
-      keys: [
-        keys.workers, keys.processing(worker: worker), keys.intake(worker: worker), keys.campaigns, keys.applied,
-      ]
-    ) { $0.append(worker) }
+    for slice in slices {
+      pipeline.script(StoreScripts.expire, keys: [keys.slice(slice.partition, of: slice.campaign)]) {
+        $0.append(worker)
+      }
+    }
     _ = try await run(pipeline)
   }
 
-  /// Opens the slices of running campaigns that are in no list, whatever became of their references.
-  ///
-  /// - Returns: how many there were; all but always none.
-  public func reopenLost() async throws -> Int {
-    var pipeline = RedisPipeline()
-    pipeline.append("SMEMBERS", keys.running)
-    let running = try await run(pipeline)[0].compactMap(\.string)
-    guard !running.isEmpty else { return 0 }
-    let lists = try await workers().map { keys.processing(worker: $0) }
-    let lanes = try await lanes(of: running)
-    pipeline.removeAll()
-    for (id, lane) in zip(running, lanes) {
-      let ring = keys.lane((lane ?? .normal).rawValue)
-      pipeline.script(
-        StoreScripts.reopen,
-        keys: [keys.campaign(id), keys.finished(id), keys.open(id), keys.parked, ring, keys.running] + lists
-      ) {
-        $0.append(id)
-        $0.append(keys.partitions)
-      }
-    }
-    return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
-  }
+  /// ms that a lease can have ahead: a day.
+  static let longestLease = 86_400_000
 
   /// Notes, for workers that start in the next moments, that Redis may have lost its last writes.
   public func noteFailover(for milliseconds: Int) async throws {
@@ -192,13 +128,6 @@ extension CampaignStore {
 
   /// Seconds for which a server that has been started is young.
   private static let youth = 3
-
-  /// The names of all workers that may hold anything.
-  func workers() async throws -> [String] {
-    var pipeline = RedisPipeline()
-    pipeline.append("ZRANGE", keys.workers, 0, -1)
-    return try await run(pipeline)[0].compactMap(\.string)
-  }
 
   /// The lanes of campaigns; `nil` for one that has gone.
   func lanes(of campaigns: [String]) async throws -> [Lane?] {

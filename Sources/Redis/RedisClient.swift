@@ -34,7 +34,7 @@ public actor RedisClient {
 
   /// Where this client connects to.
   public nonisolated let url: RedisURL
-  private let options: RedisOptions
+  nonisolated let options: RedisOptions
   private let scripts: [RedisScript]
   private let loop: EventLoop
   private var random: any RandomNumberGenerator & Sendable
@@ -49,13 +49,7 @@ public actor RedisClient {
   private var epoch: UInt64 = 0
   private var timer: LoopTimer?
   private var connecting: Task<Void, Never>?
-  private let watch: SentinelWatch?
-  /// What ``watch`` knows us by.
-  private var listener: UInt64?
-  /// Where the primary is, as heard last.
-  private var primary: RedisAddress?
-  /// Where it was said to be, and was not.
-  private var doubted: RedisAddress?
+  private let route: PrimaryRoute
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -74,11 +68,7 @@ public actor RedisClient {
     self.scripts = scripts
     self.random = random
     self.loop = loop ?? EventLoop(label: "redis \(url.endpoint)")
-    if case .sentinel(let name) = url.topology {
-      watch = .shared(sentinels: url.addresses, name: name, options: options.sentinel)
-    } else {
-      watch = nil
-    }
+    route = PrimaryRoute(url, sentinel: options.sentinel)
   }
 
   /// Sends commands and waits for all their answers.
@@ -174,7 +164,7 @@ public actor RedisClient {
     state = .closed
     connecting?.cancel()
     failWaiters(closedError)
-    if let listener { await watch?.remove(listener) }
+    await route.close()
     if case .connected(let connection, _) = last { await connection.close() }
   }
 }
@@ -235,14 +225,16 @@ extension RedisClient {
   /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
   private func attempt() async -> Duration? {
     do throws(RedisError) {
-      let target = try await target()
+      let target = try await route.target { [weak self, loop] address in
+        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
+      }
       let connection = try await connect(to: target)
       guard !isClosed else {
         await connection.close()
         return nil
       }
       // Sentinels may have chosen another meanwhile.
-      guard watch == nil || primary == target.addresses[0] else {
+      guard route.isCurrent(target) else {
         await connection.close()
         return .zero
       }
@@ -264,36 +256,20 @@ extension RedisClient {
     }
   }
 
-  /// Where to connect to now: what the URL says, or its sentinels.
-  private func target() async throws(RedisError) -> RedisURL {
-    guard let watch else { return url }
-    if listener == nil {
-      listener = await watch.add { [weak self, loop] address in
-        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
-      }
-    }
-    let address = try await watch.primary(doubting: doubted)
-    doubted = nil
-    primary = address
-    return url.at(address)
-  }
-
   private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
     do throws(RedisError) {
       return try await RedisConnection.connect(
-        to: target, options: options, scripts: scripts, isPrimary: wantsPrimary || watch != nil, on: loop)
+        to: target, options: options, scripts: scripts, isPrimary: wantsPrimary || route.isOfPrimary,
+        on: loop)
     } catch {
-      // Another sentinel may know better.
-      doubted = target.addresses[0]
+      route.doubt()
       throw error
     }
   }
 
   /// A sentinel has said where the primary is.
   private func heard(of address: RedisAddress) {
-    guard address != primary else { return }
-    primary = address
-    guard case .connected(let connection, _) = state else { return }
+    guard route.moves(to: address), case .connected(let connection, _) = state else { return }
     Task { await connection.close(because: "the sentinels have chosen \(address) for the primary") }
   }
 
@@ -302,7 +278,7 @@ extension RedisClient {
     // Others' calls may have found it out before, and another connection may be there by now.
     guard case .connected(let current, _) = state, current === connection else { return }
     wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
-    if wantsPrimary { doubted = primary }
+    if wantsPrimary { route.doubt() }
     await connection.close(because: "the server was left after it said: \(error)")
   }
 

@@ -40,8 +40,9 @@ public actor RedisConnection {
   private var inFlight = InFlight<Waiter>()
   private var outgoing = OutgoingBytes()
   var scripts = ScriptCache()
-  private var onPush: (@Sendable (RedisReply) -> Void)?
   private var onDeath: (@Sendable (RedisError) -> Void)?
+  /// Set for good by the first subscription.
+  private var onMessage: (@Sendable (RedisReply) -> Void)?
 
   /// What the server said of itself when the connection was made.
   public internal(set) var server = RedisServerInfo(parsing: "")
@@ -106,10 +107,26 @@ public actor RedisConnection {
     die(RedisError(.closed, reason, endpoint: endpoint, hint: Hint.none))
   }
 
-  /// Has `handler` called on the loop for everything that comes without having been asked for. From then on the connection
-  /// is for listening: an answer that is still due would be taken for a message, or a message for it.
-  func whenPushed(_ handler: @escaping @Sendable (RedisReply) -> Void) {
-    onPush = handler
+  /// Subscribes to a channel. From then on nothing but further channels and ``ping()`` may be asked on this connection.
+  ///
+  /// - Parameter handler: called on the loop with each message, of whatever channel, as Redis sends it: `message`,
+  ///   channel, text.
+  /// - Throws: ``RedisError`` when the connection failed, or Redis refused.
+  func subscribe(to channel: String, handler: @escaping @Sendable (RedisReply) -> Void) async throws(RedisError) {
+    onMessage = handler
+    var pipeline = RedisPipeline()
+    pipeline.append("SUBSCRIBE", channel)
+    guard let error = try await execute(pipeline)[0].error else { return }
+    let refusal = Handshake.refusal(error, step: "SUBSCRIBE", endpoint: endpoint)
+    die(refusal)
+    throw refusal
+  }
+
+  /// Whether the server answers.
+  func ping() async throws(RedisError) {
+    var pipeline = RedisPipeline()
+    pipeline.append("PING")
+    _ = try await execute(pipeline)
   }
 
   /// Has `handler` called on the loop when the connection dies, or now if it has died.
@@ -215,6 +232,11 @@ extension RedisConnection {
 
   private func deliver() throws {
     while let root = try parser.next() {
+      if let onMessage, parser.isMessage(root) {
+        // Nothing else is in the arena: a connection that subscribes has no calls of several answers.
+        onMessage(RedisReply(arena: parser.take(), index: root))
+        continue
+      }
       switch inFlight.received(root: root) {
       case .incomplete: continue
       case .complete(let waiter, let roots):
@@ -222,10 +244,6 @@ extension RedisConnection {
         waiter.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
       case .unexpected:
         let reply = RedisReply(arena: parser.take(), index: root)
-        if let onPush {
-          onPush(reply)
-          continue
-        }
         if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }
         throw ReplyParser.Violation(reason: "\(reply), which nobody asked for")
       }

@@ -9,7 +9,8 @@
 ///     pipeline.script(commit, keys: [ledger, results]) { $0.append(records) }
 ///     let replies = try await client.execute(pipeline)
 ///
-/// Other callers' commands may run between those of a pipeline. `MULTI`, `SUBSCRIBE` and `HELLO 3` don't belong here.
+/// Other callers' commands may run between those of a pipeline. `MULTI`, `SUBSCRIBE` (see ``RedisSubscriber``) and `HELLO 3`
+/// don't belong here.
 public struct RedisPipeline: Sendable {
   /// A call of a script, whose SHA-1 only the connection knows: the server computes it when it loads the script.
   struct ScriptCall: Sendable {

@@ -13,10 +13,10 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     public static let readOnly = Code(rawValue: "READONLY")
     /// The server is a replica that has lost its primary, and answers nothing.
     public static let primaryDown = Code(rawValue: "MASTERDOWN")
+    /// The wait of a blocking command was ended: the server has become a replica.
+    public static let unblocked = Code(rawValue: "UNBLOCKED")
     /// The script cache does not know this script.
     public static let noScript = Code(rawValue: "NOSCRIPT")
-    /// A blocking command was ended because the server is no primary any more.
-    public static let unblocked = Code(rawValue: "UNBLOCKED")
     /// The server still loads its data.
     public static let loading = Code(rawValue: "LOADING")
     /// The write would exceed `maxmemory`.

@@ -58,6 +58,14 @@ struct ReplyBuilder {
     return index
   }
 
+  /// Whether a node is an array of so many elements, the first of which is this text.
+  func isArray(_ index: Int, of count: Int, beginningWith text: StaticString) -> Bool {
+    guard nodes[index].kind == .array, nodes[index].count == count else { return false }
+    let first = nodes[nodes[index].value]
+    guard first.kind.isText, first.count == text.utf8CodeUnitCount else { return false }
+    return text.withUTF8Buffer { bytes[first.value..<(first.value + $0.count)].elementsEqual($0) }
+  }
+
   /// Hands over what was collected and starts anew.
   mutating func take() -> ReplyArena {
     let arena = ReplyArena(bytes: bytes, nodes: nodes)

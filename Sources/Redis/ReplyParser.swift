@@ -71,6 +71,11 @@ struct ReplyParser: ~Copyable {
   /// Hands over all answers parsed since the last time. Call it between answers, that is right after ``next()`` gave one.
   mutating func take() -> ReplyArena { builder.pointee.take() }
 
+  /// Whether a whole answer is none, but a message of a channel that was subscribed to.
+  ///
+  /// Source: Redis Pub/Sub, "Format of pushed messages".
+  func isMessage(_ root: Int) -> Bool { builder.pointee.isArray(root, of: 3, beginningWith: "message") }
+
   private var violation: Violation {
     if reader.pointee.err == REDIS_ERR_OOM {
       return Violation(reason: "an array of more than \(ReplyBuilder.maximumElements) elements")

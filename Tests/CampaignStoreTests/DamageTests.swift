@@ -24,6 +24,10 @@ struct DamageTests {
       try await ledger.commit([2: .waiting(milliseconds: 1)])
       for worker in ["u", "v", "w"] { _ = try await store.store.heartbeat(worker: worker, timeout: 60_000) }
       _ = try await store.store.syncControl(["a"], worker: "w", applied: 1)
+      let instance = WorkerInstance(name: "w", nonce: "0")
+      _ = try await store.store.join(instance)
+      _ = try await store.store.housekeep(as: instance, timeout: 60_000)
+      try await store.store.write(HousekeepingNotes())
       _ = try await store.store.control("a", .pause, reason: "r")
       _ = try await store.store.control("a", .resume)
       // In the round that the resume has begun: of an earlier one nothing would be looked at.
@@ -61,7 +65,8 @@ struct DamageTests {
         (keys.guardTrial("a"), StoredHash.guardTrial.fields),
         (keys.answers(app: "news"), ["answers", "suspects", "gone"]),
         (keys.guardWatch("a"), ["answers", "suspects", "gone"]),
-        (keys.applied, ["w"]), (keys.waiting("a"), ["w"]), (keys.store, ["partitions", "version"]),
+        (keys.instances, ["w"]), (keys.housekeeping, ["partition", "schedule", "running"]), (keys.waiting("a"), ["w"]),
+        (keys.store, ["partitions", "version"]),
       ]
     }
 
@@ -97,13 +102,20 @@ struct DamageTests {
       try await attempt { _ = try await store.object(to: "a", worker: "w", round: 1, timeout: 60_000) }
       try await attempt { try await store.noteWaiting("a", worker: "w", reason: "r", since: 1) }
       try await attempt { _ = try await store.heartbeat(worker: "w", timeout: 1) }
+      let instance = WorkerInstance(name: "w", nonce: "0")
+      try await attempt { _ = try await store.housekeep(as: instance, timeout: 1) }
+      try await attempt { _ = try await store.housekeeper() }
+      try await attempt { try await store.write(HousekeepingNotes()) }
+      try await attempt { _ = try await store.join(instance) }
+      try await attempt { _ = try await store.sights() }
       try await attempt { _ = try await store.mayHaveFailedOver(uptime: 10, timeout: 1000) }
       try await attempt { _ = try await store.takeOver(from: "w") }
+      try await attempt { _ = try await store.takeOver(from: "v", isGone: true) }
       try await attempt { _ = try await store.dequeueSlice(worker: "w") }
       try await attempt { try await store.unpark([slice], worker: "w") }
       try await attempt { _ = try await store.promote(["a"]) }
       try await attempt { _ = try await store.repairSchedule(from: 0) }
-      try await attempt { _ = try await store.reopenLost() }
+      try await attempt { _ = try await store.reopenLost().opened }
       try await attempt { _ = try await store.park(slice, for: 0, worker: "w") }
       try await attempt { _ = try await ledger.claim(worker: "w") }
       try await attempt {
@@ -286,9 +298,9 @@ struct DamageTests {
     }
     #expect(try await store.command("TTL", store.keys.aside(lane)).integer ?? 0 > 0)
     // One after the other, each by the call that finds it.
-    for _ in 0..<2 { _ = try? await worker.reopenLost() }
-    #expect(try await worker.reopenLost() == 2)
-    #expect(try await worker.heartbeat(worker: "w", timeout: 1000).due.isEmpty)
+    for _ in 0..<2 { _ = try? await worker.reopenLost().opened }
+    #expect(try await worker.reopenLost().opened == 2)
+    #expect(try await worker.chores("w", timeout: 1000).due.isEmpty)
     #expect(try await Set([worker.dequeueSlice(worker: "w"), worker.dequeueSlice(worker: "w")]).count == 2)
   }
 
@@ -338,7 +350,7 @@ struct DamageTests {
       try await store.command("RPUSH", store.keys.processing(worker: "w"), text + ":a")
       try await store.command("ZADD", store.keys.parked, 1, text + ":a")
     }
-    #expect(try await store.store.heartbeat(worker: "w", timeout: 1000).due.isEmpty)
+    #expect(try await store.store.chores("w", timeout: 1000).due.isEmpty)
     #expect(try await store.store.processing(of: "w").isEmpty)
     #expect(try await store.command("ZCARD", store.keys.parked).integer == 0)
     #expect(try await store.command("LLEN", store.keys.processing(worker: "w")).integer == 0)

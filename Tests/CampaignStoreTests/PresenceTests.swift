@@ -15,13 +15,13 @@ struct PresenceTests {
     #expect(try await world.store.park(later, for: 3_600_000, worker: "w"))
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
     #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    let pulse = try await world.store.heartbeat(worker: "w", timeout: 10_000)
+    let pulse = try await world.store.chores("w", timeout: 10_000)
     #expect(pulse.due == [soon])
     // Several workers may do it at once.
     for worker in ["w", "v"] { try await world.store.unpark(pulse.due, worker: worker) }
     #expect(try await world.store.dequeueSlice(worker: "v") == soon)
     #expect(try await world.store.dequeueSlice(worker: "v") == nil)
-    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).due == [])
+    #expect(try await world.store.chores("w", timeout: 10_000).due == [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -31,20 +31,20 @@ struct PresenceTests {
     let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
     #expect(try await world.store.park(slice, for: 0, worker: "w"))
     try await world.command("DEL", world.keys.campaign("a"))
-    try await world.store.unpark(try await world.store.heartbeat(worker: "w", timeout: 10_000).due, worker: "w")
-    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).due == [])
+    try await world.store.unpark(try await world.store.chores("w", timeout: 10_000).due, worker: "w")
+    #expect(try await world.store.chores("w", timeout: 10_000).due == [])
   }
 
   @Test(arguments: Backend.allCases)
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await world.store.heartbeat(worker: "old", timeout: 10_000)
-    let pulse = try await world.store.heartbeat(worker: "w", timeout: 10_000)
+    let pulse = try await world.store.chores("w", timeout: 10_000)
     #expect(pulse.dead == [])
     #expect(try await abs(pulse.now - world.store.time() / 1000) < 60_000)
     try await world.command("ZADD", world.keys.workers, pulse.now - 20_000, "old")
-    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).dead == ["old"])
-    #expect(try await world.store.heartbeat(worker: "w", timeout: 60_000).dead == [])
+    #expect(try await world.store.chores("w", timeout: 10_000).dead == ["old"])
+    #expect(try await world.store.chores("w", timeout: 60_000).dead == [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -59,12 +59,12 @@ struct PresenceTests {
     // It stays listed as long as something of it is.
     try await world.command("ZADD", world.keys.workers, 1, "slow")
     try await world.store.removeWorker("slow")
-    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).dead == ["slow"])
+    #expect(try await world.store.chores("w", timeout: 10_000).dead == ["slow"])
 
     try await world.endLease("a")
     #expect(try await world.store.takeOver(from: "slow") == [slice])
     try await world.store.removeWorker("slow")
-    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).dead == [])
+    #expect(try await world.store.chores("w", timeout: 10_000).dead == [])
     #expect(try await world.store.dequeueSlice(worker: "w") == slice)
   }
 
@@ -90,7 +90,7 @@ struct PresenceTests {
     #expect(try await world.store.takeOver(from: "old") == [])
     #expect(try await processing(world, "old") == [])
     #expect(try await world.store.dequeueSlice(worker: "w") == nil)
-    let pulse = try await world.store.heartbeat(worker: "w", timeout: 10_000)
+    let pulse = try await world.store.chores("w", timeout: 10_000)
     #expect(pulse.due == [])
     let due = try #require(try await world.command("ZSCORE", world.keys.parked, slice.description).string)
     #expect(abs((Double(due) ?? 0) - Double(pulse.now + 60_000)) < 30_000)
@@ -105,7 +105,7 @@ struct PresenceTests {
     #expect(try await world.store.park(slice, for: 0, worker: "w") == false)
     try await world.store.postpone(slice, for: 0, worker: "w")
     #expect(try await processing(world, "w") == [])
-    #expect(try await world.store.heartbeat(worker: "w", timeout: 10_000).due == [slice])
+    #expect(try await world.store.chores("w", timeout: 10_000).due == [slice])
   }
 
   @Test(arguments: Backend.allCases)
@@ -159,11 +159,11 @@ struct PresenceTests {
     for _ in 0..<6 { dequeued.append(try #require(try await world.store.dequeueSlice(worker: "w"))) }
     #expect(try await world.store.park(dequeued[0], for: 3_600_000, worker: "w"))
     _ = try await world.store.finish(dequeued[1], counters: SliceCounters(), lane: .normal, worker: "w")
-    #expect(try await world.store.reopenLost() == 0)
+    #expect(try await world.store.reopenLost().opened == 0)
     // Two references get lost, as by two workers that share a name and a list.
     for slice in dequeued[2...3] { try await world.store.dismiss(slice, worker: "w") }
-    #expect(try await world.store.reopenLost() == 2)
-    #expect(try await world.store.reopenLost() == 0)
+    #expect(try await world.store.reopenLost().opened == 2)
+    #expect(try await world.store.reopenLost().opened == 0)
     var open: Set<Int> = []
     while let slice = try await world.store.dequeueSlice(worker: "v") { open.insert(slice.partition) }
     #expect(open == Set(0..<12).subtracting([dequeued[0], dequeued[1], dequeued[4], dequeued[5]].map(\.partition)))
@@ -174,10 +174,10 @@ struct PresenceTests {
     let world = try await TestStore(on: backend, partitions: 20)
     try await world.activate("a", audience: #"{"users":["x","y","z"]}"#)
     let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
-    #expect(try await world.store.reopenLost() == 0)
+    #expect(try await world.store.reopenLost().opened == 0)
     try await world.store.control("a", .pause)
     try await world.store.dismiss(slice, worker: "w")
-    #expect(try await world.store.reopenLost() == 1)
+    #expect(try await world.store.reopenLost().opened == 1)
     // Paused, it is open and on no lane.
     #expect(try await world.store.dequeueSlice(worker: "w") == nil)
     try await world.store.control("a", .resume)
@@ -193,7 +193,7 @@ struct PresenceTests {
     try await world.command("DEL", world.keys.campaign("gone"))
     let slice = SliceReference(campaign: "ended", partition: 0)
     _ = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
-    #expect(try await world.store.reopenLost() == 0)
+    #expect(try await world.store.reopenLost().opened == 0)
     #expect(try await world.command("EXISTS", world.keys.running).integer == 0)
   }
 

@@ -130,7 +130,7 @@ struct ReachTests {
     #expect(try await world.store.campaign("x")?.state == .active)
     #expect(try await world.command("TTL", world.keys.campaign("x")).integer == -1)
     // Its reference is nowhere, and is found again.
-    #expect(try await world.store.reopenLost() == 1)
+    #expect(try await world.store.reopenLost().opened == 1)
     #expect(try await world.openSlices("x") == [slice.partition])
     try await world.expectEnd(of: campaign, ["u1", "u2", "u\(late)"], slices: reached.union([slice.partition]).count)
     // A slice that it has is none that was left out.
@@ -158,7 +158,7 @@ struct ReachTests {
     let record = try #require(try await world.store.show("a"))
     #expect(record.state == .cancelled && record.finishedAt != nil && record.counters.targets == 0)
     // None of its slices comes back.
-    #expect(try await world.store.reopenLost() == 0)
+    #expect(try await world.store.reopenLost().opened == 0)
     #expect(try await world.store.dequeueSlice(worker: "w") == nil)
   }
 

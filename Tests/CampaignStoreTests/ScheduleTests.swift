@@ -42,12 +42,12 @@ struct ScheduleTests {
     #expect(record.sendAt == sendAt)
     #expect(try await world.store.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.isIdle())
-    var pulse = try await world.store.heartbeat(worker: "w", timeout: 1000)
+    var pulse = try await world.store.chores("w", timeout: 1000)
     #expect(pulse.scheduled == [])
     #expect((Self.hour - 60_000...Self.hour).contains(try #require(pulse.nextScheduled)))
     #expect(try await world.store.promote(["a"]) == [])
     try await letPass("a", world)
-    pulse = try await world.store.heartbeat(worker: "w", timeout: 1000)
+    pulse = try await world.store.chores("w", timeout: 1000)
     #expect(pulse.scheduled == ["a"])
     #expect(pulse.nextScheduled == nil)
     #expect(try await world.store.promote(["a"]) == ["a"])
@@ -80,7 +80,7 @@ struct ScheduleTests {
             let client = try Backend.connect(to: await backend.server)
             defer { Task { await client.close() } }
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-            return try await store.promote(store.heartbeat(worker: "w", timeout: 1000).scheduled)
+            return try await store.promote(store.chores("w", timeout: 1000).scheduled)
           }
         }
         return try await group.reduce([], +)
@@ -209,7 +209,7 @@ struct ScheduleTests {
     try await world.command("DEL", world.keys.campaign("gone"))
     #expect(try await world.store.repairSchedule(from: 0) == ([], 0))
     #expect(Set(try await scheduled(world)) == ["lost", "gone", "active"])
-    #expect(try await world.store.promote(try await world.store.heartbeat(worker: "w", timeout: 1000).scheduled) == [])
+    #expect(try await world.store.promote(try await world.store.chores("w", timeout: 1000).scheduled) == [])
     #expect(try await scheduled(world) == ["lost"])
     #expect(try await lane(world) == ["active"])
   }

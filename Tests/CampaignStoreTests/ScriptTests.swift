@@ -9,7 +9,7 @@ struct ScriptTests {
     StoreScripts.initialise, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.deadLetter,
     StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
     StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.object, StoreScripts.bisect,
-    StoreScripts.standDown,
+    StoreScripts.standDown, StoreScripts.housekeep, StoreScripts.join, StoreScripts.expire,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.heartbeat,
     StoreScripts.removeWorker, StoreScripts.claim, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.unbind, StoreScripts.upsert,

@@ -1,5 +1,5 @@
 import APNs
-import CampaignStore
+@testable import CampaignStore
 import PushCore
 import Testing
 
@@ -21,15 +21,6 @@ import Testing
     #expect(leftovers == [[], [slice(2)], []])
   }
 
-  @Test func everyPartitionIsLookedAtInTurn() {
-    var upkeep = Upkeep()
-    let looks = (0..<20).map { _ in upkeep.next(of: 10) }
-    #expect(looks.map(\.partition) == Array(0..<10) + Array(0..<10))
-    #expect(looks.filter(\.isRare).map(\.partition) == [0, 8, 0, 8])
-    let undelivered = [upkeep.takeUndelivered(), upkeep.takeUndelivered()]
-    #expect(undelivered == [Set(0..<10), []])
-  }
-
   @Test func prunesAreDeliveredTogether() {
     var upkeep = Upkeep()
     for partition in 0..<15 { upkeep.note(prunesIn: partition) }
@@ -37,6 +28,79 @@ import Testing
     #expect(!upkeep.isDeliveryDue)
     upkeep.note(prunesIn: 15)
     #expect(upkeep.isDeliveryDue)
+  }
+
+  // MARK: Housekeeping
+
+  @Test func everyPartitionIsLookedAtInTurn() {
+    var housekeeping = Housekeeping()
+    let looks = (0..<20).map { _ in housekeeping.nextPartitions(of: 10) }
+    #expect(looks.flatMap(\.partitions) == Array(0..<10) + Array(0..<10))
+    #expect(looks.filter(\.isRare).flatMap(\.partitions) == [0, 8, 0, 8])
+  }
+
+  /// A round takes as long whatever their number.
+  @Test func ofManyPartitionsSeveralAreLookedAtTogether() {
+    var housekeeping = Housekeeping()
+    let looks = (0..<256).map { _ in housekeeping.nextPartitions(of: 16_384) }
+    #expect(looks.flatMap(\.partitions) == Array(0..<16_384))
+    #expect(looks.count(where: \.isRare) == 32)
+  }
+
+  @Test func nextHousekeeperGoesOnWhereTheLastOneStood() {
+    var (first, second) = (Housekeeping(), Housekeeping())
+    _ = first.begin(HousekeepingNotes())
+    for _ in 0..<3 { _ = first.nextPartitions(of: 10) }
+    let became = [second.begin(first.notes), second.begin(HousekeepingNotes())]
+    #expect(became == [true, false])
+    let next = second.nextPartitions(of: 10)
+    #expect(next.partitions == [3])
+  }
+
+  @Test func roundsGoOnOnceASecondAndBeatsAreMissedSooner() {
+    var housekeeping = Housekeeping()
+    let second: UInt64 = 1_000_000_000
+    let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.goesRound($0) }
+    #expect(rounds == [true, false, false, true, true])
+    housekeeping.heard(5 * second)
+    #expect(housekeeping.untilMissing(5 * second) == 700)
+    #expect(housekeeping.untilMissing(6 * second) == 0)
+  }
+
+  // MARK: Presence
+
+  private func sight(_ name: String, _ nonce: String = "a", listens: Bool = false, at heartbeat: Int) -> PresenceSight {
+    PresenceSight(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
+  }
+
+  @Test func goneIsWhoWasNotThereTwiceAndGaveNoHeartbeatMeanwhile() {
+    var watch = PresenceWatch()
+    let gone = [
+      watch.look([sight("dead", at: 7), sight("slow", at: 7), sight("well", listens: true, at: 7)]),
+      watch.look([sight("dead", at: 7), sight("slow", at: 8), sight("well", at: 7)]),
+      watch.look([sight("slow", at: 9), sight("well", listens: true, at: 7)]),
+      watch.look([sight("slow", at: 9), sight("well", at: 7)]),
+    ]
+    #expect(gone.map { $0.map(\.name) } == [[], ["dead"], [], ["slow"]])
+  }
+
+  @Test func anotherLifeOfANameIsAnother() {
+    var watch = PresenceWatch()
+    let gone = [watch.look([sight("w", "a", at: 7)]), watch.look([sight("w", "b", at: 7)])]
+    #expect(gone == [[], []])
+    watch.forget()
+    let again = watch.look([sight("w", "b", at: 7)])
+    #expect(again.isEmpty)
+  }
+
+  // MARK: Who looks
+
+  @Test func ofAFleetAFewLookForEachSlice() {
+    let looking = { (slices: Int, fleet: Int) in
+      (0..<fleet).count { WakeRule.looks(for: slices, roll: $0) }
+    }
+    #expect([looking(1, 3), looking(1, 500), looking(10, 500), looking(256, 500)] == [3, 4, 40, 500])
+    #expect(looking(.max, 500) == 500)
   }
 
   // MARK: Campaigns that wait
@@ -248,12 +312,5 @@ import Testing
     #expect(life.hasEnded)
     life.finish()
     #expect(life.hasEnded)
-  }
-
-  @Test func looksAtTheLanesBecomeRarerUntilThereIsSomethingNew() {
-    var pace = ClaimPace()
-    #expect((0..<5).map { _ in pace.next() } == [50, 100, 200, 400, 400])
-    pace.reset()
-    #expect(pace.next() == 50)
   }
 }

@@ -103,7 +103,7 @@ import Testing
   /// Lists that are rebuilt: nothing is lost but time.
   @Test(arguments: [
     "campaigns", "open:bad", "parked", "lane:normal", "processing:w", "schedule", "ended", "workers", "applied",
-    "epoch",
+    "epoch", "instances", "housekeeper", "housekeeping",
   ])
   func listOfAnotherTypeIsRebuilt(name: String) async throws {
     try await run(["parked", "open:bad", "workers", "epoch"].contains(name) ? .native : .curl) { rig, client in

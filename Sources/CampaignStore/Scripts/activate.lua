@@ -4,7 +4,7 @@
 -- taken even when the campaign's record has gone: a worker that stood still for longer must not begin it again. One
 -- whose time is still ahead is on no lane and does not run: `promote` begins it.
 -- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
---      8 finished slices, 9 schedule
+--      8 finished slices, 9 schedule, 10 wake channel
 -- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered after the campaign has begun, 4 when it begins in ms since
 --      the epoch (0: now), 5 digest of the job as `reserve` said it, 6 number of partitions listed, 7... partitions,
 --      then a bitmap of those that have no slice ('' for none), then fields and values of the campaign
@@ -36,4 +36,5 @@ if ARGV[behind] ~= '' then
 end
 for i = 7, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
 redis.call('LREM', KEYS[5], 1, ARGV[2])
+if ahead == 0 then redis.call('PUBLISH', KEYS[10], 'slices ' .. ARGV[6]) end
 return 1

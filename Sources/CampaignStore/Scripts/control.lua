@@ -7,7 +7,8 @@
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
 -- no longer.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
---      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections
+--      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
+--      12 wake channel
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '', 5 'person' | 'worker': whose
 --      word it is
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
@@ -26,6 +27,7 @@ elseif verb == 'resume' and was == 'paused' then
 elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'paused') then
   state = 'cancelled'
 end
+redis.call('PUBLISH', KEYS[12], 'control ' .. epoch)
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
 if verb == 'resume' then
@@ -59,7 +61,9 @@ if state == 'cancelled' and not begun then
   return {state, epoch, 1}
 end
 redis.call('SADD', KEYS[4], ARGV[1])
-if redis.call('LLEN', KEYS[3]) > 0 and not redis.call('LPOS', KEYS[2], ARGV[1]) then
-  redis.call('RPUSH', KEYS[2], ARGV[1])
+local open = redis.call('LLEN', KEYS[3])
+if open > 0 then
+  if not redis.call('LPOS', KEYS[2], ARGV[1]) then redis.call('RPUSH', KEYS[2], ARGV[1]) end
+  redis.call('PUBLISH', KEYS[12], 'slices ' .. open)
 end
 return {state, epoch, 0}

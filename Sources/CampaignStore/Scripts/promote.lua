@@ -4,7 +4,8 @@
 -- campaigns and no others: what has gone, begun, or been paused or cancelled leaves it, what is missing comes back.
 -- Partitions in which it can have nobody lose their slices with the beginning, before anybody could take one. Should
 -- Redis have lost that it had begun, and a finished slice have been replayed, they keep them.
--- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices
+-- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices,
+--      7 wake channel
 -- ARGV 1 id, 2 bitmap of the partitions that have no slice from now on ('' to leave the slices as they are),
 --      3... the other partitions
 -- Returns 1 when this call began it, else 0
@@ -29,4 +30,5 @@ redis.call('HSET', KEYS[1], 'state', 'active')
 redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('RPUSH', KEYS[2], ARGV[1])
 redis.call('SADD', KEYS[4], ARGV[1])
+redis.call('PUBLISH', KEYS[7], 'slices ' .. redis.call('LLEN', KEYS[5]))
 return 1

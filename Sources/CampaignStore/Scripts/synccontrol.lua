@@ -5,9 +5,7 @@
 -- KEYS 1 control epoch, 2 epochs that workers have applied, 3... campaigns
 -- ARGV 1 worker, 2 epoch that it has applied ('' for none yet)
 -- Returns {epoch, then for each campaign its state and how often it was resumed}
-if ARGV[2] ~= '' and redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] then
-  redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-end
+if ARGV[2] ~= '' then redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1]) end
 local answer = {tonumber(redis.call('GET', KEYS[1]) or 0) or -1}
 for i = 3, #KEYS do
   local campaign = redis.call('HMGET', KEYS[i], 'state', 'round')

@@ -2,7 +2,7 @@
 -- unpark: opens the parked slices of a cancelled campaign, so that they are closed now and not when they are due.
 -- Keeps: a slice is open, held or parked; of a campaign in any other state nothing is moved. A range of partitions at a
 -- time: nothing of a cancelled campaign is parked any more, so ranges need not be walked at once.
--- KEYS 1 campaign, 2 lane, 3 open slices, 4 parked
+-- KEYS 1 campaign, 2 lane, 3 open slices, 4 parked, 5 wake channel
 -- ARGV 1 id, 2 first partition, 3 last partition (at most 500)
 -- Returns the number of slices opened
 if redis.call('HGET', KEYS[1], 'state') ~= 'cancelled' then return 0 end
@@ -14,5 +14,8 @@ for partition = tonumber(ARGV[2]), tonumber(ARGV[3]) do
     opened = opened + 1
   end
 end
-if opened > 0 and not redis.call('LPOS', KEYS[2], ARGV[1]) then redis.call('RPUSH', KEYS[2], ARGV[1]) end
+if opened > 0 then
+  if not redis.call('LPOS', KEYS[2], ARGV[1]) then redis.call('RPUSH', KEYS[2], ARGV[1]) end
+  redis.call('PUBLISH', KEYS[5], 'slices ' .. opened)
+end
 return opened

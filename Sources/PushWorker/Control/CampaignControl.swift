@@ -20,6 +20,9 @@ struct CampaignControl {
   /// Campaigns that were paused or cancelled in the last seconds, and when that was seen: Redis may forget it.
   private var lately: [String: (state: CampaignState, at: UInt64)] = [:]
 
+  /// Whether there is no campaign of which anything is known.
+  var isIdle: Bool { contexts.isEmpty && objections.raised.isEmpty && lately.isEmpty }
+
   /// What is known of a campaign, unless it was resumed since.
   func context(_ id: String, round: Int) -> CampaignContext? {
     contexts[id].flatMap { $0.round >= round ? $0 : nil }
@@ -38,6 +41,9 @@ struct CampaignControl {
   mutating func beginPause(_ id: String) -> Bool { pausing.insert(id).inserted }
 
   mutating func endPause(_ id: String) { pausing.remove(id) }
+
+  /// Others don't know any more which epoch this worker has reached: it is said once more.
+  mutating func forgetEpoch() { epoch = nil }
 
   /// Takes note of the epoch that was reached.
   ///

@@ -9,6 +9,9 @@ struct WaitingReports {
 
   private var told: Set<String> = []
 
+  /// Whether there is nothing to take back.
+  var isIdle: Bool { told.isEmpty }
+
   /// - Parameter stuck: the campaigns that can't be sent now, why, and since when by `EventLoop.now`.
   mutating func update(_ stuck: [(id: String, reason: String, since: UInt64)]) -> [Change] {
     let now = Set(stuck.map(\.id))

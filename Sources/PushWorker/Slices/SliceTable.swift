@@ -33,6 +33,9 @@ struct SliceTable {
   /// The slices in hand, in the order of their slots.
   var sessions: some Sequence<SliceSession> { slots.lazy.compactMap(\.self) }
 
+  /// Whether no slice is in hand.
+  var isEmpty: Bool { slots.allSatisfy { $0 == nil } }
+
   /// The campaigns of slices that were taken and are not in hand yet, one for each.
   var beginning: [String] {
     guard taken.count > slots.count(where: { $0 != nil }) else { return [] }

@@ -6,6 +6,7 @@ extension PushWorker {
   /// Takes slices while there is room, then waits for a reason to look again.
   func claimLoop(_ group: inout DiscardingTaskGroup) async {
     while !life.isStopping {
+      claimAlarm.reset()
       do {
         if let slice = try await takeSlice() {
           slices.take(slice)
@@ -34,30 +35,16 @@ extension PushWorker {
       excluding: opening.excluded.union(campaigns.objections.campaigns), while: { !life.isStopping })
   }
 
+  /// ms until the next look at the lanes when nothing says that there is something new. Only a worker that drains, or that
+  /// waits for Redis to be told what it forgot, looks by itself; else messages and heartbeats tell.
+  private var claimInterval: Int { configuration.drains || isInGrace ? 200 : Self.idleInterval }
+
   func waitForClaim() async {
-    await claimAlarm.sleep(milliseconds: claimPace.next()) { [weak self] in
+    await claimAlarm.sleep(milliseconds: claimInterval) { [weak self] in
       self?.assumeIsolated { $0.claimAlarm.ring() }
     }
   }
 
   /// Says that there may be something new.
-  func wakeClaims() {
-    claimPace.reset()
-    claimAlarm.ring()
-  }
-}
-
-/// How long a worker waits between looks at the lanes when nothing says that there is something new: at first shortly,
-/// and ever longer while nothing was. Pure.
-struct ClaimPace {
-  private static let range = 50...400
-  private var interval = ClaimPace.range.lowerBound
-
-  /// ms until the next look.
-  mutating func next() -> Int {
-    defer { interval = min(2 * interval, Self.range.upperBound) }
-    return interval
-  }
-
-  mutating func reset() { interval = Self.range.lowerBound }
+  func wakeClaims() { claimAlarm.ring() }
 }

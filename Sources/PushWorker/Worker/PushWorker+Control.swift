@@ -5,17 +5,22 @@ import PushCore
 
 /// What people, and other workers, make of the campaigns in hand: paused, resumed, cancelled.
 extension PushWorker {
-  /// ms between looks at the states of the campaigns in hand.
-  private static let controlInterval = 100
+  /// ms between looks at the states of the campaigns in hand that nothing has told of.
+  private static let controlInterval = 1000
 
+  /// Looks whenever somebody has raised the control epoch, and now and then while there is something in hand.
   func controlLoop() async {
     while !life.isFinished {
-      await pause(milliseconds: Self.controlInterval)
       do {
         try await followControl()
       } catch {
         log.report("could not read the states of campaigns", error)
         await mend(error)
+        await pause(milliseconds: 100)
+        continue
+      }
+      await controlAlarm.sleep(milliseconds: isIdle ? Self.idleInterval : Self.controlInterval) { [weak self] in
+        self?.assumeIsolated { $0.controlAlarm.ring() }
       }
     }
   }
@@ -29,8 +34,6 @@ extension PushWorker {
       // What came into our hands meanwhile is looked at before we say that we have followed.
       guard slices.campaigns.isSubset(of: ids) else { continue }
       guard campaigns.sync(view.epoch) else { break }
-      // A campaign may have been scheduled again.
-      pulseAlarm.ring()
     }
     wakeSlices()
   }

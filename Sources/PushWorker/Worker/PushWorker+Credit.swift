@@ -1,10 +1,18 @@
 import PushTransport
 import CampaignStore
+import Dispatch
 import EventLoop
 import PushCore
 
 /// Who is served next: the window lent to slices, and taken back where others have a right to it.
 extension PushWorker {
+  /// Has ``tick()`` called while slices are in hand.
+  func startTicking() {
+    let timer = ticks ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
+    ticks = timer
+    timer.schedule(every: .milliseconds(SliceSituation.patience))
+  }
+
   /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due, credentials that were
   /// stopped, pools that can't send.
   func tick() {

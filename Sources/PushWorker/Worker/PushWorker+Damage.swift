@@ -28,11 +28,12 @@ extension PushWorker {
     }
   }
 
-  /// A sign of life, which may find one list after the other damaged: each is set aside by the call that finds it.
-  func firstHeartbeat() async throws -> CampaignStore.Heartbeat {
+  /// Does what a worker begins with, which may find one list after the other damaged: each is set aside by the call that
+  /// finds it.
+  func begin<Result>(_ first: () async throws -> Result) async throws -> Result {
     while true {
       do {
-        return try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
+        return try await first()
       } catch let error as StoreError {
         guard case .list(let key)? = error.damage, try await control.isGone(key) else { throw error }
         log.report("a list is damaged", error)

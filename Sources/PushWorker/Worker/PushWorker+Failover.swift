@@ -18,6 +18,11 @@ extension PushWorker {
     do {
       let (first, second) = (try await store.identify(), try await control.identify())
       let isReconnected = failover.noteConnections([first.connection, second.connection])
+      serverSeenAt = EventLoop.now
+      // Where all come back at once nobody is dead for not being there yet.
+      if isReconnected || first.uptime < Int(FailoverReplay.grace / 1_000_000_000) {
+        presenceResumes = EventLoop.now + FailoverReplay.grace
+      }
       switch failover.look(first.name, second.name) {
       case .new:
         // Others may know what it forgot before we came.
@@ -49,7 +54,7 @@ extension PushWorker {
 
   private func mayHaveFailedOver(uptime: Int) async throws -> Bool {
     do {
-      return try await control.mayHaveFailedOver(uptime: uptime, timeout: 2 * Self.pulseInterval)
+      return try await control.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
     } catch let error as StoreError where error.code == .damaged {
       // Who could tell is gone: what others may know is waited for.
       log.report("a list is damaged", error)

@@ -1,26 +1,49 @@
 import CampaignStore
+import EventLoop
 import PushCore
 
 /// Jobs become campaigns, or go to the dead list with the reason.
 extension PushWorker {
-  /// Seconds that one wait for a job lasts; a stopping worker waits that long at most for its blocked connection.
-  private static let intakeWait = 1
+  /// Seconds that one wait for a job lasts. A stopping worker ends it; where Redis does not let it, it waits as long.
+  private static let intakeWait = 10
+
+  /// ns between looks whether Redis has room, while nothing comes: they cost Redis more than everything else that an idle
+  /// worker asks.
+  private static let roomInterval: UInt64 = 60_000_000_000
 
   func intakeLoop() async {
+    var nextLook: UInt64 = 0
+    // What an earlier life of our name, or a reply that was lost, left in our own list.
+    var mayHaveLeftover = true
     while !life.isStopping {
       do {
-        try await control.checkRoom()
-        var job = try await control.unfinishedJob(worker: configuration.name)
-        if job == nil { job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) }
+        if EventLoop.now >= nextLook {
+          try await control.checkRoom()
+          nextLook = EventLoop.now + Self.roomInterval
+        }
+        var job = mayHaveLeftover ? try await control.unfinishedJob(worker: configuration.name) : nil
+        mayHaveLeftover = job != nil
+        if job == nil {
+          job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) {
+            intakeConnection = $0
+            return !life.isStopping
+          }
+          // Redis may have been filled meanwhile.
+          if job != nil { try await control.checkRoom() }
+        }
         if let job { try await take(in: job) }
-      } catch let error as StoreError where error.code == .full {
-        log.report("jobs stay in the queue", error)
-        await pause(milliseconds: 1000)
       } catch {
-        log.report("could not take in a job", error)
-        await mend(error)
-        await checkServer()
-        await pause(milliseconds: 500)
+        mayHaveLeftover = true
+        nextLook = 0
+        if let error = error as? StoreError, error.code == .full {
+          log.report("jobs stay in the queue", error)
+          await pause(milliseconds: 1000)
+        } else {
+          log.report("could not take in a job", error)
+          await mend(error)
+          await checkServer()
+          await pause(milliseconds: 500)
+        }
       }
     }
   }
@@ -48,7 +71,6 @@ extension PushWorker {
         pass(.activated)
         log.tell(.activated(campaign: campaign.id))
         wakeClaims()
-        if campaign.sendAt != nil { pulseAlarm.ring() }
       }
       return Intake(campaign, admission)
     } catch let error as StoreError {

@@ -3,109 +3,90 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Once a second: a sign of life, and what others left behind.
+/// Signs of life, and what a worker looks after in its own name.
 extension PushWorker {
-  /// ms between signs of life, and between looks at what others left behind.
-  static let pulseInterval = 1000
+  /// ms between signs of life while there is something in hand.
+  private static let pulseInterval = 1000
+  /// ms between signs of life of a worker that has nothing to do; two of them are within a lease.
+  private static let idlePulseInterval = 2000
+  /// ms between looks which server answers, on the same connections, of a worker that knows nothing that it may forget.
+  private static let idleServerInterval = 60_000
+  /// ms between looks that nothing should need, as whoever has news tells.
+  static let idleInterval = 10_000
 
-  /// Gives signs of life, more of them when a scheduled campaign is due sooner, so that it begins on time.
+  /// Whether nothing is in hand, and nothing left to look after.
+  var isIdle: Bool {
+    slices.taken.isEmpty && campaigns.isIdle && failover.former.isEmpty && upkeep.isIdle && waiting.isIdle
+  }
+
   func pulseLoop() async {
-    var nextUpkeep: UInt64 = 0
     while !life.isFinished {
       pulseAlarm.reset()
-      var wait = Self.pulseInterval
       do {
-        // Before anything that others left behind is looked at: Redis may have forgotten that it is ours.
-        await checkServer()
-        let pulse = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
-        let heard = EventLoop.now
-        scheduler.fleet = pulse.workers
-        do {
-          try await begin(pulse.scheduled)
-        } catch {
-          // Others' slices are looked after all the same.
-          log.report("could not begin a scheduled campaign", error)
-          await mend(error)
-        }
-        if heard >= nextUpkeep {
-          nextUpkeep = heard + UInt64(Self.pulseInterval) * 1_000_000
-          try await takeOver(pulse)
-          await affirmObjections()
-          // Those that lead nowhere must not hold up the others.
-          if pulse.isMoreDue { nextUpkeep = heard }
-          reportConnections()
-          expireBacklogs()
-          do {
-            try await reportWaiting()
-          } catch {
-            // A remark for people: nothing else waits for it.
-            log.report("could not say why campaigns wait", error)
-          }
-          try await measureClock()
-          try await sweep()
-        }
-        let untilNext = UInt64(min(pulse.nextScheduled ?? .max, Self.pulseInterval)) * 1_000_000
-        let due = min(nextUpkeep, heard + untilNext)
-        wait = Int(due - min(due, EventLoop.now) + 999_999) / 1_000_000
+        // Before anything that is left in our name is looked at: Redis may have forgotten that it is ours.
+        if await !isServerKnown() { await checkServer() }
+        try await giveSignOfLife()
+        if isListening, !hasJoined { try await join() }
+        if !isIdle { try await lookAfterOwn() }
+        reportConnections()
       } catch {
         log.report("sign of life failed", error)
         await mend(error)
+        if await !isServerKnown() { await checkServer() }
       }
       guard !life.isFinished else { return }
-      await pulseAlarm.sleep(milliseconds: wait) { [weak self] in self?.assumeIsolated { $0.pulseAlarm.ring() } }
+      let interval = min(isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, configuration.lease / 3))
+      await pulseAlarm.sleep(milliseconds: interval) { [weak self] in self?.assumeIsolated { $0.pulseAlarm.ring() } }
     }
   }
 
-  // MARK: Others' leftovers
+  /// Whether the server was looked at lately: each second while there is anything that it may forget, and whenever there
+  /// is another connection.
+  private func isServerKnown() async -> Bool {
+    let interval = isIdle ? Self.idleServerInterval : Self.pulseInterval
+    guard EventLoop.now < serverSeenAt + UInt64(interval) * 1_000_000 else { return false }
+    guard await store.isAdmitted() else { return false }
+    return await control.isAdmitted()
+  }
 
-  /// Gives back what silent workers hold, and what is left in our own name without our knowing.
-  private func takeOver(_ pulse: CampaignStore.Heartbeat) async throws {
-    try await control.unpark(pulse.due, worker: configuration.name)
-    for dead in pulse.dead where dead != configuration.name {
-      let requeued = try await control.takeOver(from: dead)
-      if !requeued.isEmpty { log.tell(.requeued(from: dead, slices: requeued.count)) }
-      try await control.removeWorker(dead)
+  /// Takes note of what messages may have said that did not arrive.
+  func giveSignOfLife() async throws {
+    let pulse = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
+    note(clock: pulse.now)
+    scheduler.fleet = pulse.workers
+    // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.
+    if pulse.isNew {
+      hasJoined = false
+      campaigns.forgetEpoch()
     }
+    if pulse.hasWork { offer(1) }
+    if pulse.epoch != campaigns.epoch { controlAlarm.ring() }
+    if !pulse.hasHousekeeper { housekeepingAlarm.ring() }
+  }
+
+  private func lookAfterOwn() async throws {
     let listed = try await control.processing(of: configuration.name)
-    let leftovers = upkeep.leftovers(listed: listed, taken: slices.taken)
-    let own = try await control.takeOver(from: configuration.name, only: leftovers)
-    if !own.isEmpty { log.tell(.requeued(from: configuration.name, slices: own.count)) }
-    if !pulse.due.isEmpty || !pulse.dead.isEmpty || !own.isEmpty { wakeClaims() }
-  }
-
-  /// Looks after one partition at a time: prunes that nobody delivered, moves that nobody ended. Now and then, after
-  /// references that got lost and campaigns that the schedule lost.
-  private func sweep() async throws {
-    let (partition, isRare) = upkeep.next(of: control.keys.partitions)
+    try await takeOver(from: configuration.name, only: upkeep.leftovers(listed: listed, taken: slices.taken))
+    await affirmObjections()
+    expireBacklogs()
     await deliverFeedback()
-    _ = try await control.redoMoves(in: partition)
-    guard isRare else { return }
-    if try await control.reopenLost() > 0 { wakeClaims() }
-    let repaired = try await control.repairSchedule(from: upkeep.schedulePosition, narrowing: !isInGrace)
-    upkeep.schedulePosition = repaired.next
-    tell(begun: repaired.begun)
+    do {
+      try await reportWaiting()
+    } catch {
+      // A remark for people: nothing else waits for it.
+      log.report("could not say why campaigns wait", error)
+    }
   }
 
   /// Delivers what the prunes of slices that have ended entail; should it fail, the sweep does it later.
   func deliverFeedback() async {
     let partitions = upkeep.takeUndelivered()
+    guard !partitions.isEmpty else { return }
     do {
       try await control.deliverFeedback(from: partitions)
     } catch {
       log.report("could not deliver feedback", error)
     }
-  }
-
-  // MARK: The schedule
-
-  /// Begins scheduled campaigns whose time has come.
-  private func begin(_ scheduled: [String]) async throws {
-    tell(begun: try await control.promote(scheduled, narrowing: !isInGrace))
-  }
-
-  private func tell(begun campaigns: [String]) {
-    for campaign in campaigns { log.tell(.begun(campaign: campaign)) }
-    if !campaigns.isEmpty { wakeClaims() }
   }
 
   // MARK: Connections

@@ -65,6 +65,7 @@ extension PushWorker {
     }
     let session = SliceSession(tag: slices.nextTag(), ledger: ledger, context: context, expanding: expanding)
     slices.add(session)
+    startTicking()
     adopt(standing, session)
     inherit(standing, session)
     let isObjected = campaigns.objections.applies(to: reference.campaign, round: context.round)
@@ -121,6 +122,7 @@ extension PushWorker {
   /// its credit until it is answered: another slice must not have it meanwhile.
   private func discard(_ session: SliceSession) {
     slices.remove(session)
+    if slices.isEmpty { ticks?.disarm() }
     tellRest(of: session.context)
     failover.keep(session, at: EventLoop.now)
     let unsent = session.context.route.pool.cancelBacklog(where: session.tag.matches).count

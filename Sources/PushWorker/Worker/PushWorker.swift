@@ -14,7 +14,7 @@ import PushCore
 /// and does what they say. Its files are the loops and errands: `Worker/PushWorker+….swift`.
 public actor PushWorker {
   let loop: EventLoop
-  let configuration: WorkerConfiguration
+  var configuration: WorkerConfiguration
   /// For commits and expansion.
   let store: CampaignStore
   /// For everything that may wait behind a large reply without slowing the commits.
@@ -26,6 +26,8 @@ public actor PushWorker {
   // Data plane: pushes, in microseconds.
   let inbox: CompletionInbox
   var slices = SliceTable()
+  /// Runs while slices are in hand, see ``tick()``.
+  var ticks: LoopTimer?
   var budget: CreditBudget
   var scheduler = Scheduler()
   var routes: RouteTable
@@ -36,12 +38,28 @@ public actor PushWorker {
   // Control plane: campaigns and other workers, in seconds.
   var life = WorkerLife()
   let claimAlarm: Alarm
-  var claimPace = ClaimPace()
   let pulseAlarm: Alarm
+  let controlAlarm: Alarm
+  let housekeepingAlarm: Alarm
   var campaigns = CampaignControl()
   var failover = FailoverReplay()
   var upkeep = Upkeep()
   var waiting = WaitingReports()
+  var housekeeping = Housekeeping()
+  var presence = PresenceWatch()
+  /// `EventLoop.now` from which on those are taken for dead who don't listen.
+  var presenceResumes: UInt64 = 0
+  /// Which life of a worker this is.
+  var instance: WorkerInstance
+  /// Where messages come from.
+  var ear: WakeListener?
+  var isListening = false
+  /// Whether others know that this worker listens.
+  var hasJoined = false
+  /// The connection that waits for a job, by the server's number, to end the wait.
+  var intakeConnection: Int?
+  /// `EventLoop.now` when it was looked last which server answers.
+  var serverSeenAt: UInt64 = 0
   /// Redis' clock less this machine's, in ms.
   private(set) var clockOffset = 0
   /// How often the moment at which a test wants a death has come.
@@ -70,8 +88,12 @@ public actor PushWorker {
     routes = RouteTable(configuration.apps.values)
     budget.isShared = routes.areSeveral
     inbox = CompletionInbox(loop: loop)
-    claimAlarm = Alarm(on: loop, remembers: false)
+    var chance = SystemRandomNumberGenerator()
+    instance = WorkerInstance(name: configuration.name, using: &chance)
+    claimAlarm = Alarm(on: loop, remembers: true)
     pulseAlarm = Alarm(on: loop, remembers: true)
+    controlAlarm = Alarm(on: loop, remembers: true)
+    housekeepingAlarm = Alarm(on: loop, remembers: true)
   }
 
   // MARK: Start and end
@@ -83,29 +105,40 @@ public actor PushWorker {
     inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
     try await measureClock()
     await checkServer()
-    // Listed before anything is taken: others look for what a worker left behind only if it is.
-    scheduler.fleet = try await firstHeartbeat().workers
-    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
-    timer.schedule(every: .milliseconds(SliceSituation.patience))
+    // Before it is listed: who is listed and does not listen is dead.
+    await listen()
+    do {
+      try await begin { try await join() }
+      // Listed before anything is taken: others look for what a worker left behind only if it is.
+      try await begin { try await giveSignOfLife() }
+      // Whoever pauses a campaign waits from now on for this worker, too.
+      try await begin { try await followControl() }
+    } catch {
+      await ear?.close()
+      throw error
+    }
     log.tell(.started(name: configuration.name))
     await withDiscardingTaskGroup { group in
       group.addTask { await self.intakeLoop() }
       group.addTask { await self.pulseLoop() }
       group.addTask { await self.controlLoop() }
+      group.addTask { await self.housekeepingLoop() }
       await claimLoop(&group)
       while !slices.taken.isEmpty { await waitForClaim() }
       await deliverFeedback()
       life.finish()
-      pulseAlarm.ring()
+      for alarm in [pulseAlarm, controlAlarm, housekeepingAlarm] { alarm.ring() }
     }
-    timer.disarm()
+    ticks?.disarm()
     reportConnections(isLast: true)
     await withDiscardingTaskGroup { group in
       for route in routes.routes {
         group.addTask { [pool = route.pool] in _ = await pool.drain(deadline: 1_000_000_000) }
       }
     }
-    try? await control.removeWorker(configuration.name)
+    if housekeeping.isMine { try? await control.endHousekeeping(of: instance) }
+    try? await control.removeWorker(instance.name, nonce: instance.nonce)
+    await ear?.close()
     log.tell(.stopped(totals))
     life.end()
   }
@@ -129,6 +162,9 @@ public actor PushWorker {
     log.tell(.draining)
     for session in slices.sessions { withdraw(session, .leave) }
     wakeClaims()
+    guard let connection = intakeConnection else { return }
+    // Where Redis does not let us, the wait ends by itself.
+    Task { try? await control.endWait(of: connection) }
   }
 
   /// The deadline of a stop has passed: whatever is unanswered or can't be recorded stays in doubt in the ledger.
@@ -148,8 +184,11 @@ public actor PushWorker {
   /// ns.
   var lease: UInt64 { UInt64(configuration.lease) * 1_000_000 }
 
-  func measureClock() async throws {
-    clockOffset = try await control.time() / 1000 - EventLoop.wallClock
+  func measureClock() async throws { note(clock: try await control.time() / 1000) }
+
+  /// Takes note of what Redis' clock said just now, in ms since the epoch.
+  func note(clock: Int) {
+    clockOffset = clock - EventLoop.wallClock
     for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clockOffset) / 1000).rounded())) }
   }
 

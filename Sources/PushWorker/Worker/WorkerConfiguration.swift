@@ -5,6 +5,8 @@ public import PushCore
 public struct WorkerConfiguration: Sendable {
   /// The worker's name; it may be used again after the worker has gone.
   public var name: String
+  /// Whether somebody chose the name: then a second worker of that name does not start. Otherwise it finds another.
+  public var isNameGiven = true
   /// Targets in doubt at most, over all slices the worker holds: what may be sent twice if it dies.
   public var window: Int
   /// Connections for every app.

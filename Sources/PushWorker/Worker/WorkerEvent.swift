@@ -20,6 +20,8 @@ public enum WorkerEvent: Sendable {
   case resumed(campaign: String)
   /// A slice or a campaign was taken out because what Redis has of it can't be right, and put on the dead list.
   case takenOut(String, reason: String)
+  /// This worker does from now on what one does for all.
+  case keepsHouse
   /// Slices of a silent worker were given back to everybody.
   case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.

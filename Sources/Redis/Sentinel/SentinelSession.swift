@@ -33,16 +33,11 @@ struct SentinelSession: Sendable {
       await asking.close()
       throw error
     }
-    await listening.whenPushed { message in
-      if let (name, address) = Self.primary(in: message) { announced(name, address) }
-    }
     await asking.whenDead { _ in lost() }
     await listening.whenDead { _ in lost() }
-    var pipeline = RedisPipeline()
-    pipeline.append("SUBSCRIBE", Self.channel)
     do throws(RedisError) {
-      if let error = try await listening.execute(pipeline)[0].error {
-        throw Handshake.refusal(error, step: "listening to a sentinel", endpoint: "\(sentinel)")
+      try await listening.subscribe(to: Self.channel) { message in
+        if let (name, address) = Self.primary(in: message) { announced(name, address) }
       }
     } catch {
       await close()

@@ -26,7 +26,8 @@ struct WorkerCommand: CarillonCommand {
   @Flag(help: "Exit when no campaign is left, scheduled ones aside.")
   var drain = false
 
-  @Option(help: "What the worker is called in logs and lists; host and process id unless given.")
+  @Option(
+    help: "What the worker is called in logs and lists; no two may have one name. Host and process id unless given.")
   var name: String?
 
   func validate() throws {
@@ -48,6 +49,7 @@ struct WorkerCommand: CarillonCommand {
     var setup = WorkerConfiguration(
       name: name, window: configuration.worker.window, connections: configuration.worker.connections,
       retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)
+    setup.isNameGiven = self.name != nil
     setup.engine = configuration.worker.engine
     setup.answerTimeout = Int(configuration.worker.answerTimeout / .milliseconds(1))
     setup.faults = try FaultEnvironment.switches()

@@ -32,6 +32,7 @@ struct WorkerLog: Sendable {
       log(
         .error, "takenOut", "took out what is damaged in Redis, and put it on the dead list",
         ["what": "\(what)", "reason": "\(reason)"])
+    case .keepsHouse: log(.debug, "keepsHouse", "does from now on what one worker does for all", [:])
     case .requeued(let worker, let slices):
       log(
         .warning, "requeued", "requeued the slices of a dead worker",

@@ -89,6 +89,9 @@ struct FormatScene {
   private func workersTalk() async throws {
     let store = world.store
     _ = try await store.heartbeat(worker: "w", timeout: 1000)
+    let instance = WorkerInstance(name: "w", nonce: "00000000000000aa")
+    _ = try await store.join(instance)
+    try await store.write(HousekeepingNotes())
     _ = try await store.syncControl(["a"], worker: "w", applied: 1)
     _ = try await store.guardTrial(
       "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 3, suspects: 1, gone: 1),

@@ -42,8 +42,8 @@ enum StandstillCases {
   }
 
   static let twins = FaultCase(
-    "two-of-one-name", faults: ["two workers of one name", "SIGKILL of one of two of a name"],
-    invariant: "every target has one outcome", bound: "window × kills"
+    "two-of-one-name", faults: [secondOfAName, killedAndReplaced],
+    invariant: "of one name only one worker runs; every target has one outcome", bound: "window × kills"
   ) { stage in
     let world = try await stage.world {
       $0.devices = stage.times(short: 800, full: 3000)
@@ -51,17 +51,21 @@ enum StandstillCases {
     }
     for number in 1...stage.times(short: 1, full: 5) {
       let first = try await world.worker("twin")
-      try await world.worker("twin")
-      stage.fired("two workers of one name")
       let campaign = FaultCampaign("twins-\(number)")
       try await world.submit(campaign)
       try await world.reached(stage.random(50...300), of: campaign)
-      if await world.kill(first) { stage.fired("SIGKILL of one of two of a name", duplicates: first.window) }
+      let second = try await world.worker("twin", waits: false)
+      if await second.ended() == .status(65) { stage.fired(secondOfAName) }
+      if await world.kill(first) { stage.fired(killedAndReplaced, duplicates: first.window) }
+      let next = try await world.worker("twin")
       try await world.ended(campaign)
       try await stage.check(world)
-      for worker in world.workers { stage.expect(await worker.terminate() == .status(0), "a twin did not stop") }
+      stage.expect(await next.terminate() == .status(0), "it did not stop")
     }
   }
+
+  private static let secondOfAName = "a second worker of a name"
+  private static let killedAndReplaced = "SIGKILL, and another of the name at once"
 }
 
 extension Array {

@@ -11,6 +11,7 @@ struct Leftovers {
   /// Control keys that stay, and those that begin with a name and go on with an id, or an app's name.
   private static let control: Set<String> = [
     "store", "workers", "all", "ended", "expiring", "dead", "feedback", "segments", "epoch", "applied",
+    "instances", "housekeeper", "housekeeping",
   ]
   private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished", "answers"]
   /// Slice keys that stay.

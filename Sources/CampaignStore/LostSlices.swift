@@ -1,0 +1,105 @@
+import PushCore
+import Redis
+
+/// Slices of running campaigns that are in no list, whatever became of their references.
+extension CampaignStore {
+  /// Campaigns that are looked at together.
+  private static let campaignsLookedAt = 16
+
+  /// Opens such slices of the next running campaigns. What it costs does not depend on the number of workers, but where
+  /// one is found.
+  ///
+  /// - Parameter cursor: where among the running campaigns the look begins; 0 for the first.
+  /// - Returns: how many there were, all but always none, and where the next look begins: 0 after the last.
+  public func reopenLost(from cursor: Int = 0) async throws -> (opened: Int, next: Int) {
+    var pipeline = RedisPipeline()
+    pipeline.append("SSCAN", keys.running, cursor, "COUNT", Self.campaignsLookedAt)
+    let page = try await run(pipeline)[0]
+    let running = page[1].compactMap(\.string)
+    guard !running.isEmpty else { return (0, page[0].integer ?? 0) }
+    pipeline.removeAll()
+    for id in running { pipeline.append("LLEN", keys.open(id)) }
+    let open = try await run(pipeline)
+    var opened = 0
+    for (id, open) in zip(running, open) {
+      let standing = try await standing(of: id)
+      // Of one that has gone there is only the note that it runs.
+      let isComplete = standing.map { open.integer ?? 0 >= $0.unfinished } ?? true
+      opened += try await self.open(isComplete ? [] : lostSlices(of: id), of: id, lane: standing?.lane ?? .normal)
+    }
+    return (opened, page[0].integer ?? 0)
+  }
+
+  private func open(_ lost: [Int], of id: String, lane: Lane) async throws -> Int {
+    var pipeline = RedisPipeline()
+    // Also without any: a campaign with open slices is on its lane.
+    for start in stride(from: 0, to: max(1, lost.count), by: Self.batch) {
+      pipeline.script(
+        StoreScripts.reopen,
+        keys: [
+          keys.campaign(id), keys.finished(id), keys.open(id), keys.parked, keys.lane(lane.rawValue), keys.running,
+          keys.wake,
+        ]
+      ) {
+        $0.append(id)
+        for partition in lost.dropFirst(start).prefix(Self.batch) { $0.append(partition) }
+      }
+    }
+    return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
+  }
+
+  /// The unfinished slices of a campaign that are neither open nor parked nor anybody's.
+  private func lostSlices(of id: String) async throws -> [Int] {
+    var pipeline = RedisPipeline()
+    pipeline.append("LRANGE", keys.open(id), 0, -1)
+    pipeline.append("GET", keys.finished(id))
+    let replies = try await run(pipeline)
+    let open = Set(replies[0].compactMap(\.integer))
+    let finished = PartitionBitmap(replies[1].bytes.map(Array.init) ?? [])
+    var lost: [Int] = []
+    let unfinished = (0..<keys.partitions).filter { !open.contains($0) && !finished.contains($0) }
+    for start in stride(from: 0, to: unfinished.count, by: Self.batch) {
+      lost += try await abandoned(among: unfinished[start..<min(start + Self.batch, unfinished.count)], of: id)
+    }
+    guard !lost.isEmpty else { return [] }
+    // Held without a lease: just taken, or by a worker that has died. Rare, so that the lists of all may be read.
+    let held = try await heldPartitions(of: id)
+    return lost.filter { !held.contains($0) }
+  }
+
+  /// Those of these slices that are not parked and on which nobody has a lease.
+  private func abandoned(among partitions: ArraySlice<Int>, of id: String) async throws -> [Int] {
+    var pipeline = RedisPipeline()
+    pipeline.command("ZMSCORE") {
+      $0.append(keys.parked)
+      for partition in partitions { $0.append(SliceReference(campaign: id, partition: partition).description) }
+    }
+    let due = try await run(pipeline)[0]
+    let now = try await time() / 1000
+    // What is parked for more than a year is not: no retry takes as long.
+    let latest = now + 366 * Self.longestLease
+    let rest = zip(partitions, due).filter { !($1.string.flatMap(Double.init).map { $0 <= Double(latest) } ?? false) }
+      .map(\.0)
+    guard !rest.isEmpty else { return [] }
+    pipeline.removeAll()
+    for partition in rest { pipeline.append("HGET", keys.slice(partition, of: id), "lease") }
+    return zip(rest, try await run(pipeline)).filter {
+      !(now...(now + Self.longestLease)).contains($1.integer ?? 0)
+    }.map(\.0)
+  }
+
+  private func heldPartitions(of id: String) async throws -> Set<Int> {
+    var pipeline = RedisPipeline()
+    for worker in try await workers() { pipeline.append("LRANGE", keys.processing(worker: worker), 0, -1) }
+    guard !pipeline.isEmpty else { return [] }
+    var held: Set<Int> = []
+    for list in try await run(pipeline) {
+      for text in list.compactMap(\.string) {
+        if let slice = SliceReference(text, partitions: keys.partitions), slice.campaign == id {
+          held.insert(slice.partition)
+        }
+      }
+    }
+    return held
+  }
+}

@@ -1,0 +1,13 @@
+#!lua flags=allow-oom
+-- join: lists a worker that starts, unless a name that was free is somebody's by now.
+-- Keeps: a name is one instance's. Whoever calls this has looked whether the instance that has the name is alive.
+-- KEYS 1 instances, 2 workers, 3 epochs that workers have applied
+-- ARGV 1 worker, 2 its instance, 3 the instance that was looked at ('' for none)
+-- Returns 1, or 0 when the name is another instance's
+local known = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+if known ~= ARGV[2] and known ~= ARGV[3] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+local time = redis.call('TIME')
+redis.call('ZADD', KEYS[2], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[1])
+redis.call('ZADD', KEYS[3], 'NX', -1, ARGV[1])
+return 1

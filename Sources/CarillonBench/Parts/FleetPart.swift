@@ -1,0 +1,157 @@
+import CampaignStore
+import CommandSupport
+import Glibc
+import PushCore
+import Redis
+
+/// What workers cost that have nothing to do: a few of them and many, without campaigns and with some that are paused.
+struct FleetPart: BenchPart {
+  private static let few = 10
+  private static let many = 60
+  private static let campaigns = 10
+  /// Seconds in which workers that were started come to rest.
+  private static let settling = 6
+
+  /// What a fleet has used so far.
+  private struct Usage {
+    var commands = 0.0
+    var redis = 0.0
+    var workers = 0.0
+  }
+
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    let devices = BenchDevices(count: 10_000, seed: settings.seed)
+    let redis = try await world.startRedis(devices)
+    let simulator = try await world.startSimulator()
+    var workers: [BenchProcess] = []
+    func grow(to count: Int) async throws {
+      while workers.count < count {
+        workers.append(try await world.startWorker("fleet-\(workers.count)", simulator, redis, environment: [:]))
+      }
+    }
+    func idle(_ what: String) async throws -> Usage {
+      report.progress("fleet: \(workers.count) idle workers\(what)")
+      try await Task.sleep(for: .seconds(Self.settling))
+      let (began, before) = (WallClock.now, try await usage(of: workers, redis))
+      try await Task.sleep(for: .seconds(max(10, settings.seconds)))
+      let (seconds, after) = (WallClock.now - began, try await usage(of: workers, redis))
+      return Usage(
+        commands: (after.commands - before.commands) / seconds, redis: (after.redis - before.redis) / seconds,
+        workers: (after.workers - before.workers) / seconds)
+    }
+    try await grow(to: Self.few)
+    let few = try await idle("")
+    try await grow(to: Self.many)
+    let many = try await idle("")
+    try await pauseCampaigns(redis, workers)
+    let paused = try await idle(", \(Self.campaigns) paused campaigns")
+    for worker in workers { await world.stop(worker) }
+    await world.stop(simulator.process)
+    await world.stop(redis)
+
+    let more = Double(Self.many - Self.few)
+    try report.add(
+      Figure(
+        "fleet.commands", "an idle worker, commands to Redis a second", "",
+        value: (many.commands - few.commands) / more,
+        details: ["few": few.commands, "many": many.commands]))
+    try report.add(
+      Figure(
+        "fleet.redis", "an idle worker, CPU of Redis a second", "µs", value: (many.redis - few.redis) / more * 1e6,
+        details: ["few": few.redis * 1e6, "many": many.redis * 1e6]))
+    try report.add(
+      Figure(
+        "fleet.worker", "an idle worker, share of a core", "%", value: many.workers / Double(Self.many) * 100))
+    try report.add(
+      Figure(
+        "fleet.paused", "\(Self.many) workers, commands a second, with \(Self.campaigns) paused campaigns / without",
+        "",
+        value: paused.commands / many.commands, details: ["commands": paused.commands]))
+  }
+
+  private func usage(of workers: [BenchProcess], _ redis: BenchWorld.RedisProcess) async throws -> Usage {
+    let fields = try await redis.client.serverInfo(section: "all").fields
+    let number = { (name: String) in fields[name].flatMap { Double($0) } ?? 0 }
+    return Usage(
+      commands: number("total_commands_processed"), redis: number("used_cpu_user") + number("used_cpu_sys"),
+      workers: workers.reduce(0) { $0 + ProcessUsage.cpuMicroseconds(of: $1.id) / 1e6 })
+  }
+
+  private func pauseCampaigns(_ redis: BenchWorld.RedisProcess, _ workers: [BenchProcess]) async throws {
+    for number in 0..<Self.campaigns {
+      let id = "paused-\(number)"
+      // Scheduled: otherwise it would have been sent before it could be paused.
+      let job = CampaignRun.job(id).dropLast() + #","sendAt":"\#(Self.tomorrow)"}"#
+      _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, String(job))
+      try await workers[0].wait(for: "campaign \(id)", seconds: 30) { try await redis.store.campaign(id) != nil }
+      try await redis.store.control(id, .pause)
+    }
+  }
+
+  private static var tomorrow: String { Timestamp.format(milliseconds: Int(WallClock.now * 1000) + 86_400_000) }
+}
+
+/// How soon what a killed worker held is in other hands.
+struct TakeoverPart: BenchPart {
+  private static let fleet = 3
+  private static let mostSamples = 40
+
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    let samples = min(settings.samples, Self.mostSamples)
+    report.progress("takeover: \(samples) workers are killed")
+    let devices = BenchDevices(count: 100_000, seed: settings.seed)
+    let redis = try await world.startRedis(devices)
+    let simulator = try await world.startSimulator(["--latency", "200ms"])
+    var workers: [(name: String, process: BenchProcess)] = []
+    var started = 0
+    func start() async throws {
+      started += 1
+      let name = "mortal-\(started)"
+      workers.append(
+        (name, try await world.startWorker(name, simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])))
+    }
+    for _ in 0..<Self.fleet { try await start() }
+    var campaigns: [String] = []
+    var begun = 0
+    // One runs and one waits, so that every worker holds something.
+    func feed() async throws {
+      while let first = campaigns.first, try await redis.store.campaign(first)?.finishedAt != nil {
+        campaigns.removeFirst()
+      }
+      while campaigns.count < 2 {
+        begun += 1
+        campaigns.append("takeover-\(begun)")
+        let job = CampaignRun.job("takeover-\(begun)", results: "none")
+        _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, job)
+      }
+    }
+    // A Redis that has just been started may be one that has forgotten: at first nobody is taken for dead.
+    try await Task.sleep(for: .seconds(10))
+    var random = SplitMix(state: settings.seed)
+    var times: [Double] = []
+    while times.count < samples {
+      try await feed()
+      try await Task.sleep(for: .milliseconds(Int.random(in: 300..<900, using: &random)))
+      let victim = workers.remove(at: Int.random(in: 0..<workers.count, using: &random))
+      victim.process.send(SIGKILL)
+      let died = WallClock.now
+      let held = Set(try await redis.store.processing(of: victim.name))
+      try await start()
+      var left = held
+      try await workers[0].process.wait(for: "the slices of \(victim.name)", seconds: 60) {
+        for worker in workers { left.subtract(try await redis.store.processing(of: worker.name)) }
+        return left.isEmpty
+      }
+      if !held.isEmpty { times.append((WallClock.now - died) * 1000) }
+      await world.stop(victim.process)
+    }
+    for worker in workers { await world.stop(worker.process) }
+    await world.stop(simulator.process)
+    await world.stop(redis)
+    let latencies = Latencies(milliseconds: times)
+    try report.add(
+      Figure(
+        "takeover.p99", "a worker is killed: until others have what it held, p99", "ms", value: latencies.at(0.99),
+        samples: times, details: ["p50": latencies.at(0.5), "max": latencies.at(1)]))
+  }
+}

@@ -1,0 +1,113 @@
+import CampaignStore
+
+/// Who keeps house: one worker of the fleet, which gives it a beat. Pure: time is an argument, ns of `EventLoop.now`.
+struct Housekeeping {
+  /// ms between two beats.
+  static let beat = 250
+  /// ns without a beat after which the housekeeper may be dead.
+  private static let patience: UInt64 = 700_000_000
+  /// ms between two looks at a housekeeper that gives no beat.
+  static let look = 200
+
+  /// Whether it is this worker.
+  private(set) var isMine = false
+  /// Where its rounds stand.
+  var notes = HousekeepingNotes()
+  /// When the partitions' rounds go on.
+  private var nextRound: UInt64 = 0
+  /// Every second beat others are looked at: twice makes them dead, so within a second they are.
+  private var beats = 0
+  private var lastBeat: UInt64 = 0
+
+  /// A beat was heard.
+  mutating func heard(_ now: UInt64) { lastBeat = now }
+
+  /// ms until a beat is missing; 0 when one is.
+  func untilMissing(_ now: UInt64) -> Int {
+    let end = lastBeat + Self.patience
+    return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
+  }
+
+  /// This worker keeps house, still or from now on.
+  ///
+  /// - Returns: whether it is new to it.
+  mutating func begin(_ notes: HousekeepingNotes) -> Bool {
+    defer { isMine = true }
+    guard !isMine else { return false }
+    self.notes = notes
+    return true
+  }
+
+  /// Another does, or nobody.
+  mutating func end(_ now: UInt64) {
+    isMine = false
+    lastBeat = now
+  }
+
+  /// Whether to look who is there, this beat.
+  mutating func looksAround() -> Bool {
+    beats += 1
+    return beats.isMultiple(of: 2)
+  }
+
+  /// Whether the rounds through partitions and campaigns go on, this beat: once a second.
+  mutating func goesRound(_ now: UInt64) -> Bool {
+    guard now >= nextRound else { return false }
+    nextRound = now + 1_000_000_000
+    return true
+  }
+
+  /// Partitions between two looks after references and scheduled campaigns that got lost.
+  private static let rareEvery = 8
+  /// Seconds in which a round through all partitions is made.
+  private static let round = 256
+
+  /// The partitions to look at now, and whether to look for what got lost.
+  mutating func nextPartitions(of count: Int) -> (partitions: [Int], isRare: Bool) {
+    let first = notes.partition % count
+    let number = min(count, (count + Self.round - 1) / Self.round)
+    notes.partition = (first + number) % count
+    return ((0..<number).map { (first + $0) % count }, first / number % Self.rareEvery == 0)
+  }
+}
+
+/// Whose process has ended: the server has no connection of it, looked at twice, and it gave no heartbeat meanwhile. Pure.
+///
+/// A live worker that lost its connection gives a heartbeat at once. Should that be too late, it is taken for dead: its
+/// claims are fenced, and what it sends meanwhile is bounded by its window.
+struct PresenceWatch {
+  /// Those that were not there at the last look, and their last heartbeat.
+  private var absent: [WorkerInstance: Int] = [:]
+
+  /// - Returns: those whose process has ended.
+  mutating func look(_ sights: [PresenceSight]) -> [WorkerInstance] {
+    var next: [WorkerInstance: Int] = [:]
+    var gone: [WorkerInstance] = []
+    for sight in sights where !sight.isListening {
+      if absent[sight.instance] == sight.heartbeat { gone.append(sight.instance) }
+      next[sight.instance] = sight.heartbeat
+    }
+    absent = next
+    return gone
+  }
+
+  /// Forgets what was seen: the next look is the first.
+  mutating func forget() { absent = [:] }
+}
+
+/// Who of a fleet looks when there is something to take: few enough that not all ask at once for one slice, and enough that
+/// nearly always one does. The rest is told with the next beat. Pure.
+enum WakeRule {
+  /// Workers that look for each slice, on average.
+  private static let looks = 4
+
+  /// - Parameter roll: 0 up to the number of workers, exclusive.
+  static func looks(for slices: Int, roll: Int) -> Bool { roll < slices.multipliedCapped(by: looks) }
+}
+
+extension Int {
+  fileprivate func multipliedCapped(by factor: Int) -> Int {
+    let (product, overflow) = multipliedReportingOverflow(by: factor)
+    return overflow ? .max : product
+  }
+}

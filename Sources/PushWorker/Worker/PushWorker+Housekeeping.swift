@@ -1,0 +1,110 @@
+import CampaignStore
+import EventLoop
+
+/// What one worker does for all: it notices who has died, begins what is scheduled, brings back what is due or got lost.
+extension PushWorker {
+  func housekeepingLoop() async {
+    while !life.isFinished {
+      housekeepingAlarm.reset()
+      var wait = Housekeeping.beat
+      do {
+        if let chores = try await chores() {
+          wait = try await keepHouse(chores)
+        } else if housekeeping.untilMissing(EventLoop.now) == 0 {
+          wait = Housekeeping.look
+        } else {
+          // Not all of a fleet look at once.
+          wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...Housekeeping.look)
+        }
+      } catch {
+        housekeeping.end(EventLoop.now)
+        presence.forget()
+        log.report("housekeeping failed", error)
+        await mend(error)
+      }
+      guard !life.isFinished else { return }
+      await housekeepingAlarm.sleep(milliseconds: wait) { [weak self] in
+        self?.assumeIsolated { $0.housekeepingAlarm.ring() }
+      }
+    }
+  }
+
+  /// What is to be done; `nil` when another does it.
+  private func chores() async throws -> CampaignStore.Chores? {
+    let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
+    guard isDue else { return nil }
+    if let chores = try await control.housekeep(as: instance, timeout: configuration.lease) { return chores }
+    if housekeeping.isMine {
+      housekeeping.end(EventLoop.now)
+      return nil
+    }
+    // It gives no beat: its lease runs out, or its process has ended.
+    guard canTellTheDead, let holder = try await control.housekeeper(),
+      presence.look(try await control.sights(of: [holder])).contains(holder)
+    else { return nil }
+    return try await control.housekeep(as: instance, replacing: holder, timeout: configuration.lease)
+  }
+
+  /// Whether it means anything that somebody does not listen: not just after Redis was away, when all come back.
+  private var canTellTheDead: Bool { isListening && EventLoop.now >= presenceResumes }
+
+  /// - Returns: ms until the next beat.
+  private func keepHouse(_ chores: CampaignStore.Chores) async throws -> Int {
+    let heard = EventLoop.now
+    if housekeeping.begin(chores.notes) { log.tell(.keepsHouse) }
+    try await control.unpark(chores.due, worker: configuration.name)
+    do {
+      tell(begun: try await control.promote(chores.scheduled, narrowing: !isInGrace))
+    } catch {
+      // Others' slices are looked after all the same.
+      log.report("could not begin a scheduled campaign", error)
+      await mend(error)
+    }
+    if housekeeping.looksAround() {
+      if canTellTheDead {
+        for instance in presence.look(try await control.sights()) where instance != self.instance {
+          try await takeOver(from: instance.name, isGone: true)
+          try await control.removeWorker(instance.name, nonce: instance.nonce)
+        }
+      }
+      for dead in chores.dead where dead != configuration.name {
+        try await takeOver(from: dead)
+        try await control.removeWorker(dead)
+      }
+    }
+    if housekeeping.goesRound(heard) { try await goRound() }
+    // Those that lead nowhere must not hold up the others.
+    if chores.isMoreDue { return 0 }
+    return min(Housekeeping.beat, chores.nextScheduled ?? .max)
+  }
+
+  /// Gives back what a dead worker, or an earlier life of this one, holds.
+  func takeOver(from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false) async throws {
+    let requeued = try await control.takeOver(from: worker, only: leftovers, isGone: isGone)
+    guard !requeued.isEmpty else { return }
+    log.tell(.requeued(from: worker, slices: requeued.count))
+    wakeClaims()
+  }
+
+  /// Looks after a few partitions: prunes that nobody delivered, moves that nobody ended. Now and then, after references
+  /// that got lost and campaigns that the schedule lost.
+  private func goRound() async throws {
+    let (partitions, isRare) = housekeeping.nextPartitions(of: control.keys.partitions)
+    for partition in partitions {
+      _ = try await control.redoMoves(in: partition)
+      upkeep.note(prunesIn: partition)
+    }
+    await deliverFeedback()
+    if isRare {
+      housekeeping.notes.running = try await control.reopenLost(from: housekeeping.notes.running).next
+      let repaired = try await control.repairSchedule(from: housekeeping.notes.schedule, narrowing: !isInGrace)
+      housekeeping.notes.schedule = repaired.next
+      tell(begun: repaired.begun)
+    }
+    try await control.write(housekeeping.notes)
+  }
+
+  private func tell(begun campaigns: [String]) {
+    for campaign in campaigns { log.tell(.begun(campaign: campaign)) }
+  }
+}

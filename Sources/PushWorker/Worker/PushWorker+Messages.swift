@@ -1,0 +1,77 @@
+import CampaignStore
+import EventLoop
+
+/// What the fleet says to each other. A worker that hears nothing is told the same by its heartbeats, later.
+extension PushWorker {
+  /// Listens from now on; a Redis that does not let us makes everything slower, and stops nothing.
+  func listen() async {
+    let listener = control.listener(for: instance, on: loop) { [weak self] event in
+      self?.assumeIsolated { $0.hear(event) }
+    }
+    ear = listener
+    await listener.start()
+  }
+
+  private func hear(_ event: WakeListener.Event) {
+    switch event {
+    case .listening:
+      isListening = true
+      // What was said meanwhile the heartbeat tells.
+      pulseAlarm.ring()
+    case .deaf(let error):
+      isListening = false
+      log.report("no messages arrive", error)
+      // Others must not take us for dead.
+      pulseAlarm.ring()
+    case .message(.slices(let count)): offer(count)
+    case .message(.control(let epoch)): if epoch != campaigns.epoch { controlAlarm.ring() }
+    case .message(.beat(let campaigns, let epoch)):
+      housekeeping.heard(EventLoop.now)
+      if epoch != self.campaigns.epoch { controlAlarm.ring() }
+      offer(campaigns)
+    }
+  }
+
+  /// There are so many slices that somebody may take.
+  func offer(_ slices: Int) {
+    guard slices > 0, WakeRule.looks(for: slices, roll: .random(in: 0..<scheduler.fleet)) else { return }
+    wakeClaims()
+  }
+
+  /// Lists this worker under its name, unless another that lives has it.
+  ///
+  /// - Throws: ``StoreError`` `conflict` where the name was given.
+  func join() async throws {
+    // Nobody can tell that it lives but by its heartbeats, and so it is with an earlier life of its name.
+    guard isListening else { return }
+    while true {
+      let former = try await control.sight(of: instance.name)
+      if let former, former.instance != instance, try await isAlive(former) {
+        try rename()
+        continue
+      }
+      guard try await control.join(instance, replacing: former?.instance) else { continue }
+      hasJoined = true
+      // Nobody else renews the leases of an earlier process of this name.
+      if former != nil { try await takeOver(from: instance.name, isGone: true) }
+      return
+    }
+  }
+
+  private func isAlive(_ sight: PresenceSight) async throws -> Bool {
+    if sight.isListening { return true }
+    // One that has just lost its connection gives a heartbeat at once.
+    await pause(milliseconds: Housekeeping.look)
+    return try await control.sights(of: [sight.instance]).contains { $0.isListening || $0.heartbeat != sight.heartbeat }
+  }
+
+  private func rename() throws {
+    guard !configuration.isNameGiven else {
+      throw StoreError(
+        .conflict, "a worker named \(instance.name) is running already",
+        hint: "give each worker a name of its own, or none: then it finds one")
+    }
+    instance.name = "\(configuration.name)-\(instance.nonce.prefix(4))"
+    configuration.name = instance.name
+  }
+}

@@ -1,0 +1,161 @@
+import Dispatch
+public import EventLoop
+
+/// Listens to channels of a Redis, by way of one connection at a time: a dead connection is replaced, with growing,
+/// jittered pauses, until ``close()``.
+///
+/// What is published while there is no connection is lost: Redis keeps no messages. Whoever listens looks by itself now and
+/// then, and each time the listening begins anew.
+///
+/// Source: Redis Pub/Sub, "Delivery semantics": at most once.
+public actor RedisSubscriber {
+  /// What a subscriber tells its owner, on its loop.
+  public enum Event: Sendable {
+    /// From now on messages arrive. Those of before are lost.
+    case listening
+    /// No message arrives until the next ``listening``.
+    case lost(RedisError)
+    /// A message.
+    case message(channel: RedisReply, text: RedisReply)
+  }
+
+  /// Between looks whether a silent connection still leads anywhere.
+  private static let pingInterval = DispatchTimeInterval.seconds(10)
+
+  private let route: PrimaryRoute
+  private let options: RedisOptions
+  private let channels: [String]
+  private let loop: EventLoop
+  private let handler: @Sendable (Event) -> Void
+  private var connection: RedisConnection?
+  private var failedAttempts = 0
+  private var random = SystemRandomNumberGenerator()
+  private var pings: LoopTimer?
+  private var connecting: Task<Void, Never>?
+  private var isClosed = false
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(
+    url: RedisURL, options: RedisOptions, channels: [String], on loop: EventLoop,
+    handler: @escaping @Sendable (Event) -> Void
+  ) {
+    route = PrimaryRoute(url, sentinel: options.sentinel)
+    self.options = options
+    self.channels = channels
+    self.loop = loop
+    self.handler = handler
+  }
+
+  /// Listens from now on. Returns when it does, or when the first attempt has failed; the next ones follow by themselves.
+  public func start() async {
+    guard connecting == nil, !isClosed else { return }
+    if let pause = await attempt() { startConnecting(after: pause) }
+  }
+
+  /// Ends the listening. Idempotent; the subscriber can't be used again.
+  public func close() async {
+    isClosed = true
+    connecting?.cancel()
+    pings?.disarm()
+    let last = connection
+    connection = nil
+    await route.close()
+    await last?.close()
+  }
+
+  private func startConnecting(after delay: Duration) {
+    connecting = Task { [weak self] in
+      var pause: Duration? = delay
+      while let wait = pause {
+        if wait > .zero { try? await Task.sleep(for: wait) }
+        if Task.isCancelled { return }
+        pause = await self?.attempt() ?? nil
+      }
+    }
+  }
+
+  /// Tries once to listen.
+  ///
+  /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
+  private func attempt() async -> Duration? {
+    do throws(RedisError) {
+      let target = try await route.target { [weak self, loop] address in
+        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
+      }
+      let connection = try await connect(to: target)
+      for channel in channels {
+        try await connection.subscribe(to: channel) { [weak self] message in
+          self?.assumeIsolated { $0.handler(.message(channel: message[1], text: message[2])) }
+        }
+      }
+      guard !isClosed else {
+        await connection.close()
+        return nil
+      }
+      // Sentinels may have chosen another meanwhile.
+      guard route.isCurrent(target) else {
+        await connection.close()
+        return .zero
+      }
+      self.connection = connection
+      failedAttempts = 0
+      handler(.listening)
+      await connection.whenDead { [weak self] error in self?.assumeIsolated { $0.connectionDied(error) } }
+      let pings = pings ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.ping() } }
+      self.pings = pings
+      pings.schedule(every: Self.pingInterval)
+      return nil
+    } catch {
+      guard !isClosed else { return nil }
+      handler(.lost(error))
+      defer { failedAttempts += 1 }
+      return options.backoff.delay(attempt: failedAttempts, using: &random)
+    }
+  }
+
+  private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
+    do throws(RedisError) {
+      return try await RedisConnection.connect(to: target, options: options, isPrimary: route.isOfPrimary, on: loop)
+    } catch {
+      route.doubt()
+      throw error
+    }
+  }
+
+  /// A sentinel has said where the primary is: where that was before, a message may still arrive, but none that counts.
+  private func heard(of address: RedisAddress) {
+    guard route.moves(to: address), let connection else { return }
+    Task { await connection.close(because: "the sentinels have chosen \(address) for the primary") }
+  }
+
+  private func connectionDied(_ error: RedisError) {
+    guard !isClosed else { return }
+    connection = nil
+    pings?.disarm()
+    handler(.lost(error))
+    startConnecting(after: options.backoff.delay(attempt: 0, using: &random))
+  }
+
+  private func ping() {
+    guard let connection else { return }
+    // One that leads nowhere dies of it.
+    Task { try? await connection.ping() }
+  }
+}
+
+extension RedisClient {
+  /// A subscriber that connects to where this client does, and as whom; it has yet to be started.
+  ///
+  /// - Parameters:
+  ///   - channels: what to listen to.
+  ///   - loop: where it lives; the handler is called there.
+  ///   - handler: told of messages, and of when they arrive and when not.
+  public nonisolated func subscriber(
+    to channels: [String], on loop: EventLoop, handler: @escaping @Sendable (RedisSubscriber.Event) -> Void
+  ) -> RedisSubscriber {
+    var options = options
+    options.clientName += " listening"
+    return RedisSubscriber(url: url, options: options, channels: channels, on: loop, handler: handler)
+  }
+}
