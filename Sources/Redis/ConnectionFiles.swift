@@ -12,7 +12,8 @@ struct ConnectionFiles: Sendable {
     password = try Self.password(url: url, file: options.passwordFile)
     guard url.isTLS else { return }
     tls = TLSPeer(
-      context: try Self.context(options.tls, endpoint: url.endpoint), serverName: options.tls.serverName ?? url.host)
+      context: try Self.context(options.tls, endpoint: url.endpoint),
+      serverName: options.tls.serverName ?? url.addresses[0].host)
   }
 
   private static func password(url: RedisURL, file: String?) throws(RedisError) -> String? {

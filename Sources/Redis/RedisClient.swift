@@ -12,6 +12,9 @@ public import EventLoop
 /// the same; who asked decides what becomes of the call. So is a connection on which Redis asks for the password anew
 /// (`NOAUTH`): the next one logs in with what is in the password file then.
 ///
+/// Where the URL names sentinels, they are asked for the primary before every connection, and listened to: when there is
+/// another primary, the connection to the one before is closed at once, also when that hangs and would never say a word.
+///
 /// A blocking command (`BLMOVE`) holds up everything behind it: give it a client of its own and a longer timeout.
 public actor RedisClient {
   /// Bounds the calls that wait for a connection; each is a suspended task of ours, and a worker has some dozens.
@@ -46,6 +49,7 @@ public actor RedisClient {
   private var epoch: UInt64 = 0
   private var timer: LoopTimer?
   private var connecting: Task<Void, Never>?
+  private let route: PrimaryRoute
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -64,6 +68,7 @@ public actor RedisClient {
     self.scripts = scripts
     self.random = random
     self.loop = loop ?? EventLoop(label: "redis \(url.endpoint)")
+    route = PrimaryRoute(url, sentinel: options.sentinel)
   }
 
   /// Sends commands and waits for all their answers.
@@ -159,6 +164,7 @@ public actor RedisClient {
     state = .closed
     connecting?.cancel()
     failWaiters(closedError)
+    await route.close()
     if case .connected(let connection, _) = last { await connection.close() }
   }
 }
@@ -219,11 +225,18 @@ extension RedisClient {
   /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
   private func attempt() async -> Duration? {
     do throws(RedisError) {
-      let connection = try await RedisConnection.connect(
-        to: url, options: options, scripts: scripts, isPrimary: wantsPrimary, on: loop)
+      let target = try await route.target { [weak self, loop] address in
+        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
+      }
+      let connection = try await connect(to: target)
       guard !isClosed else {
         await connection.close()
         return nil
+      }
+      // Sentinels may have chosen another meanwhile.
+      guard route.isCurrent(target) else {
+        await connection.close()
+        return .zero
       }
       epoch += 1
       state = .connected(connection, epoch: epoch)
@@ -243,12 +256,30 @@ extension RedisClient {
     }
   }
 
+  private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
+    do throws(RedisError) {
+      return try await RedisConnection.connect(
+        to: target, options: options, scripts: scripts, isPrimary: wantsPrimary || route.isOfPrimary,
+        on: loop)
+    } catch {
+      route.doubt()
+      throw error
+    }
+  }
+
+  /// A sentinel has said where the primary is.
+  private func heard(of address: RedisAddress) {
+    guard route.moves(to: address), case .connected(let connection, _) = state else { return }
+    Task { await connection.close(because: "the sentinels have chosen \(address) for the primary") }
+  }
+
   /// Leaves a server that is not, or not yet, the one to ask.
   private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
     // Others' calls may have found it out before, and another connection may be there by now.
     guard case .connected(let current, _) = state, current === connection else { return }
-    wantsPrimary = wantsPrimary || [.readOnly, .primaryDown].contains(error.code)
-    await connection.close()
+    wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
+    if wantsPrimary { route.doubt() }
+    await connection.close(because: "the server was left after it said: \(error)")
   }
 
   private func connectionDied(_ error: RedisError) {

@@ -7,10 +7,11 @@ extension RedisConnection {
   /// their files.
   ///
   /// - Parameters:
-  ///   - url: where to, and as whom.
+  ///   - url: where to, and as whom; of several addresses the first.
   ///   - options: its timeouts, name and files; patience and backoff are of no meaning here.
   ///   - scripts: loaded before the first call. Others are loaded when they are first called.
-  ///   - isPrimary: whether an address where a replica answers is passed over.
+  ///   - isPrimary: whether an address where another than a primary answers is passed over. A server that does not say
+  ///     what it is passes for one.
   ///   - loop: where the connection lives.
   public static func connect(
     to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [], isPrimary: Bool = false,
@@ -43,10 +44,11 @@ extension RedisConnection {
       failure = await connection.open(address, deadline: now + share)
       guard failure == nil else { continue }
       try await connection.greet(way, scripts: scripts, deadline: deadline)
-      guard isPrimary, await connection.server.role == .replica else { return connection }
+      guard isPrimary, let role = await connection.server.role, role != .master else { return connection }
       await connection.close()
       failure = RedisError(
-        .notReady, "it is a replica, which takes no writes", endpoint: url.endpoint,
+        .notReady, "it is a \(role == .replica ? "replica" : "sentinel"), which takes no writes",
+        endpoint: url.endpoint,
         hint: "Wait until the failover is over, or point the URL at the primary.")
     }
     throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
@@ -74,7 +76,7 @@ extension RedisConnection {
       self.options = options
       files = try ConnectionFiles(url: url, options: options)
       do {
-        addresses = try SocketAddress.resolve(host: url.host, port: url.port)
+        addresses = try SocketAddress.resolve(host: url.addresses[0].host, port: url.addresses[0].port)
       } catch {
         throw RedisError(.unknownHost, "\(error)", endpoint: url.endpoint, hint: Hint.address)
       }

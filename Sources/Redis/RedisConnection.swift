@@ -99,7 +99,12 @@ public actor RedisConnection {
 
   /// Ends the connection; calls in flight fail. Idempotent.
   public func close() {
-    die(RedisError(.closed, "the connection was closed by this program", endpoint: endpoint, hint: Hint.none))
+    close(because: "the connection was closed by this program")
+  }
+
+  /// The same, with the reason that calls in flight are told.
+  func close(because reason: String) {
+    die(RedisError(.closed, reason, endpoint: endpoint, hint: Hint.none))
   }
 
   /// Subscribes to a channel. From then on nothing but further channels and ``ping()`` may be asked on this connection.

@@ -7,6 +7,8 @@ public struct RedisOptions: Sendable {
   public var passwordFile: String?
   /// How TLS is set up, where the URL asks for it.
   public var tls: RedisTLS
+  /// How sentinels are asked, where the URL names some.
+  public var sentinel: SentinelOptions
   /// How long connecting, logging in and loading the scripts may take, the name service apart.
   public var connectTimeout: Duration
   /// How long the answers of a call may take, from the call on. A blocking command needs a longer one of its own.
@@ -20,18 +22,21 @@ public struct RedisOptions: Sendable {
   ///   - clientName: the name that `CLIENT LIST` shows.
   ///   - passwordFile: its first line is the password, for a URL that has none.
   ///   - tls: how TLS is set up, where the URL asks for it.
+  ///   - sentinel: how sentinels are asked, where the URL names some.
   ///   - connectTimeout: for connecting, logging in and loading the scripts.
   ///   - answerTimeout: for the answers of a call.
   ///   - patience: how long a call waits for a connection when there is none.
   ///   - backoff: between attempts to connect.
   public init(
     clientName: String = "carillon", passwordFile: String? = nil, tls: RedisTLS = RedisTLS(),
+    sentinel: SentinelOptions = SentinelOptions(),
     connectTimeout: Duration = .seconds(5), answerTimeout: Duration = .seconds(5), patience: Duration = .seconds(5),
     backoff: Backoff = Backoff()
   ) {
     self.clientName = clientName
     self.passwordFile = passwordFile
     self.tls = tls
+    self.sentinel = sentinel
     self.connectTimeout = connectTimeout
     self.answerTimeout = answerTimeout
     self.patience = patience

@@ -48,9 +48,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
 
   /// Whether another connection may get another answer: the server is not, or not yet, the one to ask, and behind the same
   /// name may stand another; or it wants to know anew who asks.
-  var isOfConnection: Bool {
-    [.readOnly, .primaryDown, .loading, .unblocked, .noAuthentication].contains(code)
-  }
+  var isOfConnection: Bool { [.readOnly, .primaryDown, .unblocked, .loading, .noAuthentication].contains(code) }
 
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {

@@ -22,7 +22,7 @@ public actor RedisSubscriber {
   /// Between looks whether a silent connection still leads anywhere.
   private static let pingInterval = DispatchTimeInterval.seconds(10)
 
-  private let url: RedisURL
+  private let route: PrimaryRoute
   private let options: RedisOptions
   private let channels: [String]
   private let loop: EventLoop
@@ -40,7 +40,7 @@ public actor RedisSubscriber {
     url: RedisURL, options: RedisOptions, channels: [String], on loop: EventLoop,
     handler: @escaping @Sendable (Event) -> Void
   ) {
-    self.url = url
+    route = PrimaryRoute(url, sentinel: options.sentinel)
     self.options = options
     self.channels = channels
     self.loop = loop
@@ -60,6 +60,7 @@ public actor RedisSubscriber {
     pings?.disarm()
     let last = connection
     connection = nil
+    await route.close()
     await last?.close()
   }
 
@@ -79,7 +80,10 @@ public actor RedisSubscriber {
   /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
   private func attempt() async -> Duration? {
     do throws(RedisError) {
-      let connection = try await RedisConnection.connect(to: url, options: options, on: loop)
+      let target = try await route.target { [weak self, loop] address in
+        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
+      }
+      let connection = try await connect(to: target)
       for channel in channels {
         try await connection.subscribe(to: channel) { [weak self] message in
           self?.assumeIsolated { $0.handler(.message(channel: message[1], text: message[2])) }
@@ -88,6 +92,11 @@ public actor RedisSubscriber {
       guard !isClosed else {
         await connection.close()
         return nil
+      }
+      // Sentinels may have chosen another meanwhile.
+      guard route.isCurrent(target) else {
+        await connection.close()
+        return .zero
       }
       self.connection = connection
       failedAttempts = 0
@@ -103,6 +112,21 @@ public actor RedisSubscriber {
       defer { failedAttempts += 1 }
       return options.backoff.delay(attempt: failedAttempts, using: &random)
     }
+  }
+
+  private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
+    do throws(RedisError) {
+      return try await RedisConnection.connect(to: target, options: options, isPrimary: route.isOfPrimary, on: loop)
+    } catch {
+      route.doubt()
+      throw error
+    }
+  }
+
+  /// A sentinel has said where the primary is: where that was before, a message may still arrive, but none that counts.
+  private func heard(of address: RedisAddress) {
+    guard route.moves(to: address), let connection else { return }
+    Task { await connection.close(because: "the sentinels have chosen \(address) for the primary") }
   }
 
   private func connectionDied(_ error: RedisError) {

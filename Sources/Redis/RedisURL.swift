@@ -1,13 +1,22 @@
-/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`, and `rediss://` over TLS.
+/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`, `rediss://` over TLS, and where
+/// sentinels know it `sentinel://[[user]:password@]host[:port][,host[:port]…]/name[/database]`.
 ///
 /// User, password and host may be percent-encoded. Neither the description nor an error ever shows the password.
 public struct RedisURL: Hashable, Sendable {
-  /// Whether TLS is spoken: `rediss://`.
+  /// Whether TLS is spoken with Redis: `rediss://`. For `sentinel://`, which can't say it, whoever reads the URL sets it.
   public var isTLS: Bool
-  /// A name, an IPv4 address, or an IPv6 address without its brackets.
-  public var host: String
-  /// 6379 unless given.
-  public var port: UInt16
+  /// Who knows where the primary is.
+  public enum Topology: Hashable, Sendable {
+    /// It is at the URL's only address.
+    case single
+    /// The sentinels at the URL's addresses, by the name that they have for it.
+    case sentinel(name: String)
+  }
+
+  /// Who knows where the primary is.
+  public var topology: Topology
+  /// At least one. Ports are 6379, of sentinels 26379, unless given.
+  public var addresses: [RedisAddress]
   /// The ACL user; `nil` for the default user.
   public var user: String?
   /// The password, if one is needed.
@@ -27,8 +36,8 @@ public struct RedisURL: Hashable, Sendable {
     database: Int = 0
   ) {
     self.isTLS = isTLS
-    self.host = host
-    self.port = port
+    topology = .single
+    addresses = [RedisAddress(host: host, port: port)]
     self.user = user
     self.password = password
     self.database = database
@@ -43,11 +52,11 @@ public struct RedisURL: Hashable, Sendable {
     }
     let scheme = text[..<colon.lowerBound].lowercased()
     switch scheme {
-    case "redis": isTLS = false
+    case "redis", "sentinel": isTLS = false
     case "rediss": isTLS = true
-    case "sentinel", "cluster":
+    case "cluster":
       throw RedisError(
-        .unsupported, "\(scheme):// is not yet supported", hint: "Use redis:// or rediss:// and one host for now.")
+        .unsupported, "cluster:// is not yet supported", hint: "Use redis://, rediss:// or sentinel:// for now.")
     default: throw Self.invalid("the scheme \"\(scheme)\" is none of Redis")
     }
     var authority = text[colon.upperBound...]
@@ -70,12 +79,38 @@ public struct RedisURL: Hashable, Sendable {
       (user, password) = try Self.credentials(authority[..<at])
       authority = authority[authority.index(after: at)...]
     }
-    (host, port) = try Self.endpoint(authority)
-    database = try Self.database(path)
+    guard scheme == "sentinel" else {
+      topology = .single
+      addresses = [try Self.address(authority, port: 6379)]
+      database = try Self.database(path)
+      return
+    }
+    addresses = []
+    for part in authority.split(separator: ",", omittingEmptySubsequences: false) {
+      addresses.append(try Self.address(part, port: 26379))
+    }
+    let parts = path.split(separator: "/", maxSplits: 1)
+    let name = try Self.decode(parts.first ?? "", "name of the primary")
+    guard !name.isEmpty else {
+      throw Self.invalid("it has no name of the primary behind its sentinels")
+    }
+    topology = .sentinel(name: name)
+    database = try Self.database(parts.count > 1 ? parts[1] : "")
   }
 
-  /// `host:port`, fit for logs.
-  public var endpoint: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  /// `host:port`, and of sentinels all of them and the name: fit for logs.
+  public var endpoint: String {
+    let list = addresses.map(\.description).joined(separator: ",")
+    return if case .sentinel(let name) = topology { "\(list)/\(name)" } else { list }
+  }
+
+  /// The same login and database at one address.
+  func at(_ address: RedisAddress) -> RedisURL {
+    var url = self
+    url.topology = .single
+    url.addresses = [address]
+    return url
+  }
 
   private static func credentials(_ text: Substring) throws(RedisError) -> (user: String?, password: String?) {
     let colon = text.firstIndex(of: ":")
@@ -91,7 +126,7 @@ public struct RedisURL: Hashable, Sendable {
     return (user.isEmpty ? nil : user, password)
   }
 
-  private static func endpoint(_ text: Substring) throws(RedisError) -> (host: String, port: UInt16) {
+  private static func address(_ text: Substring, port: UInt16) throws(RedisError) -> RedisAddress {
     var rest = text
     var host: Substring
     if rest.first == "[" {
@@ -107,11 +142,11 @@ public struct RedisURL: Hashable, Sendable {
     }
     guard !host.isEmpty else { throw invalid("it has no host") }
     let decoded = try decode(host, "host")
-    guard !rest.isEmpty else { return (decoded, 6379) }
+    guard !rest.isEmpty else { return RedisAddress(host: decoded, port: port) }
     guard rest.first == ":", let port = UInt16(rest.dropFirst()), port > 0 else {
       throw invalid("its port is not a number from 1 to 65535")
     }
-    return (decoded, port)
+    return RedisAddress(host: decoded, port: port)
   }
 
   private static func database(_ path: Substring) throws(RedisError) -> Int {
@@ -144,14 +179,15 @@ public struct RedisURL: Hashable, Sendable {
   private static func invalid(_ why: String) -> RedisError {
     RedisError(
       .invalidURL, "the URL can't be used: \(why)",
-      hint: "Write redis://[[user]:password@]host[:port][/database], or rediss:// for TLS.")
+      hint: "Write redis://[[user]:password@]host[:port][/database], rediss:// for TLS, or sentinel://HOST,HOST/NAME.")
   }
 }
 
 extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   public var description: String {
     let login = password == nil ? "" : "\(user ?? ""):***@"
-    return "redis\(isTLS ? "s" : "")://\(login)\(endpoint)/\(database)"
+    let scheme = topology == .single ? "redis\(isTLS ? "s" : "")" : "sentinel"
+    return "\(scheme)://\(login)\(endpoint)/\(database)"
   }
 
   public var debugDescription: String { description }

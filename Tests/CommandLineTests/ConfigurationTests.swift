@@ -161,6 +161,10 @@ struct ConfigurationTests {
       ["redis.tls.certificate: needs a key beside it", "name both"]
     ),
     ("redis: { url: 'rediss://h', tls: { key: c.key } }", ["redis.tls.key: needs a certificate beside it"]),
+    ("redis: { sentinel: { passwordFile: p } }", ["redis.sentinel: stands beside a URL that names no sentinels"]),
+    (
+      "redis: { url: 'sentinel://h/m', sentinel: { user: u } }", ["redis.sentinel.user: there is no password for it"]
+    ),
     ("redis: { url: 'rediss://h', tls: { ca: c.pem } }", ["redis.tls.ca: unknown key"]),
     ("redis: { namespace: 'a{b}' }", ["redis.namespace: 'a{b}' is not 1 to 64"]),
     ("redis: { partitions: 0 }", ["redis.partitions: '0' is not a whole number from 1 to 16384"]),
@@ -243,10 +247,12 @@ struct ConfigurationTests {
       #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.
-    // Of names of files and users it only shows in use; `redis.tls` is read by RedisAccessTests.
+    // Of names of files and users it only shows in use; RedisAccessTests reads `redis.tls` and `redis.sentinel`.
     let names = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user"]
     for path in ConfigurationSchema.paths(apps: ["news"])
-    where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"]) {
+    where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"])
+      && !path.starts(with: ["redis", "sentinel"])
+    {
       let name = EnvironmentOverlay.variable(of: path)
       let error = #expect(throws: ConfigurationError.self, "\(name)") {
         try read(yaml(), environment: [name: "no {way}"])

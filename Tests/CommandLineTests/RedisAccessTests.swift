@@ -53,6 +53,21 @@ struct RedisAccessTests {
     #expect(redis.tls == .init(trustRoots: "@ca.pem", certificate: "@c", key: "@k", serverName: "n"))
   }
 
+  @Test func sentinelsHaveALoginAndTLSOfTheirOwn() throws {
+    let plain = try read("{ url: 'sentinel://u:p@a,b/main/2', sentinel: { user: s, passwordFile: /sp } }")
+    var access = try RedisAccess(plain)
+    #expect(!access.url.isTLS && access.url.user == "u" && access.url.database == 2)
+    #expect(access.options(RedisOptions()).sentinel == SentinelOptions(user: "s", passwordFile: "/sp"))
+    let both = try read(
+      "{ url: 'sentinel://a/main', tls: { trustRoots: /r }, sentinel: { tls: { trustRoots: /s } } }",
+      environment: ["CARILLON_REDIS_SENTINEL_TLS_SERVER_NAME": "n", "CARILLON_REDIS_SENTINEL_PASSWORD_FILE": "/p"])
+    access = try RedisAccess(both)
+    #expect(access.url.isTLS && access.options(RedisOptions()).tls.trustRoots == "/r")
+    #expect(
+      access.options(RedisOptions()).sentinel
+        == SentinelOptions(passwordFile: "/p", tls: RedisTLS(trustRoots: "/s", serverName: "n")))
+  }
+
   @Test(arguments: [
     ("{ url: 'redis://:secret@h', passwordFile: p }", "redis.passwordFile: redis.url has a password too"),
     ("{ url: 'redis://u:secret@h', user: u }", "redis.user: redis.url has a user too"),

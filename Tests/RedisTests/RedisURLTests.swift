@@ -35,9 +35,25 @@ import Testing
     #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
   }
 
-  @Test(arguments: ["sentinel://a,b", "cluster://a"])
+  @Test(arguments: ["cluster://a"])
   func schemesToComeAreUnsupported(text: String) {
     #expect(throws: RedisError.self) { try RedisURL(text) }
+  }
+
+  @Test func sentinelsHaveADefaultPortAndTheirPrimaryAName() throws {
+    let url = try RedisURL("sentinel://u:p@a,b:7,[::1]/my%20primary/3")
+    #expect(url.topology == .sentinel(name: "my primary"))
+    #expect(url.addresses.map(\.description) == ["a:26379", "b:7", "[::1]:26379"])
+    #expect(url.user == "u" && url.password == "p" && url.database == 3 && !url.isTLS)
+    #expect("\(url)" == "sentinel://u:***@a:26379,b:7,[::1]:26379/my primary/3")
+    #expect(try RedisURL("sentinel://a/m").database == 0)
+    for (text, says) in [
+      ("sentinel://a,b", "no name"), ("sentinel://a,b/", "no name"), ("sentinel://a,,b/m", "no host"),
+      ("sentinel://a:x/m", "port"), ("sentinel://a/m/x", "database"), ("redis://a,b:1:2", "more than one"),
+    ] {
+      let error = #expect(throws: RedisError.self) { try RedisURL(text) }
+      #expect(error?.message.contains(says) == true, "\(text): \(String(describing: error))")
+    }
   }
 
   @Test func passwordIsNeverShown() throws {

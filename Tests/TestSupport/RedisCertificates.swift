@@ -15,7 +15,9 @@ public final class RedisCertificates: Sendable {
   /// The server's own certificate.
   public let serverCertificate: String
   let serverKey: String
-  let clientAuthority: String
+  /// What servers believe: clients' certificates, and each other's.
+  let serverRoots: String
+  private let clientAuthority: String
   private let folder: ScratchFolder
 
   /// - Parameters:
@@ -29,7 +31,8 @@ public final class RedisCertificates: Sendable {
     serverKey = folder.path("server.key")
     let authority = try ClientCertificateAuthority()
     let client = try authority.issue(commonName: "worker", userID: "worker")
-    clientAuthority = try folder.write("clients.pem", authority.authorityPEM)
+    clientAuthority = authority.authorityPEM
+    serverRoots = folder.path("servers.pem")
     clientCertificate = try folder.write("client.pem", client.certificateChainPEM)
     clientKey = try folder.writeSecret("client.key", client.privateKeyPEM)
     try renew(names: names)
@@ -39,6 +42,7 @@ public final class RedisCertificates: Sendable {
   public func renew(names: [String] = ["localhost", "127.0.0.1"]) throws {
     let server = try SelfSignedIdentity(names: names)
     try folder.write("roots.pem", server.authorityPEM)
+    try folder.write("servers.pem", clientAuthority + server.authorityPEM)
     try folder.write("server.pem", server.identity.certificateChainPEM)
     try folder.writeSecret("server.key", server.identity.privateKeyPEM)
   }
@@ -47,7 +51,7 @@ public final class RedisCertificates: Sendable {
   func serverArguments(port: UInt16) -> [String] {
     [
       "--port", "0", "--tls-port", String(port), "--tls-cert-file", serverCertificate, "--tls-key-file", serverKey,
-      "--tls-ca-cert-file", clientAuthority, "--tls-auth-clients", asksClients ? "yes" : "no",
+      "--tls-ca-cert-file", serverRoots, "--tls-auth-clients", asksClients ? "yes" : "no",
     ]
   }
 

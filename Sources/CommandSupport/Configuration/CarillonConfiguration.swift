@@ -16,8 +16,10 @@ package struct CarillonConfiguration: Equatable {
     package var user: String?
     /// A file whose first line is the password, where the URL has none.
     package var passwordFile: String?
-    /// How TLS is set up; `nil` for as usual.
+    /// How TLS is set up; `nil` for as usual, and of a sentinels' primary for none.
     package var tls: RedisTLS?
+    /// How sentinels are asked, where the URL names some.
+    package var sentinel = Sentinel()
     /// What all keys begin with.
     package var namespace: String
     /// Fixed when the store is initialised.
@@ -26,6 +28,15 @@ package struct CarillonConfiguration: Equatable {
     package var feedbackLength: Int
     /// Devices of a user at most.
     package var devicesPerUser: Int
+  }
+
+  package struct Sentinel: Equatable {
+    /// The user to log in as.
+    package var user: String?
+    /// A file whose first line is the password.
+    package var passwordFile: String?
+    /// How TLS to them is set up; `nil` for none.
+    package var tls: RedisTLS?
   }
 
   package struct RedisTLS: Equatable {

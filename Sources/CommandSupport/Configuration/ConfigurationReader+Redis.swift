@@ -11,7 +11,7 @@ extension ConfigurationReader {
     else {
       // The URL itself may hold a password: it is not repeated.
       throw section.error(
-        "url", "must begin with redis:// or rediss://", hint: "such as redis://127.0.0.1:6379/0")
+        "url", "must begin with redis://, rediss:// or sentinel://", hint: "such as redis://127.0.0.1:6379/0")
     }
     guard scheme != "redis" || !section.has("tls") else {
       throw section.error(
@@ -24,7 +24,8 @@ extension ConfigurationReader {
     }
     return CarillonConfiguration.Redis(
       url: url, user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
-      tls: try readRedisTLS(section), namespace: namespace,
+      tls: try readRedisTLS(section, schema: "redis.tls"), sentinel: try readSentinel(section, scheme),
+      namespace: namespace,
       // Redis Cluster has 16384 slots; more partitions than slots would only cost.
       partitions: try section.integer("partitions", in: 1...16384, default: 256),
       feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000),
@@ -32,14 +33,33 @@ extension ConfigurationReader {
       devicesPerUser: try section.integer("devicesPerUser", in: 1...1000, default: 100))
   }
 
+  private func readSentinel(
+    _ parent: ConfigurationSection, _ scheme: String
+  ) throws(ConfigurationError) -> CarillonConfiguration.Sentinel {
+    let section = try parent.section("sentinel", schema: "redis.sentinel")
+    guard scheme == "sentinel" || section.keys.isEmpty else {
+      throw parent.error(
+        "sentinel", "stands beside a URL that names no sentinels",
+        hint: "write sentinel://HOST,HOST/NAME in redis.url, or take redis.sentinel out")
+    }
+    let sentinel = CarillonConfiguration.Sentinel(
+      user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
+      tls: try readRedisTLS(section, schema: "redis.sentinel.tls"))
+    guard sentinel.user == nil || sentinel.passwordFile != nil else {
+      throw section.error(
+        "user", "there is no password for it", hint: "name a file whose first line it is: passwordFile")
+    }
+    return sentinel
+  }
+
   /// Reads a subsection `tls`.
   ///
   /// - Returns: `nil` where there is none.
   private func readRedisTLS(
-    _ parent: ConfigurationSection
+    _ parent: ConfigurationSection, schema: String
   ) throws(ConfigurationError) -> CarillonConfiguration.RedisTLS? {
     guard parent.has("tls") else { return nil }
-    let section = try parent.section("tls", schema: "redis.tls")
+    let section = try parent.section("tls", schema: schema)
     let tls = CarillonConfiguration.RedisTLS(
       trustRoots: try section.string("trustRoots").map(resolve),
       certificate: try section.string("certificate").map(resolve), key: try section.string("key").map(resolve),

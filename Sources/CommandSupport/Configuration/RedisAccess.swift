@@ -6,6 +6,7 @@ package struct RedisAccess {
   package let url: RedisURL
   private let passwordFile: String?
   private let tls: RedisTLS
+  private let sentinel: SentinelOptions
 
   /// - Throws: ``CommandError`` with the key that is wrong. What is in the files only shows when a connection is made.
   package init(_ redis: CarillonConfiguration.Redis) throws(CommandError) {
@@ -30,11 +31,12 @@ package struct RedisAccess {
       }
       url.user = user
     }
+    if url.topology != .single { url.isTLS = redis.tls != nil }
     self.url = url
     passwordFile = redis.passwordFile
-    tls = RedisTLS(
-      trustRoots: redis.tls?.trustRoots, certificate: redis.tls?.certificate, key: redis.tls?.key,
-      serverName: redis.tls?.serverName)
+    tls = redis.tls.map(RedisTLS.init) ?? RedisTLS()
+    sentinel = SentinelOptions(
+      user: redis.sentinel.user, passwordFile: redis.sentinel.passwordFile, tls: redis.sentinel.tls.map(RedisTLS.init))
   }
 
   /// These options, with the files of the configuration.
@@ -42,6 +44,13 @@ package struct RedisAccess {
     var options = options
     options.passwordFile = passwordFile
     options.tls = tls
+    options.sentinel = sentinel
     return options
+  }
+}
+
+extension RedisTLS {
+  fileprivate init(_ tls: CarillonConfiguration.RedisTLS) {
+    self.init(trustRoots: tls.trustRoots, certificate: tls.certificate, key: tls.key, serverName: tls.serverName)
   }
 }

@@ -1,0 +1,84 @@
+import EventLoop
+
+/// One sentinel: a connection that is asked, and one that listens. A connection that listens can't be asked anything.
+struct SentinelSession: Sendable {
+  /// A sentinel's message of a new primary: `name old-host old-port new-host new-port`.
+  private static let channel = "+switch-master"
+
+  let sentinel: RedisAddress
+  private let asking: RedisConnection
+  private let listening: RedisConnection
+
+  /// Connects to a sentinel and listens.
+  ///
+  /// - Parameters:
+  ///   - sentinel: which one.
+  ///   - options: of the sentinels.
+  ///   - loop: where the connections live.
+  ///   - announced: called on the loop with the name and the address of a new primary.
+  ///   - lost: called on the loop when either connection has ended.
+  init(
+    _ sentinel: RedisAddress, options: SentinelOptions, on loop: EventLoop,
+    announced: @escaping @Sendable (String, RedisAddress) -> Void, lost: @escaping @Sendable () -> Void
+  ) async throws(RedisError) {
+    let url = RedisURL(isTLS: options.tls != nil, host: sentinel.host, port: sentinel.port, user: options.user)
+    let settings = RedisOptions(
+      passwordFile: options.passwordFile, tls: options.tls ?? RedisTLS(), connectTimeout: options.timeout,
+      answerTimeout: options.timeout)
+    self.sentinel = sentinel
+    asking = try await RedisConnection.connect(to: url, options: settings, on: loop)
+    do throws(RedisError) {
+      listening = try await RedisConnection.connect(to: url, options: settings, on: loop)
+    } catch {
+      await asking.close()
+      throw error
+    }
+    await asking.whenDead { _ in lost() }
+    await listening.whenDead { _ in lost() }
+    do throws(RedisError) {
+      try await listening.subscribe(to: Self.channel) { message in
+        if let (name, address) = Self.primary(in: message) { announced(name, address) }
+      }
+    } catch {
+      await close()
+      throw error
+    }
+  }
+
+  /// Asks where the primary is.
+  ///
+  /// - Returns: `nil` when the sentinel knows none of that name.
+  func primary(named name: String) async throws(RedisError) -> RedisAddress? {
+    var pipeline = RedisPipeline()
+    pipeline.append("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+    let reply = try await asking.execute(pipeline)[0]
+    if let error = reply.error {
+      if error.code == .generic {
+        throw RedisError(
+          .refused, "it is no sentinel: \(error)", endpoint: "\(sentinel)",
+          hint: "Name the sentinels of the primary, whose port is 26379 unless they were told another.")
+      }
+      throw Handshake.refusal(error, step: "asking a sentinel", endpoint: "\(sentinel)")
+    }
+    guard !reply.isNull else { return nil }
+    guard reply.count >= 2, let host = reply[0].string, let port = reply[1].string.flatMap({ UInt16($0) }) else {
+      throw RedisError(
+        .protocolViolation, "a sentinel's answer can't be understood: \(reply)", endpoint: "\(sentinel)",
+        hint: "Is it a sentinel that listens there?")
+    }
+    return RedisAddress(host: host, port: port)
+  }
+
+  func close() async {
+    await asking.close()
+    await listening.close()
+  }
+
+  /// The name and the new address in a message; `nil` for any other message.
+  static func primary(in message: RedisReply) -> (name: String, address: RedisAddress)? {
+    guard message.kind == .array, message.count == 3, message[0].string == "message", message[1].string == channel,
+      let words = message[2].string?.split(separator: " "), words.count == 5, let port = UInt16(words[4])
+    else { return nil }
+    return (String(words[0]), RedisAddress(host: String(words[3]), port: port))
+  }
+}

@@ -1,0 +1,171 @@
+import Dispatch
+import EventLoop
+import Synchronization
+
+/// Asks sentinels where a primary is, and listens to them. All clients of the process share one for each primary.
+///
+/// ``PrimarySearch`` decides; this does what it says.
+actor SentinelWatch {
+  private struct Key: Hashable {
+    var sentinels: [RedisAddress]
+    var name: String
+    var options: SentinelOptions
+  }
+
+  private struct Entry {
+    weak var watch: SentinelWatch?
+  }
+
+  private static let watches = Mutex<[Key: Entry]>([:])
+
+  /// The watch of these sentinels for this primary, which lives as long as somebody keeps it.
+  static func shared(sentinels: [RedisAddress], name: String, options: SentinelOptions) -> SentinelWatch {
+    watches.withLock { watches in
+      watches = watches.filter { $0.value.watch != nil }
+      let key = Key(sentinels: sentinels, name: name, options: options)
+      if let watch = watches[key]?.watch { return watch }
+      let watch = SentinelWatch(sentinels: sentinels, name: name, options: options)
+      watches[key] = Entry(watch: watch)
+      return watch
+    }
+  }
+
+  private typealias Waiter = CheckedContinuation<Result<RedisAddress, RedisError>, Never>
+
+  private let loop = EventLoop(label: "sentinel")
+  private let name: String
+  private let options: SentinelOptions
+  private var search: PrimarySearch
+  private var session: SentinelSession?
+  /// Counts sessions, so that the end of an earlier one is not taken for that of the present one.
+  private var sessions = 0
+  private var timer: LoopTimer?
+  private var waiters: [Waiter] = []
+  private var listeners: [UInt64: @Sendable (RedisAddress) -> Void] = [:]
+  private var nextID: UInt64 = 0
+  private var lastError: RedisError?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  private init(sentinels: [RedisAddress], name: String, options: SentinelOptions) {
+    self.name = name
+    self.options = options
+    search = PrimarySearch(sentinels: sentinels)
+  }
+
+  /// Asks where the primary is now.
+  ///
+  /// - Parameter doubted: where somebody was sent and found none.
+  func primary(doubting doubted: RedisAddress? = nil) async throws(RedisError) -> RedisAddress {
+    let result: Result<RedisAddress, RedisError> = await withCheckedContinuation { continuation in
+      waiters.append(continuation)
+      handle(doubted.map { .doubted($0) } ?? .wanted)
+    }
+    return try result.get()
+  }
+
+  /// Has `listener` called whenever it is heard where the primary is, until ``remove(_:)``.
+  func add(_ listener: @escaping @Sendable (RedisAddress) -> Void) -> UInt64 {
+    defer { nextID += 1 }
+    listeners[nextID] = listener
+    return nextID
+  }
+
+  /// Ends what ``add(_:)`` began. Without a listener nobody is asked any more, until somebody wants to know.
+  func remove(_ listener: UInt64) async {
+    listeners[listener] = nil
+    guard listeners.isEmpty else { return }
+    timer?.disarm()
+    await endSession()
+  }
+
+  private func handle(_ event: PrimarySearch.Event) {
+    for action in search.handle(event) {
+      switch action {
+      case .ask(let sentinel): Task { [weak self] in await self?.ask(sentinel) }
+      case .found(let address):
+        lastError = nil
+        for waiter in takeWaiters() { waiter.resume(returning: .success(address)) }
+        for listener in listeners.values { listener(address) }
+      case .notFound:
+        for waiter in takeWaiters() { waiter.resume(returning: .failure(notFound)) }
+        lastError = nil
+      case .wait: if listeners.isEmpty { Task { await endSession() } } else { wait() }
+      }
+    }
+  }
+
+  private func ask(_ sentinel: RedisAddress) async {
+    do throws(RedisError) {
+      let session = try await session(with: sentinel)
+      let address = try await session.primary(named: name)
+      if address == nil {
+        note(
+          RedisError(
+            .notReady, "the sentinel \(sentinel) knows no primary named \(name)", endpoint: "\(sentinel)",
+            hint: "The name is what the sentinels' configuration calls it: sentinel monitor NAME …"))
+      }
+      handle(.answered(address))
+    } catch {
+      note(error)
+      await endSession()
+      handle(.failed)
+    }
+  }
+
+  private func session(with sentinel: RedisAddress) async throws(RedisError) -> SentinelSession {
+    if let session, session.sentinel == sentinel { return session }
+    await endSession()
+    let number = sessions
+    let made = try await SentinelSession(
+      sentinel, options: options, on: loop,
+      announced: { [weak self] name, address in self?.assumeIsolated { $0.announced(name, address) } },
+      lost: { [weak self] in self?.assumeIsolated { $0.lost(number) } })
+    session = made
+    return made
+  }
+
+  private func announced(_ name: String, _ address: RedisAddress) {
+    if name == self.name { handle(.announced(address)) }
+  }
+
+  private func lost(_ number: Int) {
+    // Of the session that is being made, the call that fails tells.
+    guard number == sessions, let ended = session else { return }
+    session = nil
+    sessions += 1
+    Task { await ended.close() }
+    handle(.lost)
+  }
+
+  private func endSession() async {
+    let ended = session
+    session = nil
+    sessions += 1
+    await ended?.close()
+  }
+
+  private func wait() {
+    let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.handle(.timer) } }
+    self.timer = timer
+    timer.schedule(after: .nanoseconds(Int(clamping: options.pollInterval.wholeNanoseconds)))
+  }
+
+  /// Keeps what may pass before what will not: only when all sentinels are set up wrongly is there nothing to wait for.
+  private func note(_ error: RedisError) {
+    if lastError?.isPermanent ?? true { lastError = error }
+  }
+
+  private func takeWaiters() -> [Waiter] {
+    defer { waiters = [] }
+    return waiters
+  }
+
+  private var notFound: RedisError {
+    var error =
+      lastError ?? RedisError(.notReady, "no sentinel has answered", hint: Hint.address)
+    error.message = "no sentinel says where \(name) is: \(error.message)"
+    error.mayHaveExecuted = false
+    return error
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+/// Commands and workers whose Redis is behind sentinels.
+@Suite struct SentinelFailoverTests {
+  @Test(arguments: [false, true])
+  func campaignGoesOnWhenThePrimaryChanges(isKilled: Bool) async throws {
+    let redis = try await RedisSentinels()
+    var world = try await CarillonWorld(engine: PushEngineKind.native.rawValue)
+    world.environment["CARILLON_REDIS_URL"] = redis.url
+    let simulator = try await world.startSimulator()
+    try await simulator.setLatency(milliseconds: 300)
+    world.environment["CARILLON_WORKER_WINDOW"] = "20"
+    try await world.importDevices(400)
+    try await world.submit("a")
+    // Nothing that was acknowledged may be lost by the failover itself: that is what replicas are waited for.
+    for server in redis.servers where server.port != redis.servers[0].port {
+      while try await server.command("exists", "{\(world.namespace)}:job:a") != "1" {}
+    }
+    let worker = try await world.start("worker", "--drain", "--name", "w")
+    while try await (simulator.counters().number("accepted") ?? 0) < 60 {}
+    if isKilled { await redis.servers[0].kill(SIGKILL) } else { try await redis.failOver() }
+    #expect(await worker.waitForExit() == .status(0))
+    try await redis.awaitPrimary(otherThan: redis.servers[0])
+    let shown = try await world.show("a")
+    #expect(shown.text("state") == "completed")
+    #expect(shown.object("outcomes")?.number("accepted") == 400, "\(shown)")
+    await redis.stop()
+  }
+}

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import Redis
+
+/// Who the primary is and which sentinel is asked next, without sockets.
+@Suite struct PrimarySearchTests {
+  private let a = RedisAddress(host: "a", port: 1)
+  private let b = RedisAddress(host: "b", port: 1)
+  private let c = RedisAddress(host: "c", port: 1)
+  private let first = RedisAddress(host: "p", port: 1)
+  private let second = RedisAddress(host: "p", port: 2)
+
+  @Test func answerIsFoundAndAskedForAgain() {
+    var search = PrimarySearch(sentinels: [a, b, c])
+    #expect(search.handle(.wanted) == [.ask(a)])
+    #expect(search.handle(.wanted) == [], "one search serves all")
+    #expect(search.handle(.answered(first)) == [.found(first), .wait])
+    #expect(search.handle(.timer) == [.ask(a)], "who answered is asked again")
+  }
+
+  @Test func nextIsAskedOnNullAndOnFailureUntilAllWere() {
+    var search = PrimarySearch(sentinels: [a, b, c])
+    _ = search.handle(.wanted)
+    #expect(search.handle(.answered(nil)) == [.ask(b)])
+    #expect(search.handle(.failed) == [.ask(c)])
+    #expect(search.handle(.failed) == [.notFound, .wait])
+    #expect(search.handle(.timer) == [.ask(a)])
+    #expect(search.handle(.failed) == [.ask(b)])
+    #expect(search.handle(.answered(first)) == [.found(first), .wait])
+    #expect(search.sentinels == [b, c, a], "who answered stays in front")
+  }
+
+  @Test func whoToldOfNoPrimaryIsNotAskedFirst() {
+    var search = PrimarySearch(sentinels: [a, b, c])
+    _ = search.handle(.wanted)
+    _ = search.handle(.answered(first))
+    #expect(search.handle(.doubted(first)) == [.ask(b)])
+    #expect(search.handle(.doubted(first)) == [], "two clients doubt the same: one search")
+    #expect(search.handle(.answered(second)) == [.found(second), .wait])
+    #expect(search.handle(.doubted(first)) == [.ask(b)], "that was the one before")
+  }
+
+  @Test func announcementIsToldAtOnce() {
+    var search = PrimarySearch(sentinels: [a, b])
+    _ = search.handle(.wanted)
+    _ = search.handle(.answered(first))
+    #expect(search.handle(.announced(second)) == [.found(second)])
+    #expect(search.primary == second)
+    _ = search.handle(.timer)
+    #expect(search.handle(.announced(first)) == [], "the answer that is under way tells")
+    #expect(search.handle(.answered(first)) == [.found(first), .wait])
+  }
+
+  @Test func sentinelThatHangsUpIsNotAskedAtOnce() {
+    var search = PrimarySearch(sentinels: [a, b])
+    _ = search.handle(.wanted)
+    _ = search.handle(.answered(first))
+    #expect(search.handle(.lost) == [])
+    #expect(search.handle(.timer) == [.ask(b)])
+  }
+
+  @Test func answerOfAnEndedSearchIsIgnored() {
+    var search = PrimarySearch(sentinels: [a])
+    _ = search.handle(.wanted)
+    #expect(search.handle(.failed) == [.notFound, .wait])
+    #expect(search.handle(.answered(first)) == [] && search.handle(.failed) == [])
+    #expect(search.primary == nil)
+  }
+
+  @Test(arguments: [
+    ("*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$20\r\nmain 1.2.3.4 5 ::1 6\r\n", "[::1]:6"),
+    ("*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n$11\r\nmain a 5 b \r\n", nil),
+    ("*3\r\n$7\r\nmessage\r\n$5\r\n+sdow\r\n$20\r\nmain 1.2.3.4 5 ::1 6\r\n", nil),
+    ("+OK\r\n", nil),
+  ])
+  func messageOfANewPrimaryIsUnderstood(message: String, address: String?) throws {
+    let primary = SentinelSession.primary(in: try RedisReply.parse(message)[0])
+    #expect(primary?.address.description == address)
+    #expect(primary?.name == address.map { _ in "main" })
+  }
+}

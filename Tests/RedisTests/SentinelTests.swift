@@ -1,0 +1,201 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Redis
+
+/// Three sentinels, a primary and two replicas, and all that happens to them.
+@Suite struct SentinelTests {
+  private func client(
+    _ url: String, _ sentinel: SentinelOptions = SentinelOptions(timeout: .seconds(5)),
+    certificates: RedisCertificates? = nil, patience: Duration = .seconds(60)
+  ) throws -> RedisClient {
+    var url = try RedisURL(url)
+    url.isTLS = certificates != nil
+    var options = RedisOptions.unhurried(backoff: Backoff(base: .milliseconds(1), cap: .milliseconds(50)))
+    options.patience = patience
+    options.sentinel = sentinel
+    options.tls.trustRoots = certificates?.trustRoots
+    return RedisClient(url: url, options: options)
+  }
+
+  /// Writes until it is acknowledged: whatever fails on the way.
+  private func write(_ client: RedisClient, _ value: String) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while true {
+      if let reply = try? await client.command("SET", "key", value), reply.error == nil { return }
+      try #require(ContinuousClock.now < deadline)
+    }
+  }
+
+  private func port(_ client: RedisClient) async throws -> UInt16? {
+    try await client.serverInfo(section: "server").fields["tcp_port"].flatMap { UInt16($0) }
+  }
+
+  @Test func primaryThatIsKilledIsReplaced() async throws {
+    let world = try await RedisSentinels()
+    let client = try client(world.url)
+    try await write(client, "1")
+    #expect(try await port(client) == world.servers[0].port)
+    await world.servers[0].kill(SIGKILL)
+    try await write(client, "2")
+    try await world.awaitPrimary(otherThan: world.servers[0])
+    let now = try #require(try await world.primary())
+    #expect(try await now.command("get", "key") == "2")
+    await client.close()
+    await world.stop()
+  }
+
+  @Test func connectionsToAFrozenPrimaryAreClosedThoughItNeverSaysAWord() async throws {
+    let world = try await RedisSentinels()
+    let (one, other) = (try client(world.url), try client(world.url))
+    try await write(one, "1")
+    try await write(other, "1")
+    await world.servers[0].kill(SIGSTOP)
+    // The answer may take a minute: it is the sentinels who say that none will come.
+    let began = ContinuousClock.now
+    func lose(_ client: RedisClient) async {
+      let error = await #expect(throws: RedisError.self) { try await client.command("SET", "key", "lost") }
+      #expect(error?.code == .closed && error?.mayHaveExecuted == true)
+    }
+    async let first: Void = lose(one)
+    async let second: Void = lose(other)
+    _ = await (first, second)
+    #expect(ContinuousClock.now - began < .seconds(50))
+    for client in [one, other] {
+      try await write(client, "2")
+      #expect(try await port(client) != world.servers[0].port)
+    }
+    // When it wakes up it still takes itself for the primary. Nobody asks it.
+    await world.servers[0].kill(SIGCONT)
+    try await write(one, "3")
+    try await world.awaitPrimary(otherThan: world.servers[0])
+    #expect(try await world.primary()?.command("get", "key") == "3")
+    for client in [one, other] { await client.close() }
+    await world.stop()
+  }
+
+  @Test func plannedFailoverIsFollowed() async throws {
+    let world = try await RedisSentinels()
+    let (client, blocked) = (try client(world.url), try client(world.url))
+    try await write(client, "1")
+    async let answer = blocked.command("BLMOVE", "from", "to", "LEFT", "RIGHT", 60)
+    while try await !world.servers[0].command("info", "clients").contains("blocked_clients:1") {}
+    try await world.failOver()
+    try await world.awaitPrimary(otherThan: world.servers[0])
+    // It neither waits for a minute nor misses what comes.
+    let reply = try? await answer
+    #expect(reply?.error != nil || reply == nil)
+    try await write(client, "2")
+    let now = try #require(try await world.primary())
+    while await (try? port(client)) != now.port {}
+    while await (try? port(blocked)) != now.port {}
+    for client in [client, blocked] { await client.close() }
+    await world.stop()
+  }
+
+  @Test func messageOfASentinelIsEnough() async throws {
+    let world = try await RedisSentinels()
+    let client = try client(world.url, SentinelOptions(timeout: .seconds(5), pollInterval: .seconds(3600)))
+    try await write(client, "1")
+    let before = try await client.connectionEpoch()
+    try await world.failOver()
+    // Nothing is written, so no refusal can tell.
+    while try await client.connectionEpoch() == before {}
+    #expect(try await port(client) != world.servers[0].port)
+    await client.close()
+    await world.stop()
+  }
+
+  @Test func pollOfASentinelIsEnough() async throws {
+    let (old, new) = (try await RedisServer.start(), try await RedisServer.start())
+    func answer(_ server: RedisServer) -> FakeServer.Step {
+      let port = String(server.port)
+      return .say("*2\r\n$9\r\n127.0.0.1\r\n$\(port.count)\r\n\(port)\r\n")
+    }
+    // Whoever listens is answered too, and then hears nothing.
+    let mute = try await FakeServer([FakeServer.welcome, answer(old), answer(old), answer(new), answer(new)])
+    let client = try client(
+      "sentinel://127.0.0.1:\(mute.port)/main",
+      SentinelOptions(timeout: .seconds(5), pollInterval: .milliseconds(100)))
+    #expect(try await port(client) == old.port)
+    // A call that is under way at the change fails, like any of a lost connection.
+    while await (try? port(client)) != new.port {}
+    await client.close()
+    for server in [old, new] { await server.stop() }
+  }
+
+  @Test func sentinelThatIsDeadOrFrozenIsPassedOver() async throws {
+    let world = try await RedisSentinels()
+    world.sentinels[0].process.send(signal: SIGKILL)
+    await world.sentinels[0].process.waitForExit()
+    world.sentinels[1].process.send(signal: SIGSTOP)
+    let client = try client(world.url, SentinelOptions(timeout: .milliseconds(200)))
+    try await write(client, "1")
+    #expect(try await port(client) == world.servers[0].port)
+    await client.close()
+    await world.stop()
+  }
+
+  @Test func sentinelThatTellsOfAReplicaIsNotBelieved() async throws {
+    let world = try await RedisSentinels()
+    let replica = String(world.servers[1].port)
+    // One that was cut off from the others, so to say.
+    let liar = try await FakeServer([
+      FakeServer.welcome, .say("*2\r\n$9\r\n127.0.0.1\r\n$\(replica.count)\r\n\(replica)\r\n"),
+    ])
+    let url = world.url.replacing("sentinel://", with: "sentinel://127.0.0.1:\(liar.port),")
+    let client = try client(url, SentinelOptions(timeout: .milliseconds(500)))
+    try await write(client, "1")
+    #expect(try await port(client) == world.servers[0].port)
+    await client.close()
+    await world.stop()
+  }
+
+  @Test func loginAndTLSOfSentinelsAreTheirOwn() async throws {
+    let certificates = try RedisCertificates()
+    // The user of deploy/redis-acl.md.
+    let page = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/redis-acl.md"),
+      encoding: .utf8)
+    let line = try #require(page.split(separator: "\n").first { $0.contains("ACL SETUSER carillon on ") })
+    let user = line.trimmingCharacters(in: .whitespaces).dropFirst("ACL SETUSER ".count)
+    let world = try await RedisSentinels(
+      replicas: 0, sentinels: 1, certificates: certificates, password: "secret",
+      users: [String(user).replacing(">PASSWORD", with: ">theirs")])
+    let folder = try ScratchFolder()
+    let file = try folder.writeSecret("password", "secret\n")
+    let tls = RedisTLS(trustRoots: certificates.trustRoots)
+    let client = try client(
+      world.url, SentinelOptions(passwordFile: file, tls: tls, timeout: .seconds(5)), certificates: certificates)
+    try await write(client, "1")
+    await client.close()
+    let theirs = try folder.writeSecret("theirs", "theirs\n")
+    let limited = try self.client(
+      world.url, SentinelOptions(user: "carillon", passwordFile: theirs, tls: tls, timeout: .seconds(5)),
+      certificates: certificates)
+    try await write(limited, "2")
+    await limited.close()
+    let wrong = try self.client(
+      world.url, SentinelOptions(tls: tls, timeout: .seconds(5)), certificates: certificates)
+    let error = await #expect(throws: RedisError.self) { try await wrong.connect() }
+    #expect(error?.code == .authentication && error?.message.contains("no sentinel says where main is") == true)
+    await wrong.close()
+    await world.stop()
+  }
+
+  @Test func whoIsNoSentinelAndWhoKnowsNobodyIsNamed() async throws {
+    let redis = try await RedisServer.shared
+    let noSentinel = try client("sentinel://127.0.0.1:\(redis.port)/main")
+    let error = await #expect(throws: RedisError.self) { try await noSentinel.connect() }
+    #expect(error?.message.contains("it is no sentinel") == true && error?.endpoint == "127.0.0.1:\(redis.port)")
+    await noSentinel.close()
+
+    let world = try await RedisSentinels(replicas: 0, sentinels: 1)
+    let stranger = try client(world.url.replacing("/main", with: "/other"), patience: .milliseconds(500))
+    let unknown = await #expect(throws: RedisError.self) { try await stranger.connect() }
+    #expect(unknown?.code == .notReady && unknown?.message.contains("knows no primary named other") == true)
+    await stranger.close()
+    await world.stop()
+  }
+}
