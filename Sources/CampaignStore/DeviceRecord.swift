@@ -134,7 +134,7 @@ struct DeviceView {
   private let tokenEnd: Int
 
   /// Where the token begins: behind lengths, version, flags, kind and times.
-  private static let tokenStart = 19
+  static let tokenStart = 19
 
   /// - Returns: `nil` for a record that this version can't read.
   fileprivate init?(_ bytes: UnsafeRawBufferPointer) {

@@ -116,11 +116,7 @@ extension CampaignStore {
   ///
   /// - Throws: ``StoreError`` `mismatch` when its service is not known here.
   func partition(of token: OwnedToken) throws -> Int {
-    guard let service = services[token.service] else {
-      throw StoreError(
-        .mismatch, "a token is of the push service \(Excerpt.quoted(token.service)), which this program doesn't know",
-        hint: "run the version of Carillon that registered it")
-    }
+    guard let service = services[token.service] else { throw StoreError.unknownService(token.service) }
     return Partition.of(token: token.bytes, of: service, count: keys.partitions)
   }
 
@@ -178,7 +174,7 @@ extension CampaignStore {
   /// Removes pruned tokens from the owner index.
   func unbind(_ edits: [DeviceEdit]) async throws {
     try await perPartition(edits.indices, of: { try partition(of: edits[$0].token) }) { partition, part, pipeline in
-      pipeline.script(StoreScripts.unbind, keys: [keys.owner(partition)]) { arguments in
+      pipeline.script(StoreScripts.unbind, keys: [keys.owner(partition), keys.taken(partition)]) { arguments in
         for index in part {
           arguments.append(edits[index].token.bytes)
           arguments.append("\(edits[index].instant):\(edits[index].user)")

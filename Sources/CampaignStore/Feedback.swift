@@ -80,7 +80,7 @@ extension CampaignStore {
   }
 
   /// Whether devices that were pruned here have registered again since.
-  private func areRegistered(_ edits: [DeviceEdit]) async throws -> [Bool] {
+  func areRegistered(_ edits: [DeviceEdit]) async throws -> [Bool] {
     var registered = edits.map { _ in false }
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
       partition, part, pipeline in

@@ -91,6 +91,8 @@ public struct Keyspace: Sendable {
   var dead: String { control + "dead" }
   /// List: pruned tokens, for the backend's own database.
   public var feedback: String { control + "feedback" }
+  /// Hash: how far the import of a file has come.
+  func importOf(file: String) -> String { control + "import:" + file }
   /// Set: names of segments.
   var segments: String { control + "segments" }
 
@@ -120,6 +122,8 @@ public struct Keyspace: Sendable {
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
   /// Hash: notes of registrations that have not ended, see `bind.lua`. The partition is the token's.
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
+  /// Number: how often tokens of the partition were taken from users, see `settle.lua`.
+  func taken(_ partition: Int) -> String { slice(partition, "taken") }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
   /// Set: users of a segment that is being read in, to take the place of the one in force.

@@ -1,49 +1,159 @@
 import PushCore
 import Redis
 
-/// How a token comes to a user, and from one user to another.
+/// How tokens come to users, and from one user to another.
 ///
-/// A registration takes five steps in up to three slots: (a) the owner index gets the user and a note that holds all that
-/// is needed to go on; (b) the device leaves the record of the user that had it; (c) it enters the new one's; (d) the
-/// index is read again, and where somebody else has taken the token meanwhile, the device leaves again; (e) the note
-/// goes. So a token stands in two records for no longer than a registration lasts, and when its process dies, until
-/// ``redoMoves(in:)`` has found the note.
+/// Registrations take five steps in up to three slots each: (a) the owner index gets the users and a note that holds all
+/// that is needed to go on; (b) a device leaves the record of the user that had it; (c) it enters the new one's; (d) where
+/// a token of the partition was taken from its user meanwhile, the index is read again, and a device whose token somebody
+/// else has leaves; (e) the note goes. So a token stands in two records for no longer than a registration lasts, and when
+/// its process dies, until ``redoMoves(in:)`` has found the note.
+///
+/// Every step is one call of a script for many devices. Batches may be under way at once as long as each step is done in
+/// their order; then a batch that has a token which another one under way has for another user must wait for that.
 extension CampaignStore {
+  /// Batches of which step (a) is done.
+  public struct BoundRegistrations: Sendable {
+    let batch: RegistrationBatch
+    /// Calls of `bind.lua`.
+    var parts: [BoundPart] = []
+    /// Rows whose token has a newer owner.
+    var refused: [Int] = []
+    /// Rows whose token another user had.
+    var moved: [(row: Int, old: String)] = []
+  }
+
+  struct BoundPart: Sendable {
+    var part: RegistrationBatch.Part
+    var note: [UInt8]
+    /// How often tokens of the partition had been taken from users; -1 where it is to be looked at in any case.
+    var taken: Int
+  }
+
+  /// Batches of which step (c) is done.
+  public struct EnteredRegistrations: Sendable {
+    let bound: BoundRegistrations
+    /// Devices that left users who have too many; the index has not heard of it.
+    var crowdedOut: [DeviceEdit]
+  }
+
+  /// What became of registrations.
+  public struct RegistrationOutcome: Sendable {
+    /// For each whether it stands; false when another registration of its token for another user does.
+    public var stands: [Bool]
+    /// Devices that left because their users have too many, and may have been of the same batch.
+    public var crowdedOut: Int
+  }
+
+  /// An empty batch for this store.
+  public func registrationBatch() -> RegistrationBatch {
+    RegistrationBatch(partitions: keys.partitions, services: services)
+  }
+
   /// Registers devices.
   ///
   /// - Returns: for each whether it stands; false when another registration of its token for another user does.
   @discardableResult
   public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
-    try await complete(registrations, bound: bind(registrations))
+    var batch = registrationBatch()
+    batch.reserve(registrations.count)
+    for registration in registrations { try batch.append(registration) }
+    return try await settle(enter(bind(batch))).stands
   }
 
-  /// Steps (b) to (e).
-  ///
-  /// - Parameter answers: what step (a) said to each.
-  func complete(_ registrations: [DeviceRegistration], bound answers: [String?]) async throws -> [Bool] {
-    var notes: [MoveNote] = []
-    var stands = registrations.map { _ in false }
-    for (index, answer) in answers.enumerated() {
-      guard let old = answer else { continue }
-      stands[index] = true
-      notes.append(MoveNote(old: old, registration: registrations[index]))
+  /// Step (a).
+  public func bind(_ batch: RegistrationBatch) async throws -> BoundRegistrations {
+    var bound = BoundRegistrations(batch: batch)
+    guard !batch.isEmpty else { return bound }
+    var pipeline = RedisPipeline(reserving: batch.bytes.count * 2 + batch.count * 32)
+    for part in batch.parts(of: 0..<batch.count, by: \.tokenPartition) {
+      let partition = part.partition
+      let note = RegistrationNote.newName()
+      pipeline.script(
+        StoreScripts.bind, keys: [keys.owner(partition), keys.moving(partition), keys.taken(partition)]
+      ) { arguments in
+        arguments.append(note)
+        arguments.append(batch.note(of: part))
+        batch.appendOwners(of: part, to: &arguments)
+      }
+      bound.parts.append(BoundPart(part: part, note: note, taken: -1))
     }
-    try await leaveOldUsers(notes.filter { !$0.old.isEmpty })
-    try await enter(notes.map(\.registration))
-    let owners = try await currentOwners(of: registrations)
+    for (index, reply) in try await run(pipeline).enumerated() {
+      bound.parts[index].taken = reply.first?.integer ?? -1
+      let rows = bound.parts[index].part.rows
+      for place in stride(from: 1, to: reply.count - 1, by: 2) {
+        guard let row = reply[place].integer, row < rows.count else { continue }
+        if let old = reply[place + 1].string {
+          bound.moved.append((rows[rows.startIndex + row], old))
+        } else {
+          bound.refused.append(rows[rows.startIndex + row])
+        }
+      }
+    }
+    return bound
+  }
+
+  /// Steps (b) and (c).
+  public func enter(_ bound: BoundRegistrations) async throws -> EnteredRegistrations {
+    let batch = bound.batch
+    try await leaveOldUsers(
+      bound.moved.map { ($0.old, batch.owned($0.row), Int(batch.rows[$0.row].registeredAt)) })
+    guard !bound.refused.isEmpty else { return try await upsert(0..<batch.count, of: bound) }
+    let refused = Set(bound.refused)
+    return try await upsert((0..<batch.count).filter { !refused.contains($0) }, of: bound)
+  }
+
+  /// Steps (d) and (e).
+  public func settle(_ entered: EnteredRegistrations) async throws -> RegistrationOutcome {
+    let bound = entered.bound
+    let batch = bound.batch
+    var outcome = RegistrationOutcome(
+      stands: Array(repeating: true, count: batch.count), crowdedOut: entered.crowdedOut.count)
     // What was refused leaves too: an earlier try may have got as far as the record.
-    let lost = registrations.indices.filter { owners[$0]?.user != registrations[$0].user }
-    for index in lost { stands[index] = false }
-    try await leave(lost.map { (registrations[$0].user, registrations[$0].device) })
-    try await clear(notes)
+    var doubted = Set(bound.refused)
+    var left: [BoundPart] = []
+    if !bound.parts.isEmpty {
+      var pipeline = RedisPipeline(reserving: bound.parts.count * 192)
+      for part in bound.parts {
+        let partition = part.part.partition
+        pipeline.script(StoreScripts.settle, keys: [keys.moving(partition), keys.taken(partition)]) {
+          $0.append(part.note)
+          $0.append(part.taken)
+        }
+      }
+      for (part, reply) in zip(bound.parts, try await run(pipeline)) where reply.integer != 1 {
+        left.append(part)
+        doubted.formUnion(part.part.rows)
+      }
+    }
+    if !doubted.isEmpty {
+      let rows = doubted.sorted()
+      for (row, stands) in zip(rows, try await look(at: rows, of: batch, notes: left)) { outcome.stands[row] = stands }
+      for row in bound.refused { outcome.stands[row] = false }
+    }
+    try await forget(entered.crowdedOut)
+    return outcome
+  }
+
+  /// Step (d) for rows that may have lost their tokens, and then (e).
+  ///
+  /// - Returns: for each whether it stands.
+  private func look(at rows: [Int], of batch: RegistrationBatch, notes: [BoundPart]) async throws -> [Bool] {
+    let owners = try await owners(of: rows.map { batch.owned($0) })
+    let users = rows.map { batch.user(of: $0) }
+    var stands = rows.indices.map { owners[$0]?.user == users[$0] }
+    try await leave(
+      rows.indices.filter { !stands[$0] }.map {
+        (users[$0], batch.owned(rows[$0]), Int(batch.rows[rows[$0]].registeredAt))
+      })
+    try await clear(notes.map { ($0.part.partition, $0.note) })
     // The token was unregistered meanwhile, and an older registration of it came in: the index is behind the record.
-    let behind = registrations.indices.filter { index in
-      owners[index].map { $0.user == registrations[index].user && $0.isOlder(than: registrations[index]) } ?? false
+    let behind = rows.indices.filter { index in
+      stands[index] && owners[index].map { $0.registeredAt < batch.rows[rows[index]].registeredAt } ?? false
     }
     if !behind.isEmpty {
-      for (index, result) in zip(behind, try await register(behind.map { registrations[$0] })) {
-        stands[index] = result
-      }
+      let again = behind.compactMap { batch.registration(rows[$0]) }
+      for (index, result) in zip(behind, try await register(again)) { stands[index] = result }
     }
     return stands
   }
@@ -55,171 +165,118 @@ extension CampaignStore {
   /// - Returns: the number of registrations found.
   public func redoMoves(in partition: Int) async throws -> Int {
     var pipeline = RedisPipeline()
-    pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.batch)
+    pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.notesAtOnce)
     let pairs = try await run(pipeline)[0][1]
-    let notes = stride(from: 0, to: pairs.count - 1, by: 2).compactMap {
-      MoveNote(field: pairs[$0], value: pairs[$0 + 1])
+    let notes = stride(from: 0, to: pairs.count - 1, by: 2).map {
+      RegistrationNote(field: pairs[$0], value: pairs[$0 + 1])
     }
-    guard !notes.isEmpty else { return 0 }
-    let owners = try await currentOwners(of: notes.map(\.registration))
-    try await leaveOldUsers(notes.filter { !$0.old.isEmpty })
-    try await enter(
-      zip(notes.map(\.registration), owners).filter { registration, owner in
-        owner.map { $0.user == registration.user && !$0.isOlder(than: registration) } ?? false
-      }.map(\.0))
-    let after = try await currentOwners(of: notes.map(\.registration))
-    try await leave(
-      zip(notes, after).filter { $0.registration.user != $1?.user }.map {
-        ($0.0.registration.user, $0.0.registration.device)
-      }
-    )
-    try await clear(notes)
-    return notes.count
-  }
-
-  private func currentOwners(of registrations: [DeviceRegistration]) async throws -> [TokenOwner?] {
-    try await owners(of: registrations.map(\.device.owned))
-  }
-
-  /// Step (a). For each: `nil` when a newer owner stands, else the user that had it, or nothing.
-  func bind(_ registrations: [DeviceRegistration]) async throws -> [String?] {
-    var answers: [String?] = registrations.map { _ in nil }
-    let records = try registrations.map { try $0.device.bytes }
-    try await perPartition(registrations.indices, of: { try partition(of: registrations[$0].device.owned) }) {
-      partition, part, pipeline in
-      pipeline.script(StoreScripts.bind, keys: [keys.owner(partition), keys.moving(partition)]) { arguments in
-        for index in part {
-          let registration = registrations[index]
-          arguments.append(registration.device.token)
-          arguments.append("\(registration.device.registeredAt):\(registration.user)")
-          arguments.append(records[index] + registration.attributes)
+    let begun = notes.flatMap(\.begun)
+    if !begun.isEmpty {
+      let tokens = begun.map(\.registration.device.owned)
+      let owners = try await owners(of: tokens)
+      try await leaveOldUsers(
+        begun.filter { !$0.old.isEmpty }.map {
+          ($0.old, $0.registration.device.owned, Int($0.registration.device.registeredAt))
+        })
+      var batch = registrationBatch()
+      for (registration, owner) in zip(begun.map(\.registration), owners) {
+        guard let owner, owner.user == registration.user, owner.registeredAt >= registration.device.registeredAt else {
+          continue
         }
+        try batch.append(registration)
       }
-    } replies: { part, reply in
-      for (index, answer) in zip(part, reply) { answers[index] = answer.string }
+      let entered = try await upsert(0..<batch.count, of: BoundRegistrations(batch: batch))
+      let after = try await self.owners(of: tokens)
+      try await leave(
+        zip(begun.map(\.registration), after).filter { $0.user != $1?.user }.map { registration, _ in
+          (registration.user, registration.device.owned, Int(registration.device.registeredAt))
+        })
+      try await forget(entered.crowdedOut)
     }
-    return answers
+    try await clear(notes.map { (partition, $0.name) })
+    return begun.count
   }
+
+  /// Notes that are read at once: each has up to a hundred registrations.
+  private static let notesAtOnce = 8
 
   /// Step (b). Not from a user whom the index names again: where nobody says when a device registered, only the index
   /// knows which registration was the last.
-  private func leaveOldUsers(_ notes: [MoveNote]) async throws {
-    guard !notes.isEmpty else { return }
-    let owners = try await currentOwners(of: notes.map(\.registration))
-    try await leave(zip(notes, owners).filter { $0.old != $1?.user }.map { ($0.0.old, $0.0.registration.device) })
+  private func leaveOldUsers(_ devices: [(old: String, token: OwnedToken, instant: Int)]) async throws {
+    guard !devices.isEmpty else { return }
+    let owners = try await owners(of: devices.map(\.token))
+    try await leave(zip(devices, owners).filter { $0.old != $1?.user }.map { ($0.0.old, $0.0.token, $0.0.instant) })
   }
 
   /// Steps (b) and (d): a device that registered for its user later than the one given stays.
-  private func leave(_ devices: [(user: String, device: DeviceRecord)]) async throws {
+  private func leave(_ devices: [(user: String, token: OwnedToken, instant: Int)]) async throws {
     _ = try await apply(
-      devices.map {
-        DeviceEdit(user: $0.user, token: $0.device.owned, action: .prune, instant: Int($0.device.registeredAt))
-      })
+      devices.map { DeviceEdit(user: $0.user, token: $0.token, action: .prune, instant: $0.instant) })
   }
 
   /// Step (c).
-  private func enter(_ registrations: [DeviceRegistration]) async throws {
-    let records = try registrations.map { try $0.device.bytes }
-    try await perPartition(
-      registrations.indices, of: { Partition.of(user: registrations[$0].user, count: keys.partitions) }
-    ) { partition, part, pipeline in
-      pipeline.script(
-        StoreScripts.upsert,
-        keys: [
-          keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
-        ]
-      ) { arguments in
-        for index in part {
-          let registration = registrations[index]
-          arguments.append(registration.user)
-          arguments.append(registration.device.token)
-          arguments.append(records[index])
-          arguments.append(registration.attributes)
+  private func upsert(
+    _ rows: some Collection<Int>, of bound: BoundRegistrations
+  ) async throws -> EnteredRegistrations {
+    let batch = bound.batch
+    var entered = EnteredRegistrations(bound: bound, crowdedOut: [])
+    var parts = batch.parts(of: rows, by: \.userPartition)
+    // A script stops where records are large; what it left comes next.
+    while !parts.isEmpty {
+      var pipeline = RedisPipeline(reserving: batch.bytes.count + batch.count * 32)
+      for part in parts {
+        let partition = part.partition
+        pipeline.script(
+          StoreScripts.upsert,
+          keys: [
+            keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
+          ]
+        ) { arguments in
+          arguments.append(devicesPerUser)
+          batch.appendDevices(of: part.rows, to: &arguments)
         }
       }
+      var rest: [RegistrationBatch.Part] = []
+      for (part, reply) in zip(parts, try await run(pipeline)) {
+        for place in stride(from: 1, to: reply.count - 1, by: 2) {
+          guard let device = reply[place + 1].withBytes(DeviceRecord.all).first else { continue }
+          entered.crowdedOut.append(
+            DeviceEdit(
+              user: reply[place].string ?? "", token: device.owned, action: .prune, instant: Int(device.registeredAt)))
+        }
+        let done = max(1, reply.first?.integer ?? part.rows.count)
+        if done < part.rows.count { rest.append(.init(partition: part.partition, rows: part.rows.dropFirst(done))) }
+      }
+      parts = rest
     }
+    return entered
+  }
+
+  /// Takes devices out of the index that left users who have too many, unless they have come back.
+  private func forget(_ devices: [DeviceEdit]) async throws {
+    guard !devices.isEmpty else { return }
+    try await unbind(zip(devices, areRegistered(devices)).filter { !$1 }.map(\.0))
   }
 
   /// Step (e).
-  private func clear(_ notes: [MoveNote]) async throws {
-    try await perPartition(notes.indices, of: { try partition(of: notes[$0].registration.device.owned) }) {
-      partition, part, pipeline in
-      pipeline.command("HDEL") { arguments in
-        arguments.append(keys.moving(partition))
-        for index in part { arguments.append(notes[index].field) }
-      }
+  private func clear(_ notes: [(partition: Int, name: [UInt8])]) async throws {
+    guard !notes.isEmpty else { return }
+    var pipeline = RedisPipeline()
+    for (partition, name) in notes { pipeline.append("HDEL", keys.moving(partition), name) }
+    _ = try await run(pipeline)
+  }
+}
+
+extension RegistrationBatch {
+  fileprivate func owned(_ index: Int) -> CampaignStore.OwnedToken {
+    let row = rows[index]
+    return bytes.withUnsafeBytes { bytes in
+      let record = DeviceCursor(UnsafeRawBufferPointer(rebasing: bytes[row.record..<row.attributes]))
+      return CampaignStore.OwnedToken(Array(token(of: index)), record.first { _ in true }?.text(.service) ?? "")
     }
   }
 }
 
 extension DeviceRecord {
-  /// As stored.
-  fileprivate var bytes: [UInt8] {
-    get throws(StoreError) {
-      var bytes: [UInt8] = []
-      try write(to: &bytes)
-      return bytes
-    }
-  }
-
   fileprivate var owned: CampaignStore.OwnedToken { CampaignStore.OwnedToken(token, service) }
-}
-
-extension CampaignStore.TokenOwner {
-  fileprivate func isOlder(than registration: DeviceRegistration) -> Bool {
-    registeredAt < registration.device.registeredAt
-  }
-}
-
-/// What is kept while a registration is under way: `bind.lua` writes it.
-private struct MoveNote {
-  /// Who had the token; empty for nobody else.
-  var old: String
-  var registration: DeviceRegistration
-
-  init(old: String, registration: DeviceRegistration) {
-    self.old = old
-    self.registration = registration
-  }
-
-  /// u16 length of the old user, old user, u16 length of the new user, new user, u48 registeredAt, raw token.
-  var field: [UInt8] {
-    let at = stride(from: 40, through: 0, by: -8).map {
-      UInt8(truncatingIfNeeded: registration.device.registeredAt >> UInt64($0))
-    }
-    return Self.prefixed(old) + Self.prefixed(registration.user) + at + registration.device.token
-  }
-
-  /// - Parameters:
-  ///   - field: see ``field``.
-  ///   - value: the device record, and behind it the user's attributes.
-  init?(field: RedisReply, value: RedisReply) {
-    let users = field.withBytes { bytes -> (old: String, new: String)? in
-      guard let (old, rest) = Self.prefix(bytes[...]), let (new, _) = Self.prefix(rest) else { return nil }
-      return (old, new)
-    }
-    let content = value.withBytes { bytes -> (DeviceRecord, [UInt8])? in
-      guard let end = DeviceCursor(bytes).first(where: { _ in true })?.bytes.count,
-        let device = DeviceRecord.all(in: UnsafeRawBufferPointer(rebasing: bytes[..<end])).first
-      else { return nil }
-      return (device, Array(bytes[end...]))
-    }
-    guard let users, let (device, attributes) = content else { return nil }
-    self.init(
-      old: users.old, registration: DeviceRegistration(user: users.new, device: device, attributes: attributes))
-  }
-
-  private static func prefixed(_ text: String) -> [UInt8] {
-    // A user of whom Redis has more than a length can tell is none of ours: the note then names nobody.
-    var bytes: [UInt8] = []
-    bytes.append(length: text.utf8.count)
-    return bytes + Array(text.utf8)
-  }
-
-  private static func prefix(_ bytes: Slice<UnsafeRawBufferPointer>) -> (String, Slice<UnsafeRawBufferPointer>)? {
-    guard bytes.count >= 2 else { return nil }
-    let start = bytes.startIndex + 2
-    let end = start + (Int(bytes[start - 2]) << 8 | Int(bytes[start - 1]))
-    return end <= bytes.endIndex ? (String(decoding: bytes[start..<end], as: UTF8.self), bytes[end...]) : nil
-  }
 }

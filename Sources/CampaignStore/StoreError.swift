@@ -1,3 +1,4 @@
+import PushCore
 public import Redis
 
 /// Why the store could not do what was asked.
@@ -93,4 +94,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   }
 
   public var description: String { "\(message); \(hint)" }
+}
+
+extension StoreError {
+  /// A token is of a push service that the program doesn't know.
+  static func unknownService(_ name: String) -> StoreError {
+    StoreError(
+      .mismatch, "a token is of the push service \(Excerpt.quoted(name)), which this program doesn't know",
+      hint: "run the version of Carillon that registered it")
+  }
 }

@@ -48,6 +48,7 @@ enum StoreScripts {
   static let close = script("close", PackageResources.close_lua, looksAtSlice: true)
 
   static let bind = script("bind", PackageResources.bind_lua)
+  static let settle = script("settle", PackageResources.settle_lua)
   static let unbind = script("unbind", PackageResources.unbind_lua)
   static let upsert = script("upsert", PackageResources.upsert_lua, editsDevices: true)
   static let edit = script("edit", PackageResources.edit_lua, editsDevices: true)

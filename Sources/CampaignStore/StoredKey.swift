@@ -47,7 +47,7 @@ struct StoredKey {
     case "open", "lane", "processing", "campaigns", "intake", "feedback": ("list", .list(key: name), nil)
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied": ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
-    case "waiting", "instances", "housekeeping": ("hash", .list(key: name), nil)
+    case "waiting", "instances", "housekeeping", "import": ("hash", .list(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)
     case "store": ("hash", .shared, nil)
     case "running", "segments": ("set", .shared, nil)
@@ -70,6 +70,7 @@ struct StoredKey {
     case "audience": ("set", slice, nil)
     case "users", "segment", "importing", "scratch": ("set", .partition(partition), nil)
     case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
+    case "taken": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)
     default: nil
     }

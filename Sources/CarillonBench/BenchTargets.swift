@@ -21,6 +21,8 @@ enum BenchTargets {
     "fleet.worker": .atMost(0.3),
     "fleet.paused": .atMost(1.1),
     "takeover.p99": .atMost(2000),
+    "import.rate": .atLeast(100_000),
+    "import.redis": .atMost(6),
   ]
   /// The share of all cores that the benchmark's own processes must have used for the machine to have been the limit.
   static let saturation = 0.95

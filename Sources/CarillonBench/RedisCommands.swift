@@ -5,6 +5,9 @@ struct RedisCommands {
   /// Microseconds so far, by command.
   var microseconds: [String: Double] = [:]
 
+  /// Calls of all commands so far, those of scripts too.
+  var total = 0.0
+
   init(_ client: RedisClient) async throws {
     self.init(try await client.serverInfo(section: "commandstats"))
   }
@@ -12,6 +15,8 @@ struct RedisCommands {
   /// From lines such as `cmdstat_evalsha:calls=4,usec=120,usec_per_call=30.00,…`.
   init(_ info: RedisServerInfo) {
     for (name, value) in info.fields where name.hasPrefix("cmdstat_") {
+      let calls = value.split(separator: ",").first { $0.hasPrefix("calls=") }?.dropFirst("calls=".count)
+      total += calls.flatMap { Double($0) } ?? 0
       let spent = value.split(separator: ",").first { $0.hasPrefix("usec=") }?.dropFirst("usec=".count)
       microseconds[String(name.dropFirst("cmdstat_".count))] = spent.flatMap { Double($0) }
     }

@@ -58,9 +58,9 @@ struct DeviceMoveTests {
     let world = try await TestStore(on: backend)
     // As it was found: A owns T for x; B owns T for y, takes it from x and writes y; then A writes x.
     let late = [DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]
-    let answers = try await world.store.bind(late)
+    let bound = try await world.store.bind(world.batch(late))
     try await register(world, "y", 2000)
-    #expect(try await world.store.complete(late, bound: answers) == [false])
+    #expect(try await world.complete(bound) == [false])
     #expect(try await holders(world) == ["y"])
 
     // And for real, with many at once.
@@ -88,6 +88,20 @@ struct DeviceMoveTests {
     #expect(try await holders(world) == ["y"])
     #expect(try await world.store.user("y")?.attributes == attributes)
     #expect(try await world.store.redoMoves(in: 0) == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func knownRegistrationOfAProcessThatDiedBehindItsEntryLeavesToo(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await register(world, "x", 1000)
+    // It registers once more what the index knows; the token moves on; it writes its record, and dies.
+    let bound = try await world.store.bind(
+      world.batch([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]))
+    try await register(world, "y", 2000)
+    _ = try await world.store.enter(bound)
+    #expect(try await holders(world) == ["x", "y"])
+    #expect(try await world.store.redoMoves(in: 0) == 1)
+    #expect(try await holders(world) == ["y"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -132,7 +146,7 @@ struct DeviceMoveTests {
     for _ in 0..<40 {
       let world = try await TestStore(on: backend, partitions: 1)
       // Registrations behind their first step: some go on later, some never.
-      var halfway: [([DeviceRegistration], [String?])] = []
+      var halfway: [(DeviceRegistration, CampaignStore.BoundRegistrations)] = []
       var story: [String] = []
       for _ in 0..<10 {
         let user = ["x", "y", "z"].randomElement(using: &seed) ?? "x"
@@ -141,18 +155,17 @@ struct DeviceMoveTests {
         let registration = DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at))
         switch Int.random(in: 0..<9, using: &seed) {
         case 0...2:
-          let answers = try await world.store.bind([registration])
-          story.append("\(user)@\(at) begins: \(answers)")
-          halfway.append(([registration], answers))
+          let bound = try await world.store.bind(world.batch([registration]))
+          story.append("\(user)@\(at) begins: refused \(bound.refused), moved \(bound.moved)")
+          halfway.append((registration, bound))
         case 3, 4:
           let stands = try await world.store.register([registration])
           story.append("\(user)@\(at) registers: \(stands)")
         case 5, 6:
           guard let place = halfway.indices.randomElement(using: &seed) else { continue }
-          let (registrations, answers) = halfway.remove(at: place)
-          let stands = try await world.store.complete(registrations, bound: answers)
-          let (who, when) = (registrations[0].user, registrations[0].device.registeredAt)
-          story.append("\(who)@\(when) goes on: \(stands)")
+          let (registration, bound) = halfway.remove(at: place)
+          let stands = try await world.complete(bound)
+          story.append("\(registration.user)@\(registration.device.registeredAt) goes on: \(stands)")
         case 7: story.append("redone: \(try await world.store.redoMoves(in: 0))")
         default:
           story.append(
@@ -178,9 +191,10 @@ struct DeviceMoveTests {
 
   /// The first step of a registration, behind which its process dies.
   private func bind(_ world: TestStore, _ user: String, _ at: UInt64, attributes: [UInt8] = []) async throws {
-    _ = try await world.store.bind([
-      DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at), attributes: attributes)
-    ])
+    _ = try await world.store.bind(
+      world.batch([
+        DeviceRegistration(user: user, device: TestStore.device(1, registeredAt: at), attributes: attributes)
+      ]))
   }
 
   /// The users in whose records a token stands.

@@ -52,7 +52,7 @@ struct BenchPartsTests {
     let json = try JSONObject(writer.text)
     #expect(writer.text.contains(#""value":0.6,"#) && json.object("details")?.number("p99") == 2)
     #expect(json.text("event") == "figure" && json.text("key") == "engine.native/h2load")
-    #expect(json.text("asked") == "≤ 1.00" && json.text("verdict") == "met")
+    #expect(json.text("asked") == "≤ 0.70" && json.text("verdict") == "met")
   }
 
   @Test func clientsAreUnderstood() throws {

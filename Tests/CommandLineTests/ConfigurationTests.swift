@@ -35,7 +35,9 @@ struct ConfigurationTests {
     let configuration = try read(yaml())
     #expect(
       configuration.redis
-        == .init(url: "redis://127.0.0.1:6379/0", namespace: "carillon", partitions: 256, feedbackLength: 1_000_000))
+        == .init(
+          url: "redis://127.0.0.1:6379/0", namespace: "carillon", partitions: 256, feedbackLength: 1_000_000,
+          devicesPerUser: 100))
     #expect(
       configuration.apps == [
         "news": .init(

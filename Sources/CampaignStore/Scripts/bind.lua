@@ -1,31 +1,61 @@
 #!lua
--- bind: gives tokens to users, and leaves a note of every registration under way.
+-- bind: gives tokens to users, and leaves a note of the registrations under way.
 -- Keeps: a token belongs to one user; an older registration never undoes a newer one. A note holds all that is needed
--- to end its registration, so anybody can.
--- KEYS 1 owner, 2 moving
--- ARGV three each: raw token, 'at:user', the note
--- A note stands under: u16 length of the old user (0: nobody else had it), old user, u16 length of the new user, new
--- user, u48 at, raw token: no two registrations share one.
--- Returns for each: false when a newer owner stands, '' when nobody else had it, else the user that had it
-local answers = {}
-for i = 1, #ARGV, 3 do
-  local asked_at, user = ARGV[i + 1]:match('^(%d+):(.*)$')
-  local at = asked_at
-  local known = redis.call('HGET', KEYS[1], ARGV[i])
-  local known_at, known_user
-  if known then known_at, known_user = known:match('^(%d+):(.*)$') end
-  local answer = ''
-  if known and known_user ~= user then
-    if tonumber(known_at) > tonumber(at) then answer = false else answer = known_user end
-  elseif known and tonumber(known_at) > tonumber(at) then
-    at = known_at
-  end
-  if answer then
-    redis.call('HSET', KEYS[1], ARGV[i], at .. ':' .. user)
-    local field = struct.pack('>I2', #answer) .. answer .. struct.pack('>I2', #user) .. user
-      .. struct.pack('>I6', tonumber(asked_at)) .. ARGV[i]
-    redis.call('HSET', KEYS[2], field, ARGV[i + 2])
-  end
-  answers[#answers + 1] = answer
+-- to end its registrations, so anybody can: those that the index knows already, too, because their devices are written
+-- all the same, and the token may be another user's by then.
+-- KEYS 1 owner, 2 moving, 3 taken
+-- ARGV 1 the note's name, which no other has, 2 the registrations as a note has them, then two each: raw token,
+-- 'at:user'
+-- A note is: u32 length of ARGV 2, ARGV 2, then what is not a first registration: u16 its place from 0, and u16 length
+-- and name of the user that had the token; or 0xffff, where a newer owner stands.
+-- Returns how often tokens of this partition were taken from users so far (-1: look again), then two each: place from 0
+-- of what is not simply the user's, and false when a newer owner stands, else the user that had it
+local tokens, count = {}, 0
+for i = 3, #ARGV, 2 do
+  count = count + 1
+  tokens[count] = ARGV[i]
 end
-return answers
+local known = redis.call('HMGET', KEYS[1], unpack(tokens))
+local now, fields, rest, answer = {}, {}, {}, {0}
+local taken, refused, again = 0, 0, false
+for i = 1, count do
+  local token, asked = tokens[i], ARGV[2 * i + 2]
+  local owned = now[token] or known[i]
+  -- What the index is to say, and who had the token: false where a newer owner stands.
+  local entry, old = asked, ''
+  if owned and owned ~= asked then
+    local known_at, known_user = owned:match('^(%d+):(.*)$')
+    local at, user = asked:match('^(%d+):(.*)$')
+    local is_newer = tonumber(known_at) > tonumber(at)
+    if is_newer then entry = owned end
+    if known_user ~= user then
+      again = again or now[token] ~= nil
+      old = not is_newer and known_user
+      if old then taken = taken + 1 end
+      answer[#answer + 1] = i - 1
+      answer[#answer + 1] = old
+    end
+  end
+  now[token] = entry
+  if entry ~= owned then
+    fields[#fields + 1] = token
+    fields[#fields + 1] = entry
+  end
+  if not old then
+    refused = refused + 1
+    rest[#rest + 1] = struct.pack('>I2I2', i - 1, 0xffff)
+  elseif old ~= '' then
+    rest[#rest + 1] = struct.pack('>I2I2', i - 1, #old) .. old
+  end
+end
+if #fields > 0 then redis.call('HSET', KEYS[1], unpack(fields)) end
+if refused < count then
+  redis.call('HSET', KEYS[2], ARGV[1], struct.pack('>I4', #ARGV[2]) .. ARGV[2] .. table.concat(rest))
+end
+if taken > 0 then
+  answer[1] = redis.call('INCRBY', KEYS[3], taken)
+else
+  answer[1] = tonumber(redis.call('GET', KEYS[3]) or 0)
+end
+if again then answer[1] = -1 end
+return answer

@@ -1,7 +1,7 @@
 #!lua
 -- unbind: removes tokens from the index of owners, unless a newer registration stands.
 -- Keeps: the owner index follows the device records, and is never ahead of them.
--- KEYS 1 owner
+-- KEYS 1 owner, 2 taken
 -- ARGV two each: raw token, 'at:user': removed when it is this user's and not newer
 -- Returns the number removed
 local removed = 0
@@ -15,4 +15,5 @@ for i = 1, #ARGV, 2 do
     end
   end
 end
+if removed > 0 then redis.call('INCRBY', KEYS[2], removed) end
 return removed

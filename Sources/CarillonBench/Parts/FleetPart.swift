@@ -6,11 +6,11 @@ import Redis
 
 /// What workers cost that have nothing to do: a few of them and many, without campaigns and with some that are paused.
 struct FleetPart: BenchPart {
-  private static let few = 10
-  private static let many = 60
+  /// Workers that this machine has room for.
+  private static let most = 60
   private static let campaigns = 10
-  /// Seconds in which workers that were started come to rest.
-  private static let settling = 6
+  /// Of `--seconds`: what is measured is little, and workers that were started need a while to come to rest.
+  private static let patience = 4.0
 
   /// What a fleet has used so far.
   private struct Usage {
@@ -31,17 +31,19 @@ struct FleetPart: BenchPart {
     }
     func idle(_ what: String) async throws -> Usage {
       report.progress("fleet: \(workers.count) idle workers\(what)")
-      try await Task.sleep(for: .seconds(Self.settling))
+      try await Task.sleep(for: .seconds(Self.patience * settings.seconds / 2))
       let (began, before) = (WallClock.now, try await usage(of: workers, redis))
-      try await Task.sleep(for: .seconds(max(10, settings.seconds)))
+      try await Task.sleep(for: .seconds(Self.patience * settings.seconds))
       let (seconds, after) = (WallClock.now - began, try await usage(of: workers, redis))
       return Usage(
         commands: (after.commands - before.commands) / seconds, redis: (after.redis - before.redis) / seconds,
         workers: (after.workers - before.workers) / seconds)
     }
-    try await grow(to: Self.few)
+    let least = min(settings.clients.min() ?? 1, Self.most / 2)
+    let most = max(least + 1, min(settings.clients.max() ?? Self.most, Self.most))
+    try await grow(to: least)
     let few = try await idle("")
-    try await grow(to: Self.many)
+    try await grow(to: most)
     let many = try await idle("")
     try await pauseCampaigns(redis, workers)
     let paused = try await idle(", \(Self.campaigns) paused campaigns")
@@ -49,7 +51,7 @@ struct FleetPart: BenchPart {
     await world.stop(simulator.process)
     await world.stop(redis)
 
-    let more = Double(Self.many - Self.few)
+    let more = Double(most - least)
     try report.add(
       Figure(
         "fleet.commands", "an idle worker, commands to Redis a second", "",
@@ -61,10 +63,10 @@ struct FleetPart: BenchPart {
         details: ["few": few.redis * 1e6, "many": many.redis * 1e6]))
     try report.add(
       Figure(
-        "fleet.worker", "an idle worker, share of a core", "%", value: many.workers / Double(Self.many) * 100))
+        "fleet.worker", "an idle worker, share of a core", "%", value: many.workers / Double(most) * 100))
     try report.add(
       Figure(
-        "fleet.paused", "\(Self.many) workers, commands a second, with \(Self.campaigns) paused campaigns / without",
+        "fleet.paused", "\(most) workers, commands a second, with \(Self.campaigns) paused campaigns / without",
         "",
         value: paused.commands / many.commands, details: ["commands": paused.commands]))
   }
@@ -126,7 +128,7 @@ struct TakeoverPart: BenchPart {
       }
     }
     // A Redis that has just been started may be one that has forgotten: at first nobody is taken for dead.
-    try await Task.sleep(for: .seconds(10))
+    try await Task.sleep(for: .seconds(4))
     var random = SplitMix(state: settings.seed)
     var times: [Double] = []
     while times.count < samples {

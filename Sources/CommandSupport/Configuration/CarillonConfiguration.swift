@@ -26,6 +26,8 @@ package struct CarillonConfiguration: Equatable {
     package var partitions: Int
     /// Entries of the feedback list at most.
     package var feedbackLength: Int
+    /// Devices of a user at most.
+    package var devicesPerUser: Int
   }
 
   package struct Sentinel: Equatable {

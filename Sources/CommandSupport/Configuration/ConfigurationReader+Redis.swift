@@ -28,7 +28,9 @@ extension ConfigurationReader {
       namespace: namespace,
       // Redis Cluster has 16384 slots; more partitions than slots would only cost.
       partitions: try section.integer("partitions", in: 1...16384, default: 256),
-      feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000))
+      feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000),
+      // Every registration reads and writes its user's whole record.
+      devicesPerUser: try section.integer("devicesPerUser", in: 1...1000, default: 100))
   }
 
   private func readSentinel(

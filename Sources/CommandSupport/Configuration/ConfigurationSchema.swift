@@ -2,7 +2,9 @@
 enum ConfigurationSchema {
   static let sections: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
-    "redis": ["url", "user", "passwordFile", "tls", "sentinel", "namespace", "partitions", "feedbackLength"],
+    "redis": [
+      "url", "user", "passwordFile", "tls", "sentinel", "namespace", "partitions", "feedbackLength", "devicesPerUser",
+    ],
     "redis.tls": ["trustRoots", "certificate", "key", "serverName"],
     "redis.sentinel": ["user", "passwordFile", "tls"],
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],

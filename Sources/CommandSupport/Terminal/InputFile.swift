@@ -8,6 +8,8 @@ package final class InputFile {
   package let path: String
   /// The size in bytes of a regular file; `nil` for a pipe or a terminal.
   package let size: Int?
+  /// When it was last written to, in ns since the epoch (stat(3type)).
+  package let modified: Int
   private let descriptor: Int32
 
   package init(_ path: String) throws(FileError) {
@@ -17,6 +19,7 @@ package final class InputFile {
     guard descriptor >= 0 else { throw FileError.last(path) }
     var status = stat()
     size = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    modified = Int(status.st_mtim.tv_sec) * 1_000_000_000 + Int(status.st_mtim.tv_nsec)
   }
 
   deinit {
@@ -37,6 +40,12 @@ package final class InputFile {
       // read(2): EINTR is a signal that came first, not a failure.
       guard errno == EINTR else { throw FileError.last(path) }
     }
+  }
+
+  /// Goes to another place of a regular file.
+  package func seek(to offset: Int) throws(FileError) {
+    // lseek(2): the new offset, or -1 with errno.
+    guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw FileError.last(path) }
   }
 
   /// A whole file of at most `limit` bytes.

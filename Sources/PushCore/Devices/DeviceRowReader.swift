@@ -28,6 +28,20 @@ public struct DeviceRowReader: Sendable {
   /// read again when a quote turns out to be never closed.
   public static let maximumRecord = 16384
 
+  /// Between two rows of a file.
+  public struct Mark: Equatable, Sendable {
+    /// Bytes of the file before it.
+    public var offset: Int
+    /// The line that begins there, or that the row begins on, from 1.
+    public var line: Int
+
+    /// Memberwise.
+    public init(offset: Int, line: Int) {
+      self.offset = offset
+      self.line = line
+    }
+  }
+
   private let format: Format
   private let vocabulary: DeviceVocabulary
   /// Names of attributes that have been looked at: rows of a file have the same ones.
@@ -36,6 +50,8 @@ public struct DeviceRowReader: Sendable {
   private var fields = CSVFields()
   private var pending: [UInt8] = []
   private var position = 0
+  /// Where ``pending`` begins in the file.
+  private var origin = 0
   private var line = 1
   private var atStart = true
   /// Inside a record that was too long: everything up to the next line is dropped.
@@ -59,6 +75,7 @@ public struct DeviceRowReader: Sendable {
   /// Takes the next bytes of the file and gives the rows that they complete.
   public mutating func read(_ chunk: some Sequence<UInt8>) throws(FileError) -> [Result<DeviceRow, RowError>] {
     pending.removeFirst(position)
+    origin += position
     position = 0
     pending.append(contentsOf: chunk)
     return try readRecords(isFinal: false)
@@ -69,6 +86,20 @@ public struct DeviceRowReader: Sendable {
     let rows = try readRecords(isFinal: true)
     if format == .csv, header == nil { throw Self.headerError("the file is empty") }
     return rows
+  }
+
+  /// Behind the rows that were given so far; `nil` before a header, and inside a row that is dropped, where nobody can go
+  /// on.
+  public var mark: Mark? {
+    skipping || atStart || (format == .csv && header == nil) ? nil : Mark(offset: origin + position, line: line)
+  }
+
+  /// Goes on elsewhere in the file, in CSV once the header has been read: what comes next must be the bytes from there.
+  public mutating func goOn(at mark: Mark) {
+    pending = []
+    position = 0
+    (origin, line) = (mark.offset, mark.line)
+    (skipping, atStart) = (false, false)
   }
 
   private mutating func readRecords(isFinal: Bool) throws(FileError) -> [Result<DeviceRow, RowError>] {

@@ -28,6 +28,8 @@ extension PushWorker {
         // Others may know what it forgot before we came.
         if try await mayHaveFailedOver(uptime: first.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
       case .changed:
+        // It may have forgotten that this worker listens.
+        hasJoined = false
         for session in slices.sessions where session.isReady {
           session.claim.mustReplay = true
           session.wake()

@@ -24,10 +24,7 @@ extension PushWorker {
         var job = mayHaveLeftover ? try await control.unfinishedJob(worker: configuration.name) : nil
         mayHaveLeftover = job != nil
         if job == nil {
-          job = try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) {
-            intakeConnection = $0
-            return !life.isStopping
-          }
+          job = try await awaitJob()
           // Redis may have been filled meanwhile.
           if job != nil { try await control.checkRoom() }
         }
@@ -45,6 +42,14 @@ extension PushWorker {
           await pause(milliseconds: 500)
         }
       }
+    }
+  }
+
+  private func awaitJob() async throws -> [UInt8]? {
+    defer { intakeConnection = nil }
+    return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) {
+      intakeConnection = $0
+      return !life.isStopping
     }
   }
 

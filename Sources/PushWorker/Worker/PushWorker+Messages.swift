@@ -52,8 +52,8 @@ extension PushWorker {
       }
       guard try await control.join(instance, replacing: former?.instance) else { continue }
       hasJoined = true
-      // Nobody else renews the leases of an earlier process of this name.
-      if former != nil { try await takeOver(from: instance.name, isGone: true) }
+      // Nobody renews the leases of an earlier process of this name.
+      if let former, former.instance != instance { try await takeOver(from: instance.name, isGone: true) }
       return
     }
   }

@@ -162,9 +162,15 @@ public actor PushWorker {
     log.tell(.draining)
     for session in slices.sessions { withdraw(session, .leave) }
     wakeClaims()
-    guard let connection = intakeConnection else { return }
-    // Where Redis does not let us, the wait ends by itself.
-    Task { try? await control.endWait(of: connection) }
+    Task { await endIntakeWait() }
+  }
+
+  /// Ends the wait for a job. Again and again, as it may be about to begin; where Redis does not let us, it ends by itself.
+  private func endIntakeWait() async {
+    while let connection = intakeConnection {
+      try? await control.endWait(of: connection)
+      await pause(milliseconds: 100)
+    }
   }
 
   /// The deadline of a stop has passed: whatever is unanswered or can't be recorded stays in doubt in the ledger.

@@ -20,6 +20,8 @@ struct ImportReport {
   /// Good rows that changed nothing, because a newer registration of their token stands; `nil` where there is no such
   /// thing.
   var outdated: Int?
+  /// Devices that left because their users have too many; `nil` where there is no such thing.
+  var crowdedOut: Int?
   /// Of the users that were imported, those that are registered; `nil` where users are not what is imported.
   var known: Int?
   private(set) var errors: [RowError] = []
@@ -42,6 +44,7 @@ struct ImportReport {
     if let known, known < imported { text += ", \((imported - known).grouped) of them without a device" }
     if skipped > 0 { text += ", \(skipped.grouped) bad ones skipped" }
     if let outdated, outdated > 0 { text += ", \(outdated.grouped) older than what is registered" }
+    if let crowdedOut, crowdedOut > 0 { text += ", \(crowdedOut.grouped) left users who have too many" }
     return text
   }
 
@@ -53,6 +56,7 @@ struct ImportReport {
     json.member("imported", imported)
     json.member("skipped", skipped)
     if let outdated { json.member("outdated", outdated) }
+    if let crowdedOut, crowdedOut > 0 { json.member("crowdedOut", crowdedOut) }
     if let known { json.member("known", known) }
     json.name("errors")
     json.beginArray()

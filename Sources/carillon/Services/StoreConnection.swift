@@ -13,6 +13,7 @@ struct StoreConnection {
   private let access: RedisAccess
   private let keys: Keyspace
   private let feedbackLength: Int
+  private let devicesPerUser: Int
 
   init(_ redis: CarillonConfiguration.Redis) throws {
     access = try RedisAccess(redis)
@@ -21,6 +22,7 @@ struct StoreConnection {
     }
     self.keys = keys
     feedbackLength = redis.feedbackLength
+    devicesPerUser = redis.devicesPerUser
   }
 
   /// The store over a connection of its own, which is made when it is first used.
@@ -34,7 +36,7 @@ struct StoreConnection {
       clientName: name, connectTimeout: Self.patience, patience: Self.patience, backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
       redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
-      feedbackLength: feedbackLength)
+      feedbackLength: feedbackLength, devicesPerUser: devicesPerUser)
   }
 
   /// The store over a connection of its own, checked.

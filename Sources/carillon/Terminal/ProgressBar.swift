@@ -1,39 +1,59 @@
 import CommandSupport
 import Glibc
 
-/// Draws a ``ProgressLine`` over itself on standard error; draws nothing where that is not a terminal.
+import PushCore
+
+/// Draws a ``ProgressLine`` over itself on standard error; where that is not a terminal it writes one every few seconds.
 struct ProgressBar: ~Copyable {
   /// Ten times a second looks alive and costs nothing.
   private static let interval = Duration.milliseconds(100)
+  /// Of lines in a log: often enough to see that it goes on.
+  private static let lineInterval = Duration.seconds(5)
 
   private let label: String
   private let unit: String
   private let total: Int?
+  private let isJSON: Bool
   private let start = ContinuousClock.now
   private var drawn: ContinuousClock.Instant?
+  /// What was done before it began.
+  private var first = 0
   private let isTerminal = isatty(STDERR_FILENO) == 1
 
-  /// - Parameter total: `nil` when the end is not known.
-  init(_ label: String, unit: String, total: Int?) {
+  /// - Parameters:
+  ///   - total: `nil` when the end is not known.
+  ///   - json: whether lines are JSON objects.
+  init(_ label: String, unit: String, total: Int?, json: Bool = false) {
     self.label = label
     self.unit = unit
     self.total = total
+    isJSON = json
+  }
+
+  /// Says how much was done before it began.
+  mutating func begin(at done: Int) {
+    first = done
   }
 
   /// Shows how much is done, unless it did so just now.
   mutating func update(done: Int, total newTotal: Int? = nil) {
-    guard isTerminal else { return }
     let now = ContinuousClock.now
-    if let drawn, now - drawn < Self.interval { return }
+    guard isTerminal ? drawn.map({ now - $0 >= Self.interval }) ?? true : now - (drawn ?? start) >= Self.lineInterval
+    else { return }
     drawn = now
-    let seconds = (now - start) / .seconds(1)
-    let line = ProgressLine(label: label, done: done, total: newTotal ?? total, unit: unit, seconds: seconds)
-    StandardError.write("\r\u{1B}[K" + line.text(width: Self.terminalWidth))
+    var line = ProgressLine(
+      label: label, done: done, total: newTotal ?? total, unit: unit, seconds: (now - start) / .seconds(1))
+    line.first = first
+    if isTerminal {
+      StandardError.write("\r\u{1B}[K" + line.text(width: Self.terminalWidth))
+    } else {
+      StandardError.write((isJSON ? line.json : line.plain) + "\n")
+    }
   }
 
   /// Takes the line away: the result that follows says what became of it.
   mutating func finish() {
-    guard drawn != nil else { return }
+    guard isTerminal, drawn != nil else { return }
     drawn = nil
     StandardError.write("\r\u{1B}[K")
   }

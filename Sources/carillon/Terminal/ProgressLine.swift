@@ -1,4 +1,5 @@
 import CommandSupport
+import PushCore
 
 /// One line that says how far something has come.
 struct ProgressLine {
@@ -10,13 +11,40 @@ struct ProgressLine {
   /// What is counted, such as `rows`.
   var unit: String
   var seconds: Double
+  /// What was done before the time began.
+  var first = 0
+
+  /// The line of a log.
+  var plain: String {
+    var text = "\(label): \(done.grouped)"
+    if let total, total > 0 { text += " of \(total.grouped)" }
+    text += " \(unit)"
+    if let total, total > 0 { text += ", \(min(100, done * 100 / total)) %" }
+    if seconds >= 1 { text += ", \(Int(Double(done - first) / seconds).grouped)/s" }
+    if let total, let remaining = remaining(total) { text += ", \(Self.clock(remaining)) left" }
+    return text
+  }
+
+  /// The same for machines.
+  var json: String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("event", "progress")
+    json.member("what", label)
+    json.member("unit", unit)
+    json.member("done", done)
+    json.member("total", total)
+    json.member("seconds", seconds)
+    json.endObject()
+    return json.text
+  }
 
   /// The line, at most `width` characters wide.
   func text(width: Int) -> String {
     var tail = done.grouped
     if let total { tail += "/" + total.grouped }
     tail += " " + unit
-    if seconds >= 1 { tail += "  " + Int(Double(done) / seconds).grouped + "/s" }
+    if seconds >= 1 { tail += "  " + Int(Double(done - first) / seconds).grouped + "/s" }
     if let total, let remaining = remaining(total) { tail += "  " + Self.clock(remaining) + " left" }
     guard let total, total > 0 else { return String("\(label)  \(tail)".prefix(width)) }
     let share = min(1, Double(done) / Double(total))
@@ -30,8 +58,8 @@ struct ProgressLine {
   }
 
   private func remaining(_ total: Int) -> Int? {
-    guard seconds >= 2, done > 0, done < total else { return nil }
-    return Int(seconds / Double(done) * Double(total - done))
+    guard seconds >= 2, done > first, done < total else { return nil }
+    return Int(seconds / Double(done - first) * Double(total - done))
   }
 
   /// `75` as `1:15`, `3675` as `1:01:15`.

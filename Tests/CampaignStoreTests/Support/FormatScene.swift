@@ -26,7 +26,7 @@ struct FormatScene {
     return try await StoreDump(world: world, names: names).lines()
   }
 
-  private func registerDevices() async throws {
+  private mutating func registerDevices() async throws {
     let store = world.store
     try await store.register(
       (0..<6).map {
@@ -34,8 +34,12 @@ struct FormatScene {
         return DeviceRegistration(user: "u\($0)", device: Self.device($0), attributes: $0 == 0 ? attributes : [])
       })
     try await store.add(["u0", "u1"], to: "vip")
+    try await store.keep(
+      ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
     // A registration that is under way.
-    _ = try await store.bind([DeviceRegistration(user: "mover", device: Self.device(5), attributes: [])])
+    let bound = try await store.bind(
+      world.batch([DeviceRegistration(user: "mover", device: Self.device(5), attributes: [])]))
+    for part in bound.parts { names[StoreDump.plain(part.note)] = "<note>" }
   }
 
   /// Two bytes are token enough.

@@ -43,15 +43,21 @@ struct StoreDump {
     }
   }
 
-  private func text(_ reply: RedisReply, after cut: Int = 0) -> String {
-    let bytes = Array((reply.bytes ?? []).dropFirst(cut))
-    // A time of now in ms; those of the scenario are small.
-    if let number = reply.integer, number > 1_700_000_000_000 { return "<ms>" }
+  /// Bytes, with what is not printable as `\xNN`.
+  static func plain(_ bytes: [UInt8]) -> String {
     var text = ""
     for byte in bytes {
       let isPlain = (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\\")
       text += isPlain ? String(UnicodeScalar(byte)) : "\\x" + String(decoding: Hex.encode([byte]), as: UTF8.self)
     }
+    return text
+  }
+
+  private func text(_ reply: RedisReply, after cut: Int = 0) -> String {
+    let bytes = Array((reply.bytes ?? []).dropFirst(cut))
+    // A time of now in ms; those of the scenario are small.
+    if let number = reply.integer, number > 1_700_000_000_000 { return "<ms>" }
+    var text = Self.plain(bytes)
     for (name, replacement) in names { text = text.replacing(name, with: replacement) }
     return text
   }

@@ -16,13 +16,15 @@ struct TestStore {
   /// An initialised, empty store.
   ///
   /// - Parameter server: a server of the test's own, if it does something to it.
-  init(on backend: Backend, partitions: Int = 4, server: RedisServer? = nil) async throws {
+  init(
+    on backend: Backend, partitions: Int = 4, devicesPerUser: Int = 100, server: RedisServer? = nil
+  ) async throws {
     self.backend = backend
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
     // It ends as a key's name does: nobody may look for that in a key.
     let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36) + "slice"
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
-    store = CampaignStore(redis: redis, keys: keys, services: TestStore.services)
+    store = CampaignStore(redis: redis, keys: keys, services: TestStore.services, devicesPerUser: devicesPerUser)
     try await store.open(creating: true)
   }
 
@@ -96,6 +98,17 @@ struct TestStore {
           DeviceRegistration(user: "u\($0)", device: Self.device($0, registeredAt: registeredAt))
         })
     }
+  }
+
+  func batch(_ registrations: [DeviceRegistration]) throws -> RegistrationBatch {
+    var batch = store.registrationBatch()
+    for registration in registrations { try batch.append(registration) }
+    return batch
+  }
+
+  /// The steps of registrations behind the first.
+  func complete(_ bound: CampaignStore.BoundRegistrations) async throws -> [Bool] {
+    try await store.settle(store.enter(bound)).stands
   }
 
   // MARK: Campaigns

@@ -22,9 +22,16 @@ extension DevicesCommand {
 
         A bad row is reported with its line and skipped; the good ones are in, and the exit status is 65.
 
+        An import of a file that was interrupted, by SIGINT, by SIGKILL or because Redis was away, goes on with --resume \
+        where it was: for a week, while the file stays as it is, and with the same --format and --app. What is in already \
+        does no harm. Where none was interrupted it begins at the beginning.
+
+        A user has at most redis.devicesPerUser devices: for another one the device leaves that was seen longest ago.
+
         Examples:
           carillon devices import devices.csv
           carillon devices import devices.ndjson --app news
+          carillon devices import devices.csv --resume
           zcat devices.csv.gz | carillon devices import - --format csv
         """)
 
@@ -39,58 +46,54 @@ extension DevicesCommand {
       help: ArgumentHelp("A column that is an attribute, though its name is nearly a known one's.", valueName: "name"))
     var allowAttribute: [String] = []
 
+    @Flag(help: "Go on where an interrupted import of the same file was.")
+    var resume = false
+
     func run() async throws {
       let configuration = try global.loadConfiguration()
       if let app { try configuration.checkApp(app) }
       let format = try self.format ?? Self.format(of: file)
       let input = try InputFile(file)
+      if resume, input.size == nil {
+        throw CommandError(
+          .usage, "\(input.path) can't be gone on with: what was read of it is gone",
+          hint: "import a file, or all of it again: that is safe")
+      }
       let store = try await StoreConnection(configuration.redis).open(creating: true)
-      var report = ImportReport(outdated: 0)
-      var devices = DeviceImport(store: store, app: app ?? "")
+      let vocabulary = DeviceVocabulary(
+        services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute))
+      var run = DeviceImportRun(
+        input: input, reader: DeviceRowReader(format: format, vocabulary), store: store, app: app ?? "",
+        isJSON: global.json)
       do {
-        let vocabulary = DeviceVocabulary(
-          services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute))
-        try await read(input, format, vocabulary, into: &devices, &report)
+        try await run.begin(format: format, resuming: resume)
+        try await run.read()
       } catch {
         var failure = CommandError(error)
+        let next = run.isResumable ? "go on with: \(resumption)" : "importing again is safe"
         // What was under way when it failed is not counted, though it may be in.
-        failure.hint =
-          (failure.hint.map { $0 + "; " } ?? "") + "\(devices.imported) rows are in; importing again is safe"
+        failure.hint = (failure.hint.map { $0 + "; " } ?? "") + "\(run.report.imported.grouped) rows are in; \(next)"
         throw failure
       }
-      report.imported = devices.imported
-      report.outdated = devices.outdated
-      try StandardOutput.printLine(global.json ? report.json : report.text(of: input.path))
-      if report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
+      try StandardOutput.printLine(global.json ? run.report.json : run.report.text(of: input.path))
+      if run.report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
     }
 
-    private func read(
-      _ input: InputFile, _ format: DeviceRowReader.Format, _ vocabulary: DeviceVocabulary,
-      into devices: inout DeviceImport,
-      _ report: inout ImportReport
-    ) async throws {
-      var reader = DeviceRowReader(format: format, vocabulary)
-      var bar = ProgressBar("importing", unit: "rows", total: nil)
-      var bytes = 0
-      while true {
-        let chunk = try input.read()
-        for row in chunk.isEmpty ? try reader.finish() : try reader.read(chunk) {
-          switch row {
-          case .success(let row):
-            report.rows += 1
-            try await devices.add(row)
-          case .failure(let error):
-            bar.finish()
-            report.skip(line: error.line, error.message, of: input.path, json: global.json)
-          }
-        }
-        if chunk.isEmpty { break }
-        bytes += chunk.count
-        // The number of rows is not known before the end; that the rest is like what was read is a good guess.
-        bar.update(done: report.rows, total: input.size.map { report.rows * max($0, bytes) / bytes })
-      }
-      try await devices.finish()
-      bar.finish()
+    /// The command that goes on with this import.
+    private var resumption: String {
+      var words = ["carillon"]
+      if let config = global.config { words += ["--config", config] }
+      words += ["devices", "import", file]
+      if let format { words += ["--format", format.rawValue] }
+      if let app { words += ["--app", app] }
+      for name in allowAttribute { words += ["--allow-attribute", name] }
+      return (words + ["--resume"]).map(Self.shellWord).joined(separator: " ")
+    }
+
+    /// A word as a shell takes it for one.
+    private static func shellWord(_ word: String) -> String {
+      let isPlain = word.utf8.allSatisfy { PlainName.isLetter($0) || $0 == UInt8(ascii: "/") }
+      return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
 
     private static func format(of file: String) throws -> DeviceRowReader.Format {

@@ -1,0 +1,80 @@
+import Redis
+
+/// What is kept while registrations are under way, so that anybody can end them: `bind.lua` writes it.
+struct RegistrationNote {
+  /// A registration that has begun.
+  struct Begun {
+    var registration: DeviceRegistration
+    /// Who had the token; empty for nobody else.
+    var old: String
+  }
+
+  /// Its name.
+  var name: [UInt8]
+  /// What is to be ended; nothing where the bytes are no note.
+  var begun: [Begun]
+
+  /// What `bind.lua` writes for a registration that needs no ending.
+  private static let none = 0xffff
+
+  /// A name that no other note has: by chance, as nobody counts for all.
+  static func newName() -> [UInt8] {
+    let number = UInt64.random(in: .min ... .max)
+    return stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
+  }
+
+  /// - Parameters:
+  ///   - field: its name.
+  ///   - value: u32 length of the registrations, the registrations (each u16 length and name of the user, device record,
+  ///     u32 length and attributes), then what `bind.lua` says of those that are not first ones.
+  init(field: RedisReply, value: RedisReply) {
+    name = field.bytes.map(Array.init) ?? []
+    begun = value.withBytes { bytes in
+      var reader = Reader(bytes: bytes)
+      guard let length = reader.length32(), let registrations = reader.take(length) else { return [] }
+      var begun: [Begun?] = []
+      var row = Reader(bytes: registrations)
+      while let registration = row.registration() { begun.append(Begun(registration: registration, old: "")) }
+      while let place = reader.length16(), let old = reader.length16() {
+        guard begun.indices.contains(place) else { return [] }
+        if old == Self.none {
+          begun[place] = nil
+        } else {
+          guard let user = reader.take(old) else { return [] }
+          begun[place]?.old = String(decoding: user, as: UTF8.self)
+        }
+      }
+      return begun.compactMap { $0 }
+    }
+  }
+
+  /// Reads field after field; `nil` behind the end.
+  private struct Reader {
+    let bytes: UnsafeRawBufferPointer
+    private var at = 0
+
+    init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
+      guard at + count <= bytes.count else { return nil }
+      defer { at += count }
+      return UnsafeRawBufferPointer(rebasing: bytes[at..<(at + count)])
+    }
+
+    mutating func length16() -> Int? { take(2)?.length(at: 0) }
+    mutating func length32() -> Int? { take(4).map { $0.length(at: 0) << 16 | $0.length(at: 2) } }
+
+    mutating func registration() -> DeviceRegistration? {
+      guard let user = length16().flatMap({ take($0) }), let device = device(),
+        let attributes = length32().flatMap({ take($0) })
+      else { return nil }
+      return DeviceRegistration(
+        user: String(decoding: user, as: UTF8.self), device: device, attributes: Array(attributes))
+    }
+
+    private mutating func device() -> DeviceRecord? {
+      guard at + 2 <= bytes.count else { return nil }
+      return take(2 + bytes.length(at: at)).flatMap { DeviceRecord.all(in: $0).first }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+import Synchronization
+
+/// One import of a file, from where it begins to where it ends, or is interrupted.
+struct DeviceImportRun: ~Copyable {
+  private let input: InputFile
+  private var reader: DeviceRowReader
+  private let store: CampaignStore
+  private let app: String
+  private let isJSON: Bool
+  private let stop: StopRequest?
+  /// Under which name its position is kept; `nil` where it is not.
+  private var file: String?
+  private var beginning: [UInt8] = []
+  private var devices: DeviceImport
+  private var bytes = 0
+  private var bar: ProgressBar
+  /// What became of the rows so far.
+  private(set) var report = ImportReport(outdated: 0, crowdedOut: 0)
+
+  /// - Parameters:
+  ///   - input: at its beginning.
+  ///   - reader: at its beginning, too.
+  ///   - store: where to.
+  ///   - app: of rows that name none; empty for none.
+  ///   - isJSON: whether bad rows are told with the report only.
+  init(input: InputFile, reader: DeviceRowReader, store: CampaignStore, app: String, isJSON: Bool) {
+    self.input = input
+    self.reader = reader
+    self.store = store
+    self.app = app
+    self.isJSON = isJSON
+    devices = DeviceImport(store: store, app: app, file: nil)
+    bar = ProgressBar("importing", unit: "rows", total: nil, json: isJSON)
+    // A read of a pipe may wait for ever: there the signal does what it always does.
+    stop = input.size == nil ? nil : StopRequest()
+  }
+
+  /// Whether it can be gone on with.
+  var isResumable: Bool { file != nil }
+
+  /// Goes to where the file is to be read from.
+  mutating func begin(format: DeviceRowReader.Format, resuming: Bool) async throws {
+    beginning = try input.read()
+    file = ImportIdentity.of(input, beginning: beginning, format: format, app: app)
+    guard let file else { return }
+    devices = DeviceImport(store: store, app: app, file: file)
+    guard resuming else { return try await store.forgetImport(of: file) }
+    guard let known = try await store.importCheckpoint(of: file) else {
+      if !isJSON { StandardError.write("\(input.path): no interrupted import of it is known: this is its beginning\n") }
+      return
+    }
+    // The header stands in the beginning; its rows are in.
+    _ = try reader.read(beginning)
+    reader.goOn(at: .init(offset: known.offset, line: known.line))
+    try input.seek(to: known.offset)
+    beginning = []
+    bytes = known.offset
+    (report.rows, report.skipped) = (known.rows, known.skipped)
+    devices = DeviceImport(
+      store: store, app: app, file: file,
+      totals: .init(imported: known.imported, outdated: known.outdated, crowdedOut: known.crowdedOut))
+    count()
+    bar.begin(at: report.rows)
+    if !isJSON { StandardError.write("\(input.path): going on at line \(known.line.grouped)\n") }
+  }
+
+  /// Reads to the end.
+  ///
+  /// - Throws: ``CommandError`` `failed` when it was interrupted; what had been read is in then.
+  mutating func read() async throws {
+    defer {
+      count()
+      bar.finish()
+    }
+    while true {
+      let chunk = beginning.isEmpty ? try input.read() : beginning
+      beginning = []
+      for row in chunk.isEmpty ? try reader.finish() : try reader.read(chunk) {
+        switch row {
+        case .success(let row):
+          report.rows += 1
+          try await devices.add(row)
+        case .failure(let error):
+          bar.finish()
+          report.skip(line: error.line, error.message, of: input.path, json: isJSON)
+        }
+      }
+      if chunk.isEmpty { break }
+      bytes += chunk.count
+      try await devices.goOn(at: position)
+      // The number of rows is not known before the end; that the rest is like what was read is a good guess.
+      bar.update(done: report.rows, total: input.size.map { report.rows * max($0, bytes) / bytes })
+      if stop?.isMade == true { return try await interrupt() }
+    }
+    try await devices.finish(at: nil)
+    if let file { try await store.forgetImport(of: file) }
+  }
+
+  private mutating func interrupt() async throws {
+    let line = reader.mark?.line ?? 0
+    try await devices.finish(at: position)
+    count()
+    throw CommandError(.failed, "interrupted before line \(line.grouped) of \(input.path)")
+  }
+
+  private var position: DeviceImport.Position? {
+    reader.mark.map { DeviceImport.Position(mark: $0, rows: report.rows, skipped: report.skipped) }
+  }
+
+  private mutating func count() {
+    report.imported = devices.totals.imported
+    report.outdated = devices.totals.outdated
+    report.crowdedOut = devices.totals.crowdedOut
+  }
+}
+
+/// That somebody wants an import to stop, by SIGINT or SIGTERM.
+private struct StopRequest {
+  private final class Flag: Sendable {
+    let isSet = Atomic(false)
+  }
+
+  private let flag = Flag()
+  private let signals = StopSignals()
+
+  init() {
+    Task { [flag, numbers = signals.numbers] in
+      for await _ in numbers { flag.isSet.store(true, ordering: .relaxed) }
+    }
+  }
+
+  var isMade: Bool { flag.isSet.load(ordering: .relaxed) }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// An import that ends before its file does goes on where it was.
+struct ImportResumeTests {
+  private static let rows = 40_000
+
+  /// A file of so many users with a device each, and two bad lines: the second of all, and the last.
+  private func file(in world: CarillonWorld, rows: Int = Self.rows) throws -> String {
+    let good = (0..<rows).map { "u\($0),\(CarillonWorld.token($0)),2026-01-01T00:00:00Z\n" }
+    return try world.folder.write(
+      "devices.csv", "user,token,registeredAt\nbad,zz,\n" + good.joined() + "bad,zz,\n")
+  }
+
+  /// Waits until it is kept how far an import has come.
+  private func checkpoint(of world: CarillonWorld) async throws {
+    while try await world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty {}
+  }
+
+  @Test func killedImportGoesOnWhereItWas() async throws {
+    let world = try await CarillonWorld()
+    let file = try file(in: world)
+    let import_ = try await world.start("devices", "import", file, "--json")
+    try await checkpoint(of: world)
+    import_.send(signal: SIGKILL)
+    #expect(await import_.waitForExit() == .signal(SIGKILL))
+    let output = try await world.run("devices", "import", file, "--resume")
+    #expect(output.exit == .status(65))
+    #expect(output.standardError.contains("devices.csv: going on at line "))
+    // The first bad line was told by the run that was killed.
+    #expect(!output.standardError.contains("devices.csv:2:"))
+    #expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
+    #expect(output.standardOutput.hasSuffix("devices.csv: 40,002 rows, 40,000 imported, 2 bad ones skipped\n"))
+    let users = try await world.succeed("devices", "export", "--format", "csv").split(whereSeparator: \.isNewline)
+      .dropFirst()
+    #expect(Set(users.map { $0.prefix { $0 != "," } }).count == Self.rows)
+    // Nothing is left to go on with.
+    let again = try await world.server.command("keys", "{\(world.namespace)}:import:*")
+    #expect(again.isEmpty)
+  }
+
+  @Test func interruptedImportSaysHowItGoesOn() async throws {
+    let world = try await CarillonWorld()
+    let file = try file(in: world)
+    let import_ = try await world.start("devices", "import", file)
+    try await checkpoint(of: world)
+    import_.send(signal: SIGINT)
+    let hint = try #require(await import_.errorLine(containing: "--resume"))
+    #expect(hint.contains("go on with: carillon devices import \(file) --resume"))
+    #expect(hint.contains(" rows are in"))
+    #expect(await import_.waitForExit() == .status(1))
+    let report = try JSONObject(try await world.run("devices", "import", file, "--resume", "--json").standardOutput)
+    #expect(report.numbers == ["rows": Self.rows + 2, "imported": Self.rows, "skipped": 2, "outdated": 0])
+  }
+
+  @Test func nothingToGoOnWithIsABeginning() async throws {
+    let world = try await CarillonWorld()
+    let file = try file(in: world, rows: 3)
+    let output = try await world.run("devices", "import", file, "--resume")
+    #expect(output.standardError.contains("devices.csv: no interrupted import of it is known: this is its beginning"))
+    #expect(output.standardOutput.hasSuffix("devices.csv: 5 rows, 3 imported, 2 bad ones skipped\n"))
+  }
+
+  @Test func standardInputCannotBeGoneOnWith() async throws {
+    let world = try await CarillonWorld()
+    let output = try await world.run("devices", "import", "-", "--format", "csv", "--resume", input: "user,token\n")
+    #expect(output.exit == .status(64))
+    #expect(output.standardError.contains("standard input can't be gone on with"))
+  }
+
+  @Test func boundOfDevicesHoldsForImportAndRegister() async throws {
+    var world = try await CarillonWorld()
+    world.environment["CARILLON_REDIS_DEVICES_PER_USER"] = "2"
+    let rows = (1...4).map { "ada,\(CarillonWorld.token($0)),202\($0)-01-01T00:00:00Z\n" }
+    let output = try await world.succeed(
+      "devices", "import", "-", "--format", "csv", "--json", input: "user,token,lastSeen\n" + rows.joined())
+    #expect(try JSONObject(output).numbers == ["rows": 4, "imported": 4, "skipped": 0, "outdated": 0, "crowdedOut": 2])
+    try await world.succeed("devices", "register", "--user", "ada", "--token", CarillonWorld.token(5))
+    let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
+    #expect(ada.objects("devices")?.map { $0.text("token") } == [4, 5].map(CarillonWorld.token))
+  }
+}
