@@ -47,15 +47,16 @@ extension CampaignStore {
   /// - Parameters:
   ///   - worker: the worker's name.
   ///   - seconds: how long to wait; the connection is blocked meanwhile, so it must be one of its own.
+  ///   - now: ms since the epoch by Redis' clock, more or less.
   ///   - begins: told before the wait begins by which number the server knows the connection, for ``endWait(of:)``;
   ///     says whether to wait.
   public func awaitJob(
-    worker: String, seconds: Int, begins: (Int?) -> Bool = { _ in true }
+    worker: String, seconds: Int, now: Int, begins: (Int?) -> Bool = { _ in true }
   ) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
     pipeline.append("CLIENT", "ID")
     // A worker that may hold a job is known, so that others notice when its heartbeat ends.
-    pipeline.append("ZADD", keys.workers, "NX", try await time() / 1000, worker)
+    pipeline.append("ZADD", keys.workers, "NX", now, worker)
     guard begins(try await run(pipeline)[0].integer) else { return nil }
     pipeline.removeAll()
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)

@@ -21,6 +21,13 @@ extension CampaignStore {
     var refused: [Int] = []
     /// Rows whose token another user had.
     var moved: [(row: Int, old: String)] = []
+
+    /// Rows of users from whom a later row takes a token.
+    var rowsBeforeTheirUsersLose: Set<Int> {
+      var last: [String: Int] = [:]
+      for (row, old) in moved { last[old] = max(row, last[old] ?? 0) }
+      return Set((0..<batch.count).filter { row in last[batch.user(of: row)].map { row < $0 } ?? false })
+    }
   }
 
   struct BoundPart: Sendable {
@@ -96,11 +103,20 @@ extension CampaignStore {
   /// Steps (b) and (c).
   public func enter(_ bound: BoundRegistrations) async throws -> EnteredRegistrations {
     let batch = bound.batch
+    let refused = Set(bound.refused)
+    guard !bound.moved.isEmpty else {
+      return try await refused.isEmpty
+        ? upsert(0..<batch.count, of: bound)
+        : upsert((0..<batch.count).filter { !refused.contains($0) }, of: bound)
+    }
+    // Attributes leave with the last device: what a user got in an earlier row is there before a later one takes a device.
+    let rows = bound.rowsBeforeTheirUsersLose
+    let before = try await upsert(rows.filter { !refused.contains($0) }.sorted(), of: bound)
     try await leaveOldUsers(
       bound.moved.map { ($0.old, batch.owned($0.row), Int(batch.rows[$0.row].registeredAt)) })
-    guard !bound.refused.isEmpty else { return try await upsert(0..<batch.count, of: bound) }
-    let refused = Set(bound.refused)
-    return try await upsert((0..<batch.count).filter { !refused.contains($0) }, of: bound)
+    var entered = try await upsert((0..<batch.count).filter { !refused.contains($0) && !rows.contains($0) }, of: bound)
+    entered.crowdedOut += before.crowdedOut
+    return entered
   }
 
   /// Steps (d) and (e).

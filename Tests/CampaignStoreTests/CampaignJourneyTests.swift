@@ -21,7 +21,7 @@ struct CampaignJourneyTests {
     #expect(try await store.submit(job, as: campaign) == .new)
     let blocked = try Backend.connect(to: await backend.server)
     let intake = CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services)
-    let taken = try #require(try await intake.awaitJob(worker: "w1", seconds: 1))
+    let taken = try #require(try await intake.awaitJob(worker: "w1", seconds: 1, now: 1))
     #expect(taken == job)
     #expect(try await store.unfinishedJob(worker: "w1") == job)
     #expect(try await store.activate(campaign, job: taken, worker: "w1") == .new)

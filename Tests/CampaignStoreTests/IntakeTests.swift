@@ -141,7 +141,7 @@ struct IntakeTests {
     let blocked = try Backend.connect(to: await backend.server)
     #expect(
       try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
-        worker: "w", seconds: 1) == nil)
+        worker: "w", seconds: 1, now: 1) == nil)
     await blocked.close()
   }
 
@@ -243,6 +243,6 @@ struct IntakeTests {
     let blocked = try Backend.connect(to: await world.backend.server)
     defer { Task { await blocked.close() } }
     return try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
-      worker: worker, seconds: 5)
+      worker: worker, seconds: 5, now: 1)
   }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct TakeoverTests {
   /// Leaves a sealed slice with `granted` targets in doubt, as a worker that died would.
   private func leaveDoubt(_ rig: WorkerRig, _ id: String, granted: Int, lease: Int = 1) async throws {
-    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1))
+    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
     _ = try await rig.store.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
@@ -75,7 +75,7 @@ import Testing
     try await rig.register(5)
     try await rig.submit("orphan")
     _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
-    _ = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1))
+    _ = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
     let log = EventLog()
     let heir = rig.worker("heir", lease: 100, drains: false, log: log)
     async let running: Void = heir.run()

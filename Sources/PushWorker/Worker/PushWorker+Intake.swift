@@ -4,8 +4,9 @@ import PushCore
 
 /// Jobs become campaigns, or go to the dead list with the reason.
 extension PushWorker {
-  /// Seconds that one wait for a job lasts. A stopping worker ends it; where Redis does not let it, it waits as long.
-  private static let intakeWait = 10
+  /// Seconds that one wait for a job lasts. Less than a lease without a heartbeat: what Redis hands to a worker that stands
+  /// still must be in its list before it is taken for dead, and others look there. A stopping worker ends the wait.
+  private static let intakeWait = 3
 
   /// ns between looks whether Redis has room, while nothing comes: they cost Redis more than everything else that an idle
   /// worker asks.
@@ -47,7 +48,7 @@ extension PushWorker {
 
   private func awaitJob() async throws -> [UInt8]? {
     defer { intakeConnection = nil }
-    return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait) {
+    return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now)) {
       intakeConnection = $0
       return !life.isStopping
     }
