@@ -133,7 +133,8 @@ public final class EventLoop: SerialExecutor {
 
   /// When a delay from now is over, in ns of ``now``; `.max` for one without an end.
   static func deadline(after delay: DispatchTimeInterval) -> UInt64 {
-    (DispatchTime.now() + delay).uptimeNanoseconds
+    let (deadline, isOver) = now.addingReportingOverflow(delay.inNanoseconds)
+    return isOver ? .max : deadline
   }
 
   // MARK: Running

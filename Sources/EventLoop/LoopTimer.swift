@@ -18,9 +18,7 @@ public final class LoopTimer {
 
   /// Fires every `interval`, first after one interval, replacing any earlier schedule.
   public func schedule(every interval: DispatchTimeInterval) {
-    let deadline = EventLoop.deadline(after: interval)
-    let now = EventLoop.now
-    loop.schedule(timer, at: deadline, every: deadline - min(now, deadline))
+    loop.schedule(timer, at: EventLoop.deadline(after: interval), every: interval.inNanoseconds)
   }
 
   /// Forgets the schedule; the timer can be armed again.
@@ -29,4 +27,21 @@ public final class LoopTimer {
   }
 
   deinit { loop.removeTimer(timer) }
+}
+
+extension DispatchTimeInterval {
+  /// Its length in ns; 0 for one that is over, `.max` for one without an end.
+  var inNanoseconds: UInt64 {
+    let (count, unit): (Int, UInt64) =
+      switch self {
+      case .seconds(let count): (count, 1_000_000_000)
+      case .milliseconds(let count): (count, 1_000_000)
+      case .microseconds(let count): (count, 1000)
+      case .nanoseconds(let count): (count, 1)
+      case .never: (.max, .max)
+      @unknown default: (.max, .max)
+      }
+    let (length, isOver) = UInt64(max(count, 0)).multipliedReportingOverflow(by: unit)
+    return isOver ? .max : length
+  }
 }

@@ -22,9 +22,11 @@ struct TimerTable {
     return last
   }
 
+  /// - Parameter interval: one of 0 counts as 1: a timer that is due again as soon as it fired would keep the loop from
+  ///   everything else.
   mutating func schedule(_ timer: UInt64, at deadline: UInt64, every interval: UInt64? = nil) {
     entries[timer]?.deadline = deadline
-    entries[timer]?.interval = interval
+    entries[timer]?.interval = interval.map { max($0, 1) }
     nearest = min(nearest, deadline)
   }
 
@@ -44,7 +46,7 @@ struct TimerTable {
       entries[timer] = nil
     } else {
       // From now on, and not from when it was due: what was missed is not made up for.
-      entries[timer]?.deadline = entry.interval.map { now + $0 } ?? .max
+      entries[timer]?.deadline = entry.interval.map { UInt64.max - now > $0 ? now + $0 : .max } ?? .max
     }
     return entry.handler
   }

@@ -102,6 +102,16 @@ import Testing
     for timer in timers { timer.disarm() }
   }
 
+  @Test func timerThatIsAlwaysDueLeavesTheLoopToOthers() async {
+    let loop = EventLoop(label: "test")
+    let timer = LoopTimer(on: loop) {}
+    timer.schedule(every: .nanoseconds(1))
+    for _ in 0..<100 {
+      await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+    }
+    timer.disarm()
+  }
+
   @Test func wallClockAndMonotonicClockRun() {
     let before = EventLoop.now
     #expect(EventLoop.wallClock > 1_700_000_000_000)

@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import EventLoop
@@ -50,6 +51,22 @@ import Testing
     table.schedule(timer, at: 10, every: 10)
     #expect(due(&table, 35) == 1, "what was missed is not made up for")
     #expect(table.nearest == 45)
+  }
+
+  @Test func repeatingTimerWithoutAnIntervalLeavesTheLoopAlone() {
+    var table = TimerTable()
+    let timer = table.add {}
+    table.schedule(timer, at: 10, every: 0)
+    #expect(table.takeDue(10) != nil)
+    #expect(table.takeDue(10) == nil, "or the loop would do nothing else")
+    #expect(table.nearest == 11)
+  }
+
+  @Test(arguments: [
+    (DispatchTimeInterval.seconds(2), UInt64(2_000_000_000)), (.milliseconds(5), 5_000_000), (.microseconds(3), 3000),
+    (.nanoseconds(7), 7), (.seconds(-1), 0), (.seconds(.max), .max), (.never, .max),
+  ]) func lengthOfAnIntervalIsItsOwn(_ interval: DispatchTimeInterval, _ length: UInt64) {
+    #expect(interval.inNanoseconds == length)
   }
 
   @Test func oneThatGoesWhenItHasFiredCannotBeScheduledAgain() {

@@ -8,9 +8,10 @@ import PushCore
 extension PushWorker {
   /// Has ``tick()`` called while slices are in hand.
   func startTicking() {
-    let timer = ticks ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
-    ticks = timer
+    guard ticks == nil else { return }
+    let timer = LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.tick() } }
     timer.schedule(every: .milliseconds(SliceSituation.patience))
+    ticks = timer
   }
 
   /// Every few ms: outcomes that have waited long enough, leases to renew, retries that are due, credentials that were

@@ -122,7 +122,7 @@ extension PushWorker {
   /// its credit until it is answered: another slice must not have it meanwhile.
   private func discard(_ session: SliceSession) {
     slices.remove(session)
-    if slices.isEmpty { ticks?.disarm() }
+    if slices.isEmpty { ticks = nil }
     tellRest(of: session.context)
     failover.keep(session, at: EventLoop.now)
     let unsent = session.context.route.pool.cancelBacklog(where: session.tag.matches).count

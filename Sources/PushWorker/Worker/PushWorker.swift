@@ -129,7 +129,7 @@ public actor PushWorker {
       life.finish()
       for alarm in [pulseAlarm, controlAlarm, housekeepingAlarm] { alarm.ring() }
     }
-    ticks?.disarm()
+    ticks = nil
     reportConnections(isLast: true)
     await withDiscardingTaskGroup { group in
       for route in routes.routes {
