@@ -211,6 +211,17 @@ public final class FaultWorld: Sendable {
     }
   }
 
+  /// Waits until a worker has a slice of which Redis has granted it targets.
+  public func sends(_ worker: String) async throws {
+    try await until("\(worker) has something under way") {
+      for slice in try await redis.slices(heldBy: worker, namespace: namespace) {
+        let granted = try await redis.command("HGET", slice.key, "granted").get()
+        if granted.integer ?? 0 > 0 { return true }
+      }
+      return false
+    }
+  }
+
   /// How many outcomes a campaign has.
   public func recorded(of campaign: FaultCampaign) async throws -> Int {
     try await look { try await store.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0 }

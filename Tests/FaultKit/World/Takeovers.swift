@@ -44,17 +44,8 @@ public actor Takeovers {
     let diedAt = ContinuousClock.now
     for index in orphans.indices { orphans[index].isDisturbed = true }
     let isDisturbed = !orphans.isEmpty
-    guard
-      let list = try? await redis.command("LRANGE", "{\(namespace)}:processing:\(worker)", 0, -1).get()
-    else { return }
-    for reference in list.compactMap(\.string) {
-      // `partition:campaign`
-      guard let colon = reference.firstIndex(of: ":") else { continue }
-      let key = "{\(namespace):\(reference[..<colon])}:slice\(reference[colon...])"
-      guard let state = try? await redis.command("HMGET", key, "owner", "claim").get(),
-        state[0].string == worker, let claim = state[1].string
-      else { continue }
-      orphans.append(Orphan(slice: key, claim: claim, diedAt: diedAt, isDisturbed: isDisturbed))
+    for slice in (try? await redis.slices(heldBy: worker, namespace: namespace)) ?? [] {
+      orphans.append(Orphan(slice: slice.key, claim: slice.claim, diedAt: diedAt, isDisturbed: isDisturbed))
     }
     if watcher == nil { watcher = Task { await self.watch() } }
   }
@@ -85,5 +76,21 @@ public actor Takeovers {
     for orphan in asked { pipeline.append("HGET", orphan.slice, "claim") }
     let replies = try await redis.execute(pipeline)
     return zip(asked, replies).map { ($0, $1.string) }
+  }
+}
+
+extension RedisClient {
+  /// The slices that a worker has claimed: their keys and its claims.
+  func slices(heldBy worker: String, namespace: String) async throws -> [(key: String, claim: String)] {
+    var slices: [(key: String, claim: String)] = []
+    let list = try await command("LRANGE", "{\(namespace)}:processing:\(worker)", 0, -1).get()
+    for reference in list.compactMap(\.string) {
+      // `partition:campaign`
+      guard let colon = reference.firstIndex(of: ":") else { continue }
+      let key = "{\(namespace):\(reference[..<colon])}:slice\(reference[colon...])"
+      let state = try await command("HMGET", key, "owner", "claim").get()
+      if state[0].string == worker, let claim = state[1].string { slices.append((key: key, claim: claim)) }
+    }
+    return slices
   }
 }
