@@ -127,7 +127,8 @@ struct NativeEngineTests {
     defer { silent.close() }
     let stalled = try SocketAddress.resolve(host: "127.0.0.1", port: silent.localAddress().port)[0]
     let harness = try await PoolHarness(
-      engine: .native, connectTimeout: 6_000_000_000,
+      // Each address has its share of it: time enough for a handshake beside all the other tests.
+      engine: .native, connectTimeout: 30_000_000_000,
       makeEngine: { number, configuration, supply in
         var connector = NativeConnector(configuration)
         connector.resolve = { [stalled] + (try SocketAddress.resolve(host: $0, port: $1)) }
