@@ -15,12 +15,12 @@ public struct CampaignStore: Sendable {
   /// How many devices a user has at most; for another one the oldest leaves.
   let devicesPerUser: Int
   let redis: RedisClient
-  /// Which connection may be used; `nil` for any.
+  /// Which connections may be used; `nil` for any.
   private var fence: ConnectionFence?
   /// Whether what is rebuilt from other keys is set aside when it is damaged: workers do that, commands change nothing.
   private(set) var setsAside = false
-  /// The only connection that may be used; `nil` for whatever the fence says.
-  private var pin: UInt64?
+  /// The only connections that may be used; `nil` for whatever the fence says.
+  private var pin: RedisConnections?
 
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
@@ -52,20 +52,7 @@ public struct CampaignStore: Sendable {
   ///   creates none: it would stand under a mistyped namespace for good.
   /// - Throws: ``StoreError`` `unfit`, `readOnly` or `mismatch`, each with what to do; `RedisError` when out of reach.
   public func open(creating: Bool) async throws {
-    let info = try await redis.serverInfo()
-    if let version = info.version, version < Self.oldestServer {
-      throw StoreError(
-        .unfit, "Redis \(version) is too old: Carillon needs \(Self.oldestServer) or newer",
-        hint: "upgrade Redis; 7.0 or newer is recommended")
-    }
-    if let policy = info.evictionPolicy, policy != "noeviction" {
-      throw StoreError(
-        .unfit, "Redis is set to evict campaigns and devices: maxmemory-policy is \(policy)",
-        hint: "set maxmemory-policy to noeviction")
-    }
-    if info.role == .replica {
-      throw StoreError(.readOnly, "this Redis is a read-only replica", hint: "point redis.url at the primary")
-    }
+    for sight in try await redis.sights() { try Self.check(sight) }
     // Read first: a full Redis, which takes no writes, can still be looked at.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.store, "partitions", "version")
@@ -94,6 +81,23 @@ public struct CampaignStore: Sendable {
     }
   }
 
+  private static func check(_ server: RedisServerSight) throws(StoreError) {
+    if let version = server.info.version, version < oldestServer {
+      throw StoreError(
+        .unfit, "Redis \(version) at \(server.endpoint) is too old: Carillon needs \(oldestServer) or newer",
+        hint: "upgrade Redis; 7.0 or newer is recommended")
+    }
+    if let policy = server.info.evictionPolicy, policy != "noeviction" {
+      throw StoreError(
+        .unfit, "Redis at \(server.endpoint) is set to evict campaigns and devices: maxmemory-policy is \(policy)",
+        hint: "set maxmemory-policy to noeviction")
+    }
+    if server.info.role == .replica {
+      throw StoreError(
+        .readOnly, "the Redis at \(server.endpoint) is a read-only replica", hint: "point redis.url at the primary")
+    }
+  }
+
   /// Time by Redis' clock, in µs since the epoch.
   public func time() async throws -> Int {
     Int(try await redis.time())
@@ -108,38 +112,33 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// The same store for calls that only make sense together: all of them on the connection that is admitted now.
+  /// The same store for calls that only make sense together: all of them on the connections that are admitted now.
   public func pinned() -> CampaignStore {
     var store = self
     store.pin = fence?.admitted
     return store
   }
 
-  /// Says which server answers and of which line of writes: another than before may have lost the last writes that it
-  /// had acknowledged.
+  /// Says which servers answer and of which line of writes each is: another than before may have lost the last writes
+  /// that it had acknowledged.
   ///
   /// A restart changes the run id; a failover, and a primary that was a replica for a while, the replication id.
-  public func identify() async throws -> ServerIdentity {
-    var pipeline = RedisPipeline()
-    pipeline.append("INFO", "server")
-    pipeline.append("INFO", "replication")
-    let epoch = try await redis.connectionEpoch()
-    let replies = try await redis.execute(pipeline, on: epoch)
-    let info = RedisServerInfo(parsing: try replies.map { try $0.get().string ?? "" }.joined(separator: "\n"))
-    return ServerIdentity(
-      name: "\(info.runID ?? "") \(info.replicationID ?? "")", uptime: info.uptime ?? .max,
-      isPrimary: info.role == .master, connection: epoch)
+  ///
+  /// - Returns: at least one; of a cluster one for each server that has slots and answers.
+  public func identify() async throws -> [ServerIdentity] {
+    try await redis.sights(["server", "replication"]).map { ServerIdentity($0, keys: keys) }
   }
 
-  /// Lets calls use a connection, and no other.
-  public func admit(_ connection: UInt64) {
-    fence?.admit(connection)
+  /// Lets calls use the connections on which servers said who they are, and no others of theirs. Those of servers that
+  /// are not among them stay as they are.
+  public func admit(_ servers: [ServerIdentity]) {
+    fence?.admit(servers)
   }
 
-  /// Whether the connection there is now is the one that was admitted.
+  /// Whether the connections there are now are those that were admitted, and none is missing.
   public func isAdmitted() async -> Bool {
-    guard let epoch = try? await redis.connectionEpoch() else { return false }
-    return epoch == fence?.admitted
+    guard let fence else { return true }
+    return await redis.isConnected(by: fence.admitted)
   }
 
   /// Runs commands, none of which may be refused.
@@ -173,29 +172,5 @@ public struct CampaignStore: Sendable {
       }
     }
     return results
-  }
-}
-
-/// Identifies one run of a Redis.
-public struct ServerIdentity: Sendable {
-  /// Run and line of writes.
-  public var name: String
-  /// Seconds since it was started.
-  public var uptime: Int
-  /// Whether it takes writes.
-  public var isPrimary: Bool
-  /// The connection it was said on, for ``CampaignStore/admit(_:)``.
-  public var connection: UInt64
-}
-
-/// The connection on which it is known which server answers; shared by the copies of a store.
-private final class ConnectionFence: Sendable {
-  private let epoch = Mutex<UInt64>(0)
-
-  /// 0, which no connection has, before the first is admitted.
-  var admitted: UInt64 { epoch.withLock { $0 } }
-
-  func admit(_ number: UInt64) {
-    epoch.withLock { $0 = number }
   }
 }

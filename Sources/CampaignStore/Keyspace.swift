@@ -28,6 +28,9 @@ public struct Keyspace: Sendable {
     control = "{\(namespace)}:"
   }
 
+  /// What a client of the store is given for `RedisOptions.home`: any control key.
+  public var home: String { control }
+
   // MARK: Control
 
   /// Hash: what the store was initialised with.
@@ -107,6 +110,9 @@ public struct Keyspace: Sendable {
   func aside(_ key: String) -> String { control + "aside:" + key.dropFirst(control.count) }
 
   // MARK: Slice
+
+  /// Any key of a partition, for who asks where it is.
+  func home(of partition: Int) -> String { slice(partition, "") }
 
   private func slice(_ partition: Int, _ name: String) -> String { "{\(namespace):\(partition)}:\(name)" }
 

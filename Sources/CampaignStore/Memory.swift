@@ -23,12 +23,14 @@ struct MemoryUse: Equatable {
   }
 
   /// Why no job should be taken in now; `nil` when there is room.
-  var problem: StoreError? {
+  ///
+  /// - Parameter endpoint: whose memory it is.
+  func problem(at endpoint: String) -> StoreError? {
     guard limit > 0, used > limit / 100 * Self.mark else { return nil }
     let mebibytes = { (bytes: Int) in (bytes + (1 << 19)) >> 20 }
     return StoreError(
       .full,
-      "Redis uses \(mebibytes(used)) of its \(mebibytes(limit)) MiB (\(used * 100 / limit) %): "
+      "Redis at \(endpoint) uses \(mebibytes(used)) of its \(mebibytes(limit)) MiB (\(used * 100 / limit) %): "
         + "above \(Self.mark) % no campaign is taken in",
       hint: "raise maxmemory, or wait until ended campaigns expire (ttl); campaigns that run go on")
   }
@@ -36,10 +38,12 @@ struct MemoryUse: Equatable {
 
 /// Refusing work before Redis has to.
 extension CampaignStore {
-  /// Refuses when Redis has no room for another campaign.
+  /// Refuses when a Redis has no room for another campaign.
   ///
   /// - Throws: ``StoreError`` `full`.
   public func checkRoom() async throws {
-    if let problem = MemoryUse(try await redis.serverInfo(section: "memory")).problem { throw problem }
+    for sight in try await redis.sights(["memory"]) {
+      if let problem = MemoryUse(sight.info).problem(at: sight.endpoint) { throw problem }
+    }
   }
 }

@@ -84,10 +84,18 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       self.init(
         .forbidden, "Redis refused the login: \(error)",
         hint: "check redis.user and redis.passwordFile, or user and password in redis.url")
-    case .crossSlot, .moved, .clusterDown:
+    case .moved, .ask:
       self.init(
-        .refused, "this Redis is a node of a cluster: \(error.message)",
-        hint: "use a single Redis or one with all slots: clusters are not supported yet")
+        .refused, "this Redis is a node of a cluster, and the key is at another: \(error)",
+        hint: "write cluster://HOST,HOST in redis.url")
+    case .tryAgain:
+      self.init(
+        .readOnly, "a slot of the Redis cluster is on its way to another node: \(error.message)",
+        hint: "try again when it has arrived; CLUSTER NODES shows slots that have been left open")
+    case .clusterDown:
+      self.init(
+        .readOnly, "nobody serves a slot of the Redis cluster: \(error.message)",
+        hint: "try again when a replica has taken over; CLUSTER INFO and CLUSTER NODES say what is missing")
     default:
       self.init(.refused, "Redis refused: \(error)", hint: "see the log of Redis")
     }

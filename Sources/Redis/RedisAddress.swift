@@ -11,6 +11,23 @@ public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
+  /// Reads `host:port`, an IPv6 address in brackets.
+  ///
+  /// - Returns: `nil` for anything else.
+  public init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
+      return nil
+    }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      return nil
+    }
+    guard !host.isEmpty else { return nil }
+    self.init(host: String(host), port: port)
+  }
+
   /// `host:port`.
   public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -1,57 +1,26 @@
-import Dispatch
 public import EventLoop
 
-/// A Redis server, by way of one connection at a time: a dead connection is replaced, never used again.
+/// Redis: a single server, the primary that sentinels name, or a cluster, by way of one connection at a time to each
+/// server.
 ///
-/// The first call connects. After that it keeps a connection, and when it loses it, it tries again and again, with
-/// growing, jittered pauses, until ``close()``. Calls that were in flight fail with ``RedisError/mayHaveExecuted`` set;
-/// calls of which nothing was sent are carried over to the next connection while their patience lasts.
+/// The first call connects. A connection that is lost is replaced, again and again, with growing, jittered pauses, until
+/// ``close()``. Calls that were in flight fail with ``RedisError/mayHaveExecuted`` set; calls of which nothing was sent are
+/// carried over to the next connection while their patience lasts.
 ///
-/// A server that says that it is a replica (`READONLY`, `MASTERDOWN`) or loads its data is left: behind the same name there
-/// may be another by now. From then on only one that takes writes will do, until there is one. The refusals are answers all
-/// the same; who asked decides what becomes of the call. So is a connection on which Redis asks for the password anew
-/// (`NOAUTH`): the next one logs in with what is in the password file then.
-///
-/// Where the URL names sentinels, they are asked for the primary before every connection, and listened to: when there is
-/// another primary, the connection to the one before is closed at once, also when that hangs and would never say a word.
+/// In a cluster a pipeline goes in parts to the servers of its keys' slots, see ``ClusterClient``. What names no key goes
+/// where the command before it in the pipeline went, and without one to the server of ``RedisOptions/home``.
 ///
 /// A blocking command (`BLMOVE`) holds up everything behind it: give it a client of its own and a longer timeout.
-public actor RedisClient {
-  /// Bounds the calls that wait for a connection; each is a suspended task of ours, and a worker has some dozens.
-  static let maximumWaiting = 65_536
-
-  private enum State {
-    case idle
-    case connecting
-    case connected(RedisConnection, epoch: UInt64)
-    case closed
-  }
-
-  private struct Waiter {
-    var deadline: UInt64
-    var continuation: CheckedContinuation<Result<(RedisConnection, UInt64), RedisError>, Never>
+public final class RedisClient: Sendable {
+  enum Servers {
+    case one(ServerClient)
+    case cluster(ClusterClient)
   }
 
   /// Where this client connects to.
-  public nonisolated let url: RedisURL
-  nonisolated let options: RedisOptions
-  private let scripts: [RedisScript]
-  private let loop: EventLoop
-  private var random: any RandomNumberGenerator & Sendable
-  private var state = State.idle
-  private var failedAttempts = 0
-  private var lastError: RedisError?
-  /// Whether a server has said that it takes no writes, and no other has been found yet.
-  private var wantsPrimary = false
-  private var waiters: [UInt64: Waiter] = [:]
-  private var nextID: UInt64 = 0
-  /// Connections so far.
-  private var epoch: UInt64 = 0
-  private var timer: LoopTimer?
-  private var connecting: Task<Void, Never>?
-  private let route: PrimaryRoute
-
-  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+  public let url: RedisURL
+  let options: RedisOptions
+  let servers: Servers
 
   /// - Parameters:
   ///   - url: where to, and as whom.
@@ -65,10 +34,13 @@ public actor RedisClient {
   ) {
     self.url = url
     self.options = options
-    self.scripts = scripts
-    self.random = random
-    self.loop = loop ?? EventLoop(label: "redis \(url.endpoint)")
-    route = PrimaryRoute(url, sentinel: options.sentinel)
+    let loop = loop ?? EventLoop(label: "redis \(url.endpoint)")
+    servers =
+      if url.topology == .cluster {
+        .cluster(ClusterClient(url: url, options: options, scripts: scripts, random: random, on: loop))
+      } else {
+        .one(ServerClient(url: url, options: options, scripts: scripts, random: random, on: loop))
+      }
   }
 
   /// Sends commands and waits for all their answers.
@@ -77,77 +49,84 @@ public actor RedisClient {
   ///   - pipeline: what to send; an empty one is answered at once.
   ///   - timeout: for the answers, instead of the option.
   ///   - patience: for a connection if there is none, instead of the option; zero fails at once.
-  ///   - epoch: the connection that the call is for, as ``connectionEpoch()`` gave it; on any other it fails with
-  ///     ``RedisError/Code/reconnected``. For callers who must first look whether the server has lost anything.
+  ///   - admitted: the connections that the call may use, as ``sights(_:patience:)`` gave them; on any other it fails with
+  ///     ``RedisError/Code/reconnected``. For callers who must first look whether a server has lost anything.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
   public func execute(
-    _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil, on epoch: UInt64? = nil
+    _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil, on admitted: RedisConnections? = nil
   ) async throws(RedisError) -> [RedisReply] {
-    let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
-    while true {
-      let (connection, current) = try await connection(until: patienceEnd)
-      if let epoch, epoch != current {
-        throw RedisError(
-          .reconnected, "the connection was replaced", endpoint: url.endpoint, hint: Hint.none)
-      }
-      do {
-        let replies = try await connection.execute(pipeline, timeout: timeout)
-        if let error = replies.lazy.compactMap(\.error).first(where: \.isOfConnection) {
-          await leave(connection, error)
-        }
-        return replies
-      } catch {
-        // Nothing of it was sent, so the next connection may have it.
-        guard error.code == .closed, !error.mayHaveExecuted, !isClosed, EventLoop.now < patienceEnd else { throw error }
-      }
+    switch servers {
+    case .one(let server):
+      try await server.execute(pipeline, timeout: timeout, patience: patience, on: admitted)
+    case .cluster(let cluster):
+      try await cluster.execute(pipeline, timeout: timeout, patience: patience, on: admitted)
     }
   }
 
-  /// Sends one command and waits for its answer; see ``execute(_:timeout:patience:)``.
-  public nonisolated func command<each Argument: RedisArgument>(
+  /// Sends one command and waits for its answer; see ``execute(_:timeout:patience:on:)``.
+  public func command<each Argument: RedisArgument>(
     _ name: StaticString, _ argument: repeat each Argument
   ) async throws(RedisError) -> RedisReply {
     var pipeline = RedisPipeline()
     pipeline.append(name, repeat each argument)
-    return try await only(pipeline)
+    return try await execute(pipeline)[0]
   }
 
   /// Runs one script and waits for its answer; see ``RedisPipeline/script(_:keys:arguments:)``.
-  ///
-  /// - Parameter isolation: the caller's own, which is where `body` runs.
   public func script(
-    _ script: RedisScript, keys: [some RedisArgument], isolation: isolated (any Actor)? = #isolation,
-    arguments body: (inout RedisArguments) -> Void = { _ in }
+    _ script: RedisScript, keys: [some RedisArgument], arguments body: (inout RedisArguments) -> Void = { _ in }
   ) async throws(RedisError) -> RedisReply {
     var pipeline = RedisPipeline()
     pipeline.script(script, keys: keys, arguments: body)
-    return try await only(pipeline)
+    return try await execute(pipeline)[0]
   }
 
-  /// Connects, if it has not happened yet, and says what is wrong if it can't be done.
+  /// Connects, if it has not happened yet, and says what is wrong if it can't be done. Of a cluster to the server of
+  /// ``RedisOptions/home``.
   ///
   /// - Parameter patience: how long to try, instead of the option.
   /// - Returns: what the server said of itself when the connection was made.
   @discardableResult
   public func connect(patience: Duration? = nil) async throws(RedisError) -> RedisServerInfo {
-    let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
-    return await (try connection(until: patienceEnd)).0.server
+    switch servers {
+    case .one(let server): try await server.connect(patience: patience)
+    case .cluster(let cluster): try await cluster.connect(patience: patience)
+    }
   }
 
-  /// Which connection there is now: another number for each. Connects if there is none.
-  public func connectionEpoch() async throws(RedisError) -> UInt64 {
-    try await connection(until: EventLoop.now + options.patience.wholeNanoseconds).1
+  /// What each server that holds data says of itself now, and on which connection.
+  ///
+  /// - Parameters:
+  ///   - sections: of `INFO`, such as `memory`.
+  ///   - patience: for a connection to each, instead of the option.
+  /// - Returns: at least one. Of a cluster those that answer: the others serve nobody.
+  /// - Throws: when none answers.
+  public func sights(
+    _ sections: [String] = ["default"], patience: Duration? = nil
+  ) async throws(RedisError) -> [RedisServerSight] {
+    switch servers {
+    case .one(let server): [try await server.sight(sections, patience: patience)]
+    case .cluster(let cluster): try await cluster.sights(sections, patience: patience)
+    }
   }
 
-  /// What the server says of itself now.
+  /// Whether the connections there are now, to all servers that hold data, are among these, and none is missing.
+  public func isConnected(by admitted: RedisConnections) async -> Bool {
+    switch servers {
+    case .one(let server): await server.connectionNumber.map(admitted.contains) ?? false
+    case .cluster(let cluster): await cluster.isConnected(by: admitted)
+    }
+  }
+
+  /// What the server of ``RedisOptions/home`` says of itself now.
   ///
   /// - Parameter section: of `INFO`, such as `memory`.
-  public nonisolated func serverInfo(section: String = "default") async throws -> RedisServerInfo {
+  public func serverInfo(section: String = "default") async throws -> RedisServerInfo {
     RedisServerInfo(parsing: try await command("INFO", section).get().string ?? "")
   }
 
-  /// The server's clock, in microseconds since 1970.
-  public nonisolated func time() async throws -> Int64 {
+  /// The clock of the server of ``RedisOptions/home``, in microseconds since 1970.
+  public func time() async throws -> Int64 {
     let reply = try await command("TIME").get()
     guard reply.count == 2, let seconds = reply[0].integer, let microseconds = reply[1].integer else {
       throw RedisError(
@@ -157,180 +136,11 @@ public actor RedisClient {
     return Int64(seconds) * 1_000_000 + Int64(microseconds)
   }
 
-  /// Ends the connection and everything that waits. Idempotent; the client can't be used again.
+  /// Ends the connections and everything that waits. Idempotent; the client can't be used again.
   public func close() async {
-    guard !isClosed else { return }
-    let last = state
-    state = .closed
-    connecting?.cancel()
-    failWaiters(closedError)
-    await route.close()
-    if case .connected(let connection, _) = last { await connection.close() }
-  }
-}
-
-// MARK: - Keeping a connection
-
-extension RedisClient {
-  private var isClosed: Bool { if case .closed = state { true } else { false } }
-
-  private var closedError: RedisError {
-    RedisError(.closed, "the client is closed", endpoint: url.endpoint, hint: Hint.none)
-  }
-
-  private nonisolated func only(_ pipeline: RedisPipeline) async throws(RedisError) -> RedisReply {
-    let replies = try await execute(pipeline)
-    return replies[0]
-  }
-
-  private func connection(until deadline: UInt64) async throws(RedisError) -> (RedisConnection, UInt64) {
-    switch state {
-    case .connected(let connection, let epoch): return (connection, epoch)
-    case .closed: throw closedError
-    case .idle: startConnecting(after: .zero)
-    case .connecting: if let lastError, lastError.isPermanent { throw lastError }
+    switch servers {
+    case .one(let server): await server.close()
+    case .cluster(let cluster): await cluster.close()
     }
-    guard deadline > EventLoop.now else { throw notConnected }
-    guard waiters.count < Self.maximumWaiting else {
-      throw RedisError(
-        .overloaded, "\(waiters.count) calls wait for a connection already", endpoint: url.endpoint, hint: Hint.address)
-    }
-    let id = nextID
-    nextID += 1
-    let result: Result<(RedisConnection, UInt64), RedisError> = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        waiters[id] = Waiter(deadline: deadline, continuation: continuation)
-        armTimer()
-      }
-    } onCancel: {
-      loop.execute { [weak self] in self?.assumeIsolated { $0.abandon(id) } }
-    }
-    return try result.get()
-  }
-
-  private func startConnecting(after delay: Duration) {
-    state = .connecting
-    connecting = Task { [weak self] in
-      var pause: Duration? = delay
-      while let wait = pause {
-        if wait > .zero { try? await Task.sleep(for: wait) }
-        if Task.isCancelled { return }
-        pause = await self?.attempt() ?? nil
-      }
-    }
-  }
-
-  /// Tries once to connect.
-  ///
-  /// - Returns: how long to wait before the next attempt, `nil` when none is needed.
-  private func attempt() async -> Duration? {
-    do throws(RedisError) {
-      let target = try await route.target { [weak self, loop] address in
-        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
-      }
-      let connection = try await connect(to: target)
-      guard !isClosed else {
-        await connection.close()
-        return nil
-      }
-      // Sentinels may have chosen another meanwhile.
-      guard route.isCurrent(target) else {
-        await connection.close()
-        return .zero
-      }
-      epoch += 1
-      state = .connected(connection, epoch: epoch)
-      failedAttempts = 0
-      wantsPrimary = false
-      lastError = nil
-      await connection.whenDead { [weak self] error in self?.assumeIsolated { $0.connectionDied(error) } }
-      guard case .connected = state else { return nil }
-      for waiter in takeWaiters() { waiter.continuation.resume(returning: .success((connection, epoch))) }
-      return nil
-    } catch {
-      guard !isClosed else { return nil }
-      lastError = error
-      if error.isPermanent { failWaiters(error) }
-      defer { failedAttempts += 1 }
-      return options.backoff.delay(attempt: failedAttempts, using: &random)
-    }
-  }
-
-  private func connect(to target: RedisURL) async throws(RedisError) -> RedisConnection {
-    do throws(RedisError) {
-      return try await RedisConnection.connect(
-        to: target, options: options, scripts: scripts, isPrimary: wantsPrimary || route.isOfPrimary,
-        on: loop)
-    } catch {
-      route.doubt()
-      throw error
-    }
-  }
-
-  /// A sentinel has said where the primary is.
-  private func heard(of address: RedisAddress) {
-    guard route.moves(to: address), case .connected(let connection, _) = state else { return }
-    Task { await connection.close(because: "the sentinels have chosen \(address) for the primary") }
-  }
-
-  /// Leaves a server that is not, or not yet, the one to ask.
-  private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
-    // Others' calls may have found it out before, and another connection may be there by now.
-    guard case .connected(let current, _) = state, current === connection else { return }
-    wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
-    if wantsPrimary { route.doubt() }
-    await connection.close(because: "the server was left after it said: \(error)")
-  }
-
-  private func connectionDied(_ error: RedisError) {
-    guard case .connected = state else { return }
-    lastError = error
-    // A server that restarts loses its whole fleet at one moment: even the first attempt is jittered.
-    startConnecting(after: options.backoff.delay(attempt: 0, using: &random))
-  }
-}
-
-// MARK: - Waiting for a connection
-
-extension RedisClient {
-  private var notConnected: RedisError {
-    var error =
-      lastError ?? RedisError(.connectTimeout, "no connection yet", endpoint: url.endpoint, hint: Hint.address)
-    error.mayHaveExecuted = false
-    return error
-  }
-
-  private func takeWaiters() -> [Waiter] {
-    defer { waiters = [:] }
-    // In the order of the calls, so that it is kept on the wire.
-    return waiters.sorted { $0.key < $1.key }.map(\.value)
-  }
-
-  private func failWaiters(_ error: RedisError) {
-    for waiter in takeWaiters() { waiter.continuation.resume(returning: .failure(error)) }
-  }
-
-  private func abandon(_ id: UInt64) {
-    guard let waiter = waiters.removeValue(forKey: id) else { return }
-    waiter.continuation.resume(
-      returning: .failure(
-        RedisError(.cancelled, "the call was cancelled", endpoint: url.endpoint, hint: Hint.none)))
-  }
-
-  private func timerFired() {
-    let now = EventLoop.now
-    for (id, waiter) in waiters where waiter.deadline <= now {
-      waiters[id] = nil
-      waiter.continuation.resume(returning: .failure(notConnected))
-    }
-    armTimer()
-  }
-
-  private func armTimer() {
-    guard let earliest = waiters.values.lazy.map(\.deadline).min() else { return }
-    let timer = timer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.timerFired() } }
-    self.timer = timer
-    let now = EventLoop.now
-    timer.schedule(after: .nanoseconds(earliest > now ? Int(clamping: earliest - now) : 0))
   }
 }

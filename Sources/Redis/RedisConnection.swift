@@ -88,7 +88,7 @@ public actor RedisConnection {
     guard let again = ScriptCache.repetition(of: filled, after: replies, into: server.version) else { return replies }
     do throws(RedisError) {
       let answers = try await send(again.pipeline.bytes, replies: again.pipeline.count, deadline: deadline)
-      for (call, answer) in zip(again.calls, answers.suffix(again.calls.count)) { replies[call.position] = answer }
+      for (new, old) in again.answers { replies[old] = answers[new] }
       return replies
     } catch {
       var failure = error
@@ -98,12 +98,10 @@ public actor RedisConnection {
   }
 
   /// Ends the connection; calls in flight fail. Idempotent.
-  public func close() {
-    close(because: "the connection was closed by this program")
-  }
-
-  /// The same, with the reason that calls in flight are told.
-  func close(because reason: String) {
+  ///
+  /// - Parameter reason: what calls in flight are told.
+  public func close(because reason: String? = nil) {
+    let reason = reason ?? "the connection was closed by this program"
     die(RedisError(.closed, reason, endpoint: endpoint, hint: Hint.none))
   }
 

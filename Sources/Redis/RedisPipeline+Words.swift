@@ -27,16 +27,13 @@ extension RedisPipeline {
 
   /// A command's words, its name first.
   private func words(of position: Int) -> [ArraySlice<UInt8>] {
-    var rest = bytes[...]
+    var rest = bytes[starts[position]...]
     var words: [ArraySlice<UInt8>] = []
-    for command in 0...position {
-      words.removeAll(keepingCapacity: true)
-      for _ in 0..<Self.number(&rest) {
-        let length = Self.number(&rest)
-        if command == position { words.append(rest.prefix(length)) }
-        // Behind each word stands its line end.
-        rest = rest.dropFirst(length + 2)
-      }
+    for _ in 0..<Self.number(&rest) {
+      let length = Self.number(&rest)
+      words.append(rest.prefix(length))
+      // Behind each word stands its line end.
+      rest = rest.dropFirst(length + 2)
     }
     return words
   }

@@ -17,10 +17,12 @@ public struct RedisPipeline: Sendable {
     var script: RedisScript
     /// Which command of the pipeline it is.
     var position: Int
-    /// Where the command stands in the buffer.
-    var range: Range<Int>
     /// Where in the buffer the 40 hex digits are filled in.
     var hash: Int
+
+    fileprivate func moved(by offset: Int, to position: Int) -> ScriptCall {
+      ScriptCall(script: script, position: position, hash: hash + offset)
+    }
   }
 
   static let hashLength = 40
@@ -28,8 +30,11 @@ public struct RedisPipeline: Sendable {
   private(set) var arguments = RedisArguments()
   private(set) var scriptCalls: [ScriptCall] = []
 
+  /// Where each command begins in the buffer.
+  private(set) var starts: [Int] = []
+
   /// How many commands there are, and how many replies there will be.
-  public private(set) var count = 0
+  public var count: Int { starts.count }
 
   /// - Parameter capacity: bytes to reserve at once.
   public init(reserving capacity: Int = 256) {
@@ -50,7 +55,7 @@ public struct RedisPipeline: Sendable {
     name.append(to: &arguments)
     repeat (each argument).append(to: &arguments)
     arguments.end(start)
-    count += 1
+    starts.append(start)
   }
 
   /// Appends a command whose arguments `body` writes.
@@ -59,7 +64,7 @@ public struct RedisPipeline: Sendable {
     name.append(to: &arguments)
     body(&arguments)
     arguments.end(start)
-    count += 1
+    starts.append(start)
   }
 
   /// Appends a call of a script, whose arguments `body` writes.
@@ -84,28 +89,47 @@ public struct RedisPipeline: Sendable {
     body(&arguments)
     let moved = arguments.end(start)
     scriptCalls.append(
-      ScriptCall(script: script, position: count, range: start..<arguments.bytes.count, hash: hash + moved))
-    count += 1
+      ScriptCall(script: script, position: count, hash: hash + moved))
+    starts.append(start)
   }
 
   /// Appends command by command what another pipeline holds.
   public mutating func append(_ other: RedisPipeline) {
     let offset = arguments.bytes.count
     arguments.bytes.append(contentsOf: other.arguments.bytes)
-    for var call in other.scriptCalls {
-      call.position += count
-      call.range = (call.range.lowerBound + offset)..<(call.range.upperBound + offset)
-      call.hash += offset
-      scriptCalls.append(call)
+    for call in other.scriptCalls { scriptCalls.append(call.moved(by: offset, to: call.position + count)) }
+    for start in other.starts { starts.append(start + offset) }
+  }
+
+  /// Appends one command that another pipeline holds.
+  mutating func append(_ position: Int, of other: RedisPipeline) {
+    let range = other.range(of: position)
+    let offset = arguments.bytes.count - range.lowerBound
+    arguments.bytes.append(contentsOf: other.arguments.bytes[range])
+    if let call = other.scriptCall(at: position) { scriptCalls.append(call.moved(by: offset, to: count)) }
+    starts.append(range.lowerBound + offset)
+  }
+
+  private func range(of position: Int) -> Range<Int> {
+    starts[position]..<(position + 1 < starts.count ? starts[position + 1] : arguments.bytes.count)
+  }
+
+  /// The script that a command calls; `nil` for any other command.
+  private func scriptCall(at position: Int) -> ScriptCall? {
+    // They stand in the order of their positions.
+    var (low, high) = (0, scriptCalls.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if scriptCalls[middle].position < position { low = middle + 1 } else { high = middle }
     }
-    count += other.count
+    return low < scriptCalls.count && scriptCalls[low].position == position ? scriptCalls[low] : nil
   }
 
   /// Forgets the commands but keeps the memory.
   public mutating func removeAll() {
     arguments.bytes.removeAll(keepingCapacity: true)
     scriptCalls.removeAll(keepingCapacity: true)
-    count = 0
+    starts.removeAll(keepingCapacity: true)
   }
 
   /// Fills in the hash of one call.
@@ -114,10 +138,15 @@ public struct RedisPipeline: Sendable {
   }
 
   /// Appends a command that stands in `other` already, hash and all.
-  mutating func copy(_ call: ScriptCall, from other: RedisPipeline) {
-    arguments.bytes.append(contentsOf: other.arguments.bytes[call.range])
-    count += 1
+  mutating func copy(_ position: Int, from other: RedisPipeline) {
+    starts.append(arguments.bytes.count)
+    arguments.bytes.append(contentsOf: other.arguments.bytes[other.range(of: position)])
   }
+
+  /// Whether a command is the `ASKING` that lets a server answer for a key that has just arrived.
+  func isAsking(_ position: Int) -> Bool { arguments.bytes[range(of: position)].elementsEqual(Self.asking) }
+
+  private static let asking = Array("*1\r\n$6\r\nASKING\r\n".utf8)
 
   private static let unknownHash: StaticString = "0000000000000000000000000000000000000000"
 }

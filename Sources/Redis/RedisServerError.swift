@@ -27,6 +27,10 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
     public static let misconfigured = Code(rawValue: "MISCONF")
     /// Cluster: the slot lives elsewhere.
     public static let moved = Code(rawValue: "MOVED")
+    /// Cluster: the slot is on its way, and the key has arrived already.
+    public static let ask = Code(rawValue: "ASK")
+    /// Cluster: the slot is on its way, and of the keys of one call some have arrived and some have not.
+    public static let tryAgain = Code(rawValue: "TRYAGAIN")
     /// Cluster: the keys of one call are in several slots.
     public static let crossSlot = Code(rawValue: "CROSSSLOT")
     /// Cluster: some slot has no owner.

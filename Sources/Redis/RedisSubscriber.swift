@@ -40,7 +40,7 @@ public actor RedisSubscriber {
     url: RedisURL, options: RedisOptions, channels: [String], on loop: EventLoop,
     handler: @escaping @Sendable (Event) -> Void
   ) {
-    route = PrimaryRoute(url, sentinel: options.sentinel)
+    route = PrimaryRoute(url, options: options)
     self.options = options
     self.channels = channels
     self.loop = loop
@@ -93,7 +93,7 @@ public actor RedisSubscriber {
         await connection.close()
         return nil
       }
-      // Sentinels may have chosen another meanwhile.
+      // There may be another meanwhile.
       guard route.isCurrent(target) else {
         await connection.close()
         return .zero
@@ -123,10 +123,10 @@ public actor RedisSubscriber {
     }
   }
 
-  /// A sentinel has said where the primary is: where that was before, a message may still arrive, but none that counts.
+  /// It was heard where the primary is: where that was before, a message may still arrive, but none that counts.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), let connection else { return }
-    Task { await connection.close(because: "the sentinels have chosen \(address) for the primary") }
+    Task { await connection.close(because: "\(address) is the primary now") }
   }
 
   private func connectionDied(_ error: RedisError) {

@@ -1,9 +1,10 @@
-/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`, `rediss://` over TLS, and where
-/// sentinels know it `sentinel://[[user]:password@]host[:port][,host[:port]…]/name[/database]`.
+/// Where a Redis is and how to log in: `redis://[[user]:password@]host[:port][/database]`, `rediss://` over TLS, where
+/// sentinels know it `sentinel://[[user]:password@]host[:port][,host[:port]…]/name[/database]`, and of a cluster
+/// `cluster://[[user]:password@]host[:port][,host[:port]…]`.
 ///
 /// User, password and host may be percent-encoded. Neither the description nor an error ever shows the password.
 public struct RedisURL: Hashable, Sendable {
-  /// Whether TLS is spoken with Redis: `rediss://`. For `sentinel://`, which can't say it, whoever reads the URL sets it.
+  /// Whether TLS is spoken with Redis: `rediss://`. For the schemes that can't say it, whoever reads the URL sets it.
   public var isTLS: Bool
   /// Who knows where the primary is.
   public enum Topology: Hashable, Sendable {
@@ -11,6 +12,8 @@ public struct RedisURL: Hashable, Sendable {
     case single
     /// The sentinels at the URL's addresses, by the name that they have for it.
     case sentinel(name: String)
+    /// A cluster, of which the URL names some servers.
+    case cluster
   }
 
   /// Who knows where the primary is.
@@ -52,11 +55,8 @@ public struct RedisURL: Hashable, Sendable {
     }
     let scheme = text[..<colon.lowerBound].lowercased()
     switch scheme {
-    case "redis", "sentinel": isTLS = false
+    case "redis", "sentinel", "cluster": isTLS = false
     case "rediss": isTLS = true
-    case "cluster":
-      throw RedisError(
-        .unsupported, "cluster:// is not yet supported", hint: "Use redis://, rediss:// or sentinel:// for now.")
     default: throw Self.invalid("the scheme \"\(scheme)\" is none of Redis")
     }
     var authority = text[colon.upperBound...]
@@ -79,7 +79,7 @@ public struct RedisURL: Hashable, Sendable {
       (user, password) = try Self.credentials(authority[..<at])
       authority = authority[authority.index(after: at)...]
     }
-    guard scheme == "sentinel" else {
+    guard scheme == "sentinel" || scheme == "cluster" else {
       topology = .single
       addresses = [try Self.address(authority, port: 6379)]
       database = try Self.database(path)
@@ -87,7 +87,13 @@ public struct RedisURL: Hashable, Sendable {
     }
     addresses = []
     for part in authority.split(separator: ",", omittingEmptySubsequences: false) {
-      addresses.append(try Self.address(part, port: 26379))
+      addresses.append(try Self.address(part, port: scheme == "cluster" ? 6379 : 26379))
+    }
+    guard scheme == "sentinel" else {
+      topology = .cluster
+      database = try Self.database(path)
+      guard database == 0 else { throw Self.invalid("a cluster has no database but 0") }
+      return
     }
     let parts = path.split(separator: "/", maxSplits: 1)
     let name = try Self.decode(parts.first ?? "", "name of the primary")
@@ -179,15 +185,19 @@ public struct RedisURL: Hashable, Sendable {
   private static func invalid(_ why: String) -> RedisError {
     RedisError(
       .invalidURL, "the URL can't be used: \(why)",
-      hint: "Write redis://[[user]:password@]host[:port][/database], rediss:// for TLS, or sentinel://HOST,HOST/NAME.")
+      hint: "Write redis://[[user]:password@]host[:port][/database], rediss:// for TLS, sentinel://HOST,HOST/NAME "
+        + "or cluster://HOST,HOST.")
   }
 }
 
 extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   public var description: String {
     let login = password == nil ? "" : "\(user ?? ""):***@"
-    let scheme = topology == .single ? "redis\(isTLS ? "s" : "")" : "sentinel"
-    return "\(scheme)://\(login)\(endpoint)/\(database)"
+    return switch topology {
+    case .single: "redis\(isTLS ? "s" : "")://\(login)\(endpoint)/\(database)"
+    case .sentinel: "sentinel://\(login)\(endpoint)/\(database)"
+    case .cluster: "cluster://\(login)\(endpoint)"
+    }
   }
 
   public var debugDescription: String { description }

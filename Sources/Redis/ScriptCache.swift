@@ -4,8 +4,8 @@ struct ScriptCache {
   /// Calls that met with NOSCRIPT, and what runs them again.
   struct Repetition {
     var pipeline: RedisPipeline
-    /// The calls that are repeated; their answers are the last ones.
-    var calls: [RedisPipeline.ScriptCall]
+    /// Which answers of ``pipeline`` take the place of which of the first ones.
+    var answers: [(new: Int, old: Int)]
   }
 
   private var hashes: [ObjectIdentifier: [UInt8]] = [:]
@@ -57,8 +57,14 @@ struct ScriptCache {
     guard !lost.isEmpty else { return nil }
     var seen: Set<ObjectIdentifier> = []
     var again = loading(lost.map(\.script).filter { seen.insert(ObjectIdentifier($0)).inserted }, into: version)
-    for call in lost { again.copy(call, from: pipeline) }
-    return Repetition(pipeline: again, calls: lost)
+    var answers: [(new: Int, old: Int)] = []
+    for call in lost {
+      // It was good for one command only, and that was the refused one.
+      if call.position > 0, pipeline.isAsking(call.position - 1) { again.copy(call.position - 1, from: pipeline) }
+      answers.append((again.count, call.position))
+      again.copy(call.position, from: pipeline)
+    }
+    return Repetition(pipeline: again, answers: answers)
   }
 }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// The whole way of a campaign through the store, as a worker goes it.
 struct CampaignJourneyTests {
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func campaignEndsWithOneOutcomeForEveryTarget(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let store = world.store
@@ -19,7 +19,7 @@ struct CampaignJourneyTests {
     let job = TestStore.job("spring", audience: #"{"segment":"vip & !churned"}"#, #","lane":"bulk""#)
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
     #expect(try await store.submit(job, as: campaign) == .new)
-    let blocked = try Backend.connect(to: await backend.server)
+    let blocked = try await backend.connect()
     let intake = CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services)
     let taken = try #require(try await intake.awaitJob(worker: "w1", seconds: 1, now: 1))
     #expect(taken == job)

@@ -257,6 +257,6 @@ struct ClosingTests {
   }
 
   private func ownKeys(_ world: TestStore) async throws -> Set<String> {
-    Set(try await world.command("KEYS", "{\(world.keys.namespace)*").compactMap(\.string))
+    Set(try await world.keyNames("{\(world.keys.namespace)*"))
   }
 }

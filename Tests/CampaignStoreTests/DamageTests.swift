@@ -46,7 +46,7 @@ struct DamageTests {
     }
 
     static func all(_ store: TestStore) async throws -> [String] {
-      try await store.command("KEYS", "{\(store.keys.namespace)*").compactMap(\.string)
+      try await store.keyNames("{\(store.keys.namespace)*")
     }
 
     /// As it was in the beginning.
@@ -276,7 +276,7 @@ struct DamageTests {
     #expect(try await store.store.campaigns().isEmpty)
     #expect(try await store.store.isIdle())
     #expect(try await store.store.dequeueSlice(worker: "w") == nil)
-    for key in try await store.command("KEYS", "{\(store.keys.namespace)*:a").compactMap(\.string)
+    for key in try await store.keyNames("{\(store.keys.namespace)*:a")
     where key != store.keys.job("a") {
       #expect(try #require(try await store.command("TTL", key).integer) > 0, "\(key)")
     }
@@ -286,7 +286,7 @@ struct DamageTests {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.activate("a")
     let worker = store.store.fenced()
-    worker.admit(try await store.redis.connectionEpoch())
+    worker.admit(try await worker.identify())
     let lane = store.keys.lane("normal")
     for key in [store.keys.open("a"), lane, store.keys.parked] {
       try await store.command("DEL", key)

@@ -5,7 +5,7 @@ import Testing
 
 /// Who has which device, and since when.
 struct DeviceRegistryTests {
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func deviceIsReadAsItWasWritten(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     var device = DeviceRecord(token: [UInt8](0..<200), service: "apns")
@@ -30,7 +30,7 @@ struct DeviceRegistryTests {
     #expect(try await world.store.user("bob") == nil)
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func attributesGoWithTheLastDevice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let attributes = Array(#"{"name":"Ada"}"#.utf8)
@@ -46,7 +46,7 @@ struct DeviceRegistryTests {
     #expect(try await world.store.user("ada") == nil)
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func olderRegistrationNeverUndoesANewerOne(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     func register(_ at: UInt64, _ locale: String) async throws {
@@ -68,7 +68,7 @@ struct DeviceRegistryTests {
     #expect(user.devices.count == 1)
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func onlyALaterRegistrationEndsAQuarantine(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<1, registeredAt: 0)
@@ -85,7 +85,7 @@ struct DeviceRegistryTests {
     #expect(try await world.store.user("u0")?.devices.map(\.isQuarantined) == [false])
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func unregisteringByTokenFindsWhoeverHasIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<3, registeredAt: 1000)
@@ -102,7 +102,7 @@ struct DeviceRegistryTests {
     #expect(try await world.store.user("u0") != nil)
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func userWithoutDevicesIsNobody(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.register([
@@ -116,7 +116,7 @@ struct DeviceRegistryTests {
     #expect(try await world.command("HLEN", world.keys.devices(0)).integer == 0)
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func walkMeetsEveryUserWithAttributes(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await world.store.register(
@@ -135,7 +135,7 @@ struct DeviceRegistryTests {
     #expect(seen.count == 1500)
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func ownerStandsInThePartitionOfTheTokensHex(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 16)
     try await world.registerUsers(0..<20)
@@ -146,7 +146,7 @@ struct DeviceRegistryTests {
     }
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func recordsOfAnyTokenLengthAndUserStandBesideEachOther(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     // Lengths around what a length byte or a prefix could be taken for, and users with the separators in them.

@@ -6,7 +6,7 @@ import Testing
 
 /// From an audience to sealed targets: each device once, nobody left out.
 struct ExpansionTests {
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func everybodyIsEveryDeviceOfEveryUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.register([
@@ -18,21 +18,21 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:1", "x:2", "y:3"])
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func listedUsersAreReachedWhereTheyHaveDevices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<5)
     #expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#) == ["u1:1", "u3:3"])
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func listedTokensNeedNoUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let hex = (0..<3).map { TestStore.text($0) }
     #expect(try await targets(world, #"{"tokens":["\#(hex[0])","\#(hex[2])","\#(hex[0])"]}"#) == [":0", ":2"])
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func channelIsTheOnlyTargetOfItsCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await world.registerUsers(0..<5)
@@ -49,7 +49,7 @@ struct ExpansionTests {
     #expect(Array(try await ledger.targets(from: 0, count: 1).token(0)) == target.bytes)
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func devicesOfOtherAppsAndEnvironmentsAndQuarantinedOnesAreLeftOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     var devices = (0..<7).map { TestStore.device($0) }
@@ -64,7 +64,7 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func onlyTokensOfTheCampaignsServiceAndKindAreIn(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     var devices = (0..<TokenKind.allCases.count).map { TestStore.device($0) }
@@ -83,7 +83,7 @@ struct ExpansionTests {
     }
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func memberOfASegmentWithoutADeviceIsNoTarget(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)
@@ -92,7 +92,7 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"!vip"}"#, id: "b") == ["u0:0", "u2:2"])
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func emptySliceIsSealedAndClosedWithNoTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.store.add(["stranger"], to: "vip")
@@ -102,7 +102,7 @@ struct ExpansionTests {
     #expect(try await ledger.close(.finish).counters == SliceCounters())
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func twentyThousandUsersOfOnePartitionAreExact(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<20_000)
@@ -124,12 +124,12 @@ struct ExpansionTests {
     }
     #expect(numbers.count == 20_000)
     // Nothing is left of the sets on the way there.
-    #expect(try await world.command("KEYS", "{\(world.keys.namespace):0}:scratch:*").isEmpty)
+    #expect(try await world.keyNames("{\(world.keys.namespace):0}:scratch:*").isEmpty)
     #expect(try await world.isBuilding(ledger) == false)
     #expect(try await world.command("TTL", world.keys.targets(0, "a")).integer == -1)
   }
 
-  @Test(arguments: Backend.withTLS, [127, 128, 129, 256, 700])
+  @Test(arguments: Backend.wholeWay, [127, 128, 129, 256, 700])
   func everyTargetIsFoundWhereverAReadBegins(on backend: Backend, count: Int) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<count)
@@ -149,7 +149,7 @@ struct ExpansionTests {
     }
   }
 
-  @Test(arguments: Backend.withTLS)
+  @Test(arguments: Backend.wholeWay)
   func scratchSetsOfAWorkerThatDiedGoByThemselves(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<3)
@@ -159,7 +159,7 @@ struct ExpansionTests {
     let source = plan.evaluate(root)
     _ = try await world.store.run(plan.pipeline)
     #expect(try await world.command("SCARD", source).integer == 2)
-    for key in try await world.command("KEYS", "{\(world.keys.namespace):0}:scratch:*") {
+    for key in try await world.keyNames("{\(world.keys.namespace):0}:scratch:*") {
       let lifetime = try #require(try await world.command("TTL", key).integer)
       #expect((1...3600).contains(lifetime))
     }

@@ -36,11 +36,11 @@ struct FullRedisTests {
   }
 
   @Test func markIsNineTenthsOfTheLimit() {
-    #expect(MemoryUse(used: 1 << 30, limit: 0).problem == nil)
-    #expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem == nil)
-    let problem = MemoryUse(used: 950 << 20, limit: 1000 << 20).problem
+    #expect(MemoryUse(used: 1 << 30, limit: 0).problem(at: "x") == nil)
+    #expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem(at: "x") == nil)
+    let problem = MemoryUse(used: 950 << 20, limit: 1000 << 20).problem(at: "x")
     #expect(problem?.code == .full)
-    #expect(problem?.message == "Redis uses 950 of its 1000 MiB (95 %): above 90 % no campaign is taken in")
+    #expect(problem?.message == "Redis at x uses 950 of its 1000 MiB (95 %): above 90 % no campaign is taken in")
     let info = RedisServerInfo(parsing: "used_memory:100\r\nmem_not_counted_for_evict:30\r\nmaxmemory:77\r\n")
     #expect(MemoryUse(info) == MemoryUse(used: 70, limit: 77))
   }

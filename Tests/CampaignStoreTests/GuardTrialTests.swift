@@ -142,7 +142,7 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
     let store = world.store.fenced()
-    store.admit(try await world.redis.connectionEpoch())
+    store.admit(try await store.identify())
     let one = GuardCounts(answers: 1, suspects: 1)
     for write in ["HSET", "SET"] {
       let key = world.keys.guardWatch("a")

@@ -138,7 +138,7 @@ struct IntakeTests {
   @Test(arguments: Backend.allCases)
   func nothingToTakeInIsNoJob(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let blocked = try Backend.connect(to: await backend.server)
+    let blocked = try await backend.connect()
     #expect(
       try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
         worker: "w", seconds: 1, now: 1) == nil)
@@ -240,7 +240,7 @@ struct IntakeTests {
   private func text(_ job: [UInt8]) -> String { String(decoding: job, as: UTF8.self) }
 
   private func take(_ world: TestStore, worker: String) async throws -> [UInt8]? {
-    let blocked = try Backend.connect(to: await world.backend.server)
+    let blocked = try await world.backend.connect()
     defer { Task { await blocked.close() } }
     return try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
       worker: worker, seconds: 5, now: 1)

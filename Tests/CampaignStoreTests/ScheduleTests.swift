@@ -77,7 +77,7 @@ struct ScheduleTests {
       let begun = try await withThrowingTaskGroup(of: [String].self) { group in
         for _ in 0..<8 {
           group.addTask {
-            let client = try Backend.connect(to: await backend.server)
+            let client = try await backend.connect()
             defer { Task { await client.close() } }
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
             return try await store.promote(store.chores("w", timeout: 1000).scheduled)
@@ -115,7 +115,7 @@ struct ScheduleTests {
   @Test(arguments: Backend.allCases)
   func cancelThatRacesWithItsTimeLeavesNothingHalfDone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let other = try Backend.connect(to: await backend.server)
+    let other = try await backend.connect()
     let rival = CampaignStore(redis: other, keys: world.keys, services: TestStore.services)
     for round in 0..<20 {
       let id = "race-\(round)"

@@ -123,23 +123,3 @@ struct NamesTests {
     #expect(Excerpt.quoted(String(repeating: "x", count: 1000)).count == 51)
   }
 }
-
-struct CRC16Tests {
-  @Test func agreesWithTheClusterSpecification() {
-    #expect(CRC16.of("123456789") == 0x31C3)
-    #expect(CRC16.of("") == 0)
-    #expect(CRC16.of(Array("123456789".utf8)) == 0x31C3)
-    // CLUSTER KEYSLOT foo is 12182, by Redis' own documentation.
-    #expect(CRC16.of("foo") % 16384 == 12182)
-  }
-
-  @Test func partitionsAreSpreadEvenlyAndTokensGoByTheirText() throws {
-    var counts = Array(repeating: 0, count: 256)
-    for user in 0..<100_000 { counts[Partition.of(user: "user-\(user)", count: 256)] += 1 }
-    #expect(counts.allSatisfy { (250...550).contains($0) })
-    let service = APNsService()
-    let token = try #require(service.token("<00FF aa>"))
-    #expect(Partition.of(token: token.bytes, of: service, count: 16384) == Int(CRC16.of("00ffaa")) % 16384)
-    #expect(Partition.of(user: Array("foo".utf8), count: 16384) == 12182)
-  }
-}

@@ -130,8 +130,12 @@ import Testing
 
   @Test func otherConnectionsToRedisAreNoticed() {
     var failover = FailoverReplay()
-    let noticed = [[1, 1], [1, 1], [2, 1], [2, 2], [2, 2]].map { failover.noteConnections($0) }
+    let noticed = [[1, 1], [1, 1], [2, 1], [2, 2], [2, 2]].map { failover.noteConnections(["a": $0]) }
     #expect(noticed == [false, false, true, true, false])
+    // Another server of a cluster takes nothing away.
+    let others = [["a": [2, 2], "b": [3, 3]], ["b": [3, 3]], ["a": [4, 2], "b": [3, 3]]]
+      .map { failover.noteConnections($0) }
+    #expect(others == [false, false, true])
   }
 
   @Test func whatPeopleDidIsRememberedForAsLongAsRedisMayForgetIt() {
@@ -170,9 +174,23 @@ import Testing
     var failover = FailoverReplay()
     // While two answers differ it is changing, and is looked at again.
     let looks = [("one", "one"), ("one", "one"), ("two", "one"), ("two", "two"), ("two", "two")]
-    let findings = looks.map { failover.look($0, $1) }
-    #expect(findings == [.new, .same, .changed, .changed, .same])
+    let findings = looks.map { failover.look(["a": $0], ["a": $1]) }
+    let (same, changed) = (Finding(same: ["a"]), Finding(changed: ["a"]))
+    #expect(findings == [Finding(isFirst: true), same, changed, changed, same])
   }
+
+  @Test func eachServerOfAClusterIsJudgedByItself() {
+    var failover = FailoverReplay()
+    func look(_ servers: [String: String]) -> Finding { failover.look(servers, servers) }
+    #expect(look(["a": "1", "b": "2"]) == Finding(isFirst: true))
+    #expect(look(["a": "1", "b": "3"]) == Finding(same: ["a"], changed: ["b"]))
+    // One that does not answer is remembered; a replica that took over is nobody we know.
+    #expect(look(["b": "3", "c": "9"]) == Finding(same: ["b"], changed: ["c"]))
+    #expect(look(["a": "1", "b": "3", "c": "9"]) == Finding(same: ["a", "b", "c"]))
+    #expect(failover.look(["a": "1"], ["a": "1", "b": "4"]) == Finding(same: ["a"], changed: ["b"]))
+  }
+
+  private typealias Finding = FailoverReplay.Finding
 
   @Test func graceEndsAndClaimsAreSparedForALease() {
     var failover = FailoverReplay()
@@ -187,13 +205,13 @@ import Testing
   @Test func whatIsBeingToldAgainIsNotForgotten() {
     var failover = FailoverReplay()
     var begins = [failover.begin()]
-    failover.mustRun()
-    var forgets = [failover.forget(before: 0, clock: 4)]
+    failover.mustRun { _ in true }
+    var forgets = [failover.forget(before: 0, clock: 4) { _ in true }]
     // Once it is under way it is not begun again.
     begins += [failover.begin(), failover.begin()]
-    forgets.append(failover.forget(before: 0, clock: 4))
+    forgets.append(failover.forget(before: 0, clock: 4) { _ in true })
     failover.end()
-    forgets.append(failover.forget(before: 0, clock: 5))
+    forgets.append(failover.forget(before: 0, clock: 5) { _ in true })
     #expect(begins == [false, true, false])
     #expect(forgets == [false, false, true])
     #expect(failover.seenDurableAt == 5)

@@ -25,10 +25,10 @@ import Testing
     // A connection that stands stays logged in; the next one takes the new password.
     try await server.command("acl", "setuser", "app", "resetpass", ">new")
     try folder.writeSecret("password", "new\n")
-    let before = try await client.connectionEpoch()
+    let before = try await client.connectionNumber()
     try await server.command("client", "kill", "user", "app")
     #expect(try await client.command("ACL", "WHOAMI").get().string == "app")
-    #expect(try await client.connectionEpoch() > before)
+    #expect(try await client.connectionNumber() > before)
 
     // While the file is behind, a call fails at once and says so; once it is not, nothing else is needed.
     try await server.command("acl", "setuser", "app", "resetpass", ">newer")
@@ -98,9 +98,9 @@ import Testing
       FakeServer.welcome, .say("-NOAUTH Authentication required.\r\n"),
     ])
     let client = RedisClient(url: RedisURL(host: "127.0.0.1", port: server.port), options: .unhurried())
-    let before = try await client.connectionEpoch()
+    let before = try await client.connectionNumber()
     #expect(try await client.command("PING").error?.code == .noAuthentication)
-    #expect(try await client.connectionEpoch() > before)
+    #expect(try await client.connectionNumber() > before)
     await client.close()
   }
 }

@@ -39,7 +39,7 @@ import Testing
     let expected =
       "*\(arguments + 4)\r\n$7\r\nEVALSHA\r\n$40\r\n\(hash)\r\n$1\r\n1\r\n$1\r\nk\r\n"
       + String(repeating: "$1\r\n1\r\n", count: arguments)
-    #expect(String(decoding: pipeline.bytes[call.range], as: UTF8.self) == expected)
+    #expect(String(decoding: pipeline.bytes[pipeline.starts[1]...], as: UTF8.self) == expected)
     #expect(call.position == 1)
   }
 
@@ -51,9 +51,25 @@ import Testing
     first.append(second)
     let call = try #require(first.scriptCalls.first)
     #expect(call.position == 1)
-    #expect(Array(first.bytes[call.range]) == second.bytes)
+    #expect(Array(first.bytes[first.starts[1]...]) == second.bytes)
     #expect(first.bytes[call.hash..<(call.hash + 40)].allSatisfy { $0 == UInt8(ascii: "0") })
     #expect(first.count == 2)
+  }
+
+  @Test func oneCommandOfAPipelineIsTakenOut() throws {
+    var whole = RedisPipeline()
+    whole.append("PING")
+    whole.script(script, keys: ["a"]) { $0.append("x") }
+    whole.append("TIME")
+    whole.script(script, keys: ["b"])
+    var part = RedisPipeline()
+    for position in [3, 2, 1] { part.append(position, of: whole) }
+    #expect(part.count == 3)
+    #expect((0..<3).map { part.name(of: $0) } == ["the script \(script.name)", "TIME", "the script \(script.name)"])
+    #expect((0..<3).map { part.keys(of: $0) } == [["b"], [], ["a"]])
+    for call in part.scriptCalls { part.fill(call, with: Array(repeating: UInt8(ascii: "h"), count: 40)) }
+    #expect(part.bytes.count { $0 == UInt8(ascii: "h") } == 80)
+    #expect(part.bytes.count == whole.bytes.count - "*1\r\n$4\r\nPING\r\n".utf8.count)
   }
 
   @Test func repliesAreArgumentsToo() {

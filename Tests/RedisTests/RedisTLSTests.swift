@@ -148,15 +148,15 @@ import Testing
     let server = try await RedisServer.start(certificates: certificates)
     let client = RedisClient(url: try RedisURL(server.url), options: options(certificates))
     #expect(try await client.command("PING").get().string == "PONG")
-    let before = try await client.connectionEpoch()
+    let before = try await client.connectionNumber()
 
     // Another authority, key and certificate, in the same files: the server reads them at once, what is open stays so.
     try certificates.renew()
     _ = try await client.command("CONFIG", "SET", "tls-cert-file", certificates.serverCertificate).get()
     #expect(try await client.command("PING").get().string == "PONG")
-    #expect(try await client.connectionEpoch() == before)
+    #expect(try await client.connectionNumber() == before)
     try await server.command("client", "kill", "type", "normal")
-    #expect(try await client.connectionEpoch() > before)
+    #expect(try await client.connectionNumber() > before)
 
     try await server.restart()
     while try await client.execute(ping, patience: .seconds(60)).first?.string != "PONG" {}

@@ -35,9 +35,25 @@ import Testing
     #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
   }
 
-  @Test(arguments: ["cluster://a"])
-  func schemesToComeAreUnsupported(text: String) {
-    #expect(throws: RedisError.self) { try RedisURL(text) }
+  @Test func clusterHasSomeOfItsServersAndOneDatabase() throws {
+    let url = try RedisURL("cluster://u:p@a,b:7,[::1]")
+    #expect(url.topology == .cluster)
+    #expect(url.addresses.map(\.description) == ["a:6379", "b:7", "[::1]:6379"])
+    #expect(url.user == "u" && url.password == "p" && url.database == 0 && !url.isTLS)
+    #expect("\(url)" == "cluster://u:***@a:6379,b:7,[::1]:6379")
+    #expect(try RedisURL("cluster://a/0").addresses.count == 1)
+    for (text, says) in [
+      ("cluster://a/1", "no database but 0"), ("cluster://a,", "no host"), ("cluster://a:0", "port"),
+    ] {
+      let error = #expect(throws: RedisError.self) { try RedisURL(text) }
+      #expect(error?.message.contains(says) == true, "\(text): \(String(describing: error))")
+    }
+  }
+
+  @Test func addressIsHostAndPort() {
+    #expect(RedisAddress("h:1") == RedisAddress(host: "h", port: 1))
+    #expect(RedisAddress("[::1]:7000")?.description == "[::1]:7000")
+    for text in ["h", "h:", "h:0", ":1", "::1:7", "h:65536", "[]:1"] { #expect(RedisAddress(text) == nil, "\(text)") }
   }
 
   @Test func sentinelsHaveADefaultPortAndTheirPrimaryAName() throws {

@@ -98,10 +98,10 @@ import Testing
     let world = try await RedisSentinels()
     let client = try client(world.url, SentinelOptions(timeout: .seconds(5), pollInterval: .seconds(3600)))
     try await write(client, "1")
-    let before = try await client.connectionEpoch()
+    let before = try await client.connectionNumber()
     try await world.failOver()
     // Nothing is written, so no refusal can tell.
-    while try await client.connectionEpoch() == before {}
+    while try await client.connectionNumber() == before {}
     #expect(try await port(client) != world.servers[0].port)
     await client.close()
     await world.stop()

@@ -9,6 +9,8 @@ public actor RedisServer {
     case single
     /// A cluster of one node that serves all slots: what touches two slots at once fails.
     case cluster
+    /// A server of a cluster that others join to it, see ``RedisCluster``.
+    case member
   }
 
   /// Its port, the same after a restart.
@@ -30,6 +32,7 @@ public actor RedisServer {
 
   private let options: Options
   private var process: ChildProcess
+  private var isFrozen = false
 
   /// The process id; another one after a restart.
   public var processIdentifier: Int32 { process.processIdentifier }
@@ -89,9 +92,13 @@ public actor RedisServer {
   /// Ends the server in an orderly way (SIGTERM: it persists what it is configured to) and waits for its end.
   public func stop() async { await kill(SIGTERM) }
 
+  /// Whether the process is there, and not stopped by ``kill(_:)``.
+  public var isRunning: Bool { process.exit == nil && !isFrozen }
+
   /// Sends a signal, and waits for the server's end unless it is one of SIGSTOP and SIGCONT.
   public func kill(_ signal: Int32) async {
     process.send(signal: signal)
+    isFrozen = signal == SIGSTOP
     if signal != SIGSTOP, signal != SIGCONT { await process.waitForExit() }
   }
 
@@ -99,6 +106,7 @@ public actor RedisServer {
   public func restart() async throws {
     process.send(signal: SIGKILL)
     await process.waitForExit()
+    isFrozen = false
     process = try await Self.launch(options, port: port, folder: folder)
     try await join()
   }
@@ -107,7 +115,11 @@ public actor RedisServer {
   ///
   /// - Returns: what redis-cli prints, without the last line end.
   @discardableResult
-  public func command(_ words: String...) async throws -> String {
+  public func command(_ words: String...) async throws -> String { try await command(words) }
+
+  /// The same with words from a list.
+  @discardableResult
+  public func command(_ words: [String]) async throws -> String {
     let login = options.password.map { ["--no-auth-warning", "-a", $0] } ?? []
     let way = ["-h", "127.0.0.1", "-p", String(port)] + (certificates?.clientArguments ?? [])
     let output = try await ChildProcess.run("redis-cli", way + login + words)
@@ -123,7 +135,7 @@ public actor RedisServer {
       "--save", "", "--appendonly", "no",
     ]
     words += options.certificates?.serverArguments(port: port) ?? ["--port", String(port)]
-    if options.mode == .cluster { words += ["--cluster-enabled", "yes"] }
+    if options.mode != .single { words += ["--cluster-enabled", "yes"] }
     if let password = options.password { words += ["--requirepass", password] }
     let command = options.launcher + ["redis-server"] + words + options.arguments
     let process = try await ChildProcess.start(command[0], Array(command.dropFirst()), folder: folder.url)

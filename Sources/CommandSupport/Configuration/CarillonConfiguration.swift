@@ -1,5 +1,6 @@
 package import PushTransport
 package import PushCore
+package import Redis
 
 /// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.
 package struct CarillonConfiguration: Equatable {
@@ -16,10 +17,12 @@ package struct CarillonConfiguration: Equatable {
     package var user: String?
     /// A file whose first line is the password, where the URL has none.
     package var passwordFile: String?
-    /// How TLS is set up; `nil` for as usual, and of a sentinels' primary for none.
+    /// How TLS is set up; `nil` for as usual, and beside a URL that can't say it for none.
     package var tls: RedisTLS?
     /// How sentinels are asked, where the URL names some.
     package var sentinel = Sentinel()
+    /// Where servers of a cluster are reached that announce other addresses.
+    package var clusterAddresses: [RedisAddress: RedisAddress] = [:]
     /// What all keys begin with.
     package var namespace: String
     /// Fixed when the store is initialised.

@@ -1,4 +1,5 @@
 import PushCore
+import Redis
 
 /// The section `redis`.
 extension ConfigurationReader {
@@ -11,7 +12,8 @@ extension ConfigurationReader {
     else {
       // The URL itself may hold a password: it is not repeated.
       throw section.error(
-        "url", "must begin with redis://, rediss:// or sentinel://", hint: "such as redis://127.0.0.1:6379/0")
+        "url", "must begin with redis://, rediss://, sentinel:// or cluster://",
+        hint: "such as redis://127.0.0.1:6379/0")
     }
     guard scheme != "redis" || !section.has("tls") else {
       throw section.error(
@@ -25,7 +27,7 @@ extension ConfigurationReader {
     return CarillonConfiguration.Redis(
       url: url, user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
       tls: try readRedisTLS(section, schema: "redis.tls"), sentinel: try readSentinel(section, scheme),
-      namespace: namespace,
+      clusterAddresses: try readCluster(section, scheme), namespace: namespace,
       // Redis Cluster has 16384 slots; more partitions than slots would only cost.
       partitions: try section.integer("partitions", in: 1...16384, default: 256),
       feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000),
@@ -52,6 +54,32 @@ extension ConfigurationReader {
     return sentinel
   }
 
+  private func readCluster(
+    _ parent: ConfigurationSection, _ scheme: String
+  ) throws(ConfigurationError) -> [RedisAddress: RedisAddress] {
+    let section = try parent.section("cluster", schema: "redis.cluster")
+    guard scheme == "cluster" || section.keys.isEmpty else {
+      throw parent.error(
+        "cluster", "stands beside a URL of no cluster",
+        hint: "write cluster://HOST,HOST in redis.url, or take redis.cluster out")
+    }
+    var addresses: [RedisAddress: RedisAddress] = [:]
+    for pair in try section.string("addresses")?.split(separator: ",") ?? [] {
+      let sides = pair.split(separator: "=", omittingEmptySubsequences: false)
+      guard sides.count == 2, let announced = RedisAddress(sides[0].trimmed),
+        let reached = RedisAddress(sides[1].trimmed)
+      else {
+        throw section.error(
+          "addresses", "\(Excerpt.quoted(pair.trimmed)) is not ANNOUNCED=REACHED, each HOST:PORT",
+          hint: "such as 10.0.0.1:6379=redis.example.com:7001, 10.0.0.2:6379=redis.example.com:7002")
+      }
+      guard addresses.updateValue(reached, forKey: announced) == nil else {
+        throw section.error("addresses", "\(announced) stands there twice", hint: "keep one of the two")
+      }
+    }
+    return addresses
+  }
+
   /// Reads a subsection `tls`.
   ///
   /// - Returns: `nil` where there is none.
@@ -71,4 +99,8 @@ extension ConfigurationReader {
     }
     return tls
   }
+}
+
+extension Substring {
+  fileprivate var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
 }

@@ -3,10 +3,12 @@ enum ConfigurationSchema {
   static let sections: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "admin"],
     "redis": [
-      "url", "user", "passwordFile", "tls", "sentinel", "namespace", "partitions", "feedbackLength", "devicesPerUser",
+      "url", "user", "passwordFile", "tls", "sentinel", "cluster", "namespace", "partitions", "feedbackLength",
+      "devicesPerUser",
     ],
     "redis.tls": ["trustRoots", "certificate", "key", "serverName"],
     "redis.sentinel": ["user", "passwordFile", "tls"],
+    "redis.cluster": ["addresses"],
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",

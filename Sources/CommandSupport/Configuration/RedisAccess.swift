@@ -7,6 +7,7 @@ package struct RedisAccess {
   private let passwordFile: String?
   private let tls: RedisTLS
   private let sentinel: SentinelOptions
+  private let cluster: ClusterOptions
 
   /// - Throws: ``CommandError`` with the key that is wrong. What is in the files only shows when a connection is made.
   package init(_ redis: CarillonConfiguration.Redis) throws(CommandError) {
@@ -37,6 +38,7 @@ package struct RedisAccess {
     tls = redis.tls.map(RedisTLS.init) ?? RedisTLS()
     sentinel = SentinelOptions(
       user: redis.sentinel.user, passwordFile: redis.sentinel.passwordFile, tls: redis.sentinel.tls.map(RedisTLS.init))
+    cluster = ClusterOptions(addresses: redis.clusterAddresses)
   }
 
   /// These options, with the files of the configuration.
@@ -45,6 +47,7 @@ package struct RedisAccess {
     options.passwordFile = passwordFile
     options.tls = tls
     options.sentinel = sentinel
+    options.cluster = cluster
     return options
   }
 }

@@ -11,6 +11,8 @@ struct FormerSlice {
   var journal: SliceJournal
   /// `EventLoop.now` when it was let go of, or last told of again.
   var at: UInt64
+  /// The server that has it is to be told again.
+  var isDue: Bool
 
   init(_ session: SliceSession, at now: UInt64) {
     ledger = session.ledger
@@ -20,33 +22,36 @@ struct FormerSlice {
     ending = session.claim.ending
     journal = session.journal
     at = now
+    isDue = session.claim.mustReplay
   }
 }
 
 /// What a worker remembers for the case that Redis forgets: a crash, or a failover to a replica that was behind, undoes
 /// writes that it had acknowledged. Pure: time is an argument.
 struct FailoverReplay {
-  /// What a look at Redis came to.
-  enum Finding: Equatable {
-    /// The first look.
-    case new
-    /// The server that was there before.
-    case same
-    /// Another server, or one that has lost its memory: it is to be told again.
-    case changed
+  /// What a look at Redis came to, by the places of servers. Those that are seen for the first time with all others are
+  /// neither the same nor changed.
+  struct Finding: Equatable {
+    /// Nothing was known before.
+    var isFirst = false
+    /// Servers that were there before.
+    var same: Set<String> = []
+    /// Other servers than before, or such as have lost their memory: they are to be told again. One of which nothing was
+    /// known is among them: it may have been somebody's replica.
+    var changed: Set<String> = []
   }
 
   /// Slices let go of in the last seconds.
   private(set) var former: [FormerSlice] = []
-  /// Which server Redis last was, and of which line of writes.
-  private var server = ""
-  /// On which connections a server last answered.
-  private var connections: [UInt64] = []
+  /// By place, which server was there last, and of which line of writes.
+  private var servers: [String: String] = [:]
+  /// By place, on which connections it last answered.
+  private var connections: [String: [UInt64]] = [:]
   /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
-  private var claimsResume: UInt64 = 0
+  private(set) var claimsResume: UInt64 = 0
   /// `EventLoop.now` from which on slices are taken over whose owners could not renew their leases meanwhile.
   private var takeoversResume: UInt64 = 0
-  /// When a server was last seen that we knew and that takes writes, in ms since the epoch.
+  /// When the server of the control keys was last seen to be one that we knew and that takes writes, in ms since the epoch.
   private(set) var seenDurableAt: UInt64 = 0
   /// Redis is yet to be told again of former slices.
   private(set) var isDue = false
@@ -63,20 +68,29 @@ struct FailoverReplay {
 
   // MARK: Looking
 
-  /// Takes note of which server answered on two connections.
-  mutating func look(_ first: String, _ second: String) -> Finding {
-    defer { server = first == second ? first : "changing" }
-    if server.isEmpty { return .new }
-    // Two answers mean that it is changing just now: it is looked at again.
-    return first == server && second == server ? .same : .changed
+  /// Takes note of which servers answered to two clients, each by its place.
+  mutating func look(_ first: [String: String], _ second: [String: String]) -> Finding {
+    var finding = Finding(isFirst: servers.isEmpty)
+    for place in Set(first.keys).union(second.keys) {
+      let names = Set([first[place], second[place]].compactMap(\.self))
+      if !finding.isFirst {
+        // Two answers mean that it is changing just now: it is looked at again.
+        if names == [servers[place] ?? ""] { finding.same.insert(place) } else { finding.changed.insert(place) }
+      }
+      servers[place] = names.count == 1 ? names.first : "changing"
+    }
+    return finding
   }
 
-  /// Takes note of the connections on which a server answered.
+  /// Takes note of the connections on which servers answered, by their places.
   ///
-  /// - Returns: whether they are others than at the last look.
-  mutating func noteConnections(_ numbers: [UInt64]) -> Bool {
-    defer { connections = numbers }
-    return !connections.isEmpty && connections != numbers
+  /// - Returns: whether one that had answered before did so on others.
+  mutating func noteConnections(_ numbers: [String: [UInt64]]) -> Bool {
+    var isReconnected = false
+    for (place, numbers) in numbers {
+      if let before = connections.updateValue(numbers, forKey: place), before != numbers { isReconnected = true }
+    }
+    return isReconnected
   }
 
   /// Begins the grace period.
@@ -103,23 +117,35 @@ struct FailoverReplay {
     if session.claim.mustReplay { isDue = true }
   }
 
-  /// Lets go of what a server that is still there has had the time to make durable. Not of more when it is away: what it
+  /// Lets go of what servers that are still there have had the time to make durable. Not of more when one is away: what it
   /// forgets is what came last before it died, however long ago that is.
   ///
-  /// - Parameter clock: ms since the epoch.
+  /// - Parameters:
+  ///   - clock: ms since the epoch; `nil` when the server of the control keys is not still there.
+  ///   - isDurable: whether the server of a partition is.
   /// - Returns: false when all of it may be needed yet.
-  mutating func forget(before now: UInt64, clock: UInt64) -> Bool {
+  mutating func forget(before now: UInt64, clock: UInt64?, where isDurable: (_ partition: Int) -> Bool) -> Bool {
     guard !isDue, !isRunning else { return false }
-    seenDurableAt = clock
-    former.removeAll { now - $0.at > SliceJournal.memory }
-    for index in former.indices { former[index].journal.forget(before: now) }
+    if let clock { seenDurableAt = clock }
+    former.removeAll { now - $0.at > SliceJournal.memory && isDurable($0.ledger.slice.partition) }
+    for index in former.indices where isDurable(former[index].ledger.slice.partition) {
+      former[index].journal.forget(before: now)
+    }
     return true
   }
 
   // MARK: Telling again
 
   /// Redis is to be told again of former slices.
-  mutating func mustRun() { isDue = true }
+  ///
+  /// - Parameter isForgotten: whether the server of a partition may have forgotten.
+  mutating func mustRun(where isForgotten: (_ partition: Int) -> Bool) {
+    for index in former.indices where isForgotten(former[index].ledger.slice.partition) { former[index].isDue = true }
+    isDue = true
+  }
+
+  /// What was to be told could not be told to the end.
+  mutating func mustRunAgain() { isDue = true }
 
   /// - Returns: whether it is due, and not under way.
   mutating func begin() -> Bool {

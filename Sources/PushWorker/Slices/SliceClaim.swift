@@ -20,6 +20,8 @@ struct SliceClaim {
   var mustReconcile = false
   /// Redis has forgotten something that it had acknowledged: it is to be told again first.
   var mustReplay = false
+  /// `EventLoop.now` until which nothing is sent: others may still be telling Redis what it forgot.
+  var graceEnd: UInt64 = 0
   /// How the slice was closed, once it has been.
   var ending: Closing?
 }

@@ -52,7 +52,7 @@ extension PushWorker {
   private func situation(
     of session: SliceSession, _ entry: Scheduler.Entry, _ entries: [Scheduler.Entry], _ now: UInt64
   ) -> SliceSituation {
-    var credit = failover.isInGrace(now) ? 0 : Scheduler.credit(for: entry, among: entries, budget)
+    var credit = session.claim.graceEnd > now ? 0 : Scheduler.credit(for: entry, among: entries, budget)
     if session.context.guard.isUndecided { credit = min(credit, session.context.trial.allowance) }
     return session.situation(
       credit: credit, reach: budget.reach(session.context.account), lease: lease, now: now)

@@ -10,41 +10,41 @@ extension PushWorker {
     var description: String { "Redis has forgotten its targets; waiting for whoever sealed them" }
   }
 
+  /// Of a cluster the server that says who is there is missing.
+  private struct NoControl: Error, CustomStringConvertible {
+    var description: String { "the server of the control keys does not answer" }
+  }
+
   /// Whether others may still be telling Redis what it forgot.
   var isInGrace: Bool { failover.isInGrace(EventLoop.now) }
 
-  /// Looks which server answers; until then nothing is asked of a new connection. Another than before may have forgotten.
+  /// Looks which servers answer; until then nothing is asked of a new connection. Another than before may have forgotten.
   func checkServer() async {
     do {
-      let (first, second) = (try await store.identify(), try await control.identify())
-      let isReconnected = failover.noteConnections([first.connection, second.connection])
+      async let ofStore = store.identify()
+      async let ofControl = control.identify()
+      let (first, second) = (try await ofStore, try await ofControl)
+      guard let home = second.first(where: \.hasControl) else { throw NoControl() }
       serverSeenAt = EventLoop.now
+      let isReconnected = failover.noteConnections(
+        Dictionary(grouping: first + second, by: \.place).mapValues { $0.map(\.connection) })
       // Where all come back at once nobody is dead for not being there yet.
-      if isReconnected || first.uptime < Int(FailoverReplay.grace / 1_000_000_000) {
+      if isReconnected || home.uptime < Int(FailoverReplay.grace / 1_000_000_000) {
         presenceResumes = EventLoop.now + FailoverReplay.grace
       }
-      switch failover.look(first.name, second.name) {
-      case .new:
+      let finding = failover.look(Self.names(first), Self.names(second))
+      if finding.isFirst {
         // Others may know what it forgot before we came.
-        if try await mayHaveFailedOver(uptime: first.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
-      case .changed:
-        // It may have forgotten that this worker listens.
-        hasJoined = false
-        for session in slices.sessions where session.isReady {
-          session.claim.mustReplay = true
-          session.wake()
-        }
-        failover.beginGrace(EventLoop.now, lease: lease)
-        failover.mustRun()
-        log.tell(.serverChanged)
-        try await control.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
-      case .same:
-        // A replica may yet take over what its primary has, and lose the rest.
-        if second.isPrimary { forgetWhatIsDurable() }
-        if isReconnected { log.tell(.reconnected) }
+        if try await mayHaveFailedOver(uptime: home.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
+      } else if !finding.changed.isEmpty {
+        try await tellThatItForgot(finding, home: home, servers: first + second)
+      } else if isReconnected {
+        log.tell(.reconnected)
       }
-      store.admit(first.connection)
-      control.admit(second.connection)
+      // A replica may yet take over what its primary has, and lose the rest.
+      forgetWhatIsDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
+      store.admit(first)
+      control.admit(second)
       if failover.begin() {
         defer { failover.end() }
         try await replayFormerSlices()
@@ -52,6 +52,31 @@ extension PushWorker {
     } catch {
       log.report("could not look whether Redis has forgotten anything", error)
     }
+  }
+
+  private static func names(_ servers: [ServerIdentity]) -> [String: String] {
+    Dictionary(servers.map { ($0.place, $0.name) }) { $0 == $1 ? $0 : "changing" }
+  }
+
+  /// Sees to it that everything is told again that servers may have forgotten.
+  private func tellThatItForgot(
+    _ finding: FailoverReplay.Finding, home: ServerIdentity, servers: [ServerIdentity]
+  ) async throws {
+    let changed = servers.filter { finding.changed.contains($0.place) }
+    let isControl = finding.changed.contains(home.place)
+    // It may have forgotten that this worker listens.
+    if isControl { hasJoined = false }
+    let isForgotten = { (partition: Int) in isControl || changed.contains { $0.has(partition: partition) } }
+    failover.beginGrace(EventLoop.now, lease: lease)
+    for session in slices.sessions where isForgotten(session.slice.partition) {
+      session.claim.graceEnd = failover.claimsResume
+      guard session.isReady else { continue }
+      session.claim.mustReplay = true
+      session.wake()
+    }
+    failover.mustRun(where: isForgotten)
+    log.tell(.serverChanged)
+    try await control.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
   }
 
   private func mayHaveFailedOver(uptime: Int) async throws -> Bool {
@@ -64,11 +89,17 @@ extension PushWorker {
     }
   }
 
-  private func forgetWhatIsDurable() {
+  /// - Parameter servers: those that were there before, and take writes.
+  private func forgetWhatIsDurable(_ servers: [ServerIdentity]) {
+    guard !servers.isEmpty else { return }
     let now = EventLoop.now
-    guard failover.forget(before: now, clock: self.now) else { return }
-    campaigns.forget(before: now)
-    for session in slices.sessions where !session.claim.mustReplay { session.journal.forget(before: now) }
+    let hasControl = servers.contains(where: \.hasControl)
+    let isDurable = { (partition: Int) in servers.contains { $0.has(partition: partition) } }
+    guard failover.forget(before: now, clock: hasControl ? self.now : nil, where: isDurable) else { return }
+    if hasControl { campaigns.forget(before: now) }
+    for session in slices.sessions where !session.claim.mustReplay && isDurable(session.slice.partition) {
+      session.journal.forget(before: now)
+    }
   }
 
   // MARK: Slices that were let go of
@@ -76,10 +107,14 @@ extension PushWorker {
   /// What is let go of meanwhile may make it necessary once more.
   private func replayFormerSlices() async throws {
     do {
-      failover.drop(try await restoreCampaigns(of: failover.former.map(\.context)))
+      failover.drop(try await restoreCampaigns(of: failover.former.filter(\.isDue).map(\.context)))
       let former = failover.former
       var told: [FormerSlice] = []
       for slice in former {
+        guard slice.isDue else {
+          told.append(slice)
+          continue
+        }
         do {
           if let slice = try await replay(slice) { told.append(slice) }
         } catch let error as StoreError where error.code == .damaged {
@@ -89,7 +124,7 @@ extension PushWorker {
       }
       failover.replace(first: former.count, with: told)
     } catch {
-      failover.mustRun()
+      failover.mustRunAgain()
       throw error
     }
   }
@@ -97,6 +132,7 @@ extension PushWorker {
   /// - Returns: the slice as it is to be remembered from now on, if it is.
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
+    slice.isDue = false
     try await control.addSlice(slice.ledger.slice)
     let isSealed = try await replay(slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
     if isSealed, let ending = slice.ending {
@@ -109,7 +145,10 @@ extension PushWorker {
       // Whoever has the reference to it now need not wait for our lease.
       try await slice.ledger.unclaim()
       // Another may have the claim, and no targets.
-      if !isSealed, slice.journal.targets != nil, isInGrace { failover.mustRun() }
+      if !isSealed, slice.journal.targets != nil, isInGrace {
+        slice.isDue = true
+        failover.mustRunAgain()
+      }
       // Others go on now, with a list of targets of their own: ours must not come back should Redis forget theirs.
       guard isSealed || isInGrace else { return nil }
     }

@@ -64,6 +64,7 @@ extension PushWorker {
       context.startServing(at: Scheduler.start(of: context.account, among: entries(EventLoop.now)))
     }
     let session = SliceSession(tag: slices.nextTag(), ledger: ledger, context: context, expanding: expanding)
+    session.claim.graceEnd = failover.claimsResume
     slices.add(session)
     startTicking()
     adopt(standing, session)

@@ -33,7 +33,8 @@ struct StoreConnection {
   func store(for name: String, on loop: EventLoop? = nil) -> CampaignStore {
     // A Redis that comes back waits for what its workers have to tell it: none may be long in noticing.
     let options = RedisOptions(
-      clientName: name, connectTimeout: Self.patience, patience: Self.patience, backoff: Backoff(cap: .seconds(1)))
+      clientName: name, home: keys.home, connectTimeout: Self.patience, patience: Self.patience,
+      backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
       redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
       feedbackLength: feedbackLength, devicesPerUser: devicesPerUser)

@@ -3,28 +3,24 @@ import Redis
 import TestSupport
 
 /// The servers that tests of the store run on: a single Redis, a cluster of one node, where a script that touches a second
-/// slot or an undeclared key fails, and a single Redis over TLS.
+/// slot or an undeclared key fails, a single Redis over TLS, and a cluster of six.
 enum Backend: String, CaseIterable, CustomStringConvertible {
-  case single, cluster, tls
+  case single, cluster, tls, nodes
 
-  /// What every test runs on: TLS only where `CARILLON_TEST_REDIS_TLS` is set, and then nothing else.
-  static let allCases: [Backend] =
-    ProcessInfo.processInfo.environment["CARILLON_TEST_REDIS_TLS"] == nil ? [.single, .cluster] : [.tls]
+  /// What every test runs on: where `CARILLON_TEST_REDIS` names one of them, that and nothing else.
+  static let allCases: [Backend] = named.map { [$0] } ?? [.single, .cluster]
 
   /// What a few tests run on, which go the whole way of a campaign, and bring much at once.
-  static let withTLS: [Backend] = [.single, .cluster, .tls]
+  static let wholeWay: [Backend] = named.map { [$0] } ?? [.single, .cluster, .tls, .nodes]
+
+  private static let named: Backend? = ProcessInfo.processInfo.environment["CARILLON_TEST_REDIS"].map { name in
+    guard let backend = Backend(rawValue: name) else { fatalError("CARILLON_TEST_REDIS is none of \(Backend.all)") }
+    return backend
+  }
+
+  private static let all: [Backend] = [.single, .cluster, .tls, .nodes]
 
   var description: String { rawValue }
-
-  var server: RedisServer {
-    get async throws {
-      switch self {
-      case .single: try await RedisServer.shared
-      case .cluster: try await RedisServer.sharedCluster
-      case .tls: try await RedisServer.sharedTLS
-      }
-    }
-  }
 
   /// A client that all tests share; nothing may block it.
   var client: RedisClient {
@@ -33,20 +29,33 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
       case .single: try await Self.singleClient.value
       case .cluster: try await Self.clusterClient.value
       case .tls: try await Self.tlsClient.value
+      case .nodes: try await Self.nodesClient.value
       }
     }
   }
 
-  private static let singleClient = Task { try await connect(to: RedisServer.shared) }
-  private static let clusterClient = Task { try await connect(to: RedisServer.sharedCluster) }
-  private static let tlsClient = Task { try await connect(to: RedisServer.sharedTLS) }
+  private static let singleClient = Task { try await Backend.single.connect() }
+  private static let clusterClient = Task { try await Backend.cluster.connect() }
+  private static let tlsClient = Task { try await Backend.tls.connect() }
+  private static let nodesClient = Task { try await Backend.nodes.connect() }
+
+  /// Another client.
+  func connect() async throws -> RedisClient {
+    switch self {
+    case .single: try Self.connect(to: await RedisServer.shared)
+    case .cluster: try Self.connect(to: await RedisServer.sharedCluster)
+    case .tls: try Self.connect(to: await RedisServer.sharedTLS)
+    case .nodes: RedisClient(url: try RedisURL(try await RedisCluster.shared.url), options: Self.options())
+    }
+  }
+
+  static func connect(to server: RedisServer) throws -> RedisClient {
+    RedisClient(url: try RedisURL(server.url), options: options(server.certificates))
+  }
 
   /// Tests share two cores with compilers and other tests: patience costs nothing where nothing is expected to fail.
-  static func connect(to server: RedisServer) throws -> RedisClient {
-    RedisClient(
-      url: try RedisURL(server.url),
-      options: RedisOptions(
-        tls: RedisTLS(trustRoots: server.certificates?.trustRoots), answerTimeout: .seconds(60),
-        patience: .seconds(60)))
+  private static func options(_ certificates: RedisCertificates? = nil) -> RedisOptions {
+    RedisOptions(
+      tls: RedisTLS(trustRoots: certificates?.trustRoots), answerTimeout: .seconds(60), patience: .seconds(60))
   }
 }

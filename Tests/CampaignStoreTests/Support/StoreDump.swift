@@ -11,7 +11,7 @@ struct StoreDump {
 
   func lines() async throws -> [String] {
     let prefix = "{\(world.keys.namespace)"
-    let names = try await world.command("KEYS", "\(prefix)*").compactMap(\.string)
+    let names = try await world.keyNames("\(prefix)*")
     var lines: [String] = []
     for name in names.sorted() {
       let type = try await world.command("TYPE", name).string ?? ""

@@ -57,7 +57,7 @@ extension TestStore {
       return true
     }
     #expect(found.sorted() == users.sorted())
-    let own = try await command("KEYS", "{\(keys.namespace)*:\(campaign.id)").compactMap(\.string)
+    let own = try await keyNames("{\(keys.namespace)*:\(campaign.id)")
     #expect(own.count >= slices)
     for key in own where key != keys.job(campaign.id) {
       #expect(try #require(try await command("TTL", key).integer) > 0, "\(key)")

@@ -36,6 +36,18 @@ struct TestStore {
     try await redis.command(name, repeat each argument).get()
   }
 
+  /// The keys that a pattern names.
+  func keyNames(_ pattern: String) async throws -> [String] {
+    guard backend == .nodes else { return try await command("KEYS", pattern).compactMap(\.string) }
+    let cluster = try await RedisCluster.shared
+    let primaries = Set(try await cluster.nodes().filter { !$0.slots.isEmpty }.map(\.port))
+    var names: [String] = []
+    for server in await cluster.servers where primaries.contains(server.port) {
+      names += try await server.command("keys", pattern).split(separator: "\n").map(String.init)
+    }
+    return names
+  }
+
   /// The fields of a slice's hash that are numbers, and the rest as text.
   func slice(_ id: String, _ partition: Int = 0) async throws -> (numbers: [String: Int], text: [String: String]) {
     let reply = try await command("HGETALL", keys.slice(partition, of: id))

@@ -1,3 +1,6 @@
+public import PushCore
+import Redis
+
 /// Which partition of the store something lives in. Producers in other languages compute the same.
 public enum Partition {
   /// The partition of a user: CRC16 of the id's UTF-8, modulo `count`.

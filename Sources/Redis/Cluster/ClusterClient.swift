@@ -1,0 +1,297 @@
+import EventLoop
+
+/// The servers of a cluster, by way of one connection at a time to each that has slots.
+///
+/// A pipeline goes in parts to the servers of its keys' slots, all at once, and is answered in its own order. A server that
+/// says that a slot is elsewhere (`MOVED`) is believed, and the map is asked for; one that says that a key is elsewhere
+/// (`ASK`) is believed for this once. A server that can't be reached, or does not answer, makes the map be asked for, too:
+/// nothing is ever sent to a server that the map, or such a word, does not name.
+///
+/// Source: Redis Cluster specification, "Clients and servers roles" and "Live resharding".
+actor ClusterClient {
+  /// How often a call may be sent elsewhere: two servers that name each other would never end it.
+  private static let maximumRedirects = 16
+  /// How often a call is repeated whose keys are on their way. Who can wait longer does: it takes until the slot has moved.
+  private static let maximumArrivals = 3
+  /// For how long a server is waited for before the map is asked for.
+  private static let step = Duration.milliseconds(300)
+  /// For how long a server may think about what it says of itself: the others' callers wait for that too.
+  private static let sightTimeout = Duration.seconds(2)
+
+  private let url: RedisURL
+  private let options: RedisOptions
+  private let scripts: [RedisScript]
+  private let loop: EventLoop
+  private let home: KeySlot
+  private let watch: ClusterWatch
+  private var random: any RandomNumberGenerator & Sendable
+  private var map: ClusterMap?
+  private var servers: [RedisAddress: ServerClient] = [:]
+  private var listener: UInt64?
+  private var isClosed = false
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// See ``RedisClient/init(url:options:scripts:random:on:)``.
+  init(
+    url: RedisURL, options: RedisOptions, scripts: [RedisScript], random: any RandomNumberGenerator & Sendable,
+    on loop: EventLoop
+  ) {
+    self.url = url
+    self.options = options
+    self.scripts = scripts
+    self.random = random
+    self.loop = loop
+    home = KeySlot(of: options.home)
+    watch = .shared(url, options: options)
+  }
+
+  /// See ``RedisClient/execute(_:timeout:patience:on:)``.
+  func execute(
+    _ pipeline: RedisPipeline, timeout: Duration?, patience: Duration?, on admitted: RedisConnections?
+  ) async throws(RedisError) -> [RedisReply] {
+    guard !pipeline.isEmpty else { return [] }
+    let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+    var call = ClusterCall(pipeline, home: home)
+    var (redirects, arrivals) = (0, 0)
+    do throws(RedisError) {
+      while true {
+        let map = try await map(until: end)
+        let parts = call.parts(by: map)
+        let results = await run(parts, timeout: timeout, patience: rest(until: end), on: admitted)
+        let isUnserved = parts.reduce(0) { $0 + $1.positions.count } < call.openCount
+        var (pauses, isLost) = (isUnserved, false)
+        for (part, result) in zip(parts, results) {
+          switch result {
+          case .success(let replies):
+            let outcome = call.note(replies, of: part, reachable: options.cluster.addresses)
+            await follow(outcome, of: part)
+            if outcome.isRedirected { redirects += 1 }
+            if outcome.hasArriving { arrivals += 1 }
+            pauses = pauses || outcome.hasArriving || outcome.hasUnserved
+          case .failure(let error):
+            await doubt(part.address, error)
+            // Nothing of it was sent: another server may have it by now.
+            guard isPassing(error), EventLoop.now < end else { throw error }
+            isLost = true
+          }
+        }
+        if call.isComplete || redirects > Self.maximumRedirects || arrivals > Self.maximumArrivals, !isLost,
+          let answers = call.answers
+        {
+          return answers
+        }
+        if pauses {
+          guard EventLoop.now < end else {
+            if let answers = call.answers { return answers }
+            throw unserved(call.openSlot)
+          }
+          if isUnserved { await watch.doubt(url.addresses[0]) }
+          await pause()
+        }
+      }
+    } catch {
+      var failure = error
+      failure.mayHaveExecuted = failure.mayHaveExecuted || call.hasRun
+      throw failure
+    }
+  }
+
+  /// See ``RedisClient/connect(patience:)``.
+  func connect(patience: Duration?) async throws(RedisError) -> RedisServerInfo {
+    let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+    while true {
+      guard let address = try await map(until: end).owner(of: home) else {
+        guard EventLoop.now < end else { throw unserved(home) }
+        await watch.doubt(url.addresses[0])
+        await pause()
+        continue
+      }
+      do {
+        return try await server(at: address).connect(patience: rest(until: end))
+      } catch {
+        await doubt(address, error)
+        guard isPassing(error), EventLoop.now < end else { throw error }
+      }
+    }
+  }
+
+  /// See ``RedisClient/sights(_:patience:)``.
+  func sights(_ sections: [String], patience: Duration?) async throws(RedisError) -> [RedisServerSight] {
+    let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+    let map = try await map(until: end)
+    let patience = min(rest(until: end), Self.sightTimeout)
+    let results = await withTaskGroup(
+      of: (Int, RedisAddress, Result<RedisServerSight, RedisError>).self
+    ) { group in
+      for (index, address) in map.owners.enumerated() {
+        let server = server(at: address)
+        group.addTask {
+          do throws(RedisError) {
+            let sight = try await server.sight(
+              sections, timeout: Self.sightTimeout, patience: patience, place: (map, address))
+            return (index, address, .success(sight))
+          } catch {
+            return (index, address, .failure(error))
+          }
+        }
+      }
+      var results: [(Int, RedisAddress, Result<RedisServerSight, RedisError>)] = []
+      for await result in group { results.append(result) }
+      return results.sorted { $0.0 < $1.0 }
+    }
+    var sights: [RedisServerSight] = []
+    var failure: RedisError?
+    for (_, address, result) in results {
+      switch result {
+      case .success(let sight): sights.append(sight)
+      case .failure(let error):
+        await doubt(address, error)
+        failure = failure ?? error
+      }
+    }
+    guard sights.isEmpty else { return sights }
+    throw failure ?? unserved(home)
+  }
+
+  /// See ``RedisClient/isConnected(by:)``.
+  func isConnected(by admitted: RedisConnections) async -> Bool {
+    guard let map else { return false }
+    for address in map.owners {
+      guard let number = await servers[address]?.connectionNumber, admitted.contains(number) else { return false }
+    }
+    return true
+  }
+
+  /// Ends the connections and everything that waits. Idempotent; the client can't be used again.
+  func close() async {
+    guard !isClosed else { return }
+    isClosed = true
+    if let listener { await watch.remove(listener) }
+    let last = servers.values
+    servers = [:]
+    for server in last { await server.close() }
+  }
+}
+
+// MARK: - Servers
+
+extension ClusterClient {
+  private func server(at address: RedisAddress) -> ServerClient {
+    if let server = servers[address] { return server }
+    let server = ServerClient(
+      url: url.at(address), options: options, scripts: scripts, random: random, mustBePrimary: true, on: loop)
+    // What is closed meanwhile is not kept: nobody would close it.
+    if !isClosed { servers[address] = server }
+    return server
+  }
+
+  /// Asks each part's server, all at once.
+  private func run(
+    _ parts: [ClusterCall.Part], timeout: Duration?, patience: Duration, on admitted: RedisConnections?
+  ) async -> [Result<[RedisReply], RedisError>] {
+    let patience = min(patience, Self.step)
+    guard parts.count != 1 else {
+      return [await Self.ask(server(at: parts[0].address), parts[0], timeout, patience, admitted)]
+    }
+    return await withTaskGroup(of: (Int, Result<[RedisReply], RedisError>).self) { group in
+      for (index, part) in parts.enumerated() {
+        let server = server(at: part.address)
+        group.addTask { (index, await Self.ask(server, part, timeout, patience, admitted)) }
+      }
+      var results: [(Int, Result<[RedisReply], RedisError>)] = []
+      for await result in group { results.append(result) }
+      return results.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+
+  private static func ask(
+    _ server: ServerClient, _ part: ClusterCall.Part, _ timeout: Duration?, _ patience: Duration,
+    _ admitted: RedisConnections?
+  ) async -> Result<[RedisReply], RedisError> {
+    do throws(RedisError) {
+      return .success(try await server.execute(part.pipeline, timeout: timeout, patience: patience, on: admitted))
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+// MARK: - The map
+
+extension ClusterClient {
+  /// The map there is, or the first one.
+  private func map(until end: UInt64) async throws(RedisError) -> ClusterMap {
+    while true {
+      guard !isClosed else {
+        throw RedisError(.closed, "the client is closed", endpoint: url.endpoint, hint: Hint.none)
+      }
+      if let map { return map }
+      if listener == nil {
+        let added = await watch.add { [weak self, loop] map in
+          loop.execute { [weak self] in self?.assumeIsolated { $0.adopt(map) } }
+        }
+        // Another call may have been first.
+        if listener == nil { listener = added } else { await watch.remove(added) }
+      }
+      do throws(RedisError) {
+        let map = try await watch.map()
+        if self.map == nil { adopt(map) }
+      } catch {
+        guard !error.isPermanent, EventLoop.now < end else { throw error }
+        await pause()
+      }
+    }
+  }
+
+  /// Takes over a new map. Connections to servers that have no slots any more end: what hung there is asked elsewhere.
+  private func adopt(_ map: ClusterMap) {
+    guard !isClosed else { return }
+    self.map = map
+    let owners = Set(map.owners)
+    for (address, server) in servers where !owners.contains(address) {
+      servers[address] = nil
+      Task { await server.close(because: "the slots of \(address) are elsewhere now") }
+    }
+  }
+
+  private func follow(_ outcome: ClusterCall.Outcome, of part: ClusterCall.Part) async {
+    for (slot, address) in outcome.moved {
+      map?.move(slot, to: address)
+      await watch.note(slot, at: address)
+    }
+    if outcome.hasUnserved { await watch.doubt(part.address) }
+  }
+
+  /// A server gave no answer: others may know of another one by now.
+  private func doubt(_ address: RedisAddress, _ error: RedisError) async {
+    switch error.code {
+    case .reconnected, .cancelled, .overloaded: break
+    default: await watch.doubt(address)
+    }
+  }
+
+  /// Whether a call that failed may go on with another map, or a moment later.
+  private func isPassing(_ error: RedisError) -> Bool {
+    guard !error.mayHaveExecuted, !error.isPermanent else { return false }
+    switch error.code {
+    case .reconnected, .cancelled, .overloaded: return false
+    default: return true
+    }
+  }
+
+  private func unserved(_ slot: KeySlot?) -> RedisError {
+    RedisError(
+      .notReady, "no server of the cluster has the slot \(slot?.number ?? home.number)", endpoint: url.endpoint,
+      hint: "CLUSTER INFO and CLUSTER NODES on any server say which slots nobody serves.")
+  }
+
+  private func rest(until end: UInt64) -> Duration {
+    let now = EventLoop.now
+    return .nanoseconds(Int64(clamping: end > now ? end - now : 0))
+  }
+
+  private func pause() async {
+    try? await Task.sleep(for: .milliseconds(Int.random(in: 40...120, using: &random)))
+  }
+}

@@ -1,0 +1,250 @@
+import Testing
+
+@testable import Redis
+
+/// What is decided about a cluster without one: slots, maps, redirections, who is asked when, and who is asked what.
+@Suite struct ClusterPartsTests {
+  private static func address(_ port: UInt16, _ host: String = "h") -> RedisAddress {
+    RedisAddress(host: host, port: port)
+  }
+
+  /// Slots 0 to 99 are the first one's, the next hundred the second one's, and so on.
+  private static func map(_ ports: [UInt16]) throws -> ClusterMap {
+    let ranges = ports.enumerated().map { index, port in
+      "*3\r\n:\(index * 100)\r\n:\(index * 100 + 99)\r\n*2\r\n$1\r\nh\r\n:\(port)\r\n"
+    }
+    return try #require(
+      ClusterMap(parsing: RedisReply.parse("*\(ranges.count)\r\n" + ranges.joined())[0], from: address(1)))
+  }
+
+  // MARK: Slots
+
+  @Test func crcAgreesWithTheSpecification() {
+    #expect(CRC16.of("123456789") == 0x31C3)
+    #expect(CRC16.of("") == 0)
+    #expect(CRC16.of(Array("123456789".utf8)) == 0x31C3)
+  }
+
+  /// By CLUSTER KEYSLOT.
+  @Test(arguments: [
+    ("foo", 12182), ("{foo}bar", 12182), ("x{foo}{bar}", 12182), ("{}foo", 9500), ("foo{}{bar}", 8363), ("{foo", 13308),
+    ("", 0), ("{{bar}}zap", 4015),
+  ])
+  func slotIsThatOfTheTag(key: String, slot: UInt16) {
+    #expect(KeySlot(of: key).number == slot)
+  }
+
+  @Test func commandsGoByTheirKeys() {
+    let script = RedisScript(name: "s", source: "return 1")
+    var pipeline = RedisPipeline()
+    pipeline.append("TIME")
+    pipeline.append("SET", "foo", "bar")
+    pipeline.append("WAIT", 1, 100)
+    pipeline.script(script, keys: ["{bar}1", "{bar}2"]) { $0.append("foo") }
+    pipeline.script(script, keys: [String]())
+    pipeline.append("OBJECT", "ENCODING", "foo")
+    pipeline.append("INFO", "memory")
+    let (home, foo, bar) = (KeySlot(of: "home"), KeySlot(of: "foo"), KeySlot(of: "bar"))
+    #expect(pipeline.slots(home: home) == [home, foo, foo, bar, bar, foo, foo])
+  }
+
+  // MARK: The map
+
+  @Test func mapIsReadAndUnknownWordsAreNot() throws {
+    // Behind name and port stand an id and a map of more, and there may be replicas.
+    let reply = try RedisReply.parse(
+      "*2\r\n"
+        + "*4\r\n:0\r\n:9000\r\n*4\r\n$1\r\na\r\n:7000\r\n$2\r\nid\r\n*2\r\n$8\r\nhostname\r\n$1\r\nx\r\n*2\r\n$0\r\n\r\n:7001\r\n"
+        + "*4\r\n:9001\r\n:16383\r\n*2\r\n$-1\r\n:7002\r\n*2\r\n$1\r\n?\r\n:7003\r\n")[0]
+    let (a, reached) = (Self.address(7000, "a"), Self.address(17000, "nat"))
+    let map = try #require(ClusterMap(parsing: reply, from: Self.address(7, "asked"), reachable: [a: reached]))
+    #expect(map.owners == [reached, Self.address(7002, "asked")])
+    #expect(map.servers == [reached, Self.address(7001, "asked"), Self.address(7002, "asked")])
+    #expect(try map.owner(of: #require(KeySlot(9000))) == reached)
+    #expect(try map.owner(of: #require(KeySlot(9001))) == Self.address(7002, "asked"))
+  }
+
+  @Test(arguments: [
+    "+OK\r\n", "*1\r\n:1\r\n", "*1\r\n*3\r\n:5\r\n:4\r\n*2\r\n$1\r\na\r\n:1\r\n",
+    "*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:1\r\n",
+  ])
+  func whatIsNoMapIsNone(reply: String) throws {
+    #expect(ClusterMap(parsing: try RedisReply.parse(reply)[0], from: Self.address(1)) == nil)
+  }
+
+  @Test func slotThatMovesLeavesTheOthers() throws {
+    var map = try Self.map([1, 2])
+    let (five, hundred) = (try #require(KeySlot(5)), try #require(KeySlot(100)))
+    map.move(five, to: Self.address(9))
+    #expect(map.owner(of: five) == Self.address(9))
+    #expect(map.owner(of: hundred) == Self.address(2))
+    #expect(map.owners == [Self.address(1), Self.address(2), Self.address(9)])
+    for slot in 100..<200 { map.move(try #require(KeySlot(slot)), to: Self.address(1)) }
+    #expect(map.owners == [Self.address(1), Self.address(9)])
+    #expect(try map.owner(of: #require(KeySlot(200))) == nil)
+  }
+
+  // MARK: Redirections
+
+  @Test(arguments: [
+    ("MOVED 3999 127.0.0.1:6381", Redirect.moved(KeySlot(3999)!, RedisAddress(host: "127.0.0.1", port: 6381))),
+    ("MOVED 1 ::1:6381", .moved(KeySlot(1)!, RedisAddress(host: "::1", port: 6381))),
+    ("MOVED 1 [::1]:6381", .moved(KeySlot(1)!, RedisAddress(host: "::1", port: 6381))),
+    ("MOVED 1 :6381", .moved(KeySlot(1)!, RedisAddress(host: "asked", port: 6381))),
+    ("ASK 16383 host.example:1 and more", .ask(RedisAddress(host: "host.example", port: 1))),
+    ("ASK 1 inside:7", .ask(RedisAddress(host: "outside", port: 8))),
+    ("TRYAGAIN Multiple keys request during rehashing of slot", .tryAgain),
+    ("CLUSTERDOWN The cluster is down", .clusterDown),
+  ])
+  func redirectionIsRead(line: String, redirect: Redirect) {
+    let nat = [RedisAddress(host: "inside", port: 7): RedisAddress(host: "outside", port: 8)]
+    #expect(Redirect(RedisServerError(line: line), from: Self.address(1, "asked"), reachable: nat) == redirect)
+  }
+
+  @Test(arguments: [
+    "MOVED", "MOVED 1", "MOVED x h:1", "MOVED 16384 h:1", "MOVED 1 h", "MOVED 1 h:0", "ASK 1 ?:7", "OOM x",
+  ])
+  func whatIsNoRedirectionIsAnAnswer(line: String) {
+    #expect(Redirect(RedisServerError(line: line), from: Self.address(1)) == nil)
+  }
+
+  // MARK: Who is asked for the map
+
+  @Test func seedsAreAskedUntilOneAnswersAndThenItRests() throws {
+    let map = try Self.map([7, 8])
+    var topology = ClusterTopology(seeds: [Self.address(1), Self.address(2)])
+    #expect(topology.handle(.wanted) == [.ask(Self.address(1))])
+    #expect(topology.handle(.wanted).isEmpty)
+    #expect(topology.handle(.failed) == [.ask(Self.address(2))])
+    #expect(topology.handle(.answered(map)) == [.found(map), .pause])
+    #expect(topology.handle(.timer) == [.rest])
+    // By itself, and of any server.
+    guard case .ask(let asked)? = topology.handle(.timer).first else { return #expect(Bool(false)) }
+    #expect([Self.address(7), Self.address(8)].contains(asked))
+  }
+
+  @Test func whoIsDoubtedIsAskedLastAndMuchDoubtAsksOnce() throws {
+    let map = try Self.map([7, 8])
+    var topology = ClusterTopology(seeds: [Self.address(7)])
+    #expect(topology.handle(.wanted) == [.ask(Self.address(7))])
+    #expect(topology.handle(.answered(map)) == [.found(map), .pause])
+    // While it settles, doubt waits.
+    #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
+    #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
+    #expect(topology.handle(.timer) == [.ask(Self.address(8))])
+    #expect(topology.handle(.failed) == [.ask(Self.address(7))])
+    #expect(topology.handle(.failed) == [.notFound, .pause])
+    #expect(topology.handle(.failed).isEmpty)
+  }
+
+  @Test func slotThatMovedIsKnownAtOnceAndTheRestIsAskedFor() throws {
+    let map = try Self.map([7, 8])
+    let slot = try #require(KeySlot(5))
+    var topology = ClusterTopology(seeds: [Self.address(7)])
+    _ = topology.handle(.wanted)
+    _ = topology.handle(.answered(map))
+    _ = topology.handle(.timer)
+    let actions = topology.handle(.moved(slot, Self.address(8)))
+    #expect(actions.count == 1)
+    #expect(topology.map?.owner(of: slot) == Self.address(8))
+  }
+
+  // MARK: A call
+
+  /// Commands on keys that are in the slots of the first (`a`, `c`) and of the second server (`b`).
+  private static func call() throws -> (ClusterCall, ClusterMap) {
+    var pipeline = RedisPipeline()
+    for key in ["a", "b", "c"] { pipeline.append("GET", key) }
+    var map = try map([1])
+    map.move(KeySlot(of: "a"), to: address(1))
+    map.move(KeySlot(of: "b"), to: address(2))
+    map.move(KeySlot(of: "c"), to: address(1))
+    return (ClusterCall(pipeline, home: KeySlot(of: "")), map)
+  }
+
+  private static func replies(_ lines: String...) throws -> [RedisReply] {
+    try RedisReply.parse(lines.map { $0 + "\r\n" }.joined())
+  }
+
+  @Test func callGoesInPartsAndIsAnsweredInItsOrder() throws {
+    var (call, map) = try Self.call()
+    let parts = call.parts(by: map)
+    #expect(parts.map(\.address) == [Self.address(1), Self.address(2)])
+    #expect(parts.map(\.positions) == [[0, 2], [1]])
+    #expect(parts[0].pipeline.bytes == Array("*2\r\n$3\r\nGET\r\n$1\r\na\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
+    _ = call.note(try Self.replies("+B"), of: parts[1])
+    #expect(!call.isComplete && call.answers == nil)
+    _ = call.note(try Self.replies("+A", "-WRONGTYPE x"), of: parts[0])
+    #expect(call.isComplete)
+    #expect(call.answers?.map(\.description) == ["A", "B", "(error) WRONGTYPE x"])
+  }
+
+  @Test func callForOneServerIsSentAsItIs() throws {
+    var pipeline = RedisPipeline()
+    for number in 0..<3 { pipeline.append("SET", "{a}\(number)", number) }
+    var map = try Self.map([1])
+    map.move(KeySlot(of: "a"), to: Self.address(1))
+    let parts = ClusterCall(pipeline, home: KeySlot(of: "")).parts(by: map)
+    #expect(parts.map(\.pipeline.bytes) == [pipeline.bytes])
+  }
+
+  @Test func onlyWhatWasRedirectedIsAskedAgain() throws {
+    var (call, map) = try Self.call()
+    var parts = call.parts(by: map)
+    _ = call.note(try Self.replies("+B"), of: parts[1])
+    let slot = KeySlot(of: "c")
+    let outcome = call.note(try Self.replies("+A", "-MOVED \(slot.number) h:2"), of: parts[0])
+    #expect(outcome.moved.map(\.address) == [Self.address(2)] && outcome.isRedirected && call.hasRun)
+    map.move(slot, to: Self.address(2))
+    parts = call.parts(by: map)
+    #expect(parts.map(\.address) == [Self.address(2)] && parts.map(\.positions) == [[2]] && !parts[0].isAsking)
+    // The key is on its way once more: it alone goes behind ASKING, and the map stays.
+    let asked = call.note(try Self.replies("-ASK \(slot.number) h:1"), of: parts[0])
+    #expect(asked.moved.isEmpty)
+    parts = call.parts(by: map)
+    #expect(parts.map(\.address) == [Self.address(1)] && parts[0].isAsking)
+    #expect(parts[0].pipeline.bytes == Array("*1\r\n$6\r\nASKING\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
+    _ = call.note(try Self.replies("+OK", "+C"), of: parts[0])
+    #expect(call.answers?.map(\.description) == ["A", "B", "C"])
+  }
+
+  @Test func keysOnTheirWayAreAskedForAgainWhereTheyArrive() throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("MGET", "{a}1", "{a}2")
+    var call = ClusterCall(pipeline, home: KeySlot(of: ""))
+    var map = try Self.map([1])
+    map.move(KeySlot(of: "a"), to: Self.address(1))
+    let asked = call.note(try Self.replies("-ASK 5 h:2"), of: call.parts(by: map)[0])
+    #expect(asked.isRedirected)
+    let outcome = call.note(try Self.replies("+OK", "-TRYAGAIN x"), of: call.parts(by: map)[0])
+    #expect(outcome.hasArriving && !call.hasRun)
+    #expect(call.parts(by: map)[0].address == Self.address(2))
+    #expect(call.parts(by: map)[0].isAsking)
+    #expect(call.answers?.map(\.description) == ["(error) TRYAGAIN x"])
+  }
+
+  @Test func slotOfNobodyIsLeftOut() throws {
+    var (call, map) = try Self.call()
+    map = try Self.map([1])
+    map.move(KeySlot(of: "b"), to: Self.address(2))
+    let parts = call.parts(by: map)
+    #expect(parts.map(\.positions) == [[1]])
+    #expect(call.openCount == 3)
+    _ = call.note(try Self.replies("+B"), of: parts[0])
+    #expect(call.openSlot == KeySlot(of: "a"))
+  }
+
+  @Test func scriptThatIsLostBehindAskingIsAskedForBehindAskingAgain() throws {
+    let script = RedisScript(name: "s", source: "return 1")
+    var pipeline = RedisPipeline()
+    pipeline.append("ASKING")
+    pipeline.script(script, keys: ["a"])
+    pipeline.script(script, keys: ["b"])
+    let again = try #require(
+      ScriptCache.repetition(
+        of: pipeline, after: Self.replies("+OK", "-NOSCRIPT x", "-NOSCRIPT x"), into: nil))
+    #expect(again.pipeline.count == 4)
+    #expect(again.pipeline.isAsking(1) && !again.pipeline.isAsking(2) && !again.pipeline.isAsking(3))
+    #expect(again.answers.map(\.new) == [2, 3] && again.answers.map(\.old) == [1, 2])
+  }
+}

@@ -1,0 +1,273 @@
+import EventLoop
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Redis
+
+/// A cluster of three primaries and three replicas, and all that happens to it.
+@Suite struct ClusterTests {
+  /// Their slots: 12182, 5061 and 866, of each primary one.
+  private static let keys = ["foo", "bar", "hello"]
+
+  private func client(_ cluster: RedisCluster, home: String = "foo") throws -> RedisClient {
+    var url = try RedisURL(cluster.url)
+    url.isTLS = cluster.certificates != nil
+    var options = RedisOptions.unhurried(backoff: Backoff(base: .milliseconds(1), cap: .milliseconds(50)))
+    options.home = home
+    options.tls.trustRoots = cluster.certificates?.trustRoots
+    return RedisClient(url: url, options: options)
+  }
+
+  /// Writes until it is acknowledged: whatever fails on the way.
+  private func write(_ client: RedisClient, _ key: String, _ value: String) async throws {
+    let deadline = ContinuousClock.now + .seconds(90)
+    while true {
+      if let reply = try? await client.command("SET", key, value), reply.error == nil { return }
+      try #require(ContinuousClock.now < deadline)
+    }
+  }
+
+  private func values(_ client: RedisClient) async throws -> [String?] {
+    var pipeline = RedisPipeline()
+    for key in Self.keys { pipeline.append("GET", key) }
+    return try await client.execute(pipeline).map(\.string)
+  }
+
+  @Test func pipelineGoesToAllAndIsAnsweredInItsOrder() async throws {
+    let cluster = try await RedisCluster.shared
+    let client = try client(cluster)
+    let script = RedisScript(name: "double", source: "return redis.call('get', KEYS[1]) .. ARGV[1]")
+    var pipeline = RedisPipeline()
+    pipeline.append("TIME")
+    for number in 0..<200 {
+      pipeline.append("SET", "order:\(number)", number)
+      pipeline.script(script, keys: ["order:\(number)"]) { $0.append("!") }
+    }
+    let replies = try await client.execute(pipeline)
+    #expect(replies.count == 401 && replies[0].count == 2)
+    for number in 0..<200 { #expect(replies[2 + 2 * number].string == "\(number)!") }
+    #expect(try await client.sights(["server"]).count == 3)
+    let sights = try await client.sights(["server"])
+    #expect(await client.isConnected(by: RedisConnections(sights.map(\.connection))))
+    #expect(await !client.isConnected(by: RedisConnections(sights.dropLast().map(\.connection))))
+    #expect(sights.count { $0.holds("foo") } == 1)
+    // What crosses slots is refused, by the server.
+    #expect(try await client.command("MGET", "foo", "bar").error?.code == .crossSlot)
+    // Only connections that are admitted are used, each server's own.
+    let some = RedisConnections(sights.filter { $0.holds("foo") }.map(\.connection))
+    #expect(try await client.execute(self.pipeline(get: "foo"), on: some).count == 1)
+    let error = await #expect(throws: RedisError.self) {
+      try await client.execute(self.pipeline(get: "bar"), on: some)
+    }
+    #expect(error?.code == .reconnected && error?.mayHaveExecuted == false)
+    await client.close()
+  }
+
+  private func pipeline(get key: String) -> RedisPipeline {
+    var pipeline = RedisPipeline()
+    pipeline.append("GET", key)
+    return pipeline
+  }
+
+  @Test func primaryThatIsKilledIsReplaced() async throws {
+    let cluster = try await RedisCluster()
+    let client = try client(cluster)
+    for key in Self.keys { try await write(client, key, "1") }
+    let slot = try await cluster.slot(of: "foo")
+    let old = try await cluster.owner(of: slot)
+    await old.kill(SIGKILL)
+    // The others go on meanwhile.
+    #expect(try await client.command("SET", "bar", "2").string == "OK")
+    try await write(client, "foo", "2")
+    try await write(client, "hello", "2")
+    try await cluster.awaitOwner(of: slot, otherThan: old)
+    #expect(try await values(client) == ["2", "2", "2"])
+    #expect(try await client.sights().count == 3)
+    // It comes back as a replica, and nothing is written to it.
+    try await old.restart()
+    try await write(client, "foo", "3")
+    #expect(try await cluster.owner(of: slot).command("get", "foo") == "3")
+    await client.close()
+    await cluster.stop()
+  }
+
+  @Test func primaryThatIsFrozenIsReplaced() async throws {
+    let cluster = try await RedisCluster()
+    let client = try client(cluster)
+    for key in Self.keys { try await write(client, key, "1") }
+    let slot = try await cluster.slot(of: "foo")
+    let old = try await cluster.owner(of: slot)
+    await old.kill(SIGSTOP)
+    // It would be waited for a minute. Somebody else who meets with it in less than that asks for the map.
+    let hanging = Task { try await client.command("SET", "foo", "lost") }
+    let hasty = try self.client(cluster)
+    while try await cluster.owner(of: slot).port == old.port {
+      _ = try? await hasty.execute(pipeline(get: "foo"), timeout: .seconds(1), patience: .zero)
+    }
+    try await write(hasty, "foo", "2")
+    let error = await #expect(throws: RedisError.self) { try await hanging.value }
+    #expect(error?.mayHaveExecuted == true)
+    await old.kill(SIGCONT)
+    try await write(client, "foo", "3")
+    #expect(try await values(client) == ["3", "1", "1"])
+    for client in [client, hasty] { await client.close() }
+    await cluster.stop()
+  }
+
+  @Test func plannedFailoverIsFollowedAndNothingIsLost() async throws {
+    let cluster = try await RedisCluster()
+    let (client, blocked) = (try client(cluster), try client(cluster))
+    for key in Self.keys { try await write(client, key, "1") }
+    let slot = try await cluster.slot(of: "foo")
+    let old = try await cluster.owner(of: slot)
+    async let answer = blocked.command("BLMOVE", "{foo}from", "{foo}to", "LEFT", "RIGHT", 60)
+    while try await !old.command("info", "clients").contains("blocked_clients:1") {}
+    try await cluster.failOver(old)
+    #expect(try await client.command("SET", "foo", "2").string == "OK")
+    // The wait goes on where the list is now, or ends.
+    _ = try await client.command("RPUSH", "{foo}from", "x").get()
+    let reply = try? await answer
+    let moved = try await client.command("LLEN", "{foo}to").integer
+    #expect(reply == nil || reply?.error != nil || moved == 1)
+    try await write(blocked, "foo", "3")
+    #expect(try await values(client) == ["3", "1", "1"])
+    for client in [client, blocked] { await client.close() }
+    await cluster.stop()
+  }
+
+  @Test func slotsMoveUnderLoadAndNothingIsLost() async throws {
+    let cluster = try await RedisCluster()
+    let client = try client(cluster)
+    let script = RedisScript(
+      name: "add", source: "redis.call('rpush', KEYS[1], ARGV[1]); return redis.call('incr', KEYS[2])")
+    let slot = try await cluster.slot(of: "{foo}")
+    let (from, to) = (try await cluster.owner(of: slot), try await cluster.owner(of: cluster.slot(of: "bar")))
+    // Some keys that are moved one after the other while others are used.
+    for number in 0..<50 { try await write(client, "{foo}filler\(number)", "x") }
+    let isMoving = Atomic<Bool>(true)
+    async let written = {
+      var (count, refusals) = (0, 0)
+      while isMoving.load(ordering: .relaxed) || count < 20 {
+        // Both keys, or neither: between them the script is told to try again.
+        let reply = try await client.script(script, keys: ["{foo}list", "{foo}count"]) { $0.append(count) }
+        if let error = reply.error {
+          #expect(error.code == .tryAgain)
+          refusals += 1
+        } else {
+          count += 1
+        }
+        #expect(try await client.command("SET", "bar", count).string == "OK")
+      }
+      return (count, refusals)
+    }()
+    try await cluster.open(slot, to: to)
+    // The target has never heard of the script.
+    try await to.command("script", "flush")
+    while try await cluster.moveKeys(slot, from: from, to: to, limit: 7) > 0 {}
+    try await cluster.close(slot, at: to)
+    isMoving.store(false, ordering: .relaxed)
+    let (count, _) = try await written
+    #expect(try await client.command("LRANGE", "{foo}list", 0, -1).map(\.integer) == Array(0..<count))
+    #expect(try await client.command("GET", "{foo}count").integer == count)
+    #expect(try await cluster.owner(of: slot).port == to.port)
+    await client.close()
+    await cluster.stop()
+  }
+
+  @Test func slotThatIsLeftOpenStopsItsOwnKeysAlone() async throws {
+    let cluster = try await RedisCluster()
+    let client = try client(cluster)
+    try await write(client, "{foo}1", "1")
+    try await write(client, "{foo}2", "2")
+    let slot = try await cluster.slot(of: "{foo}")
+    let (from, to) = (try await cluster.owner(of: slot), try await cluster.owner(of: cluster.slot(of: "bar")))
+    try await cluster.open(slot, to: to)
+    // One of two keys: the pair is nowhere.
+    try await cluster.moveKeys(slot, from: from, to: to, limit: 1)
+    #expect(try await client.command("MGET", "{foo}1", "{foo}2").error?.code == .tryAgain)
+    // Each by itself is found, and so is what is on the same server.
+    #expect(try await client.command("GET", "{foo}1").string == "1")
+    #expect(try await client.command("GET", "{foo}2").string == "2")
+    for key in ["bar", "hello"] { #expect(try await client.command("SET", key, "1").string == "OK") }
+    while try await cluster.moveKeys(slot, from: from, to: to, limit: 1) > 0 {}
+    try await cluster.close(slot, at: to)
+    #expect(try await client.command("MGET", "{foo}1", "{foo}2").get().map(\.string) == ["1", "2"])
+    await client.close()
+    await cluster.stop()
+  }
+
+  @Test func serverThatIsAddedIsUsedAndOneThatIsEmptiedIsLeft() async throws {
+    let cluster = try await RedisCluster(replicas: 0)
+    let client = try client(cluster)
+    for key in Self.keys { try await write(client, key, "1") }
+    let added = try await cluster.addServer()
+    let slot = try await cluster.slot(of: "foo")
+    try await cluster.move(slot, to: added)
+    #expect(try await client.command("SET", "foo", "2").string == "OK")
+    #expect(try await added.command("get", "foo") == "2")
+    while try await client.sights().count < 4 {}
+    await client.close()
+    await cluster.stop()
+  }
+
+  @Test func listenerGoesWhereItsSlotGoes() async throws {
+    let cluster = try await RedisCluster()
+    let client = try client(cluster)
+    let (heard, hears) = AsyncStream.makeStream(of: String.self)
+    let loop = EventLoop(label: "listener")
+    let subscriber = client.subscriber(to: ["news"], on: loop) { event in
+      switch event {
+      case .listening: hears.yield("listening")
+      case .lost: break
+      case .message(_, let text): hears.yield(text.string ?? "")
+      }
+    }
+    await subscriber.start()
+    var events = heard.makeAsyncIterator()
+    #expect(await events.next() == "listening")
+    let slot = try await cluster.slot(of: "foo")
+    let old = try await cluster.owner(of: slot)
+    #expect(try await old.command("pubsub", "numsub", "news").hasSuffix("1"))
+    try await cluster.failOver(old)
+    // Somebody meets with it and asks for the map: then it moves by itself.
+    try await write(client, "foo", "1")
+    #expect(await events.next() == "listening")
+    #expect(try await cluster.owner(of: slot).command("pubsub", "numsub", "news").hasSuffix("1"))
+    // From any server.
+    _ = try await cluster.servers[0].command("publish", "news", "hello")
+    #expect(await events.next() == "hello")
+    await subscriber.close()
+    await client.close()
+    await cluster.stop()
+  }
+
+  @Test func clusterWithPasswordAndTLSIsReached() async throws {
+    let certificates = try RedisCertificates()
+    let cluster = try await RedisCluster(replicas: 0, certificates: certificates)
+    let client = try client(cluster)
+    for key in Self.keys { #expect(try await client.command("SET", key, "1").string == "OK") }
+    #expect(try await values(client) == ["1", "1", "1"])
+    await client.close()
+    await cluster.stop()
+  }
+
+  @Test func whatIsNoClusterSaysSo() async throws {
+    let server = try await RedisServer.shared
+    let client = RedisClient(url: try RedisURL("cluster://127.0.0.1:\(server.port)"), options: .unhurried())
+    let error = await #expect(throws: RedisError.self) { try await client.command("PING") }
+    #expect(error?.code == .refused && error?.hint.contains("redis://") == true)
+    await client.close()
+  }
+
+  @Test func clusterThatIsAwayIsWaitedForAsLongAsPatienceLasts() async throws {
+    let port = try FreePort.find()
+    let client = RedisClient(url: try RedisURL("cluster://127.0.0.1:\(port)"), options: .unhurried())
+    let error = await #expect(throws: RedisError.self) {
+      try await client.execute(pipeline(get: "foo"), patience: .milliseconds(200))
+    }
+    #expect(error?.code == .connectionRefused && error?.mayHaveExecuted == false)
+    await client.close()
+  }
+}

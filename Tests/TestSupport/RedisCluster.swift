@@ -1,0 +1,257 @@
+import Foundation
+
+/// A cluster of the test's own: primaries that share the slots, and replicas of each.
+public actor RedisCluster {
+  /// All servers; the first ones began as primaries, the others as their replicas.
+  public private(set) var servers: [RedisServer]
+  /// `cluster://HOST:PORT,…`, of the servers at the start.
+  public nonisolated let url: String
+  /// By which they speak TLS; `nil` where they don't.
+  public nonisolated let certificates: RedisCertificates?
+  private let arguments: [String]
+  private let password: String?
+
+  /// What one server says of another.
+  public struct Node: Sendable {
+    /// Its name among the servers: 40 hex digits.
+    public let id: String
+    /// Where it listens.
+    public let port: UInt16
+    /// Such as `myself`, `master`, `slave`, `fail?`.
+    public let flags: Set<String>
+    /// The name of the primary that it copies; `-` for none.
+    public let primary: String
+    /// The slots it has.
+    public let slots: [ClosedRange<Int>]
+  }
+
+  /// The cluster of six that all tests of the process share; use keys of your own, and leave its servers alone.
+  public static var shared: RedisCluster { get async throws { try await sharedCluster.value } }
+  private static let sharedCluster = Task { try await RedisCluster(nodeTimeout: 15_000) }
+
+  /// Starts the servers, and waits until each knows who has which slots.
+  ///
+  /// - Parameters:
+  ///   - primaries: how many; three at least, or nobody can decide on a failover.
+  ///   - replicas: of each.
+  ///   - nodeTimeout: ms of silence after which a server is taken for dead.
+  ///   - arguments: more options for each server.
+  ///   - password: of the default user.
+  ///   - certificates: for servers that speak TLS, also among each other.
+  public init(
+    primaries: Int = 3, replicas: Int = 1, nodeTimeout: Int = 3000, arguments: [String] = [], password: String? = nil,
+    certificates: RedisCertificates? = nil
+  ) async throws {
+    self.certificates = certificates
+    self.password = password
+    // A replica has its data at once, not after the five seconds in which others may join in.
+    var all = ["--cluster-node-timeout", String(nodeTimeout), "--repl-diskless-sync-delay", "0"]
+    if let certificates {
+      // Among each other they are clients as well, and show it: a server's certificate is not good for that.
+      all += [
+        "--tls-replication", "yes", "--tls-cluster", "yes", "--tls-client-cert-file", certificates.clientCertificate,
+        "--tls-client-key-file", certificates.clientKey,
+      ]
+    }
+    if let password { all += ["--masterauth", password] }
+    all += arguments
+    self.arguments = all
+    var servers: [RedisServer] = []
+    for _ in 0..<(primaries * (1 + replicas)) {
+      servers.append(
+        try await RedisServer.start(.member, arguments: all, password: password, certificates: certificates))
+    }
+    self.servers = servers
+    url = "cluster://" + servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+    try await cli(
+      ["--cluster", "create"] + servers.map { "127.0.0.1:\($0.port)" }
+        + ["--cluster-replicas", String(replicas), "--cluster-yes"])
+    try await awaitAgreement(primaries: primaries)
+    // A replica that has not its data yet can't take over, and one that nobody knows of as such is not asked to.
+    try await until {
+      for server in servers {
+        let nodes = try await self.nodes(asking: server)
+        guard nodes.count(where: { $0.flags.contains("slave") }) == primaries * replicas else { return false }
+      }
+      for server in servers where try await server.command("role").hasPrefix("slave") {
+        guard try await server.command("info", "replication").contains("master_link_status:up") else { return false }
+      }
+      return true
+    }
+  }
+
+  /// Waits until all servers that run agree on who has all the slots.
+  ///
+  /// - Parameter primaries: how many of them have slots; `nil` for any number.
+  public func awaitAgreement(primaries: Int? = nil) async throws {
+    try await until {
+      var views: Set<String> = []
+      for server in self.servers where await server.isRunning {
+        guard try await server.command("cluster", "info").contains("cluster_state:ok") else { return false }
+        let owners = try await self.nodes(asking: server).filter { !$0.slots.isEmpty }
+        guard primaries == nil || owners.count == primaries else { return false }
+        let isWhole = owners.reduce(0) { $0 + $1.slots.reduce(0) { $0 + $1.count } } == 16_384
+        guard isWhole else { return false }
+        views.insert(owners.map { "\($0.port) \($0.slots)" }.sorted().joined(separator: "; "))
+      }
+      return views.count == 1
+    }
+  }
+
+  /// What a server says of all.
+  public func nodes(asking server: RedisServer? = nil) async throws -> [Node] {
+    let asked: RedisServer
+    if let server { asked = server } else { asked = try await running() }
+    return try await asked.command("cluster", "nodes").split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ").map(String.init)
+      let address = words[1].prefix { $0 != "@" && $0 != "," }
+      guard let port = address.lastIndex(of: ":").flatMap({ UInt16(address[address.index(after: $0)...]) }) else {
+        return nil
+      }
+      let slots = words.dropFirst(8).compactMap { word -> ClosedRange<Int>? in
+        let ends = word.split(separator: "-").compactMap { Int($0) }
+        guard !word.hasPrefix("["), let first = ends.first, let last = ends.last else { return nil }
+        return first...last
+      }
+      return Node(
+        id: words[0], port: port, flags: Set(words[2].split(separator: ",").map(String.init)), primary: words[3],
+        slots: slots)
+    }
+  }
+
+  /// The server that has a slot now.
+  public func owner(of slot: Int) async throws -> RedisServer {
+    let nodes = try await nodes()
+    guard let node = nodes.first(where: { $0.slots.contains { $0.contains(slot) } }),
+      let server = servers.first(where: { $0.port == node.port })
+    else { throw TestSupportError("nobody has slot \(slot)") }
+    return server
+  }
+
+  /// The replicas of a server.
+  public func replicas(of server: RedisServer) async throws -> [RedisServer] {
+    let nodes = try await nodes()
+    let id = nodes.first { $0.port == server.port }?.id
+    return nodes.filter { $0.primary == id }.compactMap { node in servers.first { $0.port == node.port } }
+  }
+
+  /// The slot of a key.
+  public func slot(of key: String) async throws -> Int {
+    Int(try await running().command("cluster", "keyslot", key)) ?? 0
+  }
+
+  /// Waits until another server has the slots of one.
+  public func awaitOwner(of slot: Int, otherThan old: RedisServer) async throws {
+    try await until { (try? await self.owner(of: slot))?.port != old.port }
+    try await awaitAgreement()
+  }
+
+  /// Has a replica of a server take over, in peace.
+  public func failOver(_ server: RedisServer) async throws {
+    guard let slot = try await nodes().first(where: { $0.port == server.port })?.slots.first?.lowerBound else {
+      throw TestSupportError("the server has no slots")
+    }
+    guard let replica = try await replicas(of: server).first else { throw TestSupportError("it has no replica") }
+    var asked: ContinuousClock.Instant?
+    try await until {
+      if (try? await self.owner(of: slot))?.port != server.port { return true }
+      // Asking again begins anew; an attempt that fails is over after five seconds (cluster.h, CLUSTER_MF_TIMEOUT).
+      if asked.map({ ContinuousClock.now - $0 > .seconds(6) }) ?? true {
+        _ = try? await replica.command("cluster", "failover")
+        asked = .now
+      }
+      return false
+    }
+  }
+
+  // MARK: Slots that move
+
+  /// Opens a slot: its keys may go from the one who has it to another.
+  public func open(_ slot: Int, to target: RedisServer) async throws {
+    let source = try await owner(of: slot)
+    let (from, to) = (try await id(of: source), try await id(of: target))
+    try await target.command("cluster", "setslot", String(slot), "importing", from)
+    try await source.command("cluster", "setslot", String(slot), "migrating", to)
+  }
+
+  /// Moves keys of an open slot.
+  ///
+  /// - Parameter limit: how many at most.
+  /// - Returns: how many there were to move.
+  @discardableResult
+  public func moveKeys(_ slot: Int, from source: RedisServer, to target: RedisServer, limit: Int) async throws -> Int {
+    let keys = try await source.command("cluster", "getkeysinslot", String(slot), String(limit))
+      .split(separator: "\n").map(String.init)
+    guard !keys.isEmpty else { return 0 }
+    let login = password.map { ["auth", $0] } ?? []
+    try await source.command(["migrate", "127.0.0.1", String(target.port), "", "0", "60000"] + login + ["keys"] + keys)
+    return keys.count
+  }
+
+  /// Closes a slot whose keys have all moved.
+  public func close(_ slot: Int, at target: RedisServer) async throws {
+    let id = try await id(of: target)
+    try await target.command("cluster", "setslot", String(slot), "node", id)
+    for server in servers where await server.isRunning {
+      _ = try? await server.command("cluster", "setslot", String(slot), "node", id)
+    }
+  }
+
+  /// Moves a slot while others use it, key by key.
+  public func move(_ slot: Int, to target: RedisServer) async throws {
+    let source = try await owner(of: slot)
+    guard source.port != target.port else { return }
+    try await open(slot, to: target)
+    while try await moveKeys(slot, from: source, to: target, limit: 10) > 0 {}
+    try await close(slot, at: target)
+  }
+
+  /// Starts another primary, without slots.
+  public func addServer() async throws -> RedisServer {
+    let server = try await RedisServer.start(
+      .member, arguments: arguments, password: password, certificates: certificates)
+    let known = try await running()
+    try await server.command("cluster", "meet", "127.0.0.1", String(known.port))
+    servers.append(server)
+    let all = servers
+    try await until {
+      for other in all where await other.isRunning {
+        guard try await self.nodes(asking: other).count >= all.count else { return false }
+      }
+      return true
+    }
+    return server
+  }
+
+  /// Ends everything.
+  public func stop() async {
+    for server in servers { await server.kill(SIGKILL) }
+  }
+
+  // MARK: Asking
+
+  private func id(of server: RedisServer) async throws -> String { try await server.command("cluster", "myid") }
+
+  private func running() async throws -> RedisServer {
+    for server in servers where await server.isRunning { return server }
+    throw TestSupportError("no server of the cluster runs")
+  }
+
+  private func cli(_ words: [String]) async throws {
+    let login = password.map { ["--no-auth-warning", "-a", $0] } ?? []
+    // It waits for the servers to find each other, for ever if need be.
+    let output = try await ChildProcess.run(
+      "timeout", ["90", "redis-cli"] + login + (certificates?.clientArguments ?? []) + words)
+    guard output.exit == .status(0) else {
+      throw TestSupportError("redis-cli \(words): \(output.standardOutput)\(output.standardError)")
+    }
+  }
+
+  /// Asks again and again, with redis-cli's own time for a pace.
+  private func until(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(90)
+    while try await !condition() {
+      guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the cluster") }
+    }
+  }
+}
