@@ -61,9 +61,17 @@ extension TraceReplayer {
     return "\(phase) claim \(claim) seal \(seal) \(counters) ledger \(ledger) retry \(retry) targets \(targets)"
   }
 
+  /// The model has no word of its own for a campaign that has failed: pushes of it did, and none was or may have been
+  /// accepted.
+  private static func state(_ control: ControlState) -> String {
+    let state = ["", "active", "paused", "cancelled", "completed"][Int(control.state.rawValue)]
+    let hasArrived = control.tally[Ending.accepted.place] + control.tally[Ending.unknown.place] > 0
+    return state == "completed" && control.tally[Ending.failed.place] > 0 && !hasArrived ? "failed" : state
+  }
+
   func expectedControl() -> String {
     let control = model.control
-    let state = ["", "active", "paused", "cancelled", "completed"][Int(control.state.rawValue)]
+    let state = Self.state(control)
     return describe(
       state, control.counted, Ending.allCases.map { Int(control.tally[$0.place]) }, control.isOnLane,
       control.open.array, (0..<4).map { control.processing[$0].array }, Array(control.parked),
@@ -123,7 +131,7 @@ extension TraceReplayer {
       try await test.command("DEL", keys.campaign(Self.id), keys.job(Self.id), keys.running, keys.ended)
       return
     }
-    let state = ["", "active", "paused", "cancelled", "completed"][Int(control.state.rawValue)]
+    let state = Self.state(control)
     try await test.command("HSET", keys.campaign(Self.id), "state", state, "finished", control.counted)
     try await test.command("HSET", keys.campaign(Self.id), "targets", Int(control.tally[SliceState.targetsPlace]))
     for ending in Ending.allCases {
