@@ -165,6 +165,15 @@ struct ConfigurationTests {
     (
       "redis: { url: 'sentinel://h/m', sentinel: { user: u } }", ["redis.sentinel.user: there is no password for it"]
     ),
+    ("redis: { cluster: { addresses: 'a:1=b:2' } }", ["redis.cluster: stands beside a URL of no cluster"]),
+    (
+      "redis: { url: 'cluster://h', cluster: { addresses: 'a:1=b:2, a:1=b:3' } }",
+      ["redis.cluster.addresses: a:1 stands there twice"]
+    ),
+    (
+      "redis: { url: 'cluster://h', cluster: { addresses: 'a:1 b:2' } }",
+      ["redis.cluster.addresses: 'a:1 b:2' is not ANNOUNCED=REACHED", "such as"]
+    ),
     ("redis: { url: 'rediss://h', tls: { ca: c.pem } }", ["redis.tls.ca: unknown key"]),
     ("redis: { namespace: 'a{b}' }", ["redis.namespace: 'a{b}' is not 1 to 64"]),
     ("redis: { partitions: 0 }", ["redis.partitions: '0' is not a whole number from 1 to 16384"]),

@@ -53,6 +53,20 @@ struct RedisAccessTests {
     #expect(redis.tls == .init(trustRoots: "@ca.pem", certificate: "@c", key: "@k", serverName: "n"))
   }
 
+  @Test func serversOfAClusterMayBeReachedElsewhere() throws {
+    let redis = try read(
+      "{ url: 'cluster://a,b:7', tls: { trustRoots: /r } }",
+      environment: ["CARILLON_REDIS_CLUSTER_ADDRESSES": "10.0.0.1:6379=nat:1, [::1]:7=nat:2"])
+    let access = try RedisAccess(redis)
+    #expect(access.url.topology == .cluster && access.url.isTLS)
+    let reached = access.options(RedisOptions()).cluster.addresses
+    #expect(
+      reached == [
+        RedisAddress(host: "10.0.0.1", port: 6379): RedisAddress(host: "nat", port: 1),
+        RedisAddress(host: "::1", port: 7): RedisAddress(host: "nat", port: 2),
+      ])
+  }
+
   @Test func sentinelsHaveALoginAndTLSOfTheirOwn() throws {
     let plain = try read("{ url: 'sentinel://u:p@a,b/main/2', sentinel: { user: s, passwordFile: /sp } }")
     var access = try RedisAccess(plain)

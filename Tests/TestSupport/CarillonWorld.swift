@@ -18,14 +18,17 @@ public struct CarillonWorld: Sendable {
   ///   - engine: what its workers send with, as `worker.engine` has it; `nil` where none of them sends: where there
   ///     is a simulator, none starts then.
   ///   - server: `nil` for the one that all tests share.
-  public init(partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil) async throws {
+  ///   - url: where its Redis is, when it is no single server: then ``server`` is none of it.
+  public init(
+    partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil, url: String? = nil
+  ) async throws {
     let shared = try await RedisServer.shared
     self.server = server ?? shared
     folder = try ScratchFolder("world")
     namespace = "world-\(UUID().uuidString)"
     let simulator = try await Self.simulatorFolder.value
     environment = [
-      "CARILLON_CONFIG": simulator.path("simulator/carillon.yaml"), "CARILLON_REDIS_URL": self.server.url,
+      "CARILLON_CONFIG": simulator.path("simulator/carillon.yaml"), "CARILLON_REDIS_URL": url ?? self.server.url,
       "CARILLON_REDIS_NAMESPACE": namespace, "CARILLON_REDIS_PARTITIONS": String(partitions),
     ]
     environment["CARILLON_WORKER_ENGINE"] = engine

@@ -67,13 +67,19 @@ public actor RedisCluster {
       ["--cluster", "create"] + servers.map { "127.0.0.1:\($0.port)" }
         + ["--cluster-replicas", String(replicas), "--cluster-yes"])
     try await awaitAgreement(primaries: primaries)
-    // A replica that has not its data yet can't take over, and one that nobody knows of as such is not asked to.
+    try await awaitReplicas(primaries * replicas)
+  }
+
+  /// Waits until all know of all replicas, and those have their data: before that none can take over.
+  ///
+  /// - Parameter count: how many there are; `nil` for as many as there are servers without slots.
+  public func awaitReplicas(_ count: Int? = nil) async throws {
     try await until {
-      for server in servers {
+      for server in self.servers where await server.isRunning {
         let nodes = try await self.nodes(asking: server)
-        guard nodes.count(where: { $0.flags.contains("slave") }) == primaries * replicas else { return false }
-      }
-      for server in servers where try await server.command("role").hasPrefix("slave") {
+        let replicas = nodes.count { $0.flags.contains("slave") && !$0.flags.contains("fail") }
+        guard replicas == count ?? nodes.count(where: \.slots.isEmpty) else { return false }
+        guard try await server.command("role").hasPrefix("slave") else { continue }
         guard try await server.command("info", "replication").contains("master_link_status:up") else { return false }
       }
       return true
@@ -117,6 +123,12 @@ public actor RedisCluster {
         id: words[0], port: port, flags: Set(words[2].split(separator: ",").map(String.init)), primary: words[3],
         slots: slots)
     }
+  }
+
+  /// The servers that have slots.
+  public func primaries() async throws -> [RedisServer] {
+    let ports = Set(try await nodes().filter { !$0.slots.isEmpty }.map(\.port))
+    return servers.filter { ports.contains($0.port) }
   }
 
   /// The server that has a slot now.

@@ -89,6 +89,16 @@ public actor RedisSentinels {
     }
   }
 
+  /// Waits until the sentinels' primary has all the others for its replicas, each with its data: before that a failover
+  /// would lose more than the last writes.
+  public func awaitReplicas() async throws {
+    try await until {
+      guard let primary = try await self.primary() else { return false }
+      let said = try await primary.command("info", "replication")
+      return said.components(separatedBy: "state=online").count == self.servers.count
+    }
+  }
+
   /// Ends everything.
   public func stop() async {
     for sentinel in sentinels {

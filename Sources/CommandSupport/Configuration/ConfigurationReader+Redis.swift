@@ -58,11 +58,6 @@ extension ConfigurationReader {
     _ parent: ConfigurationSection, _ scheme: String
   ) throws(ConfigurationError) -> [RedisAddress: RedisAddress] {
     let section = try parent.section("cluster", schema: "redis.cluster")
-    guard scheme == "cluster" || section.keys.isEmpty else {
-      throw parent.error(
-        "cluster", "stands beside a URL of no cluster",
-        hint: "write cluster://HOST,HOST in redis.url, or take redis.cluster out")
-    }
     var addresses: [RedisAddress: RedisAddress] = [:]
     for pair in try section.string("addresses")?.split(separator: ",") ?? [] {
       let sides = pair.split(separator: "=", omittingEmptySubsequences: false)
@@ -76,6 +71,11 @@ extension ConfigurationReader {
       guard addresses.updateValue(reached, forKey: announced) == nil else {
         throw section.error("addresses", "\(announced) stands there twice", hint: "keep one of the two")
       }
+    }
+    guard scheme == "cluster" || section.keys.isEmpty else {
+      throw parent.error(
+        "cluster", "stands beside a URL of no cluster",
+        hint: "write cluster://HOST,HOST in redis.url, or take redis.cluster out")
     }
     return addresses
   }

@@ -60,12 +60,12 @@ struct Leftovers {
     return left
   }
 
-  /// What is wrong with the slice of an ended campaign.
   /// Whether a key has an expiry, or is gone by now.
   private func expires(_ key: String) async throws -> Bool {
     try await world.redis.command("TTL", key).get().integer != -1
   }
 
+  /// What is wrong with the slice of an ended campaign.
   private func faults(of slice: String) async throws -> [String] {
     let reply = try await world.redis.command("HMGET", slice, "phase", "claim", "lease", "doubt", "waiting").get()
     var faults: [String] = []
@@ -79,13 +79,6 @@ struct Leftovers {
   }
 
   private func keys() async throws -> Set<String> {
-    var keys: Set<String> = []
-    var cursor = "0"
-    repeat {
-      let page = try await world.redis.command("SCAN", cursor, "MATCH", "{\(world.namespace)*", "COUNT", 1000).get()
-      cursor = page[0].string ?? "0"
-      keys.formUnion(page[1].compactMap(\.string))
-    } while cursor != "0"
-    return keys
+    try await world.house.keys("{\(world.namespace)*", by: world.redis)
   }
 }

@@ -19,6 +19,8 @@ public final class FaultWorld: Sendable {
     public var devices = 2000
     /// Users `s0`, `s1`, … with one device each of a second app, which has an endpoint of its own; 0 for no such app.
     public var sportDevices = 0
+    /// What servers everything is kept on.
+    var house = RedisHouse.Kind.single
     /// Options of redis-server, such as `["--appendonly", "yes"]`.
     public var redis: [String] = []
     /// Words before `redis-server`; see `RedisServer.start`.
@@ -38,8 +40,8 @@ public final class FaultWorld: Sendable {
   public let folder: URL
   /// What it was set up with.
   public let options: Options
-  /// The world's Redis.
-  public let server: RedisServer
+  /// The servers of the world.
+  let house: RedisHouse
   /// The simulator's process and counters.
   public let simulator: SimulatorProcess
   /// A look at the store that no worker shares; it waits for a Redis that is away.
@@ -68,8 +70,8 @@ public final class FaultWorld: Sendable {
   public init(_ options: Options = Options(), folder: URL) async throws {
     self.options = options
     self.folder = folder
-    server = try await RedisServer.start(arguments: options.redis, launcher: options.redisLauncher)
-    var world = try await CarillonWorld(partitions: options.partitions, server: server)
+    house = try await RedisHouse.start(options.house, arguments: options.redis, launcher: options.redisLauncher)
+    var world = try await CarillonWorld(partitions: options.partitions, url: house.url)
     world.environment["CARILLON_WORKER_WINDOW"] = String(options.window)
     world.environment["CARILLON_RETRY_SERVER_ERROR"] = "1s"
     world.environment.merge(options.environment) { $1 }
@@ -84,8 +86,9 @@ public final class FaultWorld: Sendable {
       throw TestSupportError("namespace \(world.namespace)")
     }
     redis = RedisClient(
-      url: try RedisURL(server.url),
-      options: RedisOptions(clientName: "faults", answerTimeout: .seconds(60), patience: .seconds(60)))
+      url: try RedisURL(house.url),
+      options: RedisOptions(
+        clientName: "faults", home: keys.home, answerTimeout: .seconds(60), patience: .seconds(60)))
     store = CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService()))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }
@@ -96,7 +99,13 @@ public final class FaultWorld: Sendable {
     for worker in workers { worker.process.send(signal: SIGKILL) }
     for worker in workers { await worker.process.waitForExit() }
     await redis.close()
-    await server.kill(SIGKILL)
+    await house.stop()
+  }
+
+  /// The world's Redis, where it has but one.
+  var server: RedisServer {
+    guard case .single(let server) = house else { preconditionFailure("this world has several servers") }
+    return server
   }
 
   /// The first part of all keys.

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// What happens to a cluster of six in the middle of campaigns, with workers that are killed beside.
+enum ClusterCases {
+  static let all = [killed, frozen, failover, moved, leftOpen, added, restarted]
+
+  private static let workers = 3
+
+  /// A campaign, something that happens to its servers, and a worker that dies meanwhile.
+  ///
+  /// - Parameters:
+  ///   - isLong: whether it may take longer than leases last, so that every one may have run out.
+  ///   - act: what happens; returns when the cluster is whole again.
+  private static func happening(
+    _ name: String, fault: String, isLong: Bool,
+    _ act: @escaping @Sendable (Stage, FaultWorld, RedisCluster, _ slot: Int) async throws -> Void
+  ) -> FaultCase {
+    FaultCase(
+      name, faults: [fault], invariant: "every target has one outcome; campaigns go on by themselves",
+      bound: isLong ? "window × workers × times, and window × kills" : "window × kills"
+    ) { stage in
+      let world = try await stage.world {
+        $0.house = .cluster
+        $0.devices = stage.times(short: 2000, full: 5000)
+        $0.simulator = ["--latency", "300ms"]
+        $0.redis = ["--appendonly", "yes", "--appendfsync", "everysec"]
+      }
+      guard case .cluster(let cluster) = world.house else { throw TestSupportError("no cluster") }
+      let fleet = try await Fleet(stage, world, size: workers)
+      // The server of the keys that all share, and then one that has only partitions.
+      for number in 1...stage.times(short: 1, full: 4) {
+        let campaign = FaultCampaign("\(name)-\(number)")
+        try await world.submit(campaign)
+        try await world.reached(100, of: campaign)
+        let key = number % 2 == 1 ? world.namespace : "\(world.namespace):\(stage.random(0...15))"
+        let slot = try await cluster.slot(of: "{\(key)}")
+        let before = Int(Date().timeIntervalSince1970 * 1000)
+        async let death = fleet.killOne()
+        try await act(stage, world, cluster, slot)
+        let deaths = try await death ? 1 : 0
+        let window = world.options.window
+        stage.fired(fault, duplicates: window * deaths + (isLong ? window * workers : 0))
+        try await world.ended(campaign)
+        stage.note(
+          "\(key == world.namespace ? "control" : "a partition"): \(try pause(world, since: before)) ms unsent")
+        try await stage.check(world)
+      }
+    }
+  }
+
+  /// The longest time in which nothing was sent, in ms, from a moment until the last push.
+  static func pause(_ world: FaultWorld, since: Int) throws -> Int {
+    let times = [since] + (try world.simulatorLog().requests.map(\.at).filter { $0 >= since }.sorted())
+    return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? 0
+  }
+
+  static let killed = happening("cluster-killed", fault: "primary of a cluster SIGKILL", isLong: true) {
+    _, _, cluster, slot in
+    let old = try await cluster.owner(of: slot)
+    await old.kill(SIGKILL)
+    try await cluster.awaitOwner(of: slot, otherThan: old)
+    try await old.restart()
+    try await cluster.awaitReplicas()
+  }
+
+  static let frozen = happening("cluster-frozen", fault: "primary of a cluster stopped (SIGSTOP)", isLong: true) {
+    _, _, cluster, slot in
+    let old = try await cluster.owner(of: slot)
+    await old.kill(SIGSTOP)
+    try await cluster.awaitOwner(of: slot, otherThan: old)
+    await old.kill(SIGCONT)
+    try await cluster.awaitReplicas()
+  }
+
+  static let failover = happening("cluster-failover", fault: "planned failover in a cluster", isLong: false) {
+    _, _, cluster, slot in
+    try await cluster.failOver(try await cluster.owner(of: slot))
+    try await cluster.awaitReplicas()
+  }
+
+  static let moved = happening("cluster-slot-moved", fault: "slot moved to another server", isLong: false) {
+    stage, _, cluster, slot in
+    let old = try await cluster.owner(of: slot)
+    let others = try await cluster.primaries().filter { $0.port != old.port }
+    guard let target = stage.random(of: others) else { throw TestSupportError("no other server") }
+    try await cluster.move(slot, to: target)
+  }
+
+  static let leftOpen = happening("cluster-slot-open", fault: "slot left open, half of it moved", isLong: true) {
+    stage, _, cluster, slot in
+    let old = try await cluster.owner(of: slot)
+    let others = try await cluster.primaries().filter { $0.port != old.port }
+    guard let target = stage.random(of: others) else { throw TestSupportError("no other server") }
+    try await cluster.open(slot, to: target)
+    try await cluster.moveKeys(slot, from: old, to: target, limit: 3)
+    await elapse(.seconds(stage.times(short: 4, full: 20)))
+    while try await cluster.moveKeys(slot, from: old, to: target, limit: 10) > 0 {}
+    try await cluster.close(slot, at: target)
+  }
+
+  static let added = happening("cluster-added", fault: "server added, slots moved to it", isLong: false) {
+    stage, world, cluster, slot in
+    let server = try await cluster.addServer()
+    try await cluster.move(slot, to: server)
+    for partition in 0..<4 {
+      try await cluster.move(try await cluster.slot(of: "{\(world.namespace):\(partition)}"), to: server)
+    }
+  }
+
+  static let restarted = happening(
+    "cluster-restarted", fault: "all servers restarted one after the other", isLong: true
+  ) {
+    _, _, cluster, _ in
+    for server in await cluster.servers {
+      await server.stop()
+      try await server.restart()
+      try await cluster.awaitAgreement()
+      try await cluster.awaitReplicas()
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Glibc
+import Redis
+import TestSupport
+
+/// The servers that a world keeps everything on.
+enum RedisHouse: Sendable {
+  /// What a world is to be given.
+  enum Kind: Sendable {
+    case single, cluster, sentinels
+  }
+
+  case single(RedisServer)
+  case cluster(RedisCluster)
+  case sentinels(RedisSentinels)
+
+  /// Starts them.
+  ///
+  /// - Parameters:
+  ///   - arguments: options of each redis-server.
+  ///   - launcher: words before `redis-server`, of a single one.
+  static func start(_ kind: Kind, arguments: [String], launcher: [String]) async throws -> RedisHouse {
+    switch kind {
+    case .single: .single(try await RedisServer.start(arguments: arguments, launcher: launcher))
+    case .cluster: .cluster(try await RedisCluster(arguments: arguments))
+    case .sentinels: .sentinels(try await RedisSentinels())
+    }
+  }
+
+  /// What a configuration says of them.
+  var url: String {
+    switch self {
+    case .single(let server): server.url
+    case .cluster(let cluster): cluster.url
+    case .sentinels(let sentinels): sentinels.url
+    }
+  }
+
+  /// The names of all keys that a pattern names.
+  ///
+  /// - Parameter client: of these servers.
+  func keys(_ pattern: String, by client: RedisClient) async throws -> Set<String> {
+    if case .cluster(let cluster) = self {
+      var keys: Set<String> = []
+      for server in try await cluster.primaries() {
+        keys.formUnion(try await server.command("--scan", "--pattern", pattern).split(separator: "\n").map(String.init))
+      }
+      return keys
+    }
+    var keys: Set<String> = []
+    var cursor = "0"
+    repeat {
+      let page = try await client.command("SCAN", cursor, "MATCH", pattern, "COUNT", 1000).get()
+      cursor = page[0].string ?? "0"
+      keys.formUnion(page[1].compactMap(\.string))
+    } while cursor != "0"
+    return keys
+  }
+
+  /// Ends them.
+  func stop() async {
+    switch self {
+    case .single(let server): await server.kill(SIGKILL)
+    case .cluster(let cluster): await cluster.stop()
+    case .sentinels(let sentinels): await sentinels.stop()
+    }
+  }
+}
