@@ -29,7 +29,7 @@ extension PushWorker {
   }
 
   /// Does what a worker begins with, which may find one list after the other damaged: each is set aside by the call that
-  /// finds it.
+  /// finds it. Where another server has taken over meanwhile it is looked at, and asked again.
   func begin<Result>(_ first: () async throws -> Result) async throws -> Result {
     while true {
       do {
@@ -37,8 +37,18 @@ extension PushWorker {
       } catch let error as StoreError {
         guard case .list(let key)? = error.damage, try await control.isGone(key) else { throw error }
         log.report("a list is damaged", error)
+      } catch {
+        // What was admitted refuses, or can't be reached: that is for whoever started us.
+        guard await !isAdmitted() else { throw error }
+        await checkServer()
+        guard await isAdmitted() else { throw error }
       }
     }
+  }
+
+  private func isAdmitted() async -> Bool {
+    guard await store.isAdmitted() else { return false }
+    return await control.isAdmitted()
   }
 
   private func takeOut(_ slice: SliceReference, _ error: StoreError) async throws {

@@ -119,11 +119,37 @@ actor ClusterClient {
   /// See ``RedisClient/sights(_:patience:)``.
   func sights(_ sections: [String], patience: Duration?) async throws(RedisError) -> [RedisServerSight] {
     let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
-    let map = try await map(until: end)
-    let patience = min(rest(until: end), Self.sightTimeout)
-    let results = await withTaskGroup(
-      of: (Int, RedisAddress, Result<RedisServerSight, RedisError>).self
-    ) { group in
+    while true {
+      let map = try await map(until: end)
+      var sights: [RedisServerSight] = []
+      var failure: RedisError?
+      var isChanging = false
+      for (address, result) in await look(sections, map, patience: rest(until: end)) {
+        switch result {
+        // Another has taken over, or is about to.
+        case .success(let sight) where sight.info.role == .replica:
+          isChanging = true
+          await watch.doubt(address)
+        case .success(let sight): sights.append(sight)
+        case .failure(let error):
+          await doubt(address, error)
+          failure = failure ?? error
+        }
+      }
+      if isChanging, EventLoop.now < end {
+        await pause()
+        continue
+      }
+      guard sights.isEmpty else { return sights }
+      throw failure ?? unserved(home)
+    }
+  }
+
+  private func look(
+    _ sections: [String], _ map: ClusterMap, patience: Duration
+  ) async -> [(RedisAddress, Result<RedisServerSight, RedisError>)] {
+    let patience = min(patience, Self.sightTimeout)
+    return await withTaskGroup(of: (Int, RedisAddress, Result<RedisServerSight, RedisError>).self) { group in
       for (index, address) in map.owners.enumerated() {
         let server = server(at: address)
         group.addTask {
@@ -138,20 +164,8 @@ actor ClusterClient {
       }
       var results: [(Int, RedisAddress, Result<RedisServerSight, RedisError>)] = []
       for await result in group { results.append(result) }
-      return results.sorted { $0.0 < $1.0 }
+      return results.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
     }
-    var sights: [RedisServerSight] = []
-    var failure: RedisError?
-    for (_, address, result) in results {
-      switch result {
-      case .success(let sight): sights.append(sight)
-      case .failure(let error):
-        await doubt(address, error)
-        failure = failure ?? error
-      }
-    }
-    guard sights.isEmpty else { return sights }
-    throw failure ?? unserved(home)
   }
 
   /// See ``RedisClient/isConnected(by:)``.

@@ -37,9 +37,9 @@ enum ClusterCases {
         let key = number % 2 == 1 ? world.namespace : "\(world.namespace):\(stage.random(0...15))"
         let slot = try await cluster.slot(of: "{\(key)}")
         let before = Int(Date().timeIntervalSince1970 * 1000)
-        async let death = fleet.killOne()
+        // Whoever takes its place has begun, and nobody has taken over from it yet.
+        let deaths = try await fleet.killOne() ? 1 : 0
         try await act(stage, world, cluster, slot)
-        let deaths = try await death ? 1 : 0
         let window = world.options.window
         stage.fired(fault, duplicates: window * deaths + (isLong ? window * workers : 0))
         try await world.ended(campaign)

@@ -30,9 +30,9 @@ enum SentinelCases {
         try await world.reached(100, of: campaign)
         guard let primary = try await sentinels.primary() else { throw TestSupportError("no primary") }
         let before = Int(Date().timeIntervalSince1970 * 1000)
-        async let death = fleet.killOne()
+        // Whoever takes its place has begun, and nobody has taken over from it yet.
+        let deaths = try await fleet.killOne() ? 1 : 0
         try await act(stage, sentinels, primary)
-        let deaths = try await death ? 1 : 0
         let window = world.options.window
         stage.fired(fault, duplicates: window * deaths + (isLong ? window * workers : 0))
         try await world.ended(campaign)
