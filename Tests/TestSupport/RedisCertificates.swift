@@ -38,10 +38,12 @@ public final class RedisCertificates: Sendable {
     try renew(names: names)
   }
 
-  /// Writes another certificate for the server, of another authority, over the one there is.
+  /// Writes another certificate for the server, of another authority, over the one there is. Clients that read their files
+  /// from now on believe both, until the server has read its own.
   public func renew(names: [String] = ["localhost", "127.0.0.1"]) throws {
     let server = try SelfSignedIdentity(names: names)
-    try folder.write("roots.pem", server.authorityPEM)
+    let before = (try? String(contentsOfFile: trustRoots, encoding: .utf8)) ?? ""
+    try folder.write("roots.pem", server.authorityPEM + before)
     try folder.write("servers.pem", clientAuthority + server.authorityPEM)
     try folder.write("server.pem", server.identity.certificateChainPEM)
     try folder.writeSecret("server.key", server.identity.privateKeyPEM)

@@ -4,7 +4,7 @@ import TestSupport
 
 /// What happens to a cluster of six in the middle of campaigns, with workers that are killed beside.
 enum ClusterCases {
-  static let all = [killed, frozen, failover, moved, leftOpen, added, restarted]
+  static let all = [killed, frozen, failover, moved, leftOpen, added, restarted, accessChanged]
 
   private static let workers = 3
 
@@ -119,5 +119,53 @@ enum ClusterCases {
       try await cluster.awaitAgreement()
       try await cluster.awaitReplicas()
     }
+  }
+
+  /// Nobody is told: who connects next finds the new files.
+  static let accessChanged = FaultCase(
+    "cluster-access", faults: ["TLS certificate and authority replaced", "password replaced"],
+    invariant: "every target has one outcome; campaigns go on by themselves", bound: "0: no worker died"
+  ) { stage in
+    let world = try await stage.world {
+      $0.house = .securedCluster
+      $0.devices = stage.times(short: 2000, full: 5000)
+      $0.simulator = ["--latency", "300ms"]
+    }
+    guard case .cluster(let cluster) = world.house, let certificates = cluster.certificates else {
+      throw TestSupportError("no cluster with TLS")
+    }
+    let servers = await cluster.servers
+    let password = try ScratchFolder("password")
+    func set(_ text: String) async throws {
+      for server in servers {
+        try await server.command("acl", "setuser", "worker", "on", "resetpass", ">\(text)", "~*", "&*", "+@all")
+      }
+      try password.writeSecret("password", text + "\n")
+    }
+    try await set("one")
+    _ = try await Fleet(
+      stage, world, size: workers,
+      environment: [
+        "CARILLON_REDIS_USER": "worker", "CARILLON_REDIS_PASSWORD_FILE": password.path("password"),
+      ])
+    for number in 1...stage.times(short: 1, full: 3) {
+      let campaign = FaultCampaign("access-\(number)")
+      try await world.submit(campaign)
+      try await world.reached(100, of: campaign)
+      let before = Int(Date().timeIntervalSince1970 * 1000)
+      try certificates.renew()
+      for server in servers {
+        try await server.command("config", "set", "tls-cert-file", certificates.serverCertificate)
+      }
+      for server in servers { try await server.command("client", "kill", "type", "normal") }
+      stage.fired("TLS certificate and authority replaced")
+      try await set("number \(number)")
+      for server in servers { try await server.command("client", "kill", "user", "worker") }
+      stage.fired("password replaced")
+      try await world.ended(campaign)
+      stage.note("\(try pause(world, since: before)) ms unsent")
+      try await stage.check(world)
+    }
+    stage.expect(world.workers.count == workers, "a worker did not survive that certificate and password changed")
   }
 }

@@ -72,6 +72,7 @@ public final class FaultWorld: Sendable {
     self.folder = folder
     house = try await RedisHouse.start(options.house, arguments: options.redis, launcher: options.redisLauncher)
     var world = try await CarillonWorld(partitions: options.partitions, url: house.url)
+    world.environment["CARILLON_REDIS_TLS_TRUST_ROOTS"] = house.certificates?.trustRoots
     world.environment["CARILLON_WORKER_WINDOW"] = String(options.window)
     world.environment["CARILLON_RETRY_SERVER_ERROR"] = "1s"
     world.environment.merge(options.environment) { $1 }
@@ -85,10 +86,13 @@ public final class FaultWorld: Sendable {
     guard let keys = Keyspace(namespace: world.namespace, partitions: options.partitions) else {
       throw TestSupportError("namespace \(world.namespace)")
     }
+    var url = try RedisURL(house.url)
+    url.isTLS = house.certificates != nil
     redis = RedisClient(
-      url: try RedisURL(house.url),
+      url: url,
       options: RedisOptions(
-        clientName: "faults", home: keys.home, answerTimeout: .seconds(60), patience: .seconds(60)))
+        clientName: "faults", tls: RedisTLS(trustRoots: house.certificates?.trustRoots), home: keys.home,
+        answerTimeout: .seconds(60), patience: .seconds(60)))
     store = CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService()))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }

@@ -7,6 +7,8 @@ enum RedisHouse: Sendable {
   /// What a world is to be given.
   enum Kind: Sendable {
     case single, cluster, sentinels
+    /// A cluster that speaks TLS.
+    case securedCluster
   }
 
   case single(RedisServer)
@@ -22,6 +24,7 @@ enum RedisHouse: Sendable {
     switch kind {
     case .single: .single(try await RedisServer.start(arguments: arguments, launcher: launcher))
     case .cluster: .cluster(try await RedisCluster(arguments: arguments))
+    case .securedCluster: .cluster(try await RedisCluster(arguments: arguments, certificates: RedisCertificates()))
     case .sentinels: .sentinels(try await RedisSentinels())
     }
   }
@@ -33,6 +36,11 @@ enum RedisHouse: Sendable {
     case .cluster(let cluster): cluster.url
     case .sentinels(let sentinels): sentinels.url
     }
+  }
+
+  /// By which they speak TLS; `nil` where they don't.
+  var certificates: RedisCertificates? {
+    if case .cluster(let cluster) = self { cluster.certificates } else { nil }
   }
 
   /// The names of all keys that a pattern names.
