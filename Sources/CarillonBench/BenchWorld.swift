@@ -20,6 +20,8 @@ actor BenchWorld {
     var client: RedisClient
     /// Its campaigns.
     var store: CampaignStore
+    /// Where it listens.
+    var port: UInt16 { client.url.addresses[0].port }
   }
 
   /// A running simulator.
@@ -193,6 +195,13 @@ actor BenchWorld {
     return try await startRedis(in: directory)
   }
 
+  /// Starts a Redis that is to be a server of a cluster: nothing is in its store yet.
+  func startClusterServer() async throws -> RedisProcess {
+    let directory = path("redis-\(names)")
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    return try await startRedis(in: directory, isMember: true)
+  }
+
   /// Devices a second that `devices import` brought in; `nil` when they were not wanted so far.
   func importRate(_ devices: BenchDevices) -> Double? {
     importSeconds[devices.name].map { Double(devices.count + devices.urgent) / $0 }
@@ -207,7 +216,7 @@ actor BenchWorld {
     try? FileManager.default.removeItem(atPath: redis.directory)
   }
 
-  private func startRedis(in directory: String) async throws -> RedisProcess {
+  private func startRedis(in directory: String, isMember: Bool = false) async throws -> RedisProcess {
     var failure: any Error = CommandError(.failed, "no port for Redis")
     // Another process may take the port between the choice and the server's own bind.
     for _ in 0..<10 {
@@ -217,8 +226,9 @@ actor BenchWorld {
         [
           "redis-server", "--port", String(port), "--bind", "127.0.0.1", "--dir", directory, "--save", "",
           "--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
+          "--cluster-enabled", isMember ? "yes" : "no",
         ], environment: [:])
-      let address = "redis://127.0.0.1:\(port)/0"
+      let address = "redis://127.0.0.1:\(port)"
       let client = RedisClient(
         url: try RedisURL(address),
         options: RedisOptions(clientName: "bench", answerTimeout: .seconds(60), patience: .milliseconds(200)))
@@ -230,7 +240,7 @@ actor BenchWorld {
         }
         guard let keys = Keyspace(namespace: Self.namespace, partitions: Self.partitions) else { break }
         let store = CampaignStore(redis: client, keys: keys, services: .known)
-        try await store.open(creating: true)
+        if !isMember { try await store.open(creating: true) }
         return RedisProcess(process: process, address: address, directory: directory, client: client, store: store)
       } catch let error as CommandError {
         await client.close()
