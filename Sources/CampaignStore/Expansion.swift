@@ -38,6 +38,13 @@ public struct SealedTargets: Sendable {
   /// Where each page ends.
   var ends: [Int] = []
 
+  /// All of them, as they would be read again.
+  public var chunk: TargetChunk {
+    var chunk = TargetChunk(first: 0, capacity: count)
+    for number in ends.indices { page(number).withUnsafeBytes { chunk.append(page: $0) } }
+    return chunk
+  }
+
   /// The bytes of a page.
   func page(_ number: Int) -> ArraySlice<UInt8> {
     bytes[(number == 0 ? 0 : ends[number - 1])..<ends[number]]
@@ -61,6 +68,19 @@ extension CampaignStore {
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
   public func expand(_ ledger: SliceLedger, audience: Audience, filter: DeviceFilter) async throws -> SealedTargets? {
     var builder = TargetBuilder(ledger: ledger)
+    let (plan, source) = plan(of: audience, for: ledger)
+    let rest = try await walk(source, after: plan.pipeline) { page, pipeline in
+      if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
+      builder.flush(to: &pipeline)
+    }
+    guard var rest else { return nil }
+    if let cleanup = plan.cleanup { rest.append(cleanup) }
+    builder.seal(to: &rest)
+    return try await run(rest).last?.integer == 1 ? builder.targets : nil
+  }
+
+  /// What makes the audience of a slice, and where it stands then.
+  func plan(of audience: Audience, for ledger: SliceLedger) -> (plan: ExpressionPlan, source: MemberSource) {
     let partition = ledger.slice.partition
     let listed = keys.audience(partition, ledger.slice.campaign)
     let devices = keys.devices(partition)
@@ -71,14 +91,7 @@ extension CampaignStore {
       case .users: .users(listed, devices: devices)
       case .segment(let expression): plan.source(of: expression)
       }
-    let rest = try await walk(source, after: plan.pipeline) { page, pipeline in
-      if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
-      builder.flush(to: &pipeline)
-    }
-    guard var rest else { return nil }
-    if let cleanup = plan.cleanup { rest.append(cleanup) }
-    builder.seal(to: &rest)
-    return try await run(rest).last?.integer == 1 ? builder.targets : nil
+    return (plan, source)
   }
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.
@@ -180,7 +193,7 @@ struct ExpressionPlan {
 }
 
 /// Collects targets into pages and writes them to the slice's list.
-private struct TargetBuilder {
+struct TargetBuilder {
   let ledger: SliceLedger
   private(set) var targets = SealedTargets()
   private var flushedPages = 0

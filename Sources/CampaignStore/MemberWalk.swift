@@ -37,6 +37,9 @@ struct MemberWalk {
   /// Whether everybody was handed out.
   var isOver: Bool { cursor == nil && members.isEmpty }
 
+  /// Whether there is more than what was read so far; not before the first read.
+  var hasFurtherPages: Bool { cursor != nil || members.count > CampaignStore.batch }
+
   /// Writes the next reads. Of a set they are the next members, and the devices of those read before them.
   mutating func read(to pipeline: inout RedisPipeline) {
     switch source {

@@ -33,7 +33,6 @@ enum BenchParts {
   static let all: [(name: String, part: any BenchPart)] = [
     ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", CampaignPart()), ("growth", GrowthPart()),
     ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
-    ("fleet", FleetPart()), ("takeover", TakeoverPart()),
-    ("import", ImportPart()),
+    ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),
   ]
 }
