@@ -16,7 +16,6 @@ public struct SealAnswer: Sendable {
 public struct SliceBunch: Sendable {
   private struct Member {
     let ledger: SliceLedger
-    var plan: ExpressionPlan
     var walk: MemberWalk
     var builder: TargetBuilder
   }
@@ -39,9 +38,16 @@ public struct SliceBunch: Sendable {
       case .tokens, .channel: true
       case .users, .segment: false
       }
+    // An expression is looked at once for all.
+    let common = ledgers.first.map { store.source(of: audience, for: $0.slice) }
+    func source(of ledger: SliceLedger) -> MemberSource {
+      if case .expression? = common, let common { return common }
+      return store.source(of: audience, for: ledger.slice)
+    }
     members = ledgers.map { ledger in
-      let (plan, source) = store.plan(of: audience, for: ledger)
-      return Member(ledger: ledger, plan: plan, walk: MemberWalk(source), builder: TargetBuilder(ledger: ledger))
+      Member(
+        ledger: ledger, walk: MemberWalk(source(of: ledger), in: ledger.slice.partition, store.keys),
+        builder: TargetBuilder(ledger: ledger))
     }
   }
 
@@ -53,7 +59,6 @@ public struct SliceBunch: Sendable {
   ) async throws -> [Result<ClaimAnswer, any Error>] {
     let replies = try await run { member, pipeline in
       member.ledger.claim(worker: worker, gracePeriod: gracePeriod, to: &pipeline)
-      pipeline.append(member.plan.pipeline)
       let written = pipeline.count
       member.walk.read(to: &pipeline)
       return pipeline.count - written
@@ -76,9 +81,11 @@ public struct SliceBunch: Sendable {
   /// - Returns: how many targets each of them has, in their order; `nil` for one that has too many members for a bunch, and
   ///   of which nothing was written.
   public mutating func expand(_ positions: [Int]) async throws -> [Result<Int?, any Error>] {
-    let unfinished = Set(positions.filter { !members[$0].walk.isOver && !members[$0].walk.hasFurtherPages })
     var failures: [Int: any Error] = [:]
-    if !unfinished.isEmpty {
+    while true {
+      let unfinished = Set(
+        positions.filter { failures[$0] == nil && !members[$0].walk.isOver && !members[$0].walk.isLarge })
+      guard !unfinished.isEmpty else { break }
       let replies = try await run(unfinished) { member, pipeline in
         member.walk.read(to: &pipeline)
         return pipeline.count
@@ -111,7 +118,6 @@ public struct SliceBunch: Sendable {
     var ends: [Int] = []
     for (position, credit) in credits {
       let ledger = members[position].ledger
-      if let cleanup = members[position].plan.cleanup { pipeline.append(cleanup) }
       members[position].builder.seal(to: &pipeline)
       if members[position].builder.targets.count == 0 {
         ledger.close(.finish, to: &pipeline)

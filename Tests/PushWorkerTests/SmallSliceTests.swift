@@ -43,6 +43,22 @@ import Testing
     #expect(counters.accepted == 564 && counters.duplicatesReceived == 0)
   }
 
+  /// A slice is opened where anybody of `some` is; in many there is nobody left.
+  @Test(arguments: PushEngineKind.allCases)
+  func slicesWithoutTargetsEndWithTheOthers(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: Self.partitions)
+    try await rig.register(Self.users)
+    try await rig.store.add((0..<Self.users).map { "u\($0)" }, to: "some")
+    try await rig.store.add((200..<Self.users).map { "u\($0)" }, to: "left")
+    try await rig.submit("small", audience: #"{"segment":"some & !left"}"#)
+    let log = EventLog()
+    try await rig.worker("w1", log: log).run()
+    let record = try #require(try await rig.store.show("small"))
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 200], "\(log.all)")
+    #expect(record.counters.targets == 200 && record.slices.total > 200)
+    #expect(await rig.simulator.counters().accepted == 200)
+  }
+
   /// A round trip for each step of each slice would be some ten times as many.
   @Test func roundTripsAreOfBunches() async throws {
     let server = try await RedisServer.start(.single)

@@ -150,7 +150,7 @@ extension PushWorker {
         self.slices.drop(session.slice)
       case .success(let answer):
         noteSeal(targets, of: session)
-        if targets.count <= TargetsUnderWay.chunkSize { session.targets.keep(targets.chunk, number: 0) }
+        if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.keep(targets.chunk, number: 0) }
         if let counters = answer.counters {
           session.claim.ending = .finish
           ended.append((session, counters))
