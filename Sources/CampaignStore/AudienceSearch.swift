@@ -34,6 +34,14 @@ struct AudienceSearch: Sendable {
     return root.cover { known[$0] ?? 0 }.sets.filter { known[$0] ?? 0 > 0 }.sorted { $0.order < $1.order }
   }
 
+  /// How many members are read to find whoever the expression can mean.
+  ///
+  /// - Parameter sizes: of ``sets``, in their order.
+  func size(_ sizes: [Int]) -> Int {
+    let known = Dictionary(zip(sets, sizes), uniquingKeysWith: { first, _ in first })
+    return root.cover { known[$0] ?? 0 }.size
+  }
+
   /// What is to be asked of the members of a set that is read.
   func asked(of source: AudienceSet) -> [AudienceSet] { sets.filter { $0 != source } }
 

@@ -30,6 +30,19 @@ final class CampaignContext {
   var isPaused = false
   /// Whether it has been resumed since.
   var isOutdated = false
+  /// That Redis has no room for what is left of it.
+  struct Shortage {
+    /// For people.
+    var reason: String
+    /// By `EventLoop.now`.
+    var since: UInt64
+    var seenAt: UInt64
+  }
+
+  /// `nil` while there is room.
+  var shortage: Shortage?
+  /// How many targets a slice of it has by what the store estimates, if it was asked.
+  var estimatedTargetsPerSlice: Int?
   /// Slices of it that were not finished when one was claimed last.
   var unfinished = 0
   /// Slices that were expanded here lately, and their targets.

@@ -113,7 +113,7 @@ extension PushWorker {
     else { return nil }
     context.unfinished = standing.unfinished
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
-    return context
+    return try await hasRoom(for: context) ? context : nil
   }
 
   /// Seals slices that are expanded, by their positions, and sends what they are granted.

@@ -28,13 +28,14 @@ extension PushWorker {
 
   private func takeSlices() async throws -> [SliceReference] {
     guard !isInGrace else { return [] }
-    let entries = entries(EventLoop.now)
+    let now = EventLoop.now
+    let entries = entries(now)
     let opening = scheduler.opening(entries, beginning: slices.beginning, window: configuration.window)
     guard !opening.lanes.isEmpty else { return [] }
     let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ungranted }
     return try await control.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes,
-      excluding: opening.excluded.union(campaigns.objections.campaigns),
+      excluding: opening.excluded.union(campaigns.objections.campaigns).union(campaignsWithoutRoom(now)),
       atMost: { [campaigns, scheduler] id in
         guard let context = campaigns.contexts[id] else { return 1 }
         return scheduler.bunch(targets: context.targetsPerSlice, unfinished: context.unfinished, room: room)

@@ -134,7 +134,7 @@ extension PushWorker {
 
   /// Expands a slice that is not sealed, or reads what an earlier owner left in doubt.
   ///
-  /// - Returns: false when the claim was lost on the way.
+  /// - Returns: false when the claim was lost on the way, or given up for want of room.
   private func prepare(_ session: SliceSession) async throws -> Bool {
     if session.claim.mustReconcile {
       try await reconcile(session)
@@ -142,6 +142,10 @@ extension PushWorker {
         log.tell(.bisecting(slice: session.slice, deaths: deaths))
       }
     } else if !session.isReady {
+      guard try await hasRoom(for: session.context) else {
+        try await waitForRoom(session)
+        return false
+      }
       let (audience, filter) = (session.context.campaign.audience, session.context.filter)
       guard let targets = try await session.expanding.expand(session.ledger, audience: audience, filter: filter) else {
         log.tell(.lost(slice: session.slice))
@@ -285,7 +289,7 @@ extension PushWorker {
     return false
   }
 
-  private func requeue(_ session: SliceSession) async throws {
+  func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.account.lane]
     try await control.requeue(session.slice, lane: lane, worker: configuration.name)
     log.tell(.gaveBack(slice: session.slice))
