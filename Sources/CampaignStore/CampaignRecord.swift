@@ -31,6 +31,13 @@ public struct CampaignStanding: Sendable {
   }
 }
 
+/// What a slice that is not finished has counted so far.
+struct OpenSlice: Sendable {
+  var counters: SliceCounters
+  /// Whether its number of targets is known.
+  var isSealed: Bool
+}
+
 /// A campaign as the store knows it, but for its job, which may have a megabyte: see ``CampaignStore/campaignAndJob(_:)``.
 public struct CampaignRecord: Sendable {
   public var id: String
@@ -72,6 +79,15 @@ public struct CampaignRecord: Sendable {
 
   /// Targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
+
+  /// Whether there are slices that its totals don't include. What has not begun has none.
+  var hasOpenSlices: Bool { finishedAt == nil && state != .scheduled }
+
+  /// Adds what a slice has counted that the totals don't include.
+  mutating func add(_ slice: OpenSlice) {
+    counters += slice.counters
+    if slice.isSealed { sealedSlices += 1 }
+  }
 
   /// All fields of a campaign's hash but `job`.
   static let fields =

@@ -42,29 +42,40 @@ extension CampaignStore {
 
   /// A campaign with what its open slices have counted so far, or `nil` if there is none of that id.
   public func show(_ id: String) async throws -> CampaignRecord? {
+    guard let (totals, finished) = try await view(id) else { return nil }
+    var record = totals
+    guard record.hasOpenSlices else { return record }
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      let open = (start..<min(start + Self.batch, keys.partitions)).filter { !finished.contains($0) }
+      for (_, slice) in try await counters(of: id, in: open) { record.add(slice) }
+    }
+    return record
+  }
+
+  /// A campaign by its totals, with why it waits, and which slices these totals include.
+  func view(_ id: String) async throws -> (record: CampaignRecord, finished: PartitionBitmap)? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.view, keys: [keys.campaign(id), keys.finished(id)]) { arguments in
       for field in CampaignRecord.fields { arguments.append(field) }
     }
     let view = try await run(pipeline)[0]
     guard var record = try record(id, view[0]) else { return nil }
-    // What has not begun has no slices to look at.
-    guard record.finishedAt == nil, record.state != .scheduled else { return record }
-    if record.state == .active { record.waiting = try await wait(of: id, createdAt: record.createdAt) }
-    let finished = PartitionBitmap(Array(view[1].bytes ?? []))
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      pipeline.removeAll()
-      let open = (start..<min(start + Self.batch, keys.partitions)).filter { !finished.contains($0) }
-      for partition in open { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
-      guard !pipeline.isEmpty else { continue }
-      for (partition, reply) in zip(open, try await run(pipeline)) {
-        let fields = StoredFields(.slice(SliceReference(campaign: id, partition: partition), keys), all: reply)
-        record.counters += try SliceCounters(slice: fields)
-        // `seal` is what writes the count.
-        if fields.has("count") { record.sealedSlices += 1 }
-      }
+    if record.hasOpenSlices, record.state == .active {
+      record.waiting = try await wait(of: id, createdAt: record.createdAt)
     }
-    return record
+    return (record, PartitionBitmap(Array(view[1].bytes ?? [])))
+  }
+
+  /// What slices of a campaign have counted.
+  func counters(of id: String, in partitions: [Int]) async throws -> [(partition: Int, slice: OpenSlice)] {
+    guard !partitions.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    for partition in partitions { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
+    return try zip(partitions, try await run(pipeline)).map { partition, reply in
+      let fields = StoredFields(.slice(SliceReference(campaign: id, partition: partition), keys), all: reply)
+      // `seal` is what writes the count.
+      return (partition, OpenSlice(counters: try SliceCounters(slice: fields), isSealed: fields.has("count")))
+    }
   }
 
   /// Every campaign whose record is still kept, newest first, by totals.

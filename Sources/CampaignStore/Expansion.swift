@@ -38,6 +38,13 @@ public struct SealedTargets: Sendable {
   /// Where each page ends.
   var ends: [Int] = []
 
+  /// All of them, as they would be read again.
+  public var chunk: TargetChunk {
+    var chunk = TargetChunk(first: 0, capacity: count)
+    for number in ends.indices { page(number).withUnsafeBytes { chunk.append(page: $0) } }
+    return chunk
+  }
+
   /// The bytes of a page.
   func page(_ number: Int) -> ArraySlice<UInt8> {
     bytes[(number == 0 ? 0 : ends[number - 1])..<ends[number]]
@@ -61,48 +68,45 @@ extension CampaignStore {
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
   public func expand(_ ledger: SliceLedger, audience: Audience, filter: DeviceFilter) async throws -> SealedTargets? {
     var builder = TargetBuilder(ledger: ledger)
-    let partition = ledger.slice.partition
-    let listed = keys.audience(partition, ledger.slice.campaign)
-    let devices = keys.devices(partition)
-    var plan = ExpressionPlan(keys: keys, partition: partition, scratch: String(decoding: ledger.claim, as: UTF8.self))
-    let source: MemberSource =
-      switch audience {
-      case .tokens, .channel: .tokens(listed)
-      case .users: .users(listed, devices: devices)
-      case .segment(let expression): plan.source(of: expression)
-      }
-    let rest = try await walk(source, after: plan.pipeline) { page, pipeline in
+    let source = source(of: audience, for: ledger.slice)
+    let rest = try await walk(source, in: ledger.slice.partition) { page, pipeline in
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
       builder.flush(to: &pipeline)
     }
     guard var rest else { return nil }
-    if let cleanup = plan.cleanup { rest.append(cleanup) }
     builder.seal(to: &rest)
     return try await run(rest).last?.integer == 1 ? builder.targets : nil
   }
 
+  /// Whose members the audience of a slice has.
+  func source(of audience: Audience, for slice: SliceReference) -> MemberSource {
+    let listed = keys.audience(slice.partition, slice.campaign)
+    return switch audience {
+    case .tokens, .channel: .tokens(listed)
+    case .users: .users(listed)
+    case .segment(let expression): .expression(AudienceSearch(expression))
+    }
+  }
+
   /// Walks over the users of one partition for whom an expression holds, with their devices.
   func forEachUser(
-    of expression: AudienceExpression, in partition: Int, scratch: String, _ body: (MemberPage) throws -> Void
+    of search: AudienceSearch, in partition: Int, _ body: (MemberPage) throws -> Void
   ) async throws {
-    var plan = ExpressionPlan(keys: keys, partition: partition, scratch: scratch)
-    let source = plan.source(of: expression)
-    _ = try await walk(source, after: plan.pipeline) { page, _ in try body(page) }
-    if let cleanup = plan.cleanup { _ = try await run(cleanup) }
+    _ = try await walk(.expression(search), in: partition) { page, _ in try body(page) }
   }
 
   /// Walks over the members of an audience. One round trip a page: what `body` writes goes with the next reads.
   ///
   /// - Parameters:
-  ///   - source: where they stand.
-  ///   - preparation: what makes that.
+  ///   - source: whose they are.
+  ///   - partition: where.
   ///   - body: gets each page. What it adds to the pipeline are steps of an expansion; one that is refused ends the walk.
   /// - Returns: what `body` has added and nobody has run yet; `nil` when a step was refused.
   private func walk(
-    _ source: MemberSource, after preparation: RedisPipeline, _ body: (MemberPage, inout RedisPipeline) throws -> Void
+    _ source: MemberSource, in partition: Int, _ body: (MemberPage, inout RedisPipeline) throws -> Void
   ) async throws -> RedisPipeline? {
-    var members = MemberWalk(source)
-    var pipeline = preparation
+    var members = MemberWalk(source, in: partition, keys)
+    var pipeline = RedisPipeline()
     var steps = 0
     while !members.isOver {
       let written = pipeline.count
@@ -118,69 +122,8 @@ extension CampaignStore {
   }
 }
 
-/// An expression as set commands within one partition.
-struct ExpressionPlan {
-  let keys: Keyspace
-  let partition: Int
-  let scratch: String
-  private(set) var pipeline = RedisPipeline()
-  private var steps = 0
-
-  /// Seconds after which the scratch keys of a dead worker expire.
-  private static let scratchLifetime = 3600
-
-  init(keys: Keyspace, partition: Int, scratch: String) {
-    self.keys = keys
-    self.partition = partition
-    self.scratch = scratch
-  }
-
-  /// Appends what makes the set of an expression.
-  ///
-  /// - Returns: where its members stand then. Everybody needs no set: HSCAN returns users and records at once, for three
-  ///   quarters of what SSCAN and HMGET cost Redis.
-  mutating func source(of expression: AudienceExpression) -> MemberSource {
-    let devices = keys.devices(partition)
-    if case .everybody = expression.root { return .everybody(devices: devices) }
-    return .users(evaluate(expression.root), devices: devices)
-  }
-
-  /// Appends what makes the set of a node.
-  ///
-  /// - Returns: the key that has it: a scratch key, or the segment itself where nothing is to be computed.
-  mutating func evaluate(_ node: AudienceExpression.Node) -> String {
-    switch node {
-    case .segment(let name): return keys.segment(partition, name)
-    case .everybody: return keys.users(partition)
-    case .not(let inner): return combine("SDIFFSTORE", keys.users(partition), evaluate(inner))
-    // Without this a negation would first copy everybody.
-    case .and(let left, .not(let right)): return combine("SDIFFSTORE", evaluate(left), evaluate(right))
-    case .and(let left, let right): return combine("SINTERSTORE", evaluate(left), evaluate(right))
-    case .or(let left, let right): return combine("SUNIONSTORE", evaluate(left), evaluate(right))
-    }
-  }
-
-  private mutating func combine(_ command: StaticString, _ left: String, _ right: String) -> String {
-    steps += 1
-    let key = keys.scratch(partition, scratch, steps)
-    pipeline.append(command, key, left, right)
-    pipeline.append("EXPIRE", key, Self.scratchLifetime)
-    return key
-  }
-
-  /// What removes the scratch keys; `nil` when there are none.
-  var cleanup: RedisPipeline? {
-    guard steps > 0 else { return nil }
-    var pipeline = RedisPipeline()
-    pipeline.command("UNLINK") { arguments in
-      for step in 1...steps { arguments.append(keys.scratch(partition, scratch, step)) }
-    }
-    return pipeline
-  }
-}
-
 /// Collects targets into pages and writes them to the slice's list.
-private struct TargetBuilder {
+struct TargetBuilder {
   let ledger: SliceLedger
   private(set) var targets = SealedTargets()
   private var flushedPages = 0

@@ -22,11 +22,11 @@ extension CampaignStore {
   ///   - job: the job as written.
   ///   - campaign: what it says.
   ///   - key: the job's key in the dead list, which it then leaves; `nil` for one that comes from elsewhere.
-  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, `full` when Redis has no room for more,
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, `full` when Redis has no room for it,
   ///   `notFound` when the job is no longer in the dead list.
   public func submit(_ job: [UInt8], as campaign: Campaign, from key: String? = nil) async throws -> Admission {
     try await check(campaign)
-    try await checkRoom()
+    try await checkRoom(for: campaign)
     let canonical = try CampaignJob.canonical(job)
     var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
     let names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]

@@ -138,10 +138,6 @@ public struct Keyspace: Sendable {
   }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
-  /// Set: an intermediate result of an audience expression.
-  func scratch(_ partition: Int, _ claim: String, _ step: Int) -> String {
-    slice(partition, "scratch:\(claim):\(step)")
-  }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
   /// List: pages of targets, as far as the expansion under a claim has got, behind an empty one that `claim.lua` writes.

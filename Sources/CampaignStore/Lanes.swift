@@ -30,17 +30,25 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
 
 /// Which slice is next, who is working on which, and which wait: lists that are hints, rebuilt from the leases.
 extension CampaignStore {
-  /// Dequeues a reference to a slice: of the highest lane that has one, and there of the next campaign.
+  /// Dequeues a reference to one slice, as ``dequeueSlices(worker:lanes:excluding:atMost:while:)`` does.
+  public func dequeueSlice(
+    worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...]
+  ) async throws -> SliceReference? {
+    try await dequeueSlices(worker: worker, lanes: lanes).first
+  }
+
+  /// Dequeues references to slices of one campaign: of the highest lane that has one, and there of the next campaign.
   ///
   /// - Parameters:
-  ///   - worker: whose list it goes to.
+  ///   - worker: whose list they go to.
   ///   - lanes: the lanes to look at, highest first.
   ///   - excluded: campaigns that are passed over.
+  ///   - number: how many slices of a campaign to take at most.
   ///   - mayGoOn: whether to look at a further one; asked after each that had nothing.
-  public func dequeueSlice(
+  public func dequeueSlices(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
-    while mayGoOn: () -> Bool = { true }
-  ) async throws -> SliceReference? {
+    atMost number: (String) -> Int = { _ in 1 }, while mayGoOn: () -> Bool = { true }
+  ) async throws -> [SliceReference] {
     for lane in lanes {
       // A campaign without an open slice leaves its ring, so this ends.
       while mayGoOn(), let id = try await nextCampaign(of: lane, excluding: excluded) {
@@ -54,16 +62,19 @@ extension CampaignStore {
           $0.append(id)
           $0.append(worker)
           $0.append(keys.partitions)
+          $0.append(max(1, min(number(id), Self.batch)))
         }
-        switch try await run(pipeline)[0].integer {
-        case let partition? where partition >= 0: return SliceReference(campaign: id, partition: partition)
+        let reply = try await run(pipeline)[0]
+        let partitions = reply.compactMap(\.integer)
+        if !partitions.isEmpty { return partitions.map { SliceReference(campaign: id, partition: $0) } }
+        switch reply.integer {
         // Where there is one that leads nowhere there may be many, and each costs as much as a slice.
         case -2: while mayGoOn(), try await prune(lane) > 0 {}
         default: continue
         }
       }
     }
-    return nil
+    return []
   }
 
   /// Drops references to campaigns that are not there from the head of a lane, a batch of them.
@@ -150,15 +161,43 @@ extension CampaignStore {
   public func finish(_ slice: SliceReference, counters: SliceCounters, lane: Lane, worker: String) async throws
     -> CampaignState?
   {
-    try await finish(slice, adding: counters.fields, lane: lane, worker: worker)
+    try await finish([(slice, counters)], lane: lane, worker: worker)
+  }
+
+  /// Adds the counters of closed slices of one campaign to it, each once, in one round trip.
+  ///
+  /// - Returns: the campaign's state when its last slice was among them.
+  public func finish(
+    _ ended: [(slice: SliceReference, counters: SliceCounters)], lane: Lane, worker: String
+  ) async throws -> CampaignState? {
+    var pipeline = RedisPipeline()
+    for (slice, counters) in ended {
+      finish(slice, adding: counters.fields, lane: lane, worker: worker, to: &pipeline)
+    }
+    return try await finish(pipeline, of: ended.first?.slice.campaign)
   }
 
   /// - Parameter counters: by their fields in the campaign's hash.
   func finish(_ slice: SliceReference, adding counters: [(String, Int)], lane: Lane, worker: String) async throws
     -> CampaignState?
   {
-    let id = slice.campaign
     var pipeline = RedisPipeline()
+    finish(slice, adding: counters, lane: lane, worker: worker, to: &pipeline)
+    return try await finish(pipeline, of: slice.campaign)
+  }
+
+  /// Runs what counts slices of a campaign, and sees to the keys of one that has ended with it.
+  private func finish(_ pipeline: RedisPipeline, of id: String?) async throws -> CampaignState? {
+    guard let id, let last = try await run(pipeline).first(where: { $0[0].integer == 1 }) else { return nil }
+    try await expire(id)
+    return last[1].string.flatMap(CampaignState.init(rawValue:))
+  }
+
+  private func finish(
+    _ slice: SliceReference, adding counters: [(String, Int)], lane: Lane, worker: String,
+    to pipeline: inout RedisPipeline
+  ) {
+    let id = slice.campaign
     pipeline.script(
       StoreScripts.finish,
       keys: [
@@ -173,10 +212,6 @@ extension CampaignStore {
         arguments.append(value)
       }
     }
-    let reply = try await run(pipeline)[0]
-    guard reply[0].integer == 1 else { return nil }
-    try await expire(id)
-    return reply[1].string.flatMap(CampaignState.init(rawValue:))
   }
 
   /// Drops a reference that leads nowhere: its campaign is gone.

@@ -1,13 +1,14 @@
+import PushCore
 import Redis
 
-/// Where the members of an audience stand in one partition.
-enum MemberSource {
-  /// A set of tokens.
+/// Whose members an audience has in one partition.
+enum MemberSource: Sendable {
+  /// A set of tokens, by its key.
   case tokens(String)
-  /// A set of users, and the hash that has their device records.
-  case users(String, devices: String)
-  /// The hash of device records: everybody who is registered.
-  case everybody(devices: String)
+  /// A set of users, by its key.
+  case users(String)
+  /// Those for whom an expression holds.
+  case expression(AudienceSearch)
 }
 
 /// Members of an audience, and beside each its device records: null for a user who has none, nothing at all of tokens.
@@ -16,92 +17,193 @@ struct MemberPage {
   var records: ArraySlice<RedisReply> = []
 }
 
-/// A walk over the members of an audience, page by page, each member once: says what to read, and gets the replies.
+/// A walk over the members of an audience in one partition, page by page, each member once: says what to read, and gets the
+/// replies.
+///
+/// No command is about more members than ``CampaignStore/batch``, or what Redis makes of that where it keeps a set in
+/// one piece. A page goes through up to three reads, which follow each other like those of a pipeline, so that a round trip
+/// is paid once a page: who is in a set; which other sets have them, where an expression asks; their devices.
 ///
 /// SSCAN and HSCAN may repeat members while Redis rebuilds the table; what has been seen is remembered, which a
 /// partition's bounded size makes affordable. A cursor does not survive its connection: an error ends the walk, and the
 /// caller begins again.
-struct MemberWalk {
-  private let source: MemberSource
-  private var cursor: String? = "0"
-  private var seen = ByteStringSet()
-  /// Members of a set that were read and not handed out.
-  private var members: ArraySlice<RedisReply> = []
-  /// Those of them that the next replies complete.
-  private var page: ArraySlice<RedisReply> = []
+struct MemberWalk: Sendable {
+  /// A set that is read from one end to the other.
+  private enum Scan {
+    case set(String, AudienceSet?)
+    /// The hash of device records: everybody who is registered, for three quarters of what SSCAN and HMGET cost Redis.
+    case devices
 
-  init(_ source: MemberSource) {
-    self.source = source
+    var set: AudienceSet? {
+      switch self {
+      case .set(_, let set): set
+      case .devices: .users
+      }
+    }
+  }
+
+  private let keys: Keyspace
+  private let partition: Int
+  private let search: AudienceSearch?
+  private let hasDevices: Bool
+  /// Sets that are yet to be read, the first is being read.
+  private var scans: [Scan]
+  private var cursor = "0"
+  /// Whether it depends on sizes, which were not asked for yet, what is read.
+  private var needsSizes = false
+  private var seen = ByteStringSet()
+  /// Read, and not asked about.
+  private var read = MemberPage()
+  /// Those of them that the next replies are about, and the set that they are of.
+  private var asked: (page: MemberPage, source: AudienceSet)?
+  /// Meant, without their devices, and those of them whose devices the next reply has.
+  private var meant: ArraySlice<RedisReply> = []
+  private var fetched: ArraySlice<RedisReply> = []
+  /// Whether a set goes on behind its first page.
+  private(set) var isLarge = false
+
+  init(_ source: MemberSource, in partition: Int, _ keys: Keyspace) {
+    self.keys = keys
+    self.partition = partition
+    switch source {
+    case .tokens(let key): (search, hasDevices, scans) = (nil, false, [.set(key, nil)])
+    case .users(let key): (search, hasDevices, scans) = (nil, true, [.set(key, nil)])
+    case .expression(let search):
+      (self.search, hasDevices, scans) = (search, true, [])
+      if let cover = search.fixedCover { scans = scanning(cover) } else { needsSizes = true }
+    }
+  }
+
+  private func scanning(_ cover: [AudienceSet]) -> [Scan] {
+    cover.map { $0 == .users ? .devices : .set(keys.members(partition, of: $0), $0) }
   }
 
   /// Whether everybody was handed out.
-  var isOver: Bool { cursor == nil && members.isEmpty }
+  var isOver: Bool {
+    !needsSizes && scans.isEmpty && read.members.isEmpty && asked == nil && meant.isEmpty && fetched.isEmpty
+  }
 
-  /// Writes the next reads. Of a set they are the next members, and the devices of those read before them.
+  // MARK: Reading
+
+  /// Writes the next reads.
   mutating func read(to pipeline: inout RedisPipeline) {
-    switch source {
-    case .everybody(let devices):
-      if let cursor { pipeline.append("HSCAN", devices, cursor, "COUNT", CampaignStore.batch) }
-    case .users(let set, let devices):
-      beginPage()
-      if !page.isEmpty {
-        pipeline.command("HMGET") { arguments in
-          arguments.append(devices)
-          for member in page { arguments.append(member) }
-        }
-      }
-      readMembers(of: set, to: &pipeline)
-    case .tokens(let set):
-      beginPage()
-      readMembers(of: set, to: &pipeline)
+    if needsSizes, let search {
+      for set in search.sets { pipeline.append("SCARD", keys.members(partition, of: set)) }
+      return
+    }
+    fetch(to: &pipeline)
+    ask(to: &pipeline)
+    endScan()
+    guard read.members.isEmpty, let scan = scans.first else { return }
+    switch scan {
+    case .set(let key, _): pipeline.append("SSCAN", key, cursor, "COUNT", CampaignStore.batch)
+    case .devices: pipeline.append("HSCAN", keys.devices(partition), cursor, "COUNT", CampaignStore.batch)
+    }
+  }
+
+  private mutating func fetch(to pipeline: inout RedisPipeline) {
+    fetched = meant.prefix(CampaignStore.batch)
+    meant.removeFirst(fetched.count)
+    guard !fetched.isEmpty else { return }
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.devices(partition))
+      for member in fetched { arguments.append(member) }
     }
   }
 
   /// SSCAN returns a small set whole, and may return more than COUNT of a large one.
-  private mutating func beginPage() {
-    page = members.prefix(CampaignStore.batch)
-    members.removeFirst(page.count)
+  private mutating func ask(to pipeline: inout RedisPipeline) {
+    guard let search, let source = scans.first?.set, !read.members.isEmpty else { return }
+    let page = MemberPage(
+      members: read.members.prefix(CampaignStore.batch), records: read.records.prefix(CampaignStore.batch))
+    read.members.removeFirst(page.members.count)
+    read.records.removeFirst(page.records.count)
+    asked = (page, source)
+    for set in search.asked(of: source) {
+      pipeline.command("SMISMEMBER") { arguments in
+        arguments.append(keys.members(partition, of: set))
+        for member in page.members { arguments.append(member) }
+      }
+    }
   }
 
-  private func readMembers(of set: String, to pipeline: inout RedisPipeline) {
-    if members.isEmpty, let cursor { pipeline.append("SSCAN", set, cursor, "COUNT", CampaignStore.batch) }
-  }
+  // MARK: Replies
 
   /// Takes in the replies to these reads.
   ///
-  /// - Returns: the members that are complete now; none at the beginning of a walk over a set.
+  /// - Returns: the members that are complete now; none at the beginning of a walk.
   mutating func receive(_ replies: ArraySlice<RedisReply>) -> MemberPage {
-    switch source {
-    case .everybody:
-      guard let reply = replies.first else { return MemberPage() }
-      return registered(of: reply)
-    case .users, .tokens:
-      var replies = replies
-      var records: ArraySlice<RedisReply> = []
-      if case .users = source, !page.isEmpty, let reply = replies.popFirst() { records = Array(reply)[...] }
-      if let reply = replies.first {
-        advance(to: reply)
-        members = reply[1].filter { member in member.withBytes { seen.insert($0) } }[...]
+    var replies = replies
+    if needsSizes, let search {
+      needsSizes = false
+      scans = scanning(search.cover(replies.map { $0.integer ?? 0 }))
+      return MemberPage()
+    }
+    var complete = MemberPage()
+    if !fetched.isEmpty, let records = replies.popFirst() {
+      complete = MemberPage(members: fetched, records: Array(records)[...])
+      fetched = []
+    }
+    if let (page, source) = asked, let search {
+      asked = nil
+      let sets = search.asked(of: source)
+      let columns = zip(sets, replies.prefix(sets.count)).map { ($0, $1.map { $0.integer == 1 }) }
+      replies = replies.dropFirst(sets.count)
+      let holds = search.holds(
+        Dictionary(columns, uniquingKeysWith: { first, _ in first }), source: source, count: page.members.count)
+      keep(page, where: holds, &complete)
+    }
+    if let reply = replies.first { receive(scan: reply, &complete) }
+    return complete
+  }
+
+  /// Goes over to the next set, once nothing of one is left to be read or asked about.
+  private mutating func endScan() {
+    guard cursor == "done", read.members.isEmpty else { return }
+    scans.removeFirst()
+    cursor = "0"
+  }
+
+  private mutating func keep(_ page: MemberPage, where holds: [Bool], _ complete: inout MemberPage) {
+    for (offset, isMeant) in holds.enumerated() where isMeant {
+      let member = page.members[page.members.startIndex + offset]
+      if page.records.isEmpty {
+        meant.append(member)
+      } else {
+        complete.members.append(member)
+        complete.records.append(page.records[page.records.startIndex + offset])
       }
-      return MemberPage(members: page, records: records)
     }
   }
 
-  private mutating func advance(to reply: RedisReply) {
-    cursor = reply[0].string.flatMap { $0 == "0" ? nil : $0 }
-  }
-
-  /// The users and records of a page of the hash, which has them in turn.
-  private mutating func registered(of reply: RedisReply) -> MemberPage {
-    advance(to: reply)
-    let pairs = reply[1]
-    var result = MemberPage()
-    for index in stride(from: 0, to: pairs.count - 1, by: 2) {
-      let user = pairs[index]
-      guard user.withBytes({ seen.insert($0) }) else { continue }
-      result.members.append(user)
-      result.records.append(pairs[index + 1])
+  private mutating func receive(scan reply: RedisReply, _ complete: inout MemberPage) {
+    guard let scan = scans.first else { return }
+    let next = reply[0].string ?? "0"
+    if next != "0" { isLarge = true }
+    cursor = next == "0" ? "done" : next
+    switch scan {
+    case .set: read.members = reply[1].filter { member in member.withBytes { seen.insert($0) } }[...]
+    case .devices:
+      // The hash has users and records in turn.
+      let pairs = reply[1]
+      for index in stride(from: 0, to: pairs.count - 1, by: 2) {
+        let user = pairs[index]
+        guard user.withBytes({ seen.insert($0) }) else { continue }
+        read.members.append(user)
+        read.records.append(pairs[index + 1])
+      }
     }
-    return result
+    isLarge = isLarge || read.members.count > CampaignStore.batch
+    if let search, let source = scan.set {
+      if search.asked(of: source).isEmpty {
+        // What it depends on besides is nothing; that is not to say that it holds.
+        keep(read, where: search.holds([:], source: source, count: read.members.count), &complete)
+        read = MemberPage()
+      }
+    } else {
+      if hasDevices { meant += read.members } else { complete.members += read.members }
+      read = MemberPage()
+    }
+    endScan()
   }
 }

@@ -71,6 +71,9 @@ public struct OutcomeBatch: Sendable {
   /// Whether there is none.
   public var isEmpty: Bool { entries.isEmpty }
 
+  /// Whether none of them is a retry.
+  public var isFinal: Bool { entries.allSatisfy(\.isTerminal) }
+
   /// How long its arguments are, at a guess.
   var estimatedBytes: Int { entries.count * 20 + lineCount * 128 + details.count * 320 }
 

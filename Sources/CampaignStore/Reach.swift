@@ -1,14 +1,6 @@
 import PushCore
 import Redis
 
-/// A set of a partition that an audience expression is evaluated from.
-enum AudienceSet: Hashable, Sendable {
-  /// The registered users.
-  case users
-  /// The users of a segment.
-  case segment(String)
-}
-
 extension AudienceExpression.Node {
   /// The sets on which it depends whether the expression can mean anybody.
   var decidingSets: Set<AudienceSet> {
@@ -26,7 +18,7 @@ extension AudienceExpression.Node {
     switch self {
     case .segment(let name): hasMembers(.segment(name))
     case .everybody, .not: hasMembers(.users)
-    // Taken from the left side, be they registered or not: see `ExpressionPlan`.
+    // Taken from the left side, be they registered or not: see `AudienceSearch`.
     case .and(let left, .not): left.canMeanAnybody(where: hasMembers)
     case .and(let left, let right):
       left.canMeanAnybody(where: hasMembers) && right.canMeanAnybody(where: hasMembers)
@@ -86,7 +78,7 @@ extension CampaignStore {
 }
 
 extension Keyspace {
-  fileprivate func members(_ partition: Int, of set: AudienceSet) -> String {
+  func members(_ partition: Int, of set: AudienceSet) -> String {
     switch set {
     case .users: users(partition)
     case .segment(let name): segment(partition, name)

@@ -168,10 +168,9 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
   public func forEachMember(of expression: AudienceExpression, _ body: ([String]) throws -> Void) async throws {
     try await checkSegments(of: expression)
-    var random = SystemRandomNumberGenerator()
-    let scratch = String(random.next(), radix: 16)
+    let search = AudienceSearch(expression)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: expression, in: partition, scratch: scratch) { page in
+      try await forEachUser(of: search, in: partition) { page in
         try body(page.members.compactMap(\.string))
       }
     }
@@ -184,11 +183,10 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
   public func count(_ expression: AudienceExpression) async throws -> (users: Int, devices: Int) {
     try await checkSegments(of: expression)
-    var random = SystemRandomNumberGenerator()
-    let scratch = String(random.next(), radix: 16)
+    let search = AudienceSearch(expression)
     var (users, devices) = (0, 0)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: expression, in: partition, scratch: scratch) { page in
+      try await forEachUser(of: search, in: partition) { page in
         for record in page.records where !record.isNull {
           users += 1
           devices += record.withBytes { DeviceCursor($0).reduce(0) { $0 + ($1.isQuarantined ? 0 : 1) } }

@@ -1,140 +1,6 @@
 public import PushCore
 import Redis
 
-/// What claiming a slice came to.
-public enum ClaimAnswer: Sendable {
-  /// It is ours.
-  case claimed(SliceStanding)
-  /// Another worker's lease has this many ms left.
-  case held(milliseconds: Int)
-  /// It had ended before; what is left is to count it.
-  case finished
-}
-
-/// How far a slice has come.
-public struct SliceStanding: Sendable {
-  /// Whether the targets are fixed; before that there are none.
-  public var isSealed: Bool
-  /// Sealed targets.
-  public var count: Int
-  /// The high-water mark: targets below it may have been sent.
-  public var granted: Int
-  /// Granted without an answer.
-  public var inDoubt: Int
-  /// Waiting for a retry.
-  public var waiting: Int
-  /// How often the slice has been claimed, this time included.
-  public var claims: Int
-  /// What the list of targets is called; nothing before the seal.
-  public var seal: [UInt8]
-  /// How often it has been written to.
-  public var version: SliceVersion
-  /// Claims in a row that ran out without an outcome in between: after some, the slice is taken to kill its workers.
-  public var deaths: Int
-  /// First and last of the targets that were bisected when the last of them died, if any were.
-  public var bisected: ClosedRange<Int>?
-}
-
-/// A target that may be sent.
-public struct GrantedTarget: Equatable, Sendable {
-  /// Its place in the slice.
-  public var index: Int
-  /// Attempts before this one.
-  public var attempt: UInt8
-  /// How many of them don't count.
-  public var free: UInt8
-
-  /// Memberwise; a first attempt unless said otherwise.
-  public init(index: Int, attempt: UInt8 = 0, free: UInt8 = 0) {
-    self.index = index
-    self.attempt = attempt
-    self.free = free
-  }
-}
-
-/// How often a slice has been written to since its seal.
-public struct SliceVersion: Equatable, Sendable {
-  /// Commits by owners.
-  public var sequence: Int
-  /// Failover replays.
-  public var replays: Int
-
-  /// Memberwise; that of a slice just sealed unless said otherwise.
-  public init(sequence: Int = 0, replays: Int = 0) {
-    self.sequence = sequence
-    self.replays = replays
-  }
-
-  /// After one more commit by its owner.
-  public var next: SliceVersion { SliceVersion(sequence: sequence + 1, replays: replays) }
-}
-
-/// What a commit says beside its outcomes.
-public struct CommitRequest: Sendable {
-  /// What Redis should know.
-  public enum Standing: Sendable {
-    /// Everything up to this version: that after the last acknowledged commit.
-    case acknowledged(SliceVersion)
-    /// Perhaps not what it had acknowledged: the commit replays that, up to this high-water mark. Nothing is granted.
-    case replay(granted: Int)
-  }
-
-  /// The name of the list of targets.
-  public var seal: [UInt8]
-  /// What Redis should know.
-  public var standing: Standing
-  /// How many more targets may be granted.
-  public var credit: Int
-  /// How many targets in doubt are being sent again because of this claim.
-  public var resent: Int
-
-  /// Memberwise.
-  public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0) {
-    self.seal = seal
-    self.standing = standing
-    self.credit = credit
-    self.resent = resent
-  }
-}
-
-/// What a commit brought.
-public struct CommitAnswer: Sendable {
-  /// Whether the claim still holds; if not, nothing was granted.
-  public var isOwner: Bool
-  /// Whether the slice is sealed, and under the seal of the commit; if not, its outcomes were dropped.
-  public var isSealed: Bool
-  /// The version that was stored before. Another than was acknowledged means that nothing was granted.
-  public var version: SliceVersion
-  /// The high-water mark now: first attempts below it may be sent.
-  public var granted: Int
-  /// Granted without an answer.
-  public var inDoubt: Int
-  /// Waiting for a retry.
-  public var waiting: Int
-  /// ms until the nearest retry is due; `nil` when none waits.
-  public var nextRetry: Int?
-  /// Retries that may be sent.
-  public var retries: [GrantedTarget]
-}
-
-/// How a slice is closed.
-public enum Closing: String, Sendable {
-  /// Every target has its outcome.
-  case finish
-  /// The campaign was cancelled: what has no outcome gets one.
-  case cancel
-}
-
-/// What closing a slice came to.
-public enum CloseAnswer: Sendable {
-  /// It has ended, now or before, with these counters.
-  case closed(SliceCounters)
-  /// The claim is another's.
-  case stale
-  /// Targets are left that are granted, waiting or never granted.
-  case unfinished
-}
-
 /// One slice under one claim: the fence that every step carries.
 public struct SliceLedger: Sendable {
   /// The slice.
@@ -168,7 +34,11 @@ public struct SliceLedger: Sendable {
     self.slice = slice
     self.lease = lease
     var random = SystemRandomNumberGenerator()
-    claim = (0..<32).map { _ in Hex.digits[Int.random(in: 0..<16, using: &random)] }
+    // Each number is a system call.
+    claim = (0..<2).flatMap { _ in
+      let bits = random.next()
+      return (0..<16).map { Hex.digits[Int(bits >> UInt64(4 * $0) & 15)] }
+    }
     let keys = store.keys
     let (partition, id) = (slice.partition, slice.campaign)
     sliceKey = Array(keys.slice(partition, of: id).utf8)
@@ -189,6 +59,12 @@ public struct SliceLedger: Sendable {
   /// - Throws: ``StoreError`` `mismatch` when another version has sealed it.
   public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
+    claim(worker: worker, gracePeriod: gracePeriod, to: &pipeline)
+    return try await answer(toClaim: try await store.run(pipeline)[0])
+  }
+
+  /// Writes the claim of the slice.
+  func claim(worker: String, gracePeriod: Int, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets]) {
       $0.append(claim)
       $0.append(worker)
@@ -198,7 +74,10 @@ public struct SliceLedger: Sendable {
       $0.append(Self.buildingLifetime)
       $0.append(TargetPage.size)
     }
-    let reply = try await store.run(pipeline)[0]
+  }
+
+  /// What Redis' answer to a claim says.
+  func answer(toClaim reply: RedisReply) async throws -> ClaimAnswer {
     switch reply[0].string {
     case "done": return .finished
     case "held": return .held(milliseconds: reply[1].integer ?? lease)
@@ -365,7 +244,13 @@ public struct SliceLedger: Sendable {
     outcomes.sort()
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
     write(outcomes, request, to: &pipeline)
-    let reply = try await store.run(pipeline)[0]
+    return try await answer(toCommit: try await store.run(pipeline)[0], of: outcomes, request)
+  }
+
+  /// What Redis' answer to a commit says; tells it which outcomes overrule what it has, if any do.
+  func answer(
+    toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
+  ) async throws -> CommitAnswer {
     guard reply.count == 10 else { throw await store.inspect(slice) }
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
@@ -396,7 +281,8 @@ public struct SliceLedger: Sendable {
   /// ms that a target can wait for: a year, far above what any service says in `Retry-After` and what a job's time allows.
   private static let longestRetry = 366 * 86_400_000
 
-  private func write(_ outcomes: OutcomeBatch, _ request: CommitRequest, to pipeline: inout RedisPipeline) {
+  /// Writes a commit; the outcomes are sorted.
+  func write(_ outcomes: OutcomeBatch, _ request: CommitRequest, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
       arguments.append(lease)
@@ -428,11 +314,20 @@ public struct SliceLedger: Sendable {
   /// Ends the slice.
   public func close(_ closing: Closing) async throws -> CloseAnswer {
     var pipeline = RedisPipeline()
+    close(closing, to: &pipeline)
+    return try answer(toClose: try await store.run(pipeline)[0])
+  }
+
+  /// Writes the end of the slice.
+  func close(_ closing: Closing, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.close, keys: [sliceKey, building, commitKeys[2]]) {
       $0.append(claim)
       $0.append(closing.rawValue)
     }
-    let reply = try await store.run(pipeline)[0]
+  }
+
+  /// What Redis' answer to the end of the slice says.
+  func answer(toClose reply: RedisReply) throws -> CloseAnswer {
     switch reply.integer {
     case 0: return .stale
     case 1: return .unfinished

@@ -68,7 +68,7 @@ struct StoredKey {
     case "retry": ("zset", slice, nil)
     case "reasons", "results": ("hash", slice, nil)
     case "audience": ("set", slice, nil)
-    case "users", "segment", "importing", "scratch": ("set", .partition(partition), nil)
+    case "users", "segment", "importing": ("set", .partition(partition), nil)
     case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
     case "taken": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)

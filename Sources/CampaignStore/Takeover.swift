@@ -54,34 +54,50 @@ extension CampaignStore {
   public func takeOver(
     from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false
   ) async throws -> [SliceReference] {
-    var references = try await processing(of: worker)
-    if let leftovers { references.removeAll { !leftovers.contains($0) } }
     var requeued: [SliceReference] = []
-    if !references.isEmpty {
-      if isGone { try await endLeases(of: references, worker: worker) }
-      let now = try await time() / 1000
-      var pipeline = RedisPipeline()
-      for slice in references {
-        pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "lease")
-        pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "owner")
-      }
-      let leases = try await run(pipeline)
-      for (index, slice) in references.enumerated() {
-        // A lease of more than a day ahead is none, see `claim.lua`.
-        let lease = leases[2 * index].integer ?? 0
-        let left = (now...(now + Self.longestLease)).contains(lease) ? lease - now : 0
-        if left > 0, leases[2 * index + 1].string == worker { continue }
-        if left > 0 {
-          // Another worker's live lease.
-          try await postpone(slice, for: left, worker: worker)
-        } else if let lane = try await lanes(of: [slice.campaign])[0] {
-          try await requeue(slice, lane: lane, worker: worker)
-          requeued.append(slice)
-        } else {
-          try await dismiss(slice, worker: worker)
-        }
+    while true {
+      var references = try await processing(of: worker)
+      let isFull = references.count == Self.batch
+      if let leftovers { references.removeAll { !leftovers.contains($0) } }
+      if references.isEmpty { return requeued }
+      let given = try await giveBack(references, of: worker, isGone: isGone)
+      requeued += given
+      // Of slices with few targets a worker may have had more than one look shows.
+      guard isFull, leftovers == nil, !given.isEmpty else { return requeued }
+    }
+  }
+
+  private func giveBack(
+    _ references: [SliceReference], of worker: String, isGone: Bool
+  ) async throws -> [SliceReference] {
+    if isGone { try await endLeases(of: references, worker: worker) }
+    let now = try await time() / 1000
+    let campaigns = Array(Set(references.map(\.campaign)))
+    let lanes = Dictionary(zip(campaigns, try await lanes(of: campaigns)), uniquingKeysWith: { first, _ in first })
+    var pipeline = RedisPipeline()
+    for slice in references {
+      pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "lease")
+      pipeline.append("HGET", keys.slice(slice.partition, of: slice.campaign), "owner")
+    }
+    let leases = try await run(pipeline)
+    pipeline.removeAll()
+    var requeued: [SliceReference] = []
+    for (index, slice) in references.enumerated() {
+      // A lease of more than a day ahead is none, see `claim.lua`.
+      let lease = leases[2 * index].integer ?? 0
+      let left = (now...(now + Self.longestLease)).contains(lease) ? lease - now : 0
+      if left > 0, leases[2 * index + 1].string == worker { continue }
+      if left > 0 {
+        // Another worker's live lease.
+        try await postpone(slice, for: left, worker: worker)
+      } else if let lane = lanes[slice.campaign] ?? nil {
+        requeue(slice, lane: lane, worker: worker, to: &pipeline)
+        requeued.append(slice)
+      } else {
+        try await dismiss(slice, worker: worker)
       }
     }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
     return requeued
   }
 

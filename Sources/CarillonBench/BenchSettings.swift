@@ -33,7 +33,7 @@ enum BenchParts {
   static let all: [(name: String, part: any BenchPart)] = [
     ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", CampaignPart()), ("growth", GrowthPart()),
     ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
-    ("fleet", FleetPart()), ("takeover", TakeoverPart()),
-    ("import", ImportPart()), ("scale", ScalePart()),
+    ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),
+    ("scale", ScalePart()),
   ]
 }

@@ -33,7 +33,7 @@ actor BenchWorld {
   /// Everything that is written lies here.
   nonisolated let folder: String
   private static let namespace = "bench"
-  private static let partitions = 256
+  static let partitions = 256
   /// Loading ten million devices takes some tens of seconds.
   private static let redisPatience = 300.0
   /// Importing ten million takes minutes.
@@ -150,7 +150,7 @@ actor BenchWorld {
     var environment = [
       "CARILLON_CONFIG": path("simulator/" + SimulatorFolder.configuration),
       "CARILLON_APPS_NEWS_ENDPOINT": simulator.endpoint, "CARILLON_REDIS_NAMESPACE": Self.namespace,
-      "CARILLON_REDIS_PARTITIONS": String(Self.partitions),
+      "CARILLON_REDIS_PARTITIONS": String(redis?.store.keys.partitions ?? Self.partitions),
     ]
     if let redis { environment["CARILLON_REDIS_URL"] = redis.address }
     return environment
@@ -184,15 +184,15 @@ actor BenchWorld {
 
   /// Starts a Redis as a production one should be (nothing is evicted, the append-only file is synced every second), with
   /// devices in it that are imported when they are first wanted and copied from then on.
-  func startRedis(_ devices: BenchDevices?) async throws -> RedisProcess {
-    let source = try await registry(of: devices)
+  func startRedis(_ devices: BenchDevices?, partitions: Int = partitions) async throws -> RedisProcess {
+    let source = try await registry(of: devices, partitions)
     let directory = path("redis-\(names)")
     if let source {
       try RedisFiles.copy(source, to: directory)
     } else {
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     }
-    return try await startRedis(in: directory)
+    return try await startRedis(in: directory, partitions)
   }
 
   /// Starts a Redis that is to be a server of a cluster: nothing is in its store yet.
@@ -216,7 +216,9 @@ actor BenchWorld {
     try? FileManager.default.removeItem(atPath: redis.directory)
   }
 
-  private func startRedis(in directory: String, isMember: Bool = false) async throws -> RedisProcess {
+  private func startRedis(
+    in directory: String, _ partitions: Int = BenchWorld.partitions, isMember: Bool = false
+  ) async throws -> RedisProcess {
     var failure: any Error = CommandError(.failed, "no port for Redis")
     // Another process may take the port between the choice and the server's own bind.
     for _ in 0..<10 {
@@ -238,7 +240,7 @@ actor BenchWorld {
           // Another server on this port must not be taken for ours.
           return info.fields["process_id"] == String(process.id) && !info.isLoading
         }
-        guard let keys = Keyspace(namespace: Self.namespace, partitions: Self.partitions) else { break }
+        guard let keys = Keyspace(namespace: Self.namespace, partitions: partitions) else { break }
         let store = CampaignStore(redis: client, keys: keys, services: .known)
         if !isMember { try await store.open(creating: true) }
         return RedisProcess(process: process, address: address, directory: directory, client: client, store: store)
@@ -252,13 +254,14 @@ actor BenchWorld {
   }
 
   /// The folder of a Redis that has these devices in it and does not run.
-  private func registry(of devices: BenchDevices?) async throws -> String? {
+  private func registry(of devices: BenchDevices?, _ partitions: Int) async throws -> String? {
     guard let devices else { return nil }
-    if let directory = registries[devices.name] { return directory }
-    let directory = path(devices.name)
+    let name = "\(devices.name)-\(partitions)"
+    if let directory = registries[name] { return directory }
+    let directory = path(name)
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     let simulator = try await startSimulator()
-    let redis = try await startRedis(in: directory)
+    let redis = try await startRedis(in: directory, partitions)
     let environment = environment(simulator, redis)
     let (rows, urgent) = (path("devices.csv"), path("urgent"))
     try devices.write(devices: rows, urgent: urgent)
@@ -277,7 +280,7 @@ actor BenchWorld {
     await redis.client.close()
     stop(redis.process)
     stop(simulator.process)
-    registries[devices.name] = directory
+    registries[name] = directory
     return directory
   }
 }

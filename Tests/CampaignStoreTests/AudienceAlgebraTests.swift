@@ -26,7 +26,7 @@ struct AudienceAlgebraTests {
       let expected = expression.root.members(segments, everybody).intersection(everybody)
       var found: Set<String> = []
       for partition in 0..<3 {
-        try await world.store.forEachUser(of: expression, in: partition, scratch: "x") { page in
+        try await world.store.forEachUser(of: AudienceSearch(expression), in: partition) { page in
           for user in page.members { #expect(found.insert(user.string ?? "").inserted, "twice") }
         }
       }
@@ -46,5 +46,79 @@ struct AudienceAlgebraTests {
         repeating: "a", count: 127
       ).joined(separator: " | ")
     #expect(try await world.store.count(AudienceExpression(parsing: text)).users == 10)
+  }
+
+  /// Sets of several pages, read in every order in which pages follow each other.
+  @Test func largeSetsMeanWhatSetsOfSwiftSayAndNoCommandIsLong() async throws {
+    var seed = Seed("largeSetsMeanWhatSetsOfSwiftSayAndNoCommandIsLong")
+    let server = try await RedisServer.start(.single)
+    let world = try await TestStore(on: .single, partitions: 1, server: server)
+    let count = 3000
+    try await world.registerUsers(0..<count)
+    let everybody = Set((0..<count).map { "u\($0)" })
+    var segments: [String: Set<String>] = [:]
+    for (name, share) in zip(Self.names, [0.9, 0.5, 0.2, 0.01]) {
+      let members = Set(
+        (0..<count + 500).filter { _ in Double.random(in: 0..<1, using: &seed) < share }.map { "u\($0)" })
+      segments[name] = members
+      try await world.store.add(Array(members), to: name)
+    }
+    for _ in 0..<25 {
+      let expression = AudienceExpression(root: .random(of: Self.names, depth: 4, using: &seed))
+      let expected = expression.root.members(segments, everybody).intersection(everybody).count
+      try await world.command("CONFIG", "RESETSTAT")
+      #expect(try await world.store.count(expression) == (expected, expected), "\(expression), seed \(seed.value)")
+      let stats = RedisServerInfo(parsing: try await world.command("INFO", "commandstats").string ?? "").fields
+      let calls = stats.compactMapValues { $0.firstMatch(of: /calls=(\d+)/).flatMap { Int($0.1) } }
+      // What reads everybody reads pages; nothing else is about more than a page.
+      let allowed: Set = ["sscan", "hscan", "smismember", "hmget", "scard", "smembers", "config|resetstat", "info"]
+      let others = Set(calls.keys.map { $0.replacing("cmdstat_", with: "") }).subtracting(allowed)
+      #expect(others.isEmpty, "\(expression): \(others)")
+      let pages = 2 + (calls["cmdstat_sscan"] ?? 0) + (calls["cmdstat_hscan"] ?? 0)
+      #expect(calls["cmdstat_smismember"] ?? 0 <= 2 * pages * Self.names.count, "\(expression)")
+    }
+    await server.stop()
+  }
+
+  @Test func expressionCostsWhatItsSmallestSetDoes() async throws {
+    let server = try await RedisServer.start(.single)
+    let world = try await TestStore(on: .single, partitions: 1, server: server)
+    try await world.registerUsers(0..<3000)
+    try await world.store.add((0..<2500).map { "u\($0)" }, to: "a")
+    try await world.store.add((2490..<2520).map { "u\($0)" }, to: "b")
+    let many = Array(repeating: "!a | b & a", count: 80).joined(separator: " & ")
+    for (text, users, commands) in [
+      // Sizes are asked for, b is read, a asked about, records read.
+      ("b & a", 10, 7), ("a & b", 10, 7), ("!a & b", 20, 5), ("b & !a", 20, 5), ("* & b", 30, 5), ("b & *", 30, 5),
+      ("b & (\(many))", 30, 10), ("b | b", 30, 4),
+    ] {
+      let expression = try AudienceExpression(parsing: text)
+      let before = try await Self.commands(world)
+      #expect(try await world.store.count(expression).users == users, "\(text)")
+      let spent = try await Self.commands(world) - before - 1
+      #expect(spent <= commands, "\(text): \(spent)")
+    }
+    await server.stop()
+  }
+
+  private static func commands(_ world: TestStore) async throws -> Int {
+    let info = RedisServerInfo(parsing: try await world.command("INFO", "stats").string ?? "")
+    return info.fields["total_commands_processed"].flatMap { Int($0) } ?? 0
+  }
+
+  @Test(arguments: [
+    ("a", ["a"]), ("*", ["*"]), ("!a", ["*"]), ("!a & b", ["b"]), ("a & !b", ["a"]), ("a & b", ["b"]),
+    ("b & a", ["b"]), ("a & *", ["a"]), ("a | b", ["a", "b"]), ("a & (b | c)", ["b", "c"]),
+    ("(a | b) & (b | c)", ["b", "c"]),
+    ("a | !b", ["a", "*"]), ("!a & !b", ["*"]), ("d", []), ("d & a", []),
+  ])
+  func asFewAsCanBeAreRead(text: String, expected: [String]) throws {
+    let search = AudienceSearch(try AudienceExpression(parsing: text))
+    let sizes: [AudienceSet: Int] = [
+      .users: 1000, .segment("a"): 500, .segment("b"): 100, .segment("c"): 50, .segment("d"): 0,
+    ]
+    let cover = search.cover(search.sets.map { sizes[$0] ?? 0 })
+    #expect(cover == expected.map { $0 == "*" ? .users : .segment($0) })
+    if let fixed = search.fixedCover { #expect(Set(cover).isSubset(of: fixed)) }
   }
 }

@@ -337,7 +337,7 @@ struct DamageTests {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.command("RPUSH", store.keys.lane("normal"), "ghost")
     try await store.activate("a")
-    #expect(try await store.store.dequeueSlice(worker: "w", while: { false }) == nil)
+    #expect(try await store.store.dequeueSlices(worker: "w", while: { false }).isEmpty)
     #expect(try await store.command("LLEN", store.keys.lane("normal")).integer == 2)
   }
 

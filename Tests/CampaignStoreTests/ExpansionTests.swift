@@ -123,8 +123,6 @@ struct ExpansionTests {
       }
     }
     #expect(numbers.count == 20_000)
-    // Nothing is left of the sets on the way there.
-    #expect(try await world.keyNames("{\(world.keys.namespace):0}:scratch:*").isEmpty)
     #expect(try await world.isBuilding(ledger) == false)
     #expect(try await world.command("TTL", world.keys.targets(0, "a")).integer == -1)
   }
@@ -146,22 +144,6 @@ struct ExpansionTests {
         #expect(part.token(position).elementsEqual(all.token(first + position)))
         #expect(part.user(position).elementsEqual(all.user(first + position)))
       }
-    }
-  }
-
-  @Test(arguments: Backend.wholeWay)
-  func scratchSetsOfAWorkerThatDiedGoByThemselves(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    try await world.registerUsers(0..<3)
-    try await world.store.add(["u1"], to: "vip")
-    var plan = ExpressionPlan(keys: world.keys, partition: 0, scratch: "c")
-    let root = try AudienceExpression(parsing: "!vip & !(vip | vip)").root
-    let source = plan.evaluate(root)
-    _ = try await world.store.run(plan.pipeline)
-    #expect(try await world.command("SCARD", source).integer == 2)
-    for key in try await world.keyNames("{\(world.keys.namespace):0}:scratch:*") {
-      let lifetime = try #require(try await world.command("TTL", key).integer)
-      #expect((1...3600).contains(lifetime))
     }
   }
 

@@ -36,11 +36,11 @@ struct FullRedisTests {
   }
 
   @Test func markIsNineTenthsOfTheLimit() {
-    #expect(MemoryUse(used: 1 << 30, limit: 0).problem(at: "x") == nil)
-    #expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem(at: "x") == nil)
-    let problem = MemoryUse(used: 950 << 20, limit: 1000 << 20).problem(at: "x")
+    #expect(MemoryUse(used: 1 << 30, limit: 0).problem == nil)
+    #expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem == nil)
+    let problem = MemoryUse(used: 950 << 20, limit: 1000 << 20).problem
     #expect(problem?.code == .full)
-    #expect(problem?.message == "Redis at x uses 950 of its 1000 MiB (95 %): above 90 % no campaign is taken in")
+    #expect(problem?.message == "Redis uses 950 of its 1000 MiB (95 %): above 90 % no campaign is taken in")
     let info = RedisServerInfo(parsing: "used_memory:100\r\nmem_not_counted_for_evict:30\r\nmaxmemory:77\r\n")
     #expect(MemoryUse(info) == MemoryUse(used: 70, limit: 77))
   }
@@ -57,6 +57,44 @@ struct FullRedisTests {
     try await world.limit(0)
     #expect(try await world.store.submit(world.job, as: world.campaign) == .new)
     await world.end()
+  }
+
+  @Test func campaignIsRefusedThatWouldFillRedis() async throws {
+    let world = try await World()
+    let registrations = (0..<4000).map {
+      DeviceRegistration(user: "u\($0 / 2)", device: TestStore.device($0))
+    }
+    try await world.store.register(registrations)
+    let estimate = try await world.store.estimate(of: world.campaign)
+    // Two devices a user, and every partition is asked.
+    #expect(estimate.targets == 4000)
+    #expect(estimate.bytes > 4000 * 80)
+    let used = try #require(try await world.client.serverInfo(section: "memory").usedMemory)
+    func submit(room: Int) async throws {
+      try await world.limit((used + room) * 100 / 90)
+      _ = try await world.store.submit(world.job, as: world.campaign)
+    }
+    let error = await #expect(throws: StoreError.self) { try await submit(room: estimate.bytes / 2) }
+    #expect(error?.code == .full)
+    #expect(error?.message.hasPrefix("memory: the campaign takes some ") == true, "\(error?.message ?? "")")
+    // It is the size that was too much.
+    let small = TestStore.job("b", audience: #"{"users":["u1"]}"#)
+    #expect(
+      try await world.store.submit(small, as: CampaignJob.parse(small, .any(APNsService()))) == .new)
+    try await submit(room: 10 * estimate.bytes)
+    await world.end()
+  }
+
+  @Test(arguments: [("*", 600), ("a", 300), ("!a", 600), ("a & b", 20), ("a & !b", 300), ("a | b", 320)])
+  func estimateIsRatherTooMuch(expression: String, expected: Int) async throws {
+    let world = try await TestStore(on: .cluster, partitions: 200)
+    try await world.registerUsers(0..<600)
+    try await world.store.add((0..<300).map { "u\($0)" }, to: "a")
+    try await world.store.add((0..<20).map { "u\($0)" }, to: "b")
+    let job = TestStore.job("c", audience: #"{"segment":"\#(expression)"}"#)
+    let estimate = try await world.store.estimate(of: CampaignJob.parse(job, .any(APNsService())))
+    // 64 of 200 partitions were asked.
+    #expect((expected * 6 / 10...expected * 15 / 10).contains(estimate.targets), "\(estimate)")
   }
 
   @Test func whatKeepsCampaignsGoingWorksInAFullRedis() async throws {

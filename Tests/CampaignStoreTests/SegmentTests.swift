@@ -85,14 +85,4 @@ struct SegmentTests {
     #expect(try await world.store.segments(of: "u650") == ["news"])
     #expect(try await world.store.segments(of: "nobody") == [])
   }
-
-  @Test(arguments: Backend.allCases)
-  func countLeavesNoScratchSets(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend)
-    try await world.store.add(["x"], to: "vip")
-    _ = try await world.store.count(AudienceExpression(parsing: "!vip | vip & *"))
-    for partition in 0..<4 {
-      #expect(try await world.keyNames("{\(world.keys.namespace):\(partition)}:scratch*").isEmpty)
-    }
-  }
 }

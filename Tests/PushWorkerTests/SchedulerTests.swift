@@ -193,4 +193,76 @@ import Testing
     budget.giveBack(250, of: big.account)
     #expect(Scheduler.reclaims([big, late], budget).isEmpty)
   }
+
+  // MARK: Bunches
+
+  @Test(arguments: [
+    // Nobody knows how many targets a slice has, or they are many.
+    (nil, 5000, 1, 2000, 1), (33, 5000, 1, 2000, 1),
+    // At most as many as fill what is to be in hand, as are half of the share, as a bunch has.
+    (1, 5000, 1, 2000, 128), (32, 5000, 1, 2000, 62), (2, 100, 4, 2000, 12), (1, 5000, 100, 2000, 25),
+    // The tail is taken one by one, and so is what there is no room for.
+    (1, 3, 4, 2000, 1), (1, 5000, 1, -5, 1),
+  ])
+  func bunchIsNoMoreThanAShare(targets: Int?, unfinished: Int, fleet: Int, room: Int, expected: Int) {
+    var scheduler = Scheduler()
+    scheduler.fleet = fleet
+    #expect(scheduler.bunch(targets: targets, unfinished: unfinished, room: room) == expected)
+  }
+
+  @Test func bunchCountsAsOneSlice() {
+    let bunch = (0..<100).map { slot in entry(slot, "small", wants: 1) { $0.counts = slot == 0 } }
+    #expect(scheduler().opening(bunch, beginning: [], window: 1000).excluded == [])
+    #expect(
+      scheduler().opening(
+        bunch.map {
+          var each = $0; each.counts = true; return each
+        }, beginning: [], window: 1000
+      )
+      .lanes.isEmpty)
+    // But its targets are there.
+    #expect(scheduler().opening(bunch, beginning: [], window: 50).excluded == ["small"])
+  }
+
+  @Test func demandOfManySlicesIsThatOfTheirCampaigns() {
+    var seed = Seed("demandOfManySlicesIsThatOfTheirCampaigns")
+    for _ in 0..<200 {
+      let entries = (0..<Int.random(in: 1...12, using: &seed)).map { slot in
+        let campaign = Int.random(in: 0..<4, using: &seed)
+        return entry(
+          slot, "c\(campaign)", pool: campaign % 2, lane: campaign / 2, wants: .random(in: 0...300, using: &seed)
+        ) {
+          $0.served = 100 * campaign
+          $0.isStuck = Int.random(in: 0..<6, using: &seed) == 0
+          $0.isSending = Int.random(in: 0..<6, using: &seed) > 0
+          $0.isBisecting = Int.random(in: 0..<6, using: &seed) == 0
+        }
+      }
+      var budget = budget(1000, isShared: .random(using: &seed))
+      budget.lend(.random(in: 0...1000, using: &seed), to: entries[0].account)
+      let demand = Scheduler.Demand(entries)
+      for entry in entries {
+        #expect(
+          demand.credit(for: entry, budget) == Self.credit(for: entry, among: entries, budget), "seed \(seed.value)")
+      }
+    }
+  }
+
+  /// The same slice by slice.
+  private static func credit(for entry: Entry, among entries: [Entry], _ budget: CreditBudget) -> Int {
+    let allowance = budget.allowance(entry.account, returning: entry.returning)
+    guard entry.isSending, allowance > 0 else { return 0 }
+    if entry.isStuck { return entry.unanswered == 0 ? 1 : 0 }
+    let others = entries.filter { $0.slot != entry.slot && $0.isSending }
+    if entry.isBisecting, others.contains(where: { $0.isBisecting && $0.slot < entry.slot }) { return 0 }
+    let wanting = others.filter { $0.wants > 0 && !$0.isStuck }
+    let higher = wanting.filter { $0.account.lane < entry.account.lane }
+    if higher.contains(where: { $0.account.pool == entry.account.pool || budget.allowance($0.account) > 0 }) {
+      return 0
+    }
+    let first = wanting.filter {
+      $0.account == entry.account && $0.campaign != entry.campaign && $0.served < entry.served
+    }
+    return allowance - min(first.reduce(0) { $0 + min($1.wants, 256) }, allowance / 2)
+  }
 }

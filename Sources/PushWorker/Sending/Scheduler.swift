@@ -31,6 +31,8 @@ struct Scheduler {
     var unanswered: Int
     /// Credit that comes back with its next commit.
     var returning: Int
+    /// Whether it counts where slices are counted: of those that are driven as a bunch one does.
+    var counts = true
   }
 
   /// What may be taken off the lanes.
@@ -61,33 +63,70 @@ struct Scheduler {
     entries.sorted { ($0.account.lane, $0.served, $0.slot) < ($1.account.lane, $1.served, $1.slot) }
   }
 
-  /// Credit that a slice may ask for, with a commit of the outcomes that it has: what they free it may have again in the
-  /// same step, if nobody goes before it.
+  /// What all slices in hand could send, campaign by campaign: who goes before whom follows from that.
+  struct Demand {
+    private struct Campaign {
+      var id: String
+      var account: CreditBudget.Account
+      var served: Int
+      /// Targets, of each slice no more than it could be granted at a time.
+      var wants = 0
+    }
+
+    private var campaigns: [Campaign] = []
+    /// The first slice in which the target that kills its workers is being searched for.
+    private var bisecting: Int?
+
+    init(_ entries: [Entry]) {
+      for entry in entries where entry.isSending {
+        if entry.isBisecting { bisecting = min(bisecting ?? entry.slot, entry.slot) }
+        guard entry.wants > 0, !entry.isStuck else { continue }
+        let wants = min(entry.wants, SliceSituation.fullBatch)
+        // There are few campaigns, and slices of one stand side by side.
+        let known = campaigns.lastIndex {
+          $0.served == entry.served && $0.account == entry.account && $0.id == entry.campaign
+        }
+        if let known {
+          campaigns[known].wants += wants
+        } else {
+          campaigns.append(
+            Campaign(id: entry.campaign, account: entry.account, served: entry.served, wants: wants))
+        }
+      }
+    }
+
+    /// Credit that a slice may ask for, with a commit of the outcomes that it has: what they free it may have again in the
+    /// same step, if nobody goes before it.
+    func credit(for entry: Entry, _ budget: CreditBudget) -> Int {
+      let allowance = budget.allowance(entry.account, returning: entry.returning)
+      guard entry.isSending, allowance > 0 else { return 0 }
+      // One push after the other is enough to find out when the pool can send again.
+      if entry.isStuck { return entry.unanswered == 0 ? 1 : 0 }
+      // Two searches at once would take each other's deaths for their own.
+      if entry.isBisecting, let bisecting, bisecting < entry.slot { return 0 }
+      var reserved = 0
+      for other in campaigns {
+        let isSamePool = other.account.pool == entry.account.pool
+        if other.account.lane < entry.account.lane {
+          if isSamePool || budget.allowance(other.account) > 0 { return 0 }
+        } else if isSamePool, other.account.lane == entry.account.lane, other.id != entry.campaign,
+          other.served < entry.served
+        {
+          reserved += other.wants
+        }
+      }
+      // Half of it at most: who is served least may be busy with something else, and must not hold everybody up.
+      return allowance - min(reserved, allowance / 2)
+    }
+  }
+
+  /// Credit that a slice may ask for, see ``Demand/credit(for:_:)``.
   ///
   /// - Parameters:
   ///   - entry: the slice, one of `entries`.
   ///   - entries: all slices in hand.
   static func credit(for entry: Entry, among entries: [Entry], _ budget: CreditBudget) -> Int {
-    let allowance = budget.allowance(entry.account, returning: entry.returning)
-    guard entry.isSending, allowance > 0 else { return 0 }
-    // One push after the other is enough to find out when the pool can send again.
-    if entry.isStuck { return entry.unanswered == 0 ? 1 : 0 }
-    var reserved = 0
-    for other in entries where other.slot != entry.slot && other.isSending {
-      // Two searches at once would take each other's deaths for their own.
-      if entry.isBisecting, other.isBisecting, other.slot < entry.slot { return 0 }
-      guard other.wants > 0, !other.isStuck else { continue }
-      let isSamePool = other.account.pool == entry.account.pool
-      if other.account.lane < entry.account.lane {
-        if isSamePool || budget.allowance(other.account) > 0 { return 0 }
-      } else if isSamePool, other.account.lane == entry.account.lane, other.campaign != entry.campaign,
-        other.served < entry.served
-      {
-        reserved += min(other.wants, SliceSituation.fullBatch)
-      }
-    }
-    // Half of it at most: who is served least may be busy with something else, and must not hold everybody up.
-    return allowance - min(reserved, allowance / 2)
+    Demand(entries).credit(for: entry, budget)
   }
 
   /// Where the count of a campaign's pushes starts when it comes into hand: with the least that others of its lane and pool
@@ -115,16 +154,18 @@ struct Scheduler {
   ///   - beginning: the campaigns of slices that were taken and are not in `entries` yet, one for each slice.
   ///   - window: the worker's.
   func opening(_ entries: [Entry], beginning: [String], window: Int) -> Opening {
-    let preparing = beginning.count + entries.count { !$0.isReady }
+    let counted = entries.lazy.filter(\.counts)
+    let preparing = beginning.count + counted.count { !$0.isReady }
     // A campaign that has nothing in hand is let in beside those that are being prepared, but not without end.
-    guard entries.count + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
+    guard counted.count + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])
     }
     var excluded = Set(beginning.filter { campaign in beginning.count { $0 == campaign } >= preparable })
-    for entry in entries where !excluded.contains(entry.campaign) {
+    var seen: Set<String> = []
+    for entry in counted where seen.insert(entry.campaign).inserted && !excluded.contains(entry.campaign) {
       let ahead =
         beginning.count { $0 == entry.campaign }
-        + entries.count { !$0.isReady && $0.account.lane <= entry.account.lane }
+        + counted.count { !$0.isReady && $0.account.lane <= entry.account.lane }
       if ahead >= preparable || isEnough(entry, entries, window) { excluded.insert(entry.campaign) }
     }
     return Opening(lanes: Lane.allCases[...], excluded: excluded)
@@ -137,11 +178,28 @@ struct Scheduler {
     var (busy, remaining) = (0, 0)
     for other in entries where other.account.pool == entry.account.pool && other.account.lane <= entry.account.lane {
       // What only waits for its guard keeps nobody busy; the window bounds how many there are.
-      if !other.isOnlyHeld { busy += 1 }
+      if other.counts, !other.isOnlyHeld { busy += 1 }
       remaining += other.ungranted
     }
     // Twice the window ahead keeps the connections busy while further slices are prepared.
     return busy >= Self.maximumSlices || remaining >= 2 * window
+  }
+
+  /// Slices that are taken at once at most: a round trip for so many costs each of them next to nothing.
+  static let largestBunch = 128
+  /// Targets that a slice of a bunch has at most, on average: with more of them, round trips are not what it costs.
+  static let fewTargets = 32
+
+  /// How many slices of a campaign to take at once: one, unless they have few targets; and no more than half of the
+  /// worker's share of what is left, as the tail is everybody's.
+  ///
+  /// - Parameters:
+  ///   - targets: of a slice of the campaign, at a guess; `nil` where nobody knows.
+  ///   - unfinished: slices that are left of it.
+  ///   - room: targets of which there is not enough in hand yet.
+  func bunch(targets: Int?, unfinished: Int, room: Int) -> Int {
+    guard let targets, targets <= Self.fewTargets else { return 1 }
+    return max(1, min(Self.largestBunch, unfinished / (2 * fleet), room / max(1, targets)))
   }
 
   // MARK: Giving back
@@ -154,20 +212,28 @@ struct Scheduler {
     var reclaims: [(slot: Int, keeping: Int)] = []
     let pools = Set(entries.lazy.filter { $0.isSending && !$0.isStuck && $0.wants > 0 }.map(\.account.pool))
     let part = budget.window / max(1, pools.count)
+    // Slices are many, accounts are few.
+    let wanting = Set(
+      entries.lazy.filter { $0.wants > 0 && $0.isSending && !$0.isStuck }.map(\.account)
+    ).filter { budget.allowance($0) == 0 }
+    var outranked: [CreditBudget.Account: Bool] = [:]
+    func isOutranked(_ account: CreditBudget.Account) -> Bool {
+      if let known = outranked[account] { return known }
+      let answer = wanting.contains { other in
+        guard other != account, other.lane <= account.lane else { return false }
+        return other.pool == account.pool
+          || budget.held(by: other.pool) < part && budget.held(by: account.pool) > part
+      }
+      outranked[account] = answer
+      return answer
+    }
     for entry in entries where entry.isSending && entry.unanswered > 0 {
       if entry.isStuck {
         // With one the pool may be tried.
         if entry.unanswered > 1 { reclaims.append((entry.slot, 1)) }
-        continue
+      } else if isOutranked(entry.account) {
+        reclaims.append((entry.slot, 0))
       }
-      let isOutranked = entries.contains { other in
-        guard other.account != entry.account, other.account.lane <= entry.account.lane, other.wants > 0,
-          other.isSending, !other.isStuck, budget.allowance(other.account) == 0
-        else { return false }
-        if other.account.pool == entry.account.pool { return true }
-        return budget.held(by: other.account.pool) < part && budget.held(by: entry.account.pool) > part
-      }
-      if isOutranked { reclaims.append((entry.slot, 0)) }
     }
     return reclaims
   }

@@ -8,7 +8,7 @@ import PushCore
 /// What it does next is ``SliceSituation/next``; the worker does it, and wakes the session when there may be something
 /// new. What it holds stands in parts: what Redis told (``claim``), what is under way (``targets``), what is known and
 /// yet to be recorded (``outcomes``, ``held``), what is in doubt (``doubt``), what Redis may forget (``journal``).
-/// Thirteen properties: the parts, what never changes, and the four numbers and marks that every step looks at.
+/// Fourteen properties: the parts, what never changes, who drives it, and the numbers that every step looks at.
 final class SliceSession {
   /// Its place in the table, and what every tag of its pushes begins with.
   let tag: SliceTag
@@ -30,7 +30,10 @@ final class SliceSession {
   var journal = SliceJournal()
   var outcomes = OutcomeQueue()
   var targets = TargetsUnderWay()
-  private var waiter: CheckedContinuation<Void, Never>?
+  /// What it is woken by: of its own, or that of the bunch that it is driven with.
+  private(set) var bell = Bell()
+  /// Which bunch it is driven with; `nil` for none.
+  private(set) var bunch: Int?
 
   init(tag: SliceTag, ledger: SliceLedger, context: CampaignContext, expanding: CampaignStore) {
     self.tag = tag
@@ -120,17 +123,34 @@ final class SliceSession {
     return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting : 0)
   }
 
+  /// Whether the tokens are there that a commit could grant.
+  func mayCommitAtOnce(_ credit: Int) -> Bool {
+    let first = claim.granted
+    return credit == 0 || targets.missing(first..<min(first + credit, count ?? 0)) == nil
+  }
+
+  /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
+  func ends(with batch: OutcomeBatch) -> Bool {
+    intent == .send && isReady && ungranted == 0 && unanswered == 0 && held.isEmpty && outcomes.count == 0
+      && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.uncertain == 0 && !claim.mustReplay
+      && !claim.mustReconcile && batch.isFinal
+  }
+
   // MARK: Waiting
 
-  /// Suspends until ``wake()``.
-  func sleep(isolation: isolated (any Actor)? = #isolation) async {
-    await withCheckedContinuation { waiter = $0 }
+  /// Its next steps are those of a bunch, and taken when that one's bell rings.
+  func join(_ bunch: Int, _ bell: Bell) {
+    self.bunch = bunch
+    self.bell = bell
   }
 
-  func wake() {
-    waiter?.resume()
-    waiter = nil
+  /// It goes on apart from its bunch.
+  func leaveBunch() {
+    bunch = nil
+    bell = Bell()
   }
+
+  func wake() { bell.ring() }
 
   // MARK: Targets
 

@@ -29,6 +29,11 @@ struct SliceTable {
   private var generation: UInt16 = 0
   /// Slices taken off the lanes, in hand or not yet.
   private(set) var taken: Set<SliceReference> = []
+  /// Those of them that are not in hand yet, and together with which others each was taken.
+  private var underWay: [SliceReference: Int] = [:]
+  /// How often slices were taken.
+  private var takes = 0
+  private var bunches = 0
 
   /// The slices in hand, in the order of their slots.
   var sessions: some Sequence<SliceSession> { slots.lazy.compactMap(\.self) }
@@ -36,11 +41,11 @@ struct SliceTable {
   /// Whether no slice is in hand.
   var isEmpty: Bool { slots.allSatisfy { $0 == nil } }
 
-  /// The campaigns of slices that were taken and are not in hand yet, one for each.
+  /// The campaigns of slices that were taken and are not in hand yet, one for each; a bunch counts as one.
   var beginning: [String] {
-    guard taken.count > slots.count(where: { $0 != nil }) else { return [] }
-    let inHand = Set(sessions.map(\.slice))
-    return taken.filter { !inHand.contains($0) }.map(\.campaign)
+    guard !underWay.isEmpty else { return [] }
+    var seen: Set<Int> = []
+    return underWay.compactMap { slice, take in seen.insert(take).inserted ? slice.campaign : nil }
   }
 
   /// The campaigns of which slices are in hand.
@@ -55,11 +60,21 @@ struct SliceTable {
 
   func session(in slot: Int) -> SliceSession? { slots[slot] }
 
-  /// Takes note that a slice was taken off its lane.
-  mutating func take(_ slice: SliceReference) { taken.insert(slice) }
+  /// Takes note of slices that were taken off their lane together.
+  mutating func take(_ slices: [SliceReference]) {
+    takes += 1
+    taken.formUnion(slices)
+    for slice in slices { underWay[slice] = takes }
+  }
 
   /// Nothing more is done about a slice.
-  mutating func drop(_ slice: SliceReference) { taken.remove(slice) }
+  mutating func drop(_ slice: SliceReference) {
+    taken.remove(slice)
+    underWay[slice] = nil
+  }
+
+  /// Whether slices of a campaign are in hand.
+  func has(_ campaign: String) -> Bool { sessions.contains { $0.slice.campaign == campaign } }
 
   /// A tag for one more slice; ``add(_:)`` follows at once.
   mutating func nextTag() -> SliceTag {
@@ -67,10 +82,17 @@ struct SliceTable {
     return SliceTag(generation: generation, slot: slots.firstIndex { $0 == nil } ?? slots.count)
   }
 
+  /// A number for one more bunch.
+  mutating func nextBunch() -> Int {
+    bunches += 1
+    return bunches
+  }
+
   mutating func add(_ session: SliceSession) {
     let slot = session.tag.slot
     if slot == slots.count { slots.append(nil) }
     slots[slot] = session
+    underWay[session.slice] = nil
   }
 
   mutating func remove(_ session: SliceSession) { slots[session.tag.slot] = nil }

@@ -30,6 +30,23 @@ final class CampaignContext {
   var isPaused = false
   /// Whether it has been resumed since.
   var isOutdated = false
+  /// That Redis has no room for what is left of it.
+  struct Shortage {
+    /// For people.
+    var reason: String
+    /// By `EventLoop.now`.
+    var since: UInt64
+    var seenAt: UInt64
+  }
+
+  /// `nil` while there is room.
+  var shortage: Shortage?
+  /// How many targets a slice of it has by what the store estimates, if it was asked.
+  var estimatedTargetsPerSlice: Int?
+  /// Slices of it that were not finished when one was claimed last.
+  var unfinished = 0
+  /// Slices that were expanded here lately, and their targets.
+  private var expanded = (slices: 0, targets: 0)
   /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.
   private(set) var served = 0
 
@@ -57,6 +74,15 @@ final class CampaignContext {
 
   /// It comes into hand: it is served next, but not before everybody else until it has caught up with them.
   func startServing(at start: Int) { served = max(served, start) }
+
+  /// How many targets a slice of it has, at a guess; `nil` before the first was expanded.
+  var targetsPerSlice: Int? { expanded.slices > 0 ? max(1, expanded.targets / expanded.slices) : nil }
+
+  /// A slice was expanded. What was long ago counts less.
+  func noteExpanded(targets: Int) {
+    if expanded.slices >= 256 { expanded = (expanded.slices / 2, expanded.targets / 2) }
+    expanded = (expanded.slices + 1, expanded.targets + targets)
+  }
 
   func noteServed(_ pushes: Int) { served += pushes }
 }

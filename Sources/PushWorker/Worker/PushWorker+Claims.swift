@@ -8,9 +8,10 @@ extension PushWorker {
     while !life.isStopping {
       claimAlarm.reset()
       do {
-        if let slice = try await takeSlice() {
-          slices.take(slice)
-          group.addTask { await self.work(on: slice) }
+        let taken = try await takeSlices()
+        if !taken.isEmpty {
+          slices.take(taken)
+          group.addTask { await self.work(on: taken) }
           continue
         }
         if configuration.drains, slices.taken.isEmpty, try await control.isIdle() { beginStop() }
@@ -25,14 +26,20 @@ extension PushWorker {
     }
   }
 
-  private func takeSlice() async throws -> SliceReference? {
-    guard !isInGrace else { return nil }
+  private func takeSlices() async throws -> [SliceReference] {
+    guard !isInGrace else { return [] }
     let now = EventLoop.now
-    let opening = scheduler.opening(entries(now), beginning: slices.beginning, window: configuration.window)
-    guard !opening.lanes.isEmpty else { return nil }
-    return try await control.dequeueSlice(
+    let entries = entries(now)
+    let opening = scheduler.opening(entries, beginning: slices.beginning, window: configuration.window)
+    guard !opening.lanes.isEmpty else { return [] }
+    let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ungranted }
+    return try await control.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes,
-      excluding: opening.excluded.union(campaigns.objections.campaigns), while: { !life.isStopping })
+      excluding: opening.excluded.union(campaigns.objections.campaigns).union(campaignsWithoutRoom(now)),
+      atMost: { [campaigns, scheduler] id in
+        guard let context = campaigns.contexts[id] else { return 1 }
+        return scheduler.bunch(targets: context.targetsPerSlice, unfinished: context.unfinished, room: room)
+      }, while: { !life.isStopping })
   }
 
   /// ms until the next look at the lanes when nothing says that there is something new. Only a worker that drains, or that

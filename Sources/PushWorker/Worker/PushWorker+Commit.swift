@@ -4,31 +4,59 @@ import PushCore
 
 /// What a worker and the ledger tell each other of a slice: outcomes and grants, and what either has not heard of.
 extension PushWorker {
+  /// A commit that was written down, and of which Redis has not been heard yet.
+  struct CommitUnderWay {
+    var batch: OutcomeBatch
+    let request: CommitRequest
+    /// Lent to the slice for it.
+    var credit: Int { request.credit }
+  }
+
   func commit(_ session: SliceSession, credit asked: Int) async throws {
-    var batch = session.outcomes.takeBatch(EventLoop.now)
+    var commit = beginCommit(session, credit: asked)
+    let answer: CommitAnswer
+    do {
+      if commit.credit > 0, session.claim.granted < (session.count ?? 0) {
+        try await session.load(
+          session.claim.granted..<min(session.claim.granted + commit.credit, (session.count ?? 0)))
+      }
+      answer = try await session.ledger.commit(&commit.batch, commit.request)
+    } catch {
+      failCommit(commit, of: session)
+      throw error
+    }
+    try await endCommit(commit, of: session, answer)
+    wakeSlices()
+  }
+
+  /// Takes the outcomes that are to be recorded, and lends the credit that is asked for with them.
+  func beginCommit(_ session: SliceSession, credit asked: Int) -> CommitUnderWay {
+    let batch = session.outcomes.takeBatch(EventLoop.now)
     // After a lost reply Redis may have granted what we never heard of: first that is to be known.
     let credit = session.claim.mustReconcile ? 0 : asked
     lend(credit, to: session)
     session.context.trial.spend(credit)
+    session.claim.renewAt = EventLoop.now + renewal
+    return CommitUnderWay(
+      batch: batch,
+      request: CommitRequest(
+        seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: credit,
+        resent: session.doubt.resent))
+  }
+
+  /// Nobody knows what became of a commit.
+  func failCommit(_ commit: CommitUnderWay, of session: SliceSession) {
+    session.context.trial.settle(spent: commit.credit, sent: 0)
+    // The outcomes are kept, and merging them twice does no harm. The credit is Redis' to know about.
+    session.outcomes.putBack(commit.batch)
+    session.claim.uncertain += commit.credit
+  }
+
+  /// Takes note of what a commit brought, and sends what was granted.
+  func endCommit(_ commit: CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer) async throws {
+    let (batch, credit, resent) = (commit.batch, commit.credit, commit.request.resent)
     var sent = 0
     defer { session.context.trial.settle(spent: credit, sent: sent) }
-    session.claim.renewAt = EventLoop.now + renewal
-    let resent = session.doubt.resent
-    let answer: CommitAnswer
-    do {
-      if credit > 0, session.claim.granted < (session.count ?? 0) {
-        try await session.load(session.claim.granted..<min(session.claim.granted + credit, (session.count ?? 0)))
-      }
-      answer = try await session.ledger.commit(
-        &batch,
-        CommitRequest(
-          seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: credit, resent: resent))
-    } catch {
-      // The outcomes are kept, and merging them twice does no harm. The credit is Redis' to know about.
-      session.outcomes.putBack(batch)
-      session.claim.uncertain += credit
-      throw error
-    }
     if !batch.isEmpty { pass(.committed) }
     session.journal.note(batch, retries: answer.retries, at: EventLoop.now)
     session.outcomes.markTold(batch)
@@ -74,7 +102,6 @@ extension PushWorker {
       let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
       if !targets.isEmpty { try await send(session, targets) }
     }
-    wakeSlices()
   }
 
   /// The claim does not hold any more.

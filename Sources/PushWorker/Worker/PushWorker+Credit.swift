@@ -34,10 +34,11 @@ extension PushWorker {
     refreshTrials(now)
     reportWatches(now)
     let entries = entries(now)
+    let demand = Scheduler.Demand(entries)
     var ungranted = 0
     for entry in Scheduler.order(entries) where entry.isReady {
       guard let session = slices.session(in: entry.slot) else { continue }
-      if situation(of: session, entry, entries, now).next != .wait { session.wake() }
+      if situation(of: session, entry, demand, now).next != .wait { session.wake() }
       ungranted += entry.ungranted
     }
     if takingMore, ungranted < configuration.window { wakeClaims() }
@@ -46,20 +47,43 @@ extension PushWorker {
   /// What a slice does next.
   func nextStep(of session: SliceSession) -> SliceStep {
     let now = EventLoop.now
-    return situation(of: session, entry(session, now), entries(now), now).next
+    return nextStep(of: session, Scheduler.Demand(entries(now)), now)
+  }
+
+  /// What a slice does next, of several that are asked at one moment.
+  func nextStep(of session: SliceSession, _ demand: Scheduler.Demand, _ now: UInt64) -> SliceStep {
+    situation(of: session, entry(session, now), demand, now).next
+  }
+
+  /// What may be lent to a slice.
+  func credit(for session: SliceSession, _ demand: Scheduler.Demand, _ now: UInt64) -> Int {
+    credit(for: session, entry(session, now), demand, now)
+  }
+
+  private func credit(
+    for session: SliceSession, _ entry: Scheduler.Entry, _ demand: Scheduler.Demand, _ now: UInt64
+  ) -> Int {
+    let credit = session.claim.graceEnd > now ? 0 : demand.credit(for: entry, budget)
+    return session.context.guard.isUndecided ? min(credit, session.context.trial.allowance) : credit
   }
 
   private func situation(
-    of session: SliceSession, _ entry: Scheduler.Entry, _ entries: [Scheduler.Entry], _ now: UInt64
+    of session: SliceSession, _ entry: Scheduler.Entry, _ demand: Scheduler.Demand, _ now: UInt64
   ) -> SliceSituation {
-    var credit = session.claim.graceEnd > now ? 0 : Scheduler.credit(for: entry, among: entries, budget)
-    if session.context.guard.isUndecided { credit = min(credit, session.context.trial.allowance) }
-    return session.situation(
-      credit: credit, reach: budget.reach(session.context.account), lease: lease, now: now)
+    session.situation(
+      credit: credit(for: session, entry, demand, now), reach: budget.reach(session.context.account), lease: lease,
+      now: now)
   }
 
   /// The slices in hand, for the scheduler.
-  func entries(_ now: UInt64) -> [Scheduler.Entry] { slices.sessions.map { entry($0, now) } }
+  func entries(_ now: UInt64) -> [Scheduler.Entry] {
+    var bunches: Set<Int> = []
+    return slices.sessions.map { session in
+      var entry = entry(session, now)
+      if let bunch = session.bunch { entry.counts = bunches.insert(bunch).inserted }
+      return entry
+    }
+  }
 
   private func entry(_ session: SliceSession, _ now: UInt64) -> Scheduler.Entry {
     let context = session.context

@@ -31,9 +31,10 @@ extension PushWorker {
 
   /// Asks control for sends of campaigns whose guard has not decided, and tells it what was answered.
   func refreshTrials(_ now: UInt64) {
+    var seen: Set<ObjectIdentifier> = []
     for first in slices.sessions
     where first.isReady && first.context.guard.isUndecided && !first.context.guard.isSuspended
-      && !first.context.trial.isAsking
+      && !first.context.trial.isAsking && seen.insert(ObjectIdentifier(first.context)).inserted
     {
       let context = first.context
       var (wanted, unanswered, isHolding) = (0, 0, false)

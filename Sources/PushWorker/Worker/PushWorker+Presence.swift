@@ -111,11 +111,13 @@ extension PushWorker {
 
   /// Says of campaigns that can't be sent why and since when, for whoever looks.
   private func reportWaiting() async throws {
+    try await lookForRoom()
     let (clock, now) = (self.now, EventLoop.now)
     var stuck = campaigns.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
     for context in campaigns.contexts.values where campaigns.objections.raised[context.campaign.id] == nil {
-      guard let obstacle = context.route.obstacle else { continue }
-      stuck.append((id: context.campaign.id, reason: obstacle.reason, since: obstacle.since))
+      if let obstacle = context.route.obstacle ?? context.shortage.map({ (reason: $0.reason, since: $0.since) }) {
+        stuck.append((id: context.campaign.id, reason: obstacle.reason, since: obstacle.since))
+      }
     }
     for change in waiting.update(stuck) {
       switch change {

@@ -10,10 +10,14 @@ extension PushWorker {
     do {
       let epoch = campaigns.epoch
       if let session = try await claim(reference) {
-        defer { discard(session) }
         // Paused or cancelled since its state was read: we may have said already that we have followed.
-        if campaigns.epoch != epoch { try await followControl() }
-        if try await prepare(session) { try await drive(session) }
+        if campaigns.epoch != epoch {
+          do { try await followControl() } catch {
+            discard(session)
+            throw error
+          }
+        }
+        return await work(apart: session)
       }
     } catch {
       // The reference stays in our list and the lease runs out: a takeover finds both.
@@ -21,6 +25,28 @@ extension PushWorker {
       await mend(error, of: reference)
     }
     slices.drop(reference)
+    wakeClaims()
+  }
+
+  /// Goes on with a slice that is claimed, apart from any other.
+  ///
+  /// - Parameter isPrepared: whether its targets are known, and what an earlier owner left in doubt.
+  func work(apart tag: SliceTag, isPrepared: Bool = false) async {
+    guard let session = slices.session(in: tag.slot) else { return }
+    await work(apart: session, isPrepared: isPrepared)
+  }
+
+  private func work(apart session: SliceSession, isPrepared: Bool = false) async {
+    do {
+      defer { discard(session) }
+      var mayDrive = isPrepared
+      if !mayDrive { mayDrive = try await prepare(session) }
+      if mayDrive { try await drive(session) }
+    } catch {
+      log.report("slice", of: session.slice, error)
+      await mend(error, of: session.slice)
+    }
+    slices.drop(session.slice)
     wakeClaims()
   }
 
@@ -54,13 +80,24 @@ extension PushWorker {
       return nil
     case .claimed(let claimed): standing = claimed
     }
-    pass(.claimed)
-    log.tell(.claimed(slice: reference, targets: standing.isSealed ? standing.count : nil))
     if state == .cancelled {
+      pass(.claimed)
+      log.tell(.claimed(slice: reference, targets: standing.isSealed ? standing.count : nil))
       _ = try await end(ledger, context, .cancel)
       return nil
     }
-    if !slices.campaigns.contains(reference.campaign) {
+    return takeUp(ledger, context, standing, expanding: expanding, isActive: state == .active)
+  }
+
+  /// Takes a slice in hand that is claimed.
+  func takeUp(
+    _ ledger: SliceLedger, _ context: CampaignContext, _ standing: SliceStanding, expanding: CampaignStore,
+    isActive: Bool = true
+  ) -> SliceSession {
+    let id = ledger.slice.campaign
+    pass(.claimed)
+    log.tell(.claimed(slice: ledger.slice, targets: standing.isSealed ? standing.count : nil))
+    if !slices.has(id) {
       context.startServing(at: Scheduler.start(of: context.account, among: entries(EventLoop.now)))
     }
     let session = SliceSession(tag: slices.nextTag(), ledger: ledger, context: context, expanding: expanding)
@@ -69,8 +106,8 @@ extension PushWorker {
     startTicking()
     adopt(standing, session)
     inherit(standing, session)
-    let isObjected = campaigns.objections.applies(to: reference.campaign, round: context.round)
-    if life.isStopping || state != .active || context.guard.tripReason != nil || isObjected {
+    let isObjected = campaigns.objections.applies(to: id, round: context.round)
+    if life.isStopping || !isActive || context.guard.tripReason != nil || isObjected {
       withdraw(session, .leave)
     }
     return session
@@ -98,7 +135,7 @@ extension PushWorker {
 
   /// Expands a slice that is not sealed, or reads what an earlier owner left in doubt.
   ///
-  /// - Returns: false when the claim was lost on the way.
+  /// - Returns: false when the claim was lost on the way, or given up for want of room.
   private func prepare(_ session: SliceSession) async throws -> Bool {
     if session.claim.mustReconcile {
       try await reconcile(session)
@@ -106,27 +143,38 @@ extension PushWorker {
         log.tell(.bisecting(slice: session.slice, deaths: deaths))
       }
     } else if !session.isReady {
+      guard try await hasRoom(for: session.context) else {
+        try await waitForRoom(session)
+        return false
+      }
       let (audience, filter) = (session.context.campaign.audience, session.context.filter)
       guard let targets = try await session.expanding.expand(session.ledger, audience: audience, filter: filter) else {
         log.tell(.lost(slice: session.slice))
         return false
       }
-      pass(.sealed)
-      session.journal.note(targets, at: EventLoop.now)
-      session.seal(session.ledger.claim, count: targets.count)
-      log.tell(.sealed(slice: session.slice, targets: targets.count))
+      noteSeal(targets, of: session)
     }
     return true
   }
 
+  /// The targets of a slice are fixed.
+  func noteSeal(_ targets: SealedTargets, of session: SliceSession) {
+    pass(.sealed)
+    session.journal.note(targets, at: EventLoop.now)
+    session.seal(session.ledger.claim, count: targets.count)
+    session.context.noteExpanded(targets: targets.count)
+    log.tell(.sealed(slice: session.slice, targets: targets.count))
+  }
+
   /// Lets go of a slice, wherever an error may have ended it. What is on its way stays in doubt in the ledger, and keeps
   /// its credit until it is answered: another slice must not have it meanwhile.
-  private func discard(_ session: SliceSession) {
+  func discard(_ session: SliceSession) {
     slices.remove(session)
     if slices.isEmpty { ticks = nil }
     tellRest(of: session.context)
     failover.keep(session, at: EventLoop.now)
-    let unsent = session.context.route.pool.cancelBacklog(where: session.tag.matches).count
+    let unsent =
+      session.unanswered > 0 ? session.context.route.pool.cancelBacklog(where: session.tag.matches).count : 0
     let underWay = max(0, session.unanswered - unsent)
     answers.addOrphans(underWay, of: session)
     giveBack(session.credit - underWay, of: session)
@@ -145,6 +193,7 @@ extension PushWorker {
     }
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round) {
+      known.unfinished = standing.unfinished
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(id, reason) }
       return (known, standing.state)
@@ -159,6 +208,7 @@ extension PushWorker {
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),
         policy: configuration.guard.within(window: configuration.window))
+      context.unfinished = standing.unfinished
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
       if record.state == .active {
@@ -211,7 +261,7 @@ extension PushWorker {
   private func perform(_ step: SliceStep, _ session: SliceSession) async throws -> Bool {
     switch step {
     case .replay: try await replay(session)
-    case .wait: await session.sleep()
+    case .wait: await session.bell.wait()
     case .commit(let credit): try await commit(session, credit: credit)
     case .resend(let count): try await resend(session, count)
     case .bisect: try await bisect(session)
@@ -240,7 +290,7 @@ extension PushWorker {
     return false
   }
 
-  private func requeue(_ session: SliceSession) async throws {
+  func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.account.lane]
     try await control.requeue(session.slice, lane: lane, worker: configuration.name)
     log.tell(.gaveBack(slice: session.slice))
@@ -284,17 +334,29 @@ extension PushWorker {
       try await postpone(ledger.slice)
       return true
     }
+    noteEnd(of: ledger.slice, counters)
+    let lane = Lane.allCases[context.account.lane]
+    let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
+    await noteCount(of: ledger.slice.campaign, state)
+    return true
+  }
+
+  /// A slice is closed; its campaign has yet to count it.
+  func noteEnd(of slice: SliceReference, _ counters: SliceCounters) {
     pass(.closed)
     totals.slices += 1
-    log.tell(.closed(slice: ledger.slice, targets: counters.targets))
-    let lane = Lane.allCases[context.account.lane]
-    if counters.pruned + counters.quarantined > 0 { upkeep.note(prunesIn: ledger.slice.partition) }
-    let state = try await control.finish(ledger.slice, counters: counters, lane: lane, worker: configuration.name)
+    log.tell(.closed(slice: slice, targets: counters.targets))
+    if counters.pruned + counters.quarantined > 0 { upkeep.note(prunesIn: slice.partition) }
+  }
+
+  /// Slices of a campaign are counted.
+  ///
+  /// - Parameter state: the campaign's, when it has ended with them.
+  func noteCount(of campaign: String, _ state: CampaignState?) async {
     if let state {
-      campaigns.drop(ledger.slice.campaign)
-      log.tell(.ended(campaign: ledger.slice.campaign, state: state))
+      campaigns.drop(campaign)
+      log.tell(.ended(campaign: campaign, state: state))
     }
     if state != nil || upkeep.isDeliveryDue { await deliverFeedback() }
-    return true
   }
 }

@@ -44,6 +44,7 @@ public actor PushWorker {
   var campaigns = CampaignControl()
   var failover = FailoverReplay()
   var upkeep = Upkeep()
+  var memory = MemoryWatch()
   var waiting = WaitingReports()
   var housekeeping = Housekeeping()
   var presence = PresenceWatch()

@@ -15,16 +15,25 @@ extension CampaignStore {
   ///
   /// - Returns: `nil` when it is neither: ``absent(_:)`` says what it is.
   func look(_ id: String) async throws -> CampaignLook? {
-    if let report = try await report(of: id) { return .campaign(report) }
+    try await look(id) { try await show(id) }
+  }
+
+  /// The same again and again, at a cost that does not depend on the number of partitions.
+  func look(_ id: String, by watch: inout CampaignWatch) async throws -> CampaignLook? {
+    try await look(id) { try await watch.look(at: self) }
+  }
+
+  private func look(_ id: String, _ record: () async throws -> CampaignRecord?) async throws -> CampaignLook? {
+    if let report = try await report(record()) { return .campaign(report) }
     if let job = try await queuedJob(id) {
       return .queued(QueuedReport(job: job, waiting: try await absence(lease: WorkerConfiguration.standardLease)))
     }
     // It may have been taken in between the two looks.
-    return try await report(of: id).map { .campaign($0) }
+    return try await report(record()).map { .campaign($0) }
   }
 
-  private func report(of id: String) async throws -> CampaignReport? {
-    guard var record = try await show(id) else { return nil }
+  private func report(_ record: CampaignRecord?) async throws -> CampaignReport? {
+    guard var record else { return nil }
     let now = try await time() / 1000
     let isDue = record.state == .active || record.state == .scheduled && record.sendAt ?? 0 <= now
     if isDue, var wait = try await absence(lease: WorkerConfiguration.standardLease) {

@@ -1,0 +1,57 @@
+import Redis
+
+/// Looks at one campaign again and again. A look costs the same however many partitions there are: it reads the totals, the
+/// slices that workers have in hand, and a few of the others in turn; what was read of a slice stays until it is read
+/// again or is among the totals.
+///
+/// So what a slice had counted that nobody has in hand, such as one that waits for a retry, may be missing from the first
+/// looks.
+public struct CampaignWatch: Sendable {
+  private let id: String
+  private var slices: [Int: OpenSlice] = [:]
+  /// The first of the partitions that are looked at next in turn.
+  private var next = 0
+  /// Slices that were in hand at the last look: what became of them since is yet to be read.
+  private var former: [Int] = []
+
+  /// Slices in hand that one look reads at most.
+  private static let most = CampaignStore.batch
+  /// Slices that it reads in turn.
+  private static let inTurn = 64
+
+  /// - Parameter id: of the campaign.
+  public init(_ id: String) { self.id = id }
+
+  /// The campaign with what its open slices have counted, as far as it has been read; `nil` if there is none.
+  public mutating func look(at store: CampaignStore) async throws -> CampaignRecord? {
+    guard let (totals, finished) = try await store.view(id) else { return nil }
+    var record = totals
+    guard record.hasOpenSlices else { return record }
+    let inHand = try await store.slicesInHand(of: id)
+    let partitions = store.keys.partitions
+    let turn = (0..<min(Self.inTurn, partitions)).map { (next + $0) % partitions }
+    next = (next + turn.count) % partitions
+    let looked = Set((inHand + former).prefix(Self.most) + turn).filter { !finished.contains($0) }
+    former = inHand
+    for (partition, slice) in try await store.counters(of: id, in: looked.sorted()) { slices[partition] = slice }
+    slices = slices.filter { !finished.contains($0.key) }
+    for slice in slices.values { record.add(slice) }
+    return record
+  }
+}
+
+extension CampaignStore {
+  /// Partitions in which workers hold slices of a campaign, as far as their lists say.
+  func slicesInHand(of id: String) async throws -> [Int] {
+    let workers = try await workers()
+    guard !workers.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    for worker in workers { pipeline.append("LRANGE", keys.processing(worker: worker), 0, Self.batch - 1) }
+    return try await run(pipeline).flatMap { list in
+      list.compactMap { reply in
+        reply.string.flatMap { SliceReference($0, partitions: keys.partitions) }
+          .flatMap { $0.campaign == id ? $0.partition : nil }
+      }
+    }
+  }
+}

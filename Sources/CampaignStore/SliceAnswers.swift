@@ -1,0 +1,133 @@
+/// What claiming a slice came to.
+public enum ClaimAnswer: Sendable {
+  /// It is ours.
+  case claimed(SliceStanding)
+  /// Another worker's lease has this many ms left.
+  case held(milliseconds: Int)
+  /// It had ended before; what is left is to count it.
+  case finished
+}
+
+/// How far a slice has come.
+public struct SliceStanding: Sendable {
+  /// Whether the targets are fixed; before that there are none.
+  public var isSealed: Bool
+  /// Sealed targets.
+  public var count: Int
+  /// The high-water mark: targets below it may have been sent.
+  public var granted: Int
+  /// Granted without an answer.
+  public var inDoubt: Int
+  /// Waiting for a retry.
+  public var waiting: Int
+  /// How often the slice has been claimed, this time included.
+  public var claims: Int
+  /// What the list of targets is called; nothing before the seal.
+  public var seal: [UInt8]
+  /// How often it has been written to.
+  public var version: SliceVersion
+  /// Claims in a row that ran out without an outcome in between: after some, the slice is taken to kill its workers.
+  public var deaths: Int
+  /// First and last of the targets that were bisected when the last of them died, if any were.
+  public var bisected: ClosedRange<Int>?
+}
+
+/// A target that may be sent.
+public struct GrantedTarget: Equatable, Sendable {
+  /// Its place in the slice.
+  public var index: Int
+  /// Attempts before this one.
+  public var attempt: UInt8
+  /// How many of them don't count.
+  public var free: UInt8
+
+  /// Memberwise; a first attempt unless said otherwise.
+  public init(index: Int, attempt: UInt8 = 0, free: UInt8 = 0) {
+    self.index = index
+    self.attempt = attempt
+    self.free = free
+  }
+}
+
+/// How often a slice has been written to since its seal.
+public struct SliceVersion: Equatable, Sendable {
+  /// Commits by owners.
+  public var sequence: Int
+  /// Failover replays.
+  public var replays: Int
+
+  /// Memberwise; that of a slice just sealed unless said otherwise.
+  public init(sequence: Int = 0, replays: Int = 0) {
+    self.sequence = sequence
+    self.replays = replays
+  }
+
+  /// After one more commit by its owner.
+  public var next: SliceVersion { SliceVersion(sequence: sequence + 1, replays: replays) }
+}
+
+/// What a commit says beside its outcomes.
+public struct CommitRequest: Sendable {
+  /// What Redis should know.
+  public enum Standing: Sendable {
+    /// Everything up to this version: that after the last acknowledged commit.
+    case acknowledged(SliceVersion)
+    /// Perhaps not what it had acknowledged: the commit replays that, up to this high-water mark. Nothing is granted.
+    case replay(granted: Int)
+  }
+
+  /// The name of the list of targets.
+  public var seal: [UInt8]
+  /// What Redis should know.
+  public var standing: Standing
+  /// How many more targets may be granted.
+  public var credit: Int
+  /// How many targets in doubt are being sent again because of this claim.
+  public var resent: Int
+
+  /// Memberwise.
+  public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0) {
+    self.seal = seal
+    self.standing = standing
+    self.credit = credit
+    self.resent = resent
+  }
+}
+
+/// What a commit brought.
+public struct CommitAnswer: Sendable {
+  /// Whether the claim still holds; if not, nothing was granted.
+  public var isOwner: Bool
+  /// Whether the slice is sealed, and under the seal of the commit; if not, its outcomes were dropped.
+  public var isSealed: Bool
+  /// The version that was stored before. Another than was acknowledged means that nothing was granted.
+  public var version: SliceVersion
+  /// The high-water mark now: first attempts below it may be sent.
+  public var granted: Int
+  /// Granted without an answer.
+  public var inDoubt: Int
+  /// Waiting for a retry.
+  public var waiting: Int
+  /// ms until the nearest retry is due; `nil` when none waits.
+  public var nextRetry: Int?
+  /// Retries that may be sent.
+  public var retries: [GrantedTarget]
+}
+
+/// How a slice is closed.
+public enum Closing: String, Sendable {
+  /// Every target has its outcome.
+  case finish
+  /// The campaign was cancelled: what has no outcome gets one.
+  case cancel
+}
+
+/// What closing a slice came to.
+public enum CloseAnswer: Sendable {
+  /// It has ended, now or before, with these counters.
+  case closed(SliceCounters)
+  /// The claim is another's.
+  case stale
+  /// Targets are left that are granted, waiting or never granted.
+  case unfinished
+}

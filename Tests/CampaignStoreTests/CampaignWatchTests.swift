@@ -1,0 +1,68 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Watching a campaign costs the same whatever the number of partitions, and shows the same as one look at all of them.
+struct CampaignWatchTests {
+  @Test(arguments: Backend.allCases)
+  func watchShowsWhatALookAtEverythingDoes(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 300)
+    _ = try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
+    try await world.registerUsers(0..<1000)
+    let campaign = try await world.activate("a")
+    var watch = CampaignWatch("a")
+    #expect(try await watch.look(at: world.store)?.counters == SliceCounters())
+    var held: [(ledger: SliceLedger, count: Int)] = []
+    for _ in 0..<20 {
+      let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+      let ledger = try await world.claimed("a", slice.partition).ledger
+      let count = try #require(try await world.expand(ledger, campaign))
+      try await ledger.commit(credit: count)
+      held.append((ledger, count))
+      #expect(try await watch.look(at: world.store)?.counters == world.store.show("a")?.counters)
+    }
+    for (position, (ledger, count)) in held.enumerated() {
+      for index in 0..<count { try await ledger.commit([index: .terminal(.accepted)]) }
+      // Some are given back with what they have, some end.
+      if position % 2 == 0 {
+        let counters = try #require(try await ledger.close(.finish).counters)
+        _ = try await world.store.finish(ledger.slice, counters: counters, lane: .normal, worker: "w")
+      } else {
+        try await ledger.unclaim()
+        try await world.store.requeue(ledger.slice, lane: .normal, worker: "w")
+      }
+      let (seen, all) = (try await watch.look(at: world.store), try await world.store.show("a"))
+      #expect(seen?.counters == all?.counters && seen?.sealedSlices == all?.sealedSlices)
+    }
+    // Who begins to watch now has seen everything once every partition has had its turn.
+    var late = CampaignWatch("a")
+    for _ in 0..<5 { _ = try await late.look(at: world.store) }
+    let (seen, all) = (try await late.look(at: world.store), try await world.store.show("a"))
+    #expect(seen?.counters == all?.counters && seen?.sealedSlices == 20)
+  }
+
+  @Test func lookCostsTheSameWithMorePartitions() async throws {
+    let server = try await RedisServer.start(.single)
+    var costs: [Int] = []
+    for partitions in [100, 5000] {
+      let world = try await TestStore(on: .single, partitions: partitions, server: server)
+      _ = try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
+      try await world.activate("a")
+      _ = try await world.store.dequeueSlice(worker: "w")
+      var watch = CampaignWatch("a")
+      let before = try await commands(world)
+      for _ in 0..<3 { #expect(try await watch.look(at: world.store) != nil) }
+      costs.append(try await commands(world) - before)
+    }
+    // One is both in hand and in turn, or not.
+    #expect(abs(costs[1] - costs[0]) <= 6, "\(costs)")
+    await server.stop()
+  }
+
+  private func commands(_ world: TestStore) async throws -> Int {
+    let info = RedisServerInfo(parsing: try await world.command("INFO", "stats").string ?? "")
+    return info.fields["total_commands_processed"].flatMap { Int($0) } ?? 0
+  }
+}

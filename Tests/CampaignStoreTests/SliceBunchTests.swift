@@ -1,0 +1,152 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Slices that are taken through their steps together are fenced one by one.
+struct SliceBunchTests {
+  private func ledgers(_ world: TestStore, _ id: String, _ partitions: Range<Int>) -> [SliceLedger] {
+    partitions.map {
+      SliceLedger(
+        store: world.store, slice: SliceReference(campaign: id, partition: $0), lease: 60_000, app: "news")
+    }
+  }
+
+  private func bunch(_ ledgers: [SliceLedger], _ world: TestStore, _ campaign: Campaign) -> SliceBunch {
+    SliceBunch(ledgers, store: world.store.pinned(), audience: campaign.audience, filter: TestStore.filter)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func slicesAreDequeuedTogetherAndOnlyOneCampaigns(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 5)
+    try await world.activate("a")
+    try await world.activate("b")
+    let first = try await world.store.dequeueSlices(worker: "w", atMost: { _ in 3 })
+    #expect(Set(first).count == 3 && Set(first.map(\.campaign)).count == 1)
+    #expect(Set(try await world.store.processing(of: "w")) == Set(first))
+    var all = first
+    while case let more = try await world.store.dequeueSlices(worker: "w", atMost: { _ in 3 }), !more.isEmpty {
+      #expect(more.count <= 3)
+      all += more
+    }
+    #expect(all.count == 10 && Set(all).count == 10)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatIsNoPartitionIsLeftOutOfWhatIsDequeued(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3)
+    try await world.activate("a")
+    try await world.command("LPUSH", world.keys.open("a"), "17", "x", "1.0")
+    let slices = try await world.store.dequeueSlices(worker: "w", atMost: { _ in 10 })
+    #expect(slices.map(\.partition).sorted() == [0, 1, 2])
+  }
+
+  @Test(arguments: Backend.allCases, [#"{"segment":"*"}"#, #"{"segment":"a & !b"}"#, #"{"segment":"a"}"#])
+  func bunchIsExpandedSealedGrantedAndEnded(on backend: Backend, audience: String) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.registerUsers(0..<30)
+    try await world.store.add((0..<20).map { "u\($0)" }, to: "a")
+    try await world.store.add((0..<5).map { "u\($0)" }, to: "b")
+    let campaign = try await world.activate("c", audience: audience)
+    let expected = audience.contains("*") ? 30 : audience.contains("!") ? 15 : 20
+    let ledgers = ledgers(world, "c", 0..<8)
+    var bunch = bunch(ledgers, world, campaign)
+    for answer in try await bunch.claim(worker: "w", gracePeriod: 0) {
+      guard case .claimed(let standing) = try answer.get() else { throw TestSupportError("not claimed") }
+      #expect(!standing.isSealed)
+    }
+    let counts = try await bunch.expand(Array(0..<8)).map { try $0.get() }
+    #expect(counts.reduce(0) { $0 + ($1 ?? 0) } == expected)
+    let answers = try await bunch.seal((0..<8).map { ($0, counts[$0] ?? 0) })
+    var ended: [(SliceReference, SliceCounters)] = []
+    var commits: [SliceCommit] = []
+    for (position, answer) in answers.enumerated() {
+      let answer = try answer.get()
+      #expect(answer.isSealed)
+      if let counters = answer.counters {
+        #expect(counts[position] == 0)
+        ended.append((ledgers[position].slice, counters))
+        continue
+      }
+      #expect(answer.commit?.granted == counts[position])
+      // What it says to have sealed is what stands there.
+      let chunk = try await ledgers[position].targets(from: 0, count: 10)
+      #expect(chunk.bytes == bunch.targets(of: position).chunk.bytes && chunk.count == counts[position])
+      var outcomes = OutcomeBatch()
+      for index in 0..<chunk.count { outcomes.append(LedgerRecord(state: .terminal(.accepted), at: 1), at: index) }
+      commits.append(
+        SliceCommit(
+          ledger: ledgers[position], outcomes: outcomes,
+          request: CommitRequest(
+            seal: ledgers[position].claim, standing: .acknowledged(answer.commit?.version.next ?? SliceVersion())),
+          closes: true))
+    }
+    for (commit, answer) in zip(commits, try await world.store.run(&commits)) {
+      ended.append((commit.ledger.slice, try #require(try answer.get().counters)))
+    }
+    #expect(try await world.store.finish(ended, lane: .normal, worker: "w") == .completed)
+    let record = try #require(try await world.store.show("c"))
+    #expect(record.counters.targets == expected && record.counters.outcomes == [.accepted: expected])
+    // What ended is counted once, whoever tells of it again.
+    #expect(try await world.store.finish(ended, lane: .normal, worker: "w") == nil)
+    #expect(try await world.store.show("c")?.counters.targets == expected)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatFailsForOneSliceFailsForItAlone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 4)
+    try await world.registerUsers(0..<40)
+    let campaign = try await world.activate("c")
+    let ledgers = ledgers(world, "c", 0..<4)
+    // One is another's, one can't be read, and of one the claim is lost before the seal.
+    _ = try await world.claimed("c", 0, worker: "other")
+    try await world.command("DEL", world.keys.devices(1))
+    try await world.command("SET", world.keys.devices(1), "x")
+    var bunch = bunch(ledgers, world, campaign)
+    let claims = try await bunch.claim(worker: "w", gracePeriod: 0)
+    guard case .held = try claims[0].get() else { throw TestSupportError("claimed what another holds") }
+    #expect(throws: StoreError.self) { try claims[1].get() }
+    for position in 2...3 {
+      guard case .claimed = try claims[position].get() else { throw TestSupportError("not claimed") }
+    }
+    let counts = try await bunch.expand([2, 3]).map { try $0.get() ?? 0 }
+    #expect(counts.allSatisfy { $0 > 0 })
+    try await world.endLease("c", 2)
+    _ = try await world.claimed("c", 2, worker: "other")
+    let answers = try await bunch.seal([(2, counts[0]), (3, counts[1])]).map { try $0.get() }
+    #expect(!answers[0].isSealed && answers[0].commit == nil)
+    #expect(answers[1].isSealed && answers[1].commit?.granted == counts[1])
+    #expect(try await world.slice("c", 2).numbers["granted"] == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sliceWithManyMembersIsLeftToItself(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<3000)
+    let campaign = try await world.activate("c")
+    let ledgers = ledgers(world, "c", 0..<1)
+    var bunch = bunch(ledgers, world, campaign)
+    _ = try await bunch.claim(worker: "w", gracePeriod: 0)
+    #expect(try await bunch.expand([0])[0].get() == nil)
+    // Under the same claim, and nobody is in it twice.
+    #expect(try await world.expand(ledgers[0], campaign) == 3000)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func sliceWithTargetsLeftIsNotEnded(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let ledger = try await world.sealed("a", count: 2)
+    try await ledger.commit(credit: 2)
+    var outcomes = OutcomeBatch()
+    outcomes.append(LedgerRecord(state: .terminal(.accepted), at: 1), at: 0)
+    var commits = [
+      SliceCommit(
+        ledger: ledger, outcomes: outcomes,
+        request: CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion(sequence: 1))), closes: true)
+    ]
+    let answer = try await world.store.run(&commits)[0].get()
+    #expect(answer.counters == nil && answer.commit?.inDoubt == 1)
+    #expect(try await world.slice("a").text["phase"] == "sealed")
+  }
+}
