@@ -101,7 +101,7 @@ struct TakeoverPart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     let samples = min(settings.samples, Self.mostSamples)
     report.progress("takeover: \(samples) workers are killed")
-    let devices = BenchDevices(count: 100_000, seed: settings.seed)
+    let devices = BenchDevices(count: min(100_000, 10 * settings.targets), seed: settings.seed)
     let redis = try await world.startRedis(devices)
     let simulator = try await world.startSimulator(["--latency", "200ms"])
     var workers: [(name: String, process: BenchProcess)] = []
