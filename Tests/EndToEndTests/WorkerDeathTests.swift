@@ -16,9 +16,12 @@ struct WorkerDeathTests {
 
   private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
 
-  @Test(arguments: PushEngineKind.allCases)
-  func killedWorkerCostsNoOutcomeAndAtMostItsWindowOfDuplicates(engine: PushEngineKind) async throws {
-    var world = try await CarillonWorld(partitions: 16, engine: engine.rawValue)
+  /// With many partitions slices have two or three targets, and the worker has bunches of them.
+  @Test(arguments: [(PushEngineKind.curl, 16), (.native, 16), (.native, 1500)])
+  func killedWorkerCostsNoOutcomeAndAtMostItsWindowOfDuplicates(
+    engine: PushEngineKind, partitions: Int
+  ) async throws {
+    var world = try await CarillonWorld(partitions: partitions, engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = String(Self.window)
     // Answers are slow, so that pushes are on their way whenever the worker dies.
     let simulator = try await world.startSimulator("--latency", "500ms")

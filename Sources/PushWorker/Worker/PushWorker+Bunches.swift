@@ -133,10 +133,16 @@ extension PushWorker {
     do {
       answers = try await slices.seal(sealing.map { ($0.position, $0.commit.credit) })
     } catch {
-      // Whether they are sealed is to be found out; their targets are known here.
-      answers = sealing.map { _ in .failure(error) }
       log.report("slices of campaign \(bunch.context.campaign.id)", error)
       await checkServer()
+      for (position, session, commit) in sealing {
+        // Whether it is sealed and granted is to be found out; its targets are known here.
+        noteSeal(slices.targets(of: position), of: session)
+        failCommit(commit, of: session)
+        session.claim.mustReplay = true
+        leave(session, &group)
+      }
+      return wakeSlices()
     }
     var ended: [(session: SliceSession, counters: SliceCounters)] = []
     for ((position, session, commit), answer) in zip(sealing, answers) {
@@ -159,11 +165,10 @@ extension PushWorker {
         } else {
           bunch.sessions.append(session)
         }
-      case .failure:
-        noteSeal(targets, of: session)
-        failCommit(commit, of: session)
-        session.claim.mustReplay = true
-        leave(session, &group)
+      case .failure(let error):
+        session.context.trial.settle(spent: commit.credit, sent: 0)
+        discard(session)
+        await drop(session.slice, error)
       }
     }
     await count(ended, bunch.context, &group)

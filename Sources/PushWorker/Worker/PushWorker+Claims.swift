@@ -37,7 +37,7 @@ extension PushWorker {
       worker: configuration.name, lanes: opening.lanes,
       excluding: opening.excluded.union(campaigns.objections.campaigns).union(campaignsWithoutRoom(now)),
       atMost: { [campaigns, scheduler] id in
-        guard let context = campaigns.contexts[id] else { return 1 }
+        guard let context = campaigns.contexts[id], context.shortage == nil else { return 1 }
         return scheduler.bunch(targets: context.targetsPerSlice, unfinished: context.unfinished, room: room)
       }, while: { !life.isStopping })
   }

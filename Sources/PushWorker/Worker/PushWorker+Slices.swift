@@ -173,8 +173,9 @@ extension PushWorker {
     if slices.isEmpty { ticks = nil }
     tellRest(of: session.context)
     failover.keep(session, at: EventLoop.now)
-    let unsent =
-      session.unanswered > 0 ? session.context.route.pool.cancelBacklog(where: session.tag.matches).count : 0
+    // Of a slice that has ended everything was answered.
+    let isEnded = session.claim.ending != nil && session.unanswered == 0
+    let unsent = isEnded ? 0 : session.context.route.pool.cancelBacklog(where: session.tag.matches).count
     let underWay = max(0, session.unanswered - unsent)
     answers.addOrphans(underWay, of: session)
     giveBack(session.credit - underWay, of: session)
