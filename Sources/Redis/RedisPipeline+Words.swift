@@ -12,7 +12,7 @@ extension RedisPipeline {
       let count = words.count > 2 ? Int(words[2]) ?? 0 : 0
       return Array(words.dropFirst(3).prefix(count))
     case "BLMOVE", "LMOVE", "RENAME": return Array(words.dropFirst().prefix(2))
-    case "SDIFFSTORE", "SINTERSTORE", "SUNIONSTORE", "EXISTS", "UNLINK": return Array(words.dropFirst())
+    case "EXISTS", "UNLINK": return Array(words.dropFirst())
     default: return Array(words.dropFirst().prefix(1))
     }
   }
