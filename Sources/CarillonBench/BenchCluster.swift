@@ -16,11 +16,13 @@ struct BenchCluster: Sendable {
     /// Of all, in bytes.
     var received = 0.0
     var sent = 0.0
+    /// Memory of all, in bytes.
+    var memory = 0.0
 
     static func - (left: Usage, right: Usage) -> Usage {
       Usage(
         control: left.control - right.control, data: zip(left.data, right.data).map { $0 - $1 },
-        received: left.received - right.received, sent: left.sent - right.sent)
+        received: left.received - right.received, sent: left.sent - right.sent, memory: left.memory - right.memory)
     }
   }
 
@@ -80,6 +82,7 @@ struct BenchCluster: Sendable {
     for (index, server) in servers.enumerated() {
       let cpu = ProcessUsage.cpuMicroseconds(of: server.process.id)
       if index == 0 { usage.control = cpu } else { usage.data.append(cpu) }
+      usage.memory += try await Double(server.client.serverInfo(section: "memory").usedMemory ?? 0)
       let fields = try await server.client.serverInfo(section: "stats").fields
       usage.received += fields["total_net_input_bytes"].flatMap { Double($0) } ?? 0
       usage.sent += fields["total_net_output_bytes"].flatMap { Double($0) } ?? 0

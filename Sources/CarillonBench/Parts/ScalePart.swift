@@ -19,7 +19,9 @@ struct ScalePart: BenchPart {
     let loops = (0..<Self.loops).map { EventLoop(label: "scale \($0)") }
     let (store, client) = cluster.store(for: "scale", on: loops[0])
     try await store.open(creating: true)
-    try await register(devices, settings.seed, in: store)
+    let registry = try await measured(cluster) { try await register(devices, settings.seed, in: store) }
+    try report.add(
+      Figure("scale.registry", "a device, memory of Redis", "B", value: registry.usage.memory / Double(devices)))
     var share = 0.0
     for count in settings.clients.sorted() {
       report.progress("scale: \(count) workers")
@@ -56,6 +58,10 @@ struct ScalePart: BenchPart {
           "\(key).control", "\(name): CPU of the shared keys' server a push", "µs",
           value: busy.usage.control / pushes))
       share = busy.usage.control / all * 100
+      try report.add(
+        Figure(
+          "\(key).memory", "\(name): memory of Redis a push, results of failures kept", "B",
+          value: busy.usage.memory / pushes))
       try report.add(
         Figure(
           "\(key).network", "\(name): to and from Redis a push", "B",
@@ -131,7 +137,8 @@ struct ScalePart: BenchPart {
 private actor SimulatedWorker {
   private static let beat = Duration.seconds(2)
   private static let lease = 6000
-  private static let pause = Duration.milliseconds(100)
+  /// Between looks of one that finds nothing: a worker is told of news, and looks by itself with its signs of life only.
+  private static let pause = Duration.seconds(1)
   /// Outcomes a commit.
   private static let batch = 256
 
