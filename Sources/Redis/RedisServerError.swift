@@ -56,10 +56,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
 
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {
-    // Before Redis 7 the refusal of a script's command stands inside an error of the script: "ERR Error running script
-    // (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed …" (scripting.c, luaRaiseError).
-    let isScripts = line.hasPrefix("ERR Error running script")
-    let line = isScripts ? line.firstRange(of: ": -").map { String(line[$0.upperBound...]) } ?? line : line
+    let line = Self.refusal(inScript: line) ?? line
     let word = line.prefix { $0 != " " }
     if !word.isEmpty, word.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) {
       code = Code(rawValue: String(word))
@@ -76,4 +73,18 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   }
 
   public var description: String { "\(code.rawValue) \(message)" }
+
+  /// What refused a command of a script. Before Redis 7 it stands inside an error of the script, behind the place once or
+  /// twice: "ERR Error running script (call to f_…): @user_script:3: WRONGTYPE Operation …", "ERR Error running script
+  /// (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed …" (scripting.c, luaCallFunction).
+  ///
+  /// - Returns: `nil` where no command was refused: the script itself is wrong.
+  private static func refusal(inScript line: String) -> String? {
+    guard line.hasPrefix("ERR Error running script"), let head = line.firstRange(of: "): ") else { return nil }
+    var rest = line[head.upperBound...]
+    while let place = rest.prefixMatch(of: #/@user_script: ?[0-9]+: /#) { rest = rest[place.range.upperBound...] }
+    if rest.first == "-" { rest = rest.dropFirst() }
+    guard let first = rest.first, first.isUppercase, first.isASCII else { return nil }
+    return String(rest)
+  }
 }

@@ -47,8 +47,8 @@ struct ResultLineTests {
     }
   }
 
-  @Test(arguments: Backend.allCases, [(100, "listpack"), (300, "hashtable")])
-  func manyLinesAreATableFromTheBeginning(on backend: Backend, size: (count: Int, encoding: String)) async throws {
+  @Test(arguments: Backend.allCases, [(100, ["listpack", "ziplist"]), (300, ["hashtable"])])
+  func manyLinesAreATableFromTheBeginning(on backend: Backend, size: (count: Int, encodings: [String])) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: size.count)
     let chunk = try await ledger.targets(from: 0, count: size.count)
@@ -57,7 +57,9 @@ struct ResultLineTests {
     for index in 0..<80 { batch.append(.terminal(.accepted), at: index, token: chunk.token(index)) }
     _ = try await ledger.commit(&batch, credit: 0)
     let key = world.keys.results(0, "a")
-    #expect(try await world.command("OBJECT", "ENCODING", key).string == size.encoding)
+    // Before Redis 7 the small one is a ziplist.
+    let encoding = try #require(await world.command("OBJECT", "ENCODING", key).string)
+    #expect(size.encodings.contains(encoding))
     #expect(try await world.command("HLEN", key).integer == 80)
   }
 

@@ -15,7 +15,7 @@ struct FaultTests {
       ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
     let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-faults-\(seed)")
     let runner = FaultRunner(
-      seed: seed, engines: PushEngineKind.allCases, worlds: 3, scale: .short, limit: .seconds(840), logs: logs)
+      seed: seed, engines: PushEngineKind.allCases, worlds: 4, scale: .short, limit: .seconds(840), logs: logs)
     let summary = await runner.run(FaultCases.quick) { report in
       if report.verdict == .failed { Issue.record("\(report.line)") }
     }

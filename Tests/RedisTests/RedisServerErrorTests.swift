@@ -16,6 +16,18 @@ import Testing
       "ERR Error running script (call to f_9b): @user_script:1: The user executing the script can't run this command",
       .noPermission, "The user executing the script can't run this command"
     ),
+    (
+      "ERR Error running script (call to f_9b): @user_script:11: WRONGTYPE Operation against a key",
+      .wrongType, "Operation against a key"
+    ),
+    (
+      "ERR Error running script (call to f_9b): @user_script:1: @user_script: 1: -OOM command not allowed",
+      .outOfMemory, "command not allowed"
+    ),
+    (
+      "ERR Error running script (call to f_9b): @user_script:3: attempt to index a nil value", .generic,
+      "Error running script (call to f_9b): @user_script:3: attempt to index a nil value"
+    ),
     ("unknown thing", .generic, "unknown thing"), ("", .generic, ""),
   ])
   func firstWordIsTheCode(line: String, code: RedisServerError.Code, message: String) {

@@ -13,6 +13,26 @@ public actor RedisServer {
     case member
   }
 
+  /// Which server.
+  public enum Program: String, Sendable {
+    /// The distribution's.
+    case distribution = "redis-server"
+    /// The oldest that Carillon takes. `deploy/install-foreign-servers` makes it, as the next.
+    case redis62 = "redis-6.2"
+    /// Valkey, where the open source of Redis went on.
+    case valkey
+
+    /// Whether it is on this machine.
+    public var isPresent: Bool { self == .distribution || FileManager.default.isExecutableFile(atPath: command) }
+
+    /// What starts it.
+    var command: String {
+      if self == .distribution { return rawValue }
+      let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+      return package.appending(path: ".build/foreign-servers/\(rawValue)").path
+    }
+  }
+
   /// Its port, the same after a restart.
   public nonisolated let port: UInt16
   /// `redis://127.0.0.1:PORT`, or `rediss://` with certificates.
@@ -24,6 +44,7 @@ public actor RedisServer {
 
   private struct Options {
     var mode: Mode
+    var program: Program
     var arguments: [String]
     var password: String?
     var certificates: RedisCertificates?
@@ -45,6 +66,14 @@ public actor RedisServer {
   public static var sharedCluster: RedisServer { get async throws { try await sharedClusterServer.value } }
   private static let sharedClusterServer = Task { try await RedisServer.start(.cluster) }
 
+  /// The same as ``shared``, by the oldest Redis that Carillon takes.
+  public static var sharedRedis62: RedisServer { get async throws { try await sharedRedis62Server.value } }
+  private static let sharedRedis62Server = Task { try await RedisServer.start(program: .redis62) }
+
+  /// The same as ``shared``, by Valkey.
+  public static var sharedValkey: RedisServer { get async throws { try await sharedValkeyServer.value } }
+  private static let sharedValkeyServer = Task { try await RedisServer.start(program: .valkey) }
+
   /// The same as ``shared``, over TLS.
   public static var sharedTLS: RedisServer { get async throws { try await sharedTLSServer.value } }
   private static let sharedTLSServer = Task { try await RedisServer.start(certificates: RedisCertificates()) }
@@ -53,22 +82,24 @@ public actor RedisServer {
   ///
   /// - Parameters:
   ///   - mode: a single server, or a cluster of one.
+  ///   - program: which server; it has to be on this machine.
   ///   - arguments: more options, such as `["--appendonly", "yes"]`; they come last and so prevail.
   ///   - password: of the default user.
   ///   - certificates: for a server that speaks TLS.
   ///   - launcher: words that go before `redis-server`, such as `["unshare", "--mount"]`; it has to become the server.
   public static func start(
-    _ mode: Mode = .single, arguments: [String] = [], password: String? = nil,
+    _ mode: Mode = .single, program: Program = .distribution, arguments: [String] = [], password: String? = nil,
     certificates: RedisCertificates? = nil, launcher: [String] = []
   ) async throws -> RedisServer {
-    var failure = TestSupportError("redis-server did not start")
+    var failure = TestSupportError("\(program.rawValue) did not start")
     // Another process may take the port between the probe and the server's own bind.
     for _ in 0..<5 {
       let folder = try ScratchFolder("redis")
       let port = try FreePort.find()
       do {
         let options = Options(
-          mode: mode, arguments: arguments, password: password, certificates: certificates, launcher: launcher)
+          mode: mode, program: program, arguments: arguments, password: password, certificates: certificates,
+          launcher: launcher)
         let process = try await launch(options, port: port, folder: folder)
         let server = RedisServer(options, port, folder, process)
         try await server.join()
@@ -137,7 +168,7 @@ public actor RedisServer {
     words += options.certificates?.serverArguments(port: port) ?? ["--port", String(port)]
     if options.mode != .single { words += ["--cluster-enabled", "yes"] }
     if let password = options.password { words += ["--requirepass", password] }
-    let command = options.launcher + ["redis-server"] + words + options.arguments
+    let command = options.launcher + [options.program.command] + words + options.arguments
     let process = try await ChildProcess.start(command[0], Array(command.dropFirst()), folder: folder.url)
     var log: [String] = []
     for await line in process.lines {
@@ -145,7 +176,7 @@ public actor RedisServer {
       if line.contains("eady to accept connections") { return process }
       log.append(line)
     }
-    throw TestSupportError("redis-server ended at its start:\n" + log.joined(separator: "\n"))
+    throw TestSupportError("\(options.program.rawValue) ended at its start:\n" + log.joined(separator: "\n"))
   }
 
   /// Makes a new cluster node serve all slots.

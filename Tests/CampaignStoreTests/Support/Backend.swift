@@ -3,22 +3,33 @@ import Redis
 import TestSupport
 
 /// The servers that tests of the store run on: a single Redis, a cluster of one node, where a script that touches a second
-/// slot or an undeclared key fails, a single Redis over TLS, and a cluster of six.
+/// slot or an undeclared key fails, a single Redis over TLS, a cluster of six, the oldest Redis there may be, and Valkey.
 enum Backend: String, CaseIterable, CustomStringConvertible {
   case single, cluster, tls, nodes
+  case redis62 = "redis-6.2"
+  case valkey
 
   /// What every test runs on: where `CARILLON_TEST_REDIS` names one of them, that and nothing else.
   static let allCases: [Backend] = named.map { [$0] } ?? [.single, .cluster]
 
-  /// What a few tests run on, which go the whole way of a campaign, and bring much at once.
-  static let wholeWay: [Backend] = named.map { [$0] } ?? [.single, .cluster, .tls, .nodes]
+  /// What a few tests run on, which go the whole way of a campaign, and bring much at once: each that is on this machine.
+  static let wholeWay: [Backend] = named.map { [$0] } ?? all.filter { $0.program.isPresent }
 
   private static let named: Backend? = ProcessInfo.processInfo.environment["CARILLON_TEST_REDIS"].map { name in
     guard let backend = Backend(rawValue: name) else { fatalError("CARILLON_TEST_REDIS is none of \(Backend.all)") }
+    guard backend.program.isPresent else { fatalError("\(name) is not there: deploy/install-foreign-servers") }
     return backend
   }
 
-  private static let all: [Backend] = [.single, .cluster, .tls, .nodes]
+  private static let all: [Backend] = [.single, .cluster, .tls, .nodes, .redis62, .valkey]
+
+  private var program: RedisServer.Program {
+    switch self {
+    case .single, .cluster, .tls, .nodes: .distribution
+    case .redis62: .redis62
+    case .valkey: .valkey
+    }
+  }
 
   var description: String { rawValue }
 
@@ -30,6 +41,8 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
       case .cluster: try await Self.clusterClient.value
       case .tls: try await Self.tlsClient.value
       case .nodes: try await Self.nodesClient.value
+      case .redis62: try await Self.redis62Client.value
+      case .valkey: try await Self.valkeyClient.value
       }
     }
   }
@@ -38,6 +51,8 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
   private static let clusterClient = Task { try await Backend.cluster.connect() }
   private static let tlsClient = Task { try await Backend.tls.connect() }
   private static let nodesClient = Task { try await Backend.nodes.connect() }
+  private static let redis62Client = Task { try await Backend.redis62.connect() }
+  private static let valkeyClient = Task { try await Backend.valkey.connect() }
 
   /// Another client.
   func connect() async throws -> RedisClient {
@@ -45,6 +60,8 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
     case .single: try Self.connect(to: await RedisServer.shared)
     case .cluster: try Self.connect(to: await RedisServer.sharedCluster)
     case .tls: try Self.connect(to: await RedisServer.sharedTLS)
+    case .redis62: try Self.connect(to: await RedisServer.sharedRedis62)
+    case .valkey: try Self.connect(to: await RedisServer.sharedValkey)
     case .nodes: RedisClient(url: try RedisURL(try await RedisCluster.shared.url), options: Self.options())
     }
   }

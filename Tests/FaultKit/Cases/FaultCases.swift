@@ -14,8 +14,8 @@ public enum FaultCases {
     let names: Set = [
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
-      "apns-refused-stream", "apns-one-stream", "guard-wrong-environment", "guard-stopped",
-      "isolation-killed", "isolation-frozen", "cluster-killed", "cluster-slot-moved",
+      "apns-refused-stream", "apns-one-stream", "guard-wrong-environment",
+      "isolation-killed", "cluster-killed", "cluster-slot-moved",
     ]
     return all.filter { names.contains($0.name) || $0.name.hasPrefix("mutant-") }
   }()

@@ -24,10 +24,8 @@ enum StandstillCases {
       let campaign = FaultCampaign("stop-\(number)")
       try await world.submit(campaign)
       try await world.reached(stage.random(20...200), of: campaign)
-      // One is left to take over.
-      let asleep = fleet.workers.shuffled(by: stage).prefix(2)
-      // One that has nothing in hand has nothing to be wrong about when it wakes up.
-      for worker in asleep { try await world.sends(worker.name) }
+      // Who has nothing in hand has nothing to be wrong about when it wakes up; one is left to take over.
+      let asleep = try await world.sending(among: fleet.workers.shuffled(by: stage)).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
       for worker in asleep { await world.takeovers.note(deathOf: worker.name) }
       await elapse(.milliseconds(stage.times(short: lease, full: 3 * lease)))

@@ -224,15 +224,26 @@ public final class FaultWorld: Sendable {
     }
   }
 
-  /// Waits until a worker has a slice of which Redis has granted it targets.
-  public func sends(_ worker: String) async throws {
-    try await until("\(worker) has something under way") {
-      for slice in try await redis.slices(heldBy: worker, namespace: namespace) {
-        let granted = try await redis.command("HGET", slice.key, "granted").get()
-        if granted.integer ?? 0 > 0 { return true }
-      }
-      return false
+  /// Those of the workers that have a slice of which Redis has granted them targets, in the order given; waits until
+  /// there is one.
+  ///
+  /// Which of them that is nobody can say beforehand: a busy machine lets one of them take all that there is.
+  public func sending(among workers: [WorkerProcess]) async throws -> [WorkerProcess] {
+    var sending: [WorkerProcess] = []
+    try await until("a worker has something under way") {
+      sending = []
+      for worker in workers where try await sends(worker.name) { sending.append(worker) }
+      return !sending.isEmpty
     }
+    return sending
+  }
+
+  private func sends(_ worker: String) async throws -> Bool {
+    for slice in try await redis.slices(heldBy: worker, namespace: namespace) {
+      let granted = try await redis.command("HGET", slice.key, "granted").get()
+      if granted.integer ?? 0 > 0 { return true }
+    }
+    return false
   }
 
   /// How many outcomes a campaign has.
