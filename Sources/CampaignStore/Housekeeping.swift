@@ -30,16 +30,18 @@ extension CampaignStore {
   ///   - instance: of the worker.
   ///   - former: a housekeeper that is known to be dead; `nil` for none.
   ///   - timeout: ms without a heartbeat after which a worker is taken for dead.
+  ///   - beat: ms until the next beat while a campaign runs.
+  ///   - idleBeat: the same while none does; `nil` for no beat this time.
   /// - Returns: `nil` when another is the housekeeper.
   public func housekeep(
-    as instance: WorkerInstance, replacing former: WorkerInstance? = nil, timeout: Int
+    as instance: WorkerInstance, replacing former: WorkerInstance? = nil, timeout: Int, beat: Int, idleBeat: Int?
   ) async throws -> Chores? {
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.housekeep,
       keys: [
         keys.housekeeper, keys.workers, keys.parked, keys.ended, keys.schedule, keys.epoch, keys.housekeeping,
-        keys.wake,
+        keys.wake, keys.running,
       ] + keys.lanes
     ) {
       $0.append(instance.description)
@@ -47,6 +49,8 @@ extension CampaignStore {
       $0.append(former?.description ?? "")
       $0.append(timeout)
       $0.append(Self.batch)
+      $0.append(beat)
+      if let idleBeat { $0.append(idleBeat) } else { $0.append("") }
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 7 else { return nil }

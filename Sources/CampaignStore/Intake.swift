@@ -41,6 +41,13 @@ extension CampaignStore {
     return try admission(reply)
   }
 
+  /// By which number the server knows the connection that will wait for jobs, for ``endWait(of:)``.
+  public func intakeConnection() async throws -> Int? {
+    var pipeline = RedisPipeline()
+    pipeline.append("CLIENT", "ID")
+    return try await run(pipeline)[0].integer
+  }
+
   /// Waits for a job and moves it to the worker's own list, where it stays until ``activate(_:job:worker:)``
   /// or ``deadLetter(_:reason:hint:worker:)`` has taken care of it.
   ///
@@ -48,22 +55,15 @@ extension CampaignStore {
   ///   - worker: the worker's name.
   ///   - seconds: how long to wait; the connection is blocked meanwhile, so it must be one of its own.
   ///   - now: ms since the epoch by Redis' clock, more or less.
-  ///   - begins: told before the wait begins by which number the server knows the connection, for ``endWait(of:)``;
-  ///     says whether to wait.
-  public func awaitJob(
-    worker: String, seconds: Int, now: Int, begins: (Int?) -> Bool = { _ in true }
-  ) async throws -> [UInt8]? {
+  public func awaitJob(worker: String, seconds: Int, now: Int) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
-    pipeline.append("CLIENT", "ID")
     // A worker that may hold a job is known, so that others notice when its heartbeat ends.
     pipeline.append("ZADD", keys.workers, "NX", now, worker)
-    guard begins(try await run(pipeline)[0].integer) else { return nil }
-    pipeline.removeAll()
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
-    let reply = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))[0]
+    let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
     // The server has become a replica; the client leaves it when it is told so next.
-    if reply.error?.code == .unblocked { return nil }
-    return try await checked([reply], of: pipeline)[0].bytes.map(Array.init)
+    if replies[1].error?.code == .unblocked { return nil }
+    return try await checked(replies, of: pipeline)[1].bytes.map(Array.init)
   }
 
   /// Ends the wait of another connection for a job, if it waits.

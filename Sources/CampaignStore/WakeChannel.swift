@@ -7,8 +7,8 @@ public enum WakeMessage: Sendable, Equatable {
   case slices(Int)
   /// A campaign was paused, resumed or cancelled; the control epoch since.
   case control(epoch: Int)
-  /// The housekeeper lives. So many campaigns are on lanes; the control epoch.
-  case beat(campaigns: Int, epoch: Int)
+  /// The housekeeper lives. So many campaigns are on lanes; the control epoch; ms until the next beat.
+  case beat(campaigns: Int, epoch: Int, next: Int)
 
   /// - Returns: `nil` for what no script of this version says.
   init?(_ text: String) {
@@ -17,7 +17,7 @@ public enum WakeMessage: Sendable, Equatable {
     switch (words.first, numbers.count) {
     case ("slices", 1): self = .slices(numbers[0])
     case ("control", 1): self = .control(epoch: numbers[0])
-    case ("beat", 2): self = .beat(campaigns: numbers[0], epoch: numbers[1])
+    case ("beat", 3): self = .beat(campaigns: numbers[0], epoch: numbers[1], next: numbers[2])
     default: return nil
     }
   }

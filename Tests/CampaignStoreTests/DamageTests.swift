@@ -26,7 +26,7 @@ struct DamageTests {
       _ = try await store.store.syncControl(["a"], worker: "w", applied: 1)
       let instance = WorkerInstance(name: "w", nonce: "0")
       _ = try await store.store.join(instance)
-      _ = try await store.store.housekeep(as: instance, timeout: 60_000)
+      _ = try await store.store.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: 1000)
       try await store.store.write(HousekeepingNotes())
       _ = try await store.store.control("a", .pause, reason: "r")
       _ = try await store.store.control("a", .resume)
@@ -103,7 +103,7 @@ struct DamageTests {
       try await attempt { try await store.noteWaiting("a", worker: "w", reason: "r", since: 1) }
       try await attempt { _ = try await store.heartbeat(worker: "w", timeout: 1) }
       let instance = WorkerInstance(name: "w", nonce: "0")
-      try await attempt { _ = try await store.housekeep(as: instance, timeout: 1) }
+      try await attempt { _ = try await store.housekeep(as: instance, timeout: 1, beat: 250, idleBeat: nil) }
       try await attempt { _ = try await store.housekeeper() }
       try await attempt { try await store.write(HousekeepingNotes()) }
       try await attempt { _ = try await store.join(instance) }

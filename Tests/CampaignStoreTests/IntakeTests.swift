@@ -141,7 +141,8 @@ struct IntakeTests {
     let blocked = try await backend.connect()
     #expect(
       try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
-        worker: "w", seconds: 1, now: 1) == nil)
+        worker: "w", seconds: 1, now: 1
+      ) == nil)
     await blocked.close()
   }
 
@@ -243,6 +244,7 @@ struct IntakeTests {
     let blocked = try await world.backend.connect()
     defer { Task { await blocked.close() } }
     return try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).awaitJob(
-      worker: worker, seconds: 5, now: 1)
+      worker: worker, seconds: 5, now: 1
+    )
   }
 }

@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import EventLoop
 import PushCore
 import Redis
 import Testing
@@ -33,6 +34,42 @@ struct PresenceTests {
     try await world.command("DEL", world.keys.campaign("a"))
     try await world.store.unpark(try await world.store.chores("w", timeout: 10_000).due, worker: "w")
     #expect(try await world.store.chores("w", timeout: 10_000).due == [])
+  }
+
+  /// A beat costs Redis a write for each worker: where no campaign runs, only those that were asked for are given.
+  @Test(arguments: Backend.allCases)
+  func beatsAreFewerWhileNoCampaignRuns(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let (messages, feed) = AsyncStream.makeStream(of: WakeMessage?.self)
+    let instance = WorkerInstance(name: "w", nonce: "0")
+    let loop = EventLoop(label: "listener")
+    let listener = world.store.listener(for: instance, on: loop) { event in
+      switch event {
+      case .listening: feed.yield(nil)
+      case .message(let message): feed.yield(message)
+      case .deaf: feed.finish()
+      }
+    }
+    await listener.start()
+    var heard = messages.makeAsyncIterator()
+    #expect(await heard.next() == .some(nil))
+    func keepHouse(_ idleBeat: Int?) async throws {
+      let chores = try await world.store.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: idleBeat)
+      #expect(chores != nil)
+    }
+    try await keepHouse(nil)
+    try await keepHouse(1000)
+    #expect(await heard.next() == .beat(campaigns: 0, epoch: 0, next: 1000))
+    try await world.activate("a")
+    #expect(await heard.next() == .slices(1))
+    try await keepHouse(nil)
+    #expect(await heard.next() == .beat(campaigns: 1, epoch: 0, next: 250))
+    // Nothing of it is left to take, and it runs.
+    _ = try #require(try await world.store.dequeueSlice(worker: "w"))
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    try await keepHouse(nil)
+    #expect(await heard.next() == .beat(campaigns: 0, epoch: 0, next: 250))
+    await listener.close()
   }
 
   @Test(arguments: Backend.allCases)

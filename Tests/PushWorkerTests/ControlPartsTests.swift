@@ -62,9 +62,23 @@ import Testing
     let second: UInt64 = 1_000_000_000
     let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.goesRound($0) }
     #expect(rounds == [true, false, false, true, true])
-    housekeeping.heard(5 * second)
+    housekeeping.heard(5 * second, next: 250)
     #expect(housekeeping.untilMissing(5 * second) == 700)
     #expect(housekeeping.untilMissing(6 * second) == 0)
+    // Nobody waits longer than for the slowest beat there is.
+    for next in [1000, 9_999_999] {
+      housekeeping.heard(7 * second, next: next)
+      #expect(housekeeping.untilMissing(7 * second) == 2200)
+    }
+  }
+
+  @Test func fleetWithoutCampaignsIsGivenABeatWithEachFourthLook() {
+    var housekeeping = Housekeeping()
+    let beats = (0..<8).map { _ in
+      defer { _ = housekeeping.looksAround() }
+      return housekeeping.untilIdleBeat
+    }
+    #expect(beats == [1000, nil, nil, nil, 1000, nil, nil, nil])
   }
 
   // MARK: Presence

@@ -57,7 +57,8 @@ import Testing
       #expect(record.state == .completed, "\(record.reason ?? "")")
       // It asks when five answers are bad; four are too few to tell.
       #expect(record.counters.quarantined <= (fault == .tokens ? 4 : 0), "\(record.counters.quarantined)")
-      #expect(record.counters.outcomes[.accepted, default: 0] + record.counters.quarantined == 400)
+      #expect(
+        record.counters.outcomes[.accepted, default: 0] + record.counters.quarantined == 400, "\(record.counters)")
     }
     #expect(!log.all.contains { $0.hasPrefix("paused") })
   }

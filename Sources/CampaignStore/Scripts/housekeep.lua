@@ -1,12 +1,14 @@
 #!lua flags=allow-oom
 -- housekeep: makes a worker the housekeeper, or renews that it is, gives the fleet a beat, and tells what is to do.
+-- A beat costs Redis a write for each worker, so while no campaign runs there are fewer.
 -- Keeps: there is one housekeeper at a time, or for a moment two: what it does any worker may do, at the same time as
 -- others. Whoever holds the lease keeps it, unless it runs out, or its holder is known to be dead. It is told the same
 -- amount however many workers there are.
 -- KEYS 1 housekeeper, 2 workers, 3 parked, 4 ended campaigns, 5 schedule, 6 control epoch, 7 notes, 8 wake channel,
---      9... lanes
+--      9 running campaigns, 10... lanes
 -- ARGV 1 instance of the worker, 2 ms that the lease lasts, 3 instance that is known to be dead ('' for none), 4 ms
---      without a heartbeat after which a worker is taken for dead, 5 references to return at most
+--      without a heartbeat after which a worker is taken for dead, 5 references to return at most, 6 ms until the next
+--      beat while a campaign runs, 7 the same while none does ('' for no beat this time)
 -- Returns false when another has the lease, or {now ms, {workers taken for dead}, {parked references that are due},
 --         {campaigns that ended that long ago and whose keys have no expiry yet}, {scheduled campaigns that are due},
 --         ms until the next one (-1: none), {fields and values of the notes}}
@@ -17,8 +19,11 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local expired = now - tonumber(ARGV[4])
 local campaigns = 0
-for i = 9, #KEYS do campaigns = campaigns + redis.call('LLEN', KEYS[i]) end
-redis.call('PUBLISH', KEYS[8], 'beat ' .. campaigns .. ' ' .. (redis.call('GET', KEYS[6]) or 0))
+for i = 10, #KEYS do campaigns = campaigns + redis.call('LLEN', KEYS[i]) end
+local next_beat = (campaigns > 0 or redis.call('SCARD', KEYS[9]) > 0) and ARGV[6] or ARGV[7]
+if next_beat ~= '' then
+  redis.call('PUBLISH', KEYS[8], 'beat ' .. campaigns .. ' ' .. (redis.call('GET', KEYS[6]) or 0) .. ' ' .. next_beat)
+end
 local ahead = redis.call('ZRANGEBYSCORE', KEYS[5], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 return {now, redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', expired, 'LIMIT', 0, ARGV[5]),
   redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, ARGV[5]),

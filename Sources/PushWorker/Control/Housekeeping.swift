@@ -2,10 +2,12 @@ import CampaignStore
 
 /// Who keeps house: one worker of the fleet, which gives it a beat. Pure: time is an argument, ns of `EventLoop.now`.
 struct Housekeeping {
-  /// ms between two beats.
+  /// ms between two beats while a campaign runs, and between looks what is to do.
   static let beat = 250
-  /// ns without a beat after which the housekeeper may be dead.
-  private static let patience: UInt64 = 700_000_000
+  /// Looks for each beat while no campaign runs: nothing can be lost then, and a beat costs Redis a write for each worker.
+  private static let idleBeat = 4
+  /// ms that a beat may be late.
+  private static let patience = 200
   /// ms between two looks at a housekeeper that gives no beat.
   static let look = 200
 
@@ -15,18 +17,28 @@ struct Housekeeping {
   var notes = HousekeepingNotes()
   /// When the partitions' rounds go on.
   private var nextRound: UInt64 = 0
-  /// Every second beat others are looked at: twice makes them dead, so within a second they are.
+  /// Looks so far. With every second one others are looked at: twice makes them dead, so within a second they are.
   private var beats = 0
   private var lastBeat: UInt64 = 0
+  /// ms from the last beat until the next.
+  private var interval = Self.beat
 
   /// A beat was heard.
-  mutating func heard(_ now: UInt64) { lastBeat = now }
+  ///
+  /// - Parameter next: ms until the next, by whoever gave it. What is longer than any of ours is not believed.
+  mutating func heard(_ now: UInt64, next: Int) {
+    lastBeat = now
+    interval = min(max(Self.beat, next), Self.beat * Self.idleBeat)
+  }
 
-  /// ms until a beat is missing; 0 when one is.
+  /// ms until a beat is missing; 0 when one is. The housekeeper may be dead when two are.
   func untilMissing(_ now: UInt64) -> Int {
-    let end = lastBeat + Self.patience
+    let end = lastBeat + UInt64(2 * interval + Self.patience) * 1_000_000
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
+
+  /// ms until the next beat of a fleet without campaigns; `nil` when none is due with this look.
+  var untilIdleBeat: Int? { beats.isMultiple(of: Self.idleBeat) ? Self.beat * Self.idleBeat : nil }
 
   /// This worker keeps house, still or from now on.
   ///
@@ -42,15 +54,16 @@ struct Housekeeping {
   mutating func end(_ now: UInt64) {
     isMine = false
     lastBeat = now
+    interval = Self.beat
   }
 
-  /// Whether to look who is there, this beat.
+  /// Whether to look who is there, this time.
   mutating func looksAround() -> Bool {
     beats += 1
     return beats.isMultiple(of: 2)
   }
 
-  /// Whether the rounds through partitions and campaigns go on, this beat: once a second.
+  /// Whether the rounds through partitions and campaigns go on, this time: once a second.
   mutating func goesRound(_ now: UInt64) -> Bool {
     guard now >= nextRound else { return false }
     nextRound = now + 1_000_000_000

@@ -33,7 +33,7 @@ extension PushWorker {
   private func chores() async throws -> CampaignStore.Chores? {
     let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }
-    if let chores = try await control.housekeep(as: instance, timeout: configuration.lease) { return chores }
+    if let chores = try await keepHouse(replacing: nil) { return chores }
     if housekeeping.isMine {
       housekeeping.end(EventLoop.now)
       return nil
@@ -42,7 +42,13 @@ extension PushWorker {
     guard canTellTheDead, let holder = try await control.housekeeper(),
       presence.look(try await control.sights(of: [holder])).contains(holder)
     else { return nil }
-    return try await control.housekeep(as: instance, replacing: holder, timeout: configuration.lease)
+    return try await keepHouse(replacing: holder)
+  }
+
+  private func keepHouse(replacing former: WorkerInstance?) async throws -> CampaignStore.Chores? {
+    try await control.housekeep(
+      as: instance, replacing: former, timeout: configuration.lease, beat: Housekeeping.beat,
+      idleBeat: housekeeping.untilIdleBeat)
   }
 
   /// Whether it means anything that somebody does not listen: not just after Redis was away, when all come back.

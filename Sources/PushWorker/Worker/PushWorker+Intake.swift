@@ -13,6 +13,7 @@ extension PushWorker {
   private static let roomInterval: UInt64 = 60_000_000_000
 
   func intakeLoop() async {
+    defer { intakeConnection = nil }
     var nextLook: UInt64 = 0
     // What an earlier life of our name, or a reply that was lost, left in our own list.
     var mayHaveLeftover = true
@@ -33,6 +34,7 @@ extension PushWorker {
       } catch {
         mayHaveLeftover = true
         nextLook = 0
+        intakeConnection = nil
         if let error = error as? StoreError, error.code == .full {
           log.report("jobs stay in the queue", error)
           await pause(milliseconds: 1000)
@@ -46,12 +48,12 @@ extension PushWorker {
     }
   }
 
+  /// The connection's number is asked for once, and after trouble: should it be another all the same, a wait that a stop is
+  /// to end ends by itself.
   private func awaitJob() async throws -> [UInt8]? {
-    defer { intakeConnection = nil }
-    return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now)) {
-      intakeConnection = $0
-      return !life.isStopping
-    }
+    if intakeConnection == nil { intakeConnection = try await blocking.intakeConnection() }
+    guard !life.isStopping else { return nil }
+    return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
   /// Does with a job what is to be done. Only failures of the way to Redis are thrown.

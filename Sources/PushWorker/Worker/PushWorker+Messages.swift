@@ -25,8 +25,8 @@ extension PushWorker {
       pulseAlarm.ring()
     case .message(.slices(let count)): offer(count)
     case .message(.control(let epoch)): if epoch != campaigns.epoch { controlAlarm.ring() }
-    case .message(.beat(let campaigns, let epoch)):
-      housekeeping.heard(EventLoop.now)
+    case .message(.beat(let campaigns, let epoch, let next)):
+      housekeeping.heard(EventLoop.now, next: next)
       if epoch != self.campaigns.epoch { controlAlarm.ring() }
       offer(campaigns)
     }

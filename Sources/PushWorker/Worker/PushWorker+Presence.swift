@@ -11,8 +11,8 @@ extension PushWorker {
   private static let idlePulseInterval = 2000
   /// ms between looks which server answers, on the same connections, of a worker that knows nothing that it may forget.
   private static let idleServerInterval = 60_000
-  /// ms between looks that nothing should need, as whoever has news tells.
-  static let idleInterval = 10_000
+  /// ms between looks that nothing should need: whoever has news tells, and the answer to each sign of life says it again.
+  static let idleInterval = 60_000
 
   /// Whether nothing is in hand, and nothing left to look after.
   var isIdle: Bool {

@@ -57,7 +57,8 @@ public actor PushWorker {
   var isListening = false
   /// Whether others know that this worker listens.
   var hasJoined = false
-  /// The connection that waits for a job, by the server's number, to end the wait.
+  /// The connection on which jobs are waited for, by the server's number, to end a wait; `nil` before the first and when
+  /// no job is taken in any more.
   var intakeConnection: Int?
   /// `EventLoop.now` when it was looked last which server answers.
   var serverSeenAt: UInt64 = 0
