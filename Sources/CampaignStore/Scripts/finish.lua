@@ -3,6 +3,8 @@
 -- Keeps: a slice counts once, however often this runs: the bit says whether it did. A campaign has failed when pushes
 -- of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was accepted (16), or may have been
 -- (24). So has one of which a slice was taken out, whatever became of the others.
+-- A slice that a worker holds is not open, so the list of those, which may be long, is not searched for it; should it
+-- be there all the same, whoever takes it finds it closed, and comes here once more.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
 -- keys for ever.
 -- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns,
@@ -10,11 +12,11 @@
 -- ARGV 1 partition, 2 id, 3... counters and their values
 -- Returns {1 when this call ended the campaign else 0, state}
 local reference = ARGV[1] .. ':' .. ARGV[2]
-redis.call('LREM', KEYS[3], 0, reference)
+local was_held = redis.call('LREM', KEYS[3], 0, reference) > 0
 redis.call('ZREM', KEYS[6], reference)
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then return {0, 'gone'} end
-redis.call('LREM', KEYS[5], 0, ARGV[1])
+if not was_held then redis.call('LREM', KEYS[5], 0, ARGV[1]) end
 if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 1 then return {0, state} end
 for i = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local done = redis.call('HINCRBY', KEYS[1], 'finished', 1)

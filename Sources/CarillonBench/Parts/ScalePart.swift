@@ -3,7 +3,9 @@ import CommandSupport
 import EventLoop
 import Foundation
 import PushCore
+import PushWorker
 import Redis
+import Synchronization
 
 /// Hundreds of workers on a cluster that do everything but send: claims, expansions, commits, signs of life. What each
 /// server spends on a push, and on a worker that has nothing to do.
@@ -25,7 +27,8 @@ struct ScalePart: BenchPart {
     var share = 0.0
     for count in settings.clients.sorted() {
       report.progress("scale: \(count) workers")
-      let workers = (0..<count).map { SimulatedWorker("s\($0)", cluster, loops[$0 % loops.count]) }
+      let fleet = SimulatedFleet(count: count)
+      let workers = (0..<count).map { SimulatedWorker("s\($0)", of: fleet, cluster, loops[$0 % loops.count]) }
       for worker in workers { try await worker.beat() }
 
       let idle = try await measured(cluster) { try await Self.idle(workers, for: settings.seconds) }
@@ -35,7 +38,7 @@ struct ScalePart: BenchPart {
       let campaign = try CampaignJob.parse(job, .any(PushServices.known.standard))
       let busy = try await measured(cluster) {
         _ = try await store.activate(campaign, job: job, worker: "bench")
-        try await Self.run(workers, campaign)
+        try await Self.run(workers, of: fleet, campaign)
       }
       for worker in workers { await worker.close() }
       let pushes = Double(devices)
@@ -113,11 +116,11 @@ struct ScalePart: BenchPart {
     }
   }
 
-  private static func run(_ workers: [SimulatedWorker], _ campaign: Campaign) async throws {
+  private static func run(_ workers: [SimulatedWorker], of fleet: SimulatedFleet, _ campaign: Campaign) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers {
         group.addTask {
-          async let life: Void = worker.live(until: { await worker.hasEnded })
+          async let life: Void = worker.live(until: { fleet.hasEnded })
           try await worker.work(on: campaign)
           try await life
         }
@@ -133,12 +136,25 @@ struct ScalePart: BenchPart {
   }
 }
 
+/// What workers are told by others.
+private final class SimulatedFleet: Sendable {
+  let count: Int
+  private let campaignHasEnded = Atomic(false)
+
+  init(count: Int) { self.count = count }
+
+  var hasEnded: Bool { campaignHasEnded.load(ordering: .relaxed) }
+
+  /// The campaign has ended.
+  func end() { campaignHasEnded.store(true, ordering: .relaxed) }
+}
+
 /// A worker to Redis, with nobody to send to.
 private actor SimulatedWorker {
   private static let beat = Duration.seconds(2)
   private static let lease = 6000
-  /// Between looks of one that finds nothing: a worker is told of news, and looks by itself with its signs of life only.
-  private static let pause = Duration.seconds(1)
+  /// Between the housekeeper's beats: who has nothing looks at some of them, by the rule of a whole fleet.
+  private static let pause = Duration.milliseconds(250)
   /// Outcomes a commit.
   private static let batch = 256
 
@@ -147,10 +163,11 @@ private actor SimulatedWorker {
   private let redis: RedisClient
   /// How long its signs of life took.
   private(set) var milliseconds: [Double] = []
-  private(set) var hasEnded = false
+  private let fleet: SimulatedFleet
 
-  init(_ name: String, _ cluster: BenchCluster, _ loop: EventLoop) {
+  init(_ name: String, of fleet: SimulatedFleet, _ cluster: BenchCluster, _ loop: EventLoop) {
     self.name = name
+    self.fleet = fleet
     (store, redis) = cluster.store(for: name, on: loop)
   }
 
@@ -170,13 +187,13 @@ private actor SimulatedWorker {
 
   /// Takes slices until the campaign has ended; everything is accepted.
   func work(on campaign: Campaign) async throws {
-    defer { hasEnded = true }
     let filter = DeviceFilter(
       service: PushServices.known.standard.name, kind: .alert, app: campaign.app, environment: "production")
-    while true {
+    while !fleet.hasEnded {
       guard let slice = try await store.dequeueSlice(worker: name) else {
-        if try await store.campaign(campaign.id)?.finishedAt != nil { return }
-        try await Task.sleep(for: Self.pause)
+        repeat {
+          try await Task.sleep(for: Self.pause)
+        } while !fleet.hasEnded && !WakeRule.looks(for: 1, roll: .random(in: 0..<fleet.count))
         continue
       }
       let ledger = SliceLedger(store: store, slice: slice, lease: Self.lease, app: campaign.app)
@@ -184,8 +201,10 @@ private actor SimulatedWorker {
         let targets = try await store.expand(ledger, audience: campaign.audience, filter: filter)
       else { continue }
       try await record(targets.count, ledger)
-      if case .closed(let counters) = try await ledger.close(.finish) {
-        _ = try await store.finish(slice, counters: counters, lane: .normal, worker: name)
+      if case .closed(let counters) = try await ledger.close(.finish),
+        try await store.finish(slice, counters: counters, lane: .normal, worker: name) != nil
+      {
+        fleet.end()
       }
     }
   }

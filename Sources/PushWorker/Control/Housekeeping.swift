@@ -110,12 +110,12 @@ struct PresenceWatch {
 
 /// Who of a fleet looks when there is something to take: few enough that not all ask at once for one slice, and enough that
 /// nearly always one does. The rest is told with the next beat. Pure.
-enum WakeRule {
+public enum WakeRule {
   /// Workers that look for each slice, on average.
   private static let looks = 4
 
   /// - Parameter roll: 0 up to the number of workers, exclusive.
-  static func looks(for slices: Int, roll: Int) -> Bool { roll < slices.multipliedCapped(by: looks) }
+  public static func looks(for slices: Int, roll: Int) -> Bool { roll < slices.multipliedCapped(by: looks) }
 }
 
 extension Int {
