@@ -10,6 +10,8 @@ public enum ControlVerb: String, Sendable {
 public struct ControlView: Sendable {
   /// The control epoch: how often campaigns were paused, resumed or cancelled so far.
   public var epoch: Int
+  /// Whether campaigns may begin.
+  public var hold: StoreHold
   /// The states of the campaigns, in the order asked for; `nil` for those that are gone.
   public var states: [CampaignState?]
   /// How often each was resumed.
@@ -68,7 +70,7 @@ extension CampaignStore {
       StoreScripts.control,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
+        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake, keys.store,
       ]
     ) {
       $0.append(id)
@@ -97,17 +99,18 @@ extension CampaignStore {
   ///   - applied: the epoch up to which it has applied control; `nil` before the first.
   public func syncControl(_ ids: [String], worker: String, applied: Int?) async throws -> ControlView {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.syncControl, keys: [keys.epoch, keys.applied] + ids.map { keys.campaign($0) }) {
+    pipeline.script(StoreScripts.syncControl, keys: [keys.epoch, keys.applied, keys.store] + ids.map { keys.campaign($0) }) {
       $0.append(worker)
       $0.append(applied.map(String.init) ?? "")
+      $0.append(keys.partitions)
     }
     let reply = try await run(pipeline)[0]
-    guard let epoch = reply.first?.integer, 0...StoredHash.mostCounted ~= epoch, reply.count == 1 + 2 * ids.count else {
+    guard let epoch = reply.first?.integer, 0...StoredHash.mostCounted ~= epoch, reply.count == 2 + 2 * ids.count else {
       throw await damaged([keys.epoch])
     }
-    let campaigns = stride(from: 1, to: reply.count - 1, by: 2)
+    let campaigns = stride(from: 2, to: reply.count - 1, by: 2)
     return ControlView(
-      epoch: epoch,
+      epoch: epoch, hold: reply[1].integer.flatMap(StoreHold.init(rawValue:)) ?? .none,
       states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
       // Whoever takes a slice of it up finds one that can't be.
       rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.mostCounted ~= $0 ? $0 : nil } ?? 0 })

@@ -62,6 +62,8 @@ public struct CampaignRecord: Sendable {
   public var counters: SliceCounters
   /// Slices that are finished, and all.
   public var slices: (finished: Int, total: Int)
+  /// The number of partitions that the store had when it began.
+  var partitions: Int
   /// The partitions in which it has no slice.
   var absent: PartitionBitmap
   /// Slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
@@ -94,7 +96,7 @@ public struct CampaignRecord: Sendable {
     [
       "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
       "finished", "slices",
-      "absent", "createdAt", "sendAt", "startedAt", "finishedAt",
+      "partitions", "absent", "createdAt", "sendAt", "startedAt", "finishedAt",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -116,6 +118,7 @@ public struct CampaignRecord: Sendable {
     pausedItself = try values.number("pausedItself") == 1
     counters = try SliceCounters(totals: values)
     slices = (try values.number("finished") ?? 0, try values.number("slices") ?? 0)
+    partitions = try values.number("partitions") ?? 0
     absent = PartitionBitmap(try values.bytes("absent") ?? [])
     sealedSlices = slices.finished
     createdAt = try values.number("createdAt") ?? 0

@@ -7,7 +7,7 @@ import Synchronization
 /// A value over a client; copies share the connection. Callers with different needs of latency use different clients.
 public struct CampaignStore: Sendable {
   /// The keys, for those who show them to other programs.
-  public let keys: Keyspace
+  public private(set) var keys: Keyspace
   /// Whose tokens and reasons it keeps.
   let services: PushServices
   /// How many tokens the feedback list keeps.
@@ -25,7 +25,7 @@ public struct CampaignStore: Sendable {
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// The version of keys and of all formats that don't say their own, see `README.md`; a store of another is refused.
-  static let layoutVersion = 6
+  static let layoutVersion = 7
 
   /// - Parameters:
   ///   - redis: the client to use for every call.
@@ -48,17 +48,24 @@ public struct CampaignStore: Sendable {
 
   /// Checks that the server is fit, and that the store is ours.
   ///
-  /// - Parameter creating: whether a store that is not there is initialised. Whoever only reads, or changes what is there,
-  ///   creates none: it would stand under a mistyped namespace for good.
-  /// - Throws: ``StoreError`` `unfit`, `readOnly` or `mismatch`, each with what to do; `RedisError` when out of reach.
-  public func open(creating: Bool) async throws {
+  /// - Parameters:
+  ///   - creating: whether a store that is not there is initialised. Whoever only reads, or changes what is there,
+  ///     creates none: it would stand under a mistyped namespace for good.
+  ///   - adopting: whether a store that is there may have another number of partitions than ``keys``.
+  ///   - holding: whether a store that is held will do. It will not for who writes what belongs to a partition.
+  /// - Returns: the same store with the number of partitions that it has.
+  /// - Throws: ``StoreError`` `unfit`, `readOnly`, `mismatch` or `held`, each with what to do; `RedisError` when out of
+  ///   reach.
+  @discardableResult
+  public func open(creating: Bool, adopting: Bool = false, holding: Bool = false) async throws -> CampaignStore {
     for sight in try await redis.sights() { try Self.check(sight) }
     // Read first: a full Redis, which takes no writes, can still be looked at.
     var pipeline = RedisPipeline()
-    pipeline.append("HMGET", keys.store, "partitions", "version")
+    pipeline.append("HMGET", keys.store, "partitions", "version", "nextPartitions")
     var stored = try await run(pipeline)[0]
+    if !holding, let next = stored[2].integer { throw StoreError.held(for: next) }
     if stored[0].isNull || stored[1].isNull {
-      guard creating else { return }
+      guard creating else { return self }
       pipeline.removeAll()
       pipeline.script(StoreScripts.initialise, keys: [keys.store]) {
         $0.append(keys.partitions)
@@ -73,12 +80,23 @@ public struct CampaignStore: Sendable {
         hint: "use the version of Carillon that wrote it, or another redis.namespace: devices come over with "
           + "carillon devices export and import")
     }
-    guard let partitions = stored[0].integer, partitions == keys.partitions else {
+    let stands = stored[0].integer.flatMap { Keyspace(namespace: keys.namespace, partitions: $0) }
+    guard let stands, adopting || stands.partitions == keys.partitions else {
       throw StoreError(
         .mismatch,
         "the store under namespace \(keys.namespace) has \(stored[0].integer ?? 0) partitions, not \(keys.partitions)",
-        hint: "set redis.partitions to \(stored[0].integer ?? 0); it is fixed for the life of a store")
+        hint: "take redis.partitions out, or set it to \(stored[0].integer ?? 0); carillon store repartition changes it")
     }
+    var store = self
+    store.keys = stands
+    return store
+  }
+
+  /// The same store as it would be with other partitions.
+  func withPartitions(of keys: Keyspace) -> CampaignStore {
+    var store = self
+    store.keys = keys
+    return store
   }
 
   private static func check(_ server: RedisServerSight) throws(StoreError) {

@@ -74,10 +74,12 @@ extension CampaignStore {
   /// Keeps how far an import has come, for a week.
   ///
   /// - Parameter file: what tells the file, and how it is read, from all others.
+  /// - Throws: ``StoreError`` `held` when the import has to be gone on with later.
   public func keep(_ checkpoint: ImportCheckpoint, of file: String) async throws {
     var pipeline = RedisPipeline()
     checkpoint.append(to: &pipeline, keys.importOf(file: file))
-    _ = try await run(pipeline)
+    pipeline.append("HGET", keys.store, "nextPartitions")
+    if let next = try await run(pipeline).last?.integer { throw StoreError.held(for: next) }
   }
 
   /// How far an import had come; `nil` when none was interrupted.

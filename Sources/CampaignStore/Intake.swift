@@ -135,7 +135,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
         keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id), keys.schedule,
-        keys.wake,
+        keys.wake, keys.store,
       ]
     ) { arguments in
       arguments.append(campaign.id)
@@ -143,6 +143,7 @@ extension CampaignStore {
       arguments.append(Self.idMemory)
       arguments.append(campaign.sendAt ?? 0)
       arguments.append(digest)
+      arguments.append(keys.partitions)
       arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
@@ -159,13 +160,18 @@ extension CampaignStore {
       arguments.append("job")
       arguments.append(minified)
     }
-    if try await run(pipeline)[0].integer == 1 { return .new }
-    // Another worker has activated it. Where it has ended by now, nobody else removes the audience that was written here.
-    if try await standing(of: campaign.id)?.state.isFinal ?? true {
+    let answer = try await run(pipeline)[0].integer
+    if answer == 1 { return .new }
+    // Another worker has activated it, or nothing may begin. Where it has ended by now, or is still to come, nobody else
+    // removes the audience that was written here.
+    var isOurs = answer == -1
+    if !isOurs { isOurs = try await standing(of: campaign.id)?.state.isFinal ?? true }
+    if isOurs {
       pipeline.removeAll()
       for partition in partitions { pipeline.append("UNLINK", keys.audience(partition, campaign.id)) }
       _ = try await run(pipeline)
     }
+    guard answer == 0 else { throw try await whyHeld() }
     return .duplicate
   }
 

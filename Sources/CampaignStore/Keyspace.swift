@@ -7,7 +7,7 @@ import PushCore
 public struct Keyspace: Sendable {
   /// The prefix of all keys: one or more of `A-Za-z0-9_-` (a brace would break the tags).
   public let namespace: String
-  /// The number of partitions, fixed for the life of the store.
+  /// The number of partitions.
   public let partitions: Int
   private let control: String
 

@@ -73,7 +73,7 @@ extension CampaignStore {
 
   /// The partitions in which a campaign has slices, or may have: all, where nothing says which it has not.
   func partitions(of record: CampaignRecord) -> [Int] {
-    (0..<keys.partitions).filter { !record.absent.contains($0) }
+    (0..<record.partitions).filter { !record.absent.contains($0) }
   }
 }
 

@@ -67,9 +67,9 @@ extension CampaignStore {
     }
     // The owner's slice first, and the token's own, where a raw token of a job stands. A pruned token has no owner any
     // more: then all slices are walked.
-    var likely = [Partition.of(token: token.bytes, of: service, count: keys.partitions)]
+    var likely = [Partition.of(token: token.bytes, of: service, count: record.partitions)]
     if let owner = try await owners(of: [token], service)[0] {
-      likely.insert(Partition.of(user: owner, count: keys.partitions), at: 0)
+      likely.insert(Partition.of(user: owner, count: record.partitions), at: 0)
     }
     for partition in likely {
       var pipeline = RedisPipeline()
@@ -86,7 +86,7 @@ extension CampaignStore {
   /// What became of the tokens of a user; empty when none was a target. Raw tokens of a job are nobody's.
   public func results(ofUser user: String, in id: String) async throws -> [TargetResult] {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
-    let partition = Partition.of(user: user, count: keys.partitions)
+    let partition = Partition.of(user: user, count: record.partitions)
     let slice = SliceReference(campaign: id, partition: partition)
     var pipeline = RedisPipeline()
     view(slice, to: &pipeline)

@@ -42,10 +42,11 @@ extension CampaignStore {
         keys: [
           // A campaign that has gone has no lane, and is put on none.
           keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
-          keys.finished(id), keys.wake,
+          keys.finished(id), keys.wake, keys.store,
         ]
       ) {
         $0.append(id)
+        $0.append(keys.partitions)
         $0.append(partitions.isEmpty ? [] : PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
         for partition in partitions { $0.append(partition) }
       }

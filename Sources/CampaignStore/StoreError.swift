@@ -7,6 +7,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public enum Code: String, Sendable {
     /// The store was initialised with another number of partitions, or by another version.
     case mismatch
+    /// The store is being given another number of partitions, and waits until that is done.
+    case held
     /// The server can't be trusted with campaigns: too old, or set to evict.
     case unfit
     /// The Redis user may not do it, or Redis wants to know who asks.
@@ -48,6 +50,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     self.init(
       .mismatch, "slice \(slice) has targets and a ledger of version \(version ?? 0), not \(TargetPage.formatVersion)",
       hint: "run the version of Carillon that sealed it until its campaign has ended")
+  }
+
+  /// That of a store that waits for its new partitions.
+  static func held(for partitions: Int) -> StoreError {
+    StoreError(
+      .held,
+      "the store is being given \(partitions) partitions: no campaign begins, and devices and segments stay as they are",
+      hint: "wait until it is done; if nobody is at it any more, run carillon store repartition \(partitions)")
   }
 
   /// What a refusal by the server means for its user.

@@ -3,6 +3,11 @@ import Redis
 /// The transitions of the store: one Lua file each, in `Scripts/`, embedded when the module is built.
 enum StoreScripts {
   static let initialise = script("initialise", PackageResources.initialise_lua)
+  static let hold = script("hold", PackageResources.hold_lua)
+  static let reslice = script("reslice", PackageResources.reslice_lua)
+  static let moveUsers = script("moveusers", PackageResources.moveusers_lua, editsDevices: true)
+  static let moveOwners = script("moveowners", PackageResources.moveowners_lua)
+  static let repartition = script("repartition", PackageResources.repartition_lua)
 
   static let queue = script("queue", PackageResources.queue_lua)
   static let unqueue = script("unqueue", PackageResources.unqueue_lua)

@@ -94,7 +94,7 @@ package struct CommandError: Error, Equatable {
     let code: Code =
       switch error.code {
       case .mismatch, .forbidden: .configuration
-      case .unfit, .readOnly, .full, .refused: .unreachable
+      case .unfit, .readOnly, .full, .held, .refused: .unreachable
       case .notFound: .notFound
       case .conflict: .conflict
       case .invalid, .damaged: .input

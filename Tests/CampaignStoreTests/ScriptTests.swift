@@ -6,7 +6,8 @@ import Testing
 /// What can be seen of a script without running it.
 struct ScriptTests {
   private static let all = [
-    StoreScripts.initialise, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.deadLetter,
+    StoreScripts.initialise, StoreScripts.hold, StoreScripts.reslice, StoreScripts.moveUsers,
+    StoreScripts.moveOwners, StoreScripts.repartition, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.deadLetter,
     StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
     StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.object, StoreScripts.bisect,
     StoreScripts.standDown, StoreScripts.housekeep, StoreScripts.join, StoreScripts.expire,

@@ -5,10 +5,10 @@
 -- nothing to begin. Every call raises the control epoch, by which workers say what they have applied (see
 -- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
--- no longer.
+-- no longer. While the store is held what has not begun does not: it waits in the schedule.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
---      12 wake channel
+--      12 wake channel, 13 store
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '', 5 'person' | 'worker': whose
 --      word it is
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
@@ -23,7 +23,8 @@ local verb, due, state = ARGV[2], tonumber(campaign[2] or 0), was
 if verb == 'pause' and (was == 'active' or was == 'scheduled') then
   state = 'paused'
 elseif verb == 'resume' and was == 'paused' then
-  state = not begun and due > now and 'scheduled' or 'active'
+  local is_held = redis.call('HEXISTS', KEYS[13], 'nextPartitions') == 1
+  state = not begun and (due > now or is_held) and 'scheduled' or 'active'
 elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'paused') then
   state = 'cancelled'
 end

@@ -2,14 +2,16 @@
 -- synccontrol: tells a worker the states of the campaigns it holds, and records the control epoch that it has applied.
 -- Keeps: epoch and states are of one moment, so a worker that has applied the states has applied all control up to that
 -- epoch, and may say so with its next call.
--- KEYS 1 control epoch, 2 epochs that workers have applied, 3... campaigns
--- ARGV 1 worker, 2 epoch that it has applied ('' for none yet)
--- Returns {epoch, then for each campaign its state and how often it was resumed}
+-- KEYS 1 control epoch, 2 epochs that workers have applied, 3 store, 4... campaigns
+-- ARGV 1 worker, 2 epoch that it has applied ('' for none yet), 3 number of partitions as it knows it
+-- Returns {epoch, 1 while the store is held, 2 when it has another number of partitions, else 0, then for each campaign its state and how often it was resumed}
 if ARGV[2] ~= '' then redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1]) end
-local answer = {tonumber(redis.call('GET', KEYS[1]) or 0) or -1}
-for i = 3, #KEYS do
+local store = redis.call('HMGET', KEYS[3], 'partitions', 'nextPartitions')
+local hold = store[1] and store[1] ~= ARGV[3] and 2 or store[2] and 1 or 0
+local answer = {tonumber(redis.call('GET', KEYS[1]) or 0) or -1, hold}
+for i = 4, #KEYS do
   local campaign = redis.call('HMGET', KEYS[i], 'state', 'round')
-  answer[2 * i - 4] = campaign[1]
-  answer[2 * i - 3] = tonumber(campaign[2] or 0) or 0
+  answer[2 * i - 5] = campaign[1]
+  answer[2 * i - 4] = tonumber(campaign[2] or 0) or 0
 end
 return answer

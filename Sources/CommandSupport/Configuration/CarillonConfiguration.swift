@@ -26,7 +26,7 @@ package struct CarillonConfiguration: Equatable {
     /// What all keys begin with.
     package var namespace: String
     /// Fixed when the store is initialised.
-    package var partitions: Int
+    package var partitions: Int?
     /// Entries of the feedback list at most.
     package var feedbackLength: Int
     /// Devices of a user at most.

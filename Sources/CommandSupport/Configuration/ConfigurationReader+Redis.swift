@@ -29,7 +29,7 @@ extension ConfigurationReader {
       tls: try readRedisTLS(section, schema: "redis.tls"), sentinel: try readSentinel(section, scheme),
       clusterAddresses: try readCluster(section, scheme), namespace: namespace,
       // Redis Cluster has 16384 slots; more partitions than slots would only cost.
-      partitions: try section.integer("partitions", in: 1...16384, default: 256),
+      partitions: try section.integer("partitions", in: 1...16384),
       feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000),
       // Every registration reads and writes its user's whole record.
       devicesPerUser: try section.integer("devicesPerUser", in: 1...1000, default: 100))

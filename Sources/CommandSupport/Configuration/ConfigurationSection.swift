@@ -56,7 +56,12 @@ struct ConfigurationSection {
   }
 
   func integer(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(ConfigurationError) -> Int {
-    guard let text = try string(key) else { return value }
+    try integer(key, in: range) ?? value
+  }
+
+  /// - Returns: `nil` where it is not given.
+  func integer(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
+    guard let text = try string(key) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw error(
         key, "\(Excerpt.quoted(text)) is not a whole number from \(range.lowerBound) to \(range.upperBound)")

@@ -14,7 +14,7 @@ extension PushWorker {
           group.addTask { await self.work(on: taken) }
           continue
         }
-        if configuration.drains, slices.taken.isEmpty, try await control.isIdle() { beginStop() }
+        if try await isDone() { beginStop() }
       } catch {
         log.report("could not take a slice", error)
         await mend(error)
@@ -26,8 +26,19 @@ extension PushWorker {
     }
   }
 
+  /// Whether there is nothing left to do for a worker that is not to wait for more.
+  private func isDone() async throws -> Bool {
+    guard slices.taken.isEmpty else { return false }
+    switch hold {
+    case .none: return configuration.drains ? try await control.isIdle() : false
+    // Jobs that wait in the queue are for later.
+    case .held: return try await control.standsStill()
+    case .outdated: return true
+    }
+  }
+
   private func takeSlices() async throws -> [SliceReference] {
-    guard !isInGrace else { return [] }
+    guard !isInGrace, hold != .outdated else { return [] }
     let now = EventLoop.now
     let entries = entries(now)
     let opening = scheduler.opening(entries, beginning: slices.beginning, window: configuration.window)
@@ -42,9 +53,10 @@ extension PushWorker {
       }, while: { !life.isStopping })
   }
 
-  /// ms until the next look at the lanes when nothing says that there is something new. Only a worker that drains, or that
-  /// waits for Redis to be told what it forgot, looks by itself; else messages and heartbeats tell.
-  private var claimInterval: Int { configuration.drains || isInGrace ? 200 : Self.idleInterval }
+  /// ms until the next look at the lanes when nothing says that there is something new. Only a worker that is to end
+  /// when nothing is left, or that waits for Redis to be told what it forgot, looks by itself; else messages and heartbeats
+  /// tell.
+  private var claimInterval: Int { configuration.drains || isHeld || isInGrace ? 200 : Self.idleInterval }
 
   func waitForClaim() async {
     await claimAlarm.sleep(milliseconds: claimInterval) { [weak self] in

@@ -30,6 +30,7 @@ extension PushWorker {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(campaigns.objections.campaigns))
       let view = try await control.syncControl(ids, worker: configuration.name, applied: campaigns.epoch)
+      note(view.hold)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
       // What came into our hands meanwhile is looked at before we say that we have followed.
       guard slices.campaigns.isSubset(of: ids) else { continue }

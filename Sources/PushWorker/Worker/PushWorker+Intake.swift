@@ -23,6 +23,10 @@ extension PushWorker {
           try await control.checkRoom()
           nextLook = EventLoop.now + Self.roomInterval
         }
+        guard !isHeld else {
+          await pause(milliseconds: 200)
+          continue
+        }
         var job = mayHaveLeftover ? try await control.unfinishedJob(worker: configuration.name) : nil
         mayHaveLeftover = job != nil
         if job == nil {
@@ -30,7 +34,8 @@ extension PushWorker {
           // Redis may have been filled meanwhile.
           if job != nil { try await control.checkRoom() }
         }
-        if let job { try await take(in: job) }
+        // What came after the store was held stays in our list, which goes back to the queue when the worker ends.
+        if isHeld { mayHaveLeftover = job != nil } else if let job { try await take(in: job) }
       } catch {
         mayHaveLeftover = true
         nextLook = 0

@@ -60,6 +60,11 @@ public actor PushWorker {
   /// The connection on which jobs are waited for, by the server's number, to end a wait; `nil` before the first and when
   /// no job is taken in any more.
   var intakeConnection: Int?
+  /// Whether campaigns may begin.
+  private(set) var hold = StoreHold.none
+  /// Whether the store is being given other partitions, or has them: nothing new is taken in, and the worker ends when
+  /// nothing runs.
+  public var isHeld: Bool { hold != .none }
   /// `EventLoop.now` when it was looked last which server answers.
   var serverSeenAt: UInt64 = 0
   /// Redis' clock less this machine's, in ms.
@@ -100,7 +105,7 @@ public actor PushWorker {
 
   // MARK: Start and end
 
-  /// Works until ``stop(within:)`` or, when it drains, until no campaign is left.
+  /// Works until ``stop(within:)``, or until no campaign is left when it drains, or when the store is held (``isHeld``).
   ///
   /// - Throws: what makes working impossible from the start: Redis out of reach, or unfit.
   public func run() async throws {
@@ -157,6 +162,15 @@ public actor PushWorker {
     }
     await withCheckedContinuation { life.add($0) }
     limit.cancel()
+  }
+
+  /// Takes note of whether campaigns may begin.
+  func note(_ hold: StoreHold) {
+    guard hold != self.hold else { return }
+    let was = isHeld
+    self.hold = hold
+    if isHeld != was { log.tell(isHeld ? .held : .released) }
+    wakeClaims()
   }
 
   func beginStop() {

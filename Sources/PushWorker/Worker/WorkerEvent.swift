@@ -55,6 +55,10 @@ public enum WorkerEvent: Sendable {
   case closed(slice: SliceReference, targets: Int)
   /// Something failed and is tried again.
   case trouble(String)
+  /// The store is being given other partitions: nothing begins until that is done.
+  case held
+  /// It is not any more.
+  case released
   case draining
   case stopped(WorkerTotals)
 }

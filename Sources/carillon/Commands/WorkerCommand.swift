@@ -1,9 +1,11 @@
 import ArgumentParser
+import CampaignStore
 import CommandSupport
 import EventLoop
 import Foundation
 import PushCore
 import PushWorker
+import Synchronization
 
 /// `carillon worker`.
 struct WorkerCommand: CarillonCommand {
@@ -35,17 +37,47 @@ struct WorkerCommand: CarillonCommand {
   }
 
   func run() async throws {
-    let signals = StopSignals()
+    let stop = WorkerStop()
     let configuration = try global.loadConfiguration()
     let name = self.name ?? Self.ownName
-    let channels = try AppChannels.make(configuration.apps)
-    try EnvironmentProxy.check(
-      channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
+    let signals = StopSignals()
+    let stopper = Task {
+      var deadline = configuration.worker.deadline
+      for await _ in signals.numbers {
+        await stop.ask(within: Int(deadline.components.seconds))
+        // Whoever asks twice doesn't want to wait: what is unanswered stays in doubt, in the ledger.
+        deadline = .zero
+      }
+    }
+    defer { stopper.cancel() }
     let connection = try StoreConnection(configuration.redis)
-    // Three connections: commits must not wait behind large replies, nor either behind the blocking wait for a job.
-    // The first two live where the worker does: no thread is woken for a call.
-    let loop = EventLoop(label: "worker")
-    let store = try await connection.open(for: "carillon worker \(name)", on: loop, creating: true)
+    // A store that is given other partitions is left, and taken up again under its new ones.
+    var isHeld = false
+    repeat {
+      // Before Redis is asked anything: what is wrong here is wrong at once.
+      let channels = try AppChannels.make(configuration.apps)
+      try EnvironmentProxy.check(
+        channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
+      // Its first two connections live where the worker does: no thread is woken for a call.
+      let loop = EventLoop(label: "worker")
+      guard let store = try await Self.open(connection, name, on: loop, saying: !isHeld, unless: stop) else { return }
+      let worker = PushWorker(
+        configuration: try setup(configuration, name: name, channels), store: store,
+        control: connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys),
+        blocking: connection.store(for: "carillon worker \(name) intake", keys: store.keys), loop: loop,
+        observer: WorkerLog().write)
+      let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
+      let watching = Task { await watcher.run() }
+      defer { watching.cancel() }
+      stop.begin(worker)
+      try await worker.run()
+      isHeld = await worker.isHeld
+    } while isHeld && !drain && !stop.isAsked
+  }
+
+  private func setup(
+    _ configuration: CarillonConfiguration, name: String, _ channels: [String: AppChannel]
+  ) throws -> WorkerConfiguration {
     var setup = WorkerConfiguration(
       name: name, window: configuration.worker.window, connections: configuration.worker.connections,
       retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)
@@ -53,25 +85,26 @@ struct WorkerCommand: CarillonCommand {
     setup.engine = configuration.worker.engine
     setup.answerTimeout = Int(configuration.worker.answerTimeout / .milliseconds(1))
     setup.faults = try FaultEnvironment.switches()
-    let worker = PushWorker(
-      configuration: setup, store: store, control: connection.store(for: "carillon worker \(name) control", on: loop),
-      blocking: connection.store(for: "carillon worker \(name) intake"), loop: loop, observer: WorkerLog().write)
-    let stopper = Task {
-      var deadline = configuration.worker.deadline
-      for await _ in signals.numbers {
-        let seconds = Int(deadline.components.seconds)
-        Task { await worker.stop(within: seconds) }
-        // Whoever asks twice doesn't want to wait: what is unanswered stays in doubt, in the ledger.
-        deadline = .zero
+    return setup
+  }
+
+  /// The store, once it is not held.
+  ///
+  /// - Returns: `nil` when the worker was asked to stop meanwhile.
+  private static func open(
+    _ connection: StoreConnection, _ name: String, on loop: EventLoop, saying isNew: Bool, unless stop: WorkerStop
+  ) async throws -> CampaignStore? {
+    var isNew = isNew
+    while !stop.isAsked {
+      do {
+        return try await connection.open(for: "carillon worker \(name)", on: loop, creating: true, changing: true)
+      } catch let error as StoreError where error.code == .held {
+        if isNew { WorkerLog().write(.trouble("waits: \(error)")) }
+        isNew = false
+        try await Task.sleep(for: .seconds(1))
       }
     }
-    let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
-    let watching = Task { await watcher.run() }
-    defer {
-      stopper.cancel()
-      watching.cancel()
-    }
-    try await worker.run()
+    return nil
   }
 
   /// Host and process id, in the characters that a name may have.
@@ -81,6 +114,37 @@ struct WorkerCommand: CarillonCommand {
       as: UTF8.self)
     let suffix = "-\(ProcessInfo.processInfo.processIdentifier)"
     return host.prefix(PlainName.maximumLength - suffix.count) + suffix
+  }
+}
+
+/// Who is asked to stop when a signal comes: the worker that runs, or the one that is about to.
+private final class WorkerStop: Sendable {
+  private struct State {
+    var worker: PushWorker?
+    /// Seconds that the latest request leaves.
+    var deadline: Int?
+  }
+
+  private let state = Mutex(State())
+
+  var isAsked: Bool { state.withLock { $0.deadline != nil } }
+
+  /// A worker is about to run.
+  func begin(_ worker: PushWorker) {
+    let deadline = state.withLock { state in
+      state.worker = worker
+      return state.deadline
+    }
+    if let deadline { Task { await worker.stop(within: deadline) } }
+  }
+
+  /// Does not wait for it.
+  func ask(within seconds: Int) async {
+    let worker = state.withLock { state in
+      state.deadline = seconds
+      return state.worker
+    }
+    Task { await worker?.stop(within: seconds) }
   }
 }
 

@@ -9,18 +9,25 @@ struct StoreConnection {
   /// How long a command waits for Redis before it says that Redis is out of reach: long enough for a restart of its
   /// proxy, short enough for somebody who looks at the terminal.
   private static let patience = Duration.seconds(4)
+  /// Partitions of a new store: enough for five million users.
+  private static let standardPartitions = 256
 
   private let access: RedisAccess
+  /// What a store that is not there would have.
   private let keys: Keyspace
+  /// Whether a store that is there may have other partitions: the configuration says nothing of them.
+  private let adopts: Bool
   private let feedbackLength: Int
   private let devicesPerUser: Int
 
   init(_ redis: CarillonConfiguration.Redis) throws {
     access = try RedisAccess(redis)
-    guard let keys = Keyspace(namespace: redis.namespace, partitions: redis.partitions) else {
-      throw CommandError(.defect, "no keys for namespace \(redis.namespace) and \(redis.partitions) partitions")
+    let partitions = redis.partitions ?? Self.standardPartitions
+    guard let keys = Keyspace(namespace: redis.namespace, partitions: partitions) else {
+      throw CommandError(.defect, "no keys for namespace \(redis.namespace) and \(partitions) partitions")
     }
     self.keys = keys
+    adopts = redis.partitions == nil
     feedbackLength = redis.feedbackLength
     devicesPerUser = redis.devicesPerUser
   }
@@ -30,7 +37,9 @@ struct StoreConnection {
   /// - Parameters:
   ///   - name: what `CLIENT LIST` shows.
   ///   - loop: where the connection lives; one of its own without it.
-  func store(for name: String, on loop: EventLoop? = nil) -> CampaignStore {
+  ///   - keys: of a store that was opened; those of a new one without them.
+  func store(for name: String, on loop: EventLoop? = nil, keys: Keyspace? = nil) -> CampaignStore {
+    let keys = keys ?? self.keys
     // A Redis that comes back waits for what its workers have to tell it: none may be long in noticing.
     let options = RedisOptions(
       clientName: name, home: keys.home, connectTimeout: Self.patience, patience: Self.patience,
@@ -47,18 +56,23 @@ struct StoreConnection {
   ///   - loop: as with ``store(for:on:)``.
   ///   - creating: whether a store that is not there is initialised: by what brings devices, segments or jobs, and by
   ///     workers.
-  func open(for name: String = "carillon", on loop: EventLoop? = nil, creating: Bool) async throws -> CampaignStore {
-    let store = store(for: name, on: loop)
-    try await store.open(creating: creating)
-    return store
+  ///   - changing: whether what partitions have is changed, devices and segments: not while the store is held.
+  ///   - adopting: whether the store may have other partitions than the configuration says.
+  func open(
+    for name: String = "carillon", on loop: EventLoop? = nil, creating: Bool, changing: Bool = false,
+    adopting: Bool = false
+  ) async throws -> CampaignStore {
+    try await store(for: name, on: loop).open(creating: creating, adopting: adopts || adopting, holding: !changing)
   }
 }
 
 extension GlobalOptions {
   /// The store of the configuration; most commands begin with it.
   ///
-  /// - Parameter creating: whether a store that is not there is initialised.
-  func openStore(creating: Bool = false) async throws -> CampaignStore {
-    try await StoreConnection(loadConfiguration().redis).open(creating: creating)
+  /// - Parameters:
+  ///   - creating: whether a store that is not there is initialised.
+  ///   - changing: whether devices or segments are changed.
+  func openStore(creating: Bool = false, changing: Bool = false) async throws -> CampaignStore {
+    try await StoreConnection(loadConfiguration().redis).open(creating: creating, changing: changing)
   }
 }

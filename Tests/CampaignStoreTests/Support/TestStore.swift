@@ -28,6 +28,13 @@ struct TestStore {
     try await store.open(creating: true)
   }
 
+  /// The same store as somebody finds it who comes now.
+  init(opening other: TestStore) async throws {
+    backend = other.backend
+    redis = other.redis
+    store = try await other.store.open(creating: false, adopting: true)
+  }
+
   /// Runs one command and fails on a refusal.
   @discardableResult
   func command<each Argument: RedisArgument>(

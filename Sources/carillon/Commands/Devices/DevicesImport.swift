@@ -59,7 +59,7 @@ extension DevicesCommand {
           .usage, "\(input.path) can't be gone on with: what was read of it is gone",
           hint: "import a file, or all of it again: that is safe")
       }
-      let store = try await StoreConnection(configuration.redis).open(creating: true)
+      let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       let vocabulary = DeviceVocabulary(
         services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute))
       var run = DeviceImportRun(

@@ -36,7 +36,7 @@ extension DevicesCommand {
       let configuration = try global.loadConfiguration()
       if let app { try configuration.checkApp(app) }
       var row = try row()
-      let store = try await StoreConnection(configuration.redis).open(creating: true)
+      let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       let service = try PushServices.known.named(row.service)
       let token = service.text(of: row.token)
       // Redis' clock, as everywhere: registrations of several machines are compared with each other.

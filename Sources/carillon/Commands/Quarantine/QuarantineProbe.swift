@@ -45,7 +45,7 @@ extension QuarantineCommand {
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
-      let store = try await StoreConnection(configuration.redis).open(creating: false)
+      let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
       let candidates = try await candidates(store, configuration)
       guard let app = candidates.first?.app else {
         throw CommandError(

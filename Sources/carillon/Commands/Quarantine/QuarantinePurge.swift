@@ -21,7 +21,7 @@ extension QuarantineCommand {
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
-      let store = try await StoreConnection(configuration.redis).open(creating: false)
+      let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
       if selection.all { try await confirm(store, configuration) }
       let count = try await selection.change(store, configuration) { try await store.purge($0) }
       try QuarantineCommand.tell(count, "purged", json: global.json)

@@ -37,7 +37,7 @@ extension SegmentCommand {
     func run() async throws {
       try SegmentName.check(name)
       let input = try InputFile(file)
-      let store = try await global.openStore(creating: true)
+      let store = try await global.openStore(creating: true, changing: true)
       var replacement = replace ? SegmentReplacement(of: name) : nil
       var report = ImportReport(known: 0)
       do {

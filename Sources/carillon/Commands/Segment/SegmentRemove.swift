@@ -13,7 +13,7 @@ extension SegmentCommand {
     @Argument(help: "The segment.") var name: String
 
     func run() async throws {
-      let store = try await global.openStore()
+      let store = try await global.openStore(changing: true)
       guard try await store.removeSegment(name) else {
         throw CommandError(
           .notFound, "there is no segment \(Excerpt.quoted(name))",

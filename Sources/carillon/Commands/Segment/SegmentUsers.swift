@@ -20,7 +20,7 @@ extension SegmentCommand {
     func run() async throws {
       try SegmentName.check(name)
       try SegmentUsers.check(users)
-      let known = try await global.openStore(creating: true).add(users, to: name)
+      let known = try await global.openStore(creating: true, changing: true).add(users, to: name)
       let unknown = users.count - known
       try SegmentUsers.report(
         name, users.count,
@@ -45,7 +45,7 @@ extension SegmentCommand {
 
     func run() async throws {
       try SegmentUsers.check(users)
-      let store = try await global.openStore()
+      let store = try await global.openStore(changing: true)
       let names = try await store.segmentNames()
       guard names.contains(name) else {
         throw CommandError(

@@ -1,0 +1,334 @@
+import PushCore
+import Redis
+
+/// What became of a store that was given other partitions.
+public struct RepartitionTally: Equatable, Sendable {
+  /// Users that moved.
+  public var users = 0
+  /// Tokens whose owner is looked for elsewhere now.
+  public var tokens = 0
+  /// Users of segments that moved, counted once for each segment.
+  public var members = 0
+  /// Campaigns that have not begun, and whose slices are others now.
+  public var campaigns = 0
+
+  /// Nothing so far.
+  public init() {}
+}
+
+/// Giving a store another number of partitions.
+extension CampaignStore {
+  /// Moves everything to where another number of partitions wants it, and then gives the store that number. The store is
+  /// held for it, and nothing is in its way.
+  ///
+  /// Everything is written where it belongs before it leaves where it was, so it may be interrupted at any moment and
+  /// run again, for the same number or another. Whoever was let in before the hold and writes all the same is found: it
+  /// goes through the store until there is nothing left to move.
+  ///
+  /// - Parameters:
+  ///   - count: the number.
+  ///   - spread: over how many partitions users may be spread, see ``hold(for:)``.
+  ///   - progress: told after each partition: in which pass, and how many partitions it is through.
+  /// - Throws: ``StoreError`` `conflict` when somebody wants another number by now, and what `progress` throws.
+  public func repartition(
+    to count: Int, spread: Int, progress: (_ pass: Int, _ done: Int) async throws -> Void = { _, _ in }
+  ) async throws -> RepartitionTally {
+    guard let wanted = Keyspace(namespace: keys.namespace, partitions: count) else {
+      throw StoreError(.invalid, "a store can't have \(count) partitions", hint: "it can have 1 to 16384")
+    }
+    var move = RepartitionMove(here: self, there: withPartitions(of: wanted))
+    try await move.settle(0..<spread)
+    var (pass, before) = (1, RepartitionTally())
+    repeat {
+      before = move.tally
+      for partition in 0..<spread {
+        try await move.users(of: partition)
+        try await move.members(of: partition)
+        try await progress(pass, partition + 1)
+      }
+      // Of whom a token is says what it is of.
+      for partition in 0..<spread { try await move.owners(of: partition) }
+      pass += 1
+    } while move.tally != before
+    try await move.campaigns(spread)
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.repartition, keys: [keys.store, keys.epoch, keys.wake]) { $0.append(count) }
+    guard try await run(pipeline)[0].integer == 1 else {
+      throw StoreError(
+        .conflict, "the store is not held for \(count) partitions any more",
+        hint: "somebody else runs carillon store repartition")
+    }
+    return move.tally
+  }
+}
+
+/// A move that is under way.
+private struct RepartitionMove {
+  /// Entries of a hash or set that are read at once.
+  private static let page = 200
+  /// More devices than any user has: none leaves because of a move.
+  private static let devicesPerUser = 1_000_000
+
+  /// The store by the number of partitions that it has.
+  let here: CampaignStore
+  /// The store by the number that it will have.
+  let there: CampaignStore
+  var tally = RepartitionTally()
+
+  private var keys: Keyspace { here.keys }
+
+  init(here: CampaignStore, there: CampaignStore) {
+    self.here = here
+    self.there = there
+  }
+
+  private func home(ofUser bytes: [UInt8]) -> Int { Partition.of(user: bytes, count: there.keys.partitions) }
+
+  /// Ends what was begun where things are now.
+  func settle(_ partitions: Range<Int>) async throws {
+    _ = try await here.deliverFeedback(from: partitions)
+    for partition in partitions { while try await here.redoMoves(in: partition) > 0 {} }
+  }
+
+  // MARK: Users
+
+  private struct User {
+    var name: [UInt8]
+    /// The device records.
+    var blob: [UInt8]
+    var attributes: [UInt8] = []
+  }
+
+  /// Moves the users of a partition who belong elsewhere, with their devices, attributes and what is in quarantine.
+  mutating func users(of partition: Int) async throws {
+    try await forEachPage("HSCAN", keys.devices(partition)) { move, reply in
+      var users: [User] = []
+      for (name, blob) in Self.pairs(reply) where move.home(ofUser: name) != partition {
+        users.append(User(name: name, blob: blob))
+      }
+      guard !users.isEmpty else { return }
+      try await move.copy(&users, from: partition)
+      var pipeline = RedisPipeline()
+      pipeline.script(
+        StoreScripts.moveUsers,
+        keys: [
+          move.keys.devices(partition), move.keys.users(partition), move.keys.attributes(partition),
+          move.keys.quarantine(partition),
+        ]
+      ) {
+        for user in users {
+          $0.append(user.name)
+          $0.append(user.blob)
+        }
+      }
+      move.tally.users += try await move.here.run(pipeline)[0].integer ?? 0
+    }
+  }
+
+  private func copy(_ users: inout [User], from partition: Int) async throws {
+    let held = users.flatMap { user in
+      user.blob.withUnsafeBytes { blob in
+        DeviceCursor(blob).filter(\.isQuarantined).map { (user: user.name, token: Array($0.token)) }
+      }
+    }
+    var pipeline = RedisPipeline()
+    pipeline.command("HMGET") {
+      $0.append(keys.attributes(partition))
+      for user in users { $0.append(user.name) }
+    }
+    if !held.isEmpty {
+      pipeline.command("HMGET") {
+        $0.append(keys.quarantine(partition))
+        for device in held { $0.append(device.token) }
+      }
+    }
+    let replies = try await here.run(pipeline)
+    for (index, attributes) in replies[0].enumerated() { users[index].attributes = attributes.bytes.map(Array.init) ?? [] }
+    try await enter(users)
+    guard !held.isEmpty else { return }
+    pipeline.removeAll()
+    for (device, note) in zip(held, replies[1]) where !note.isNull {
+      pipeline.append("HSETNX", keys.quarantine(home(ofUser: device.user)), device.token, note)
+    }
+    if !pipeline.isEmpty { _ = try await here.run(pipeline) }
+  }
+
+  /// Writes users where they belong. Of a device that is there already the later registration stands.
+  private func enter(_ users: [User]) async throws {
+    // User, record of one device, attributes.
+    var waiting: [Int: ArraySlice<([UInt8], [UInt8], [UInt8])>] = [:]
+    for user in users {
+      let rows = user.blob.withUnsafeBytes { blob in
+        DeviceCursor(blob).map { (user.name, Array($0.bytes), user.attributes) }
+      }
+      waiting[home(ofUser: user.name), default: []] += rows
+    }
+    // A script stops where records are large; what it left comes next.
+    while !waiting.isEmpty {
+      let parts = Array(waiting)
+      var pipeline = RedisPipeline()
+      for (partition, rows) in parts {
+        pipeline.script(
+          StoreScripts.upsert,
+          keys: [
+            keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
+          ]
+        ) {
+          $0.append(Self.devicesPerUser)
+          for (user, record, attributes) in rows {
+            $0.append(user)
+            $0.append(record)
+            $0.append(attributes)
+          }
+        }
+      }
+      waiting = [:]
+      for ((partition, rows), reply) in zip(parts, try await here.run(pipeline)) {
+        let rest = rows.dropFirst(max(1, reply.first?.integer ?? rows.count))
+        if !rest.isEmpty { waiting[partition] = rest }
+      }
+    }
+  }
+
+  // MARK: Segments
+
+  /// Moves the users of segments who belong elsewhere, whether they have devices or not.
+  mutating func members(of partition: Int) async throws {
+    for name in try await here.segmentNames() {
+      let key = keys.segment(partition, name)
+      try await forEachPage("SSCAN", key) { move, reply in
+        let away = reply.compactMap { $0.bytes.map(Array.init) }.filter { move.home(ofUser: $0) != partition }
+        guard !away.isEmpty else { return }
+        var pipeline = RedisPipeline()
+        for (home, users) in Dictionary(grouping: away, by: move.home) {
+          pipeline.command("SADD") {
+            $0.append(move.keys.segment(home, name))
+            for user in users { $0.append(user) }
+          }
+        }
+        _ = try await move.here.run(pipeline)
+        pipeline.removeAll()
+        pipeline.command("SREM") {
+          $0.append(key)
+          for user in away { $0.append(user) }
+        }
+        move.tally.members += try await move.here.run(pipeline)[0].integer ?? 0
+      }
+    }
+  }
+
+  // MARK: Owners
+
+  /// Moves the entries of a partition's index of owners that belong elsewhere. One whose device nobody has says nothing
+  /// that holds, and stays: it is found by who next registers the token, or by nobody.
+  mutating func owners(of partition: Int) async throws {
+    try await forEachPage("HSCAN", keys.owner(partition)) { move, reply in
+      let entries = Self.pairs(reply)
+      let services = try await move.services(of: entries)
+      var pipeline = RedisPipeline()
+      var away: [(token: [UInt8], text: [UInt8])] = []
+      for ((token, text), service) in zip(entries, services) {
+        guard let service else { continue }
+        let home = try move.there.partition(of: CampaignStore.OwnedToken(token, service))
+        guard home != partition else { continue }
+        pipeline.append("HSETNX", move.keys.owner(home), token, text)
+        away.append((token, text))
+      }
+      guard !away.isEmpty else { return }
+      _ = try await move.here.run(pipeline)
+      pipeline.removeAll()
+      pipeline.script(StoreScripts.moveOwners, keys: [move.keys.owner(partition)]) {
+        for entry in away {
+          $0.append(entry.token)
+          $0.append(entry.text)
+        }
+      }
+      move.tally.tokens += try await move.here.run(pipeline)[0].integer ?? 0
+    }
+  }
+
+  /// Of which service each token is, by its owner's device, who has moved already; `nil` where he has none.
+  private func services(of entries: [(token: [UInt8], text: [UInt8])]) async throws -> [String?] {
+    // The entry is `at:user`.
+    let users = entries.map { $0.text.drop { $0 != UInt8(ascii: ":") }.dropFirst() }
+    var services = [String?](repeating: nil, count: entries.count)
+    try await here.perPartition(entries.indices, of: { home(ofUser: Array(users[$0])) }) { partition, part, pipeline in
+      pipeline.command("HMGET") {
+        $0.append(keys.devices(partition))
+        for index in part { $0.append(Array(users[index])) }
+      }
+    } replies: { part, records in
+      for (index, record) in zip(part, records) {
+        services[index] = record.withBytes { bytes in
+          DeviceCursor(bytes).first { $0.token.elementsEqual(entries[index].token) }?.text(.service)
+        }
+      }
+    }
+    return services
+  }
+
+  // MARK: Campaigns
+
+  /// Gives campaigns that have not begun their slices and audiences anew. What has begun has ended, and keeps its own.
+  mutating func campaigns(_ spread: Int) async throws {
+    var position = 0
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("ZRANGE", keys.all, position, position + Self.page - 1)
+      let ids = try await here.run(pipeline)[0].compactMap(\.string)
+      guard !ids.isEmpty else { return }
+      position += ids.count
+      for id in ids { try await reslice(id, spread) }
+    }
+  }
+
+  private mutating func reslice(_ id: String, _ spread: Int) async throws {
+    guard let (record, job) = try await here.campaignAndJob(id), !record.state.isFinal else { return }
+    let campaign = try CampaignJob.parse(job, .any(here.services.service(ofApp: record.app)))
+    for start in stride(from: 0, to: spread, by: CampaignStore.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + CampaignStore.batch, spread) {
+        pipeline.append("UNLINK", keys.audience(partition, id))
+      }
+      _ = try await here.run(pipeline)
+    }
+    let partitions = try await there.writeAudience(of: campaign, narrowing: false)
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.reslice, keys: [keys.campaign(id), keys.open(id), keys.finished(id), keys.running]
+    ) {
+      $0.append(id)
+      $0.append(there.keys.partitions)
+      $0.append(PartitionBitmap(allBut: partitions, of: there.keys.partitions).bytes)
+      for partition in partitions { $0.append(partition) }
+    }
+    tally.campaigns += try await here.run(pipeline)[0].integer ?? 0
+  }
+
+  // MARK: Pages
+
+  /// Reads a hash or set to its end, a page at a time.
+  private mutating func forEachPage(
+    _ command: StaticString, _ key: String, _ body: (inout RepartitionMove, RedisReply) async throws -> Void
+  ) async throws {
+    var cursor = "0"
+    repeat {
+      var pipeline = RedisPipeline()
+      pipeline.command(command) {
+        $0.append(key)
+        $0.append(cursor)
+        $0.append("COUNT")
+        $0.append(Self.page)
+      }
+      let reply = try await here.run(pipeline)[0]
+      cursor = reply[0].string ?? "0"
+      if !reply[1].isEmpty { try await body(&self, reply[1]) }
+    } while cursor != "0"
+  }
+
+  private static func pairs(_ reply: RedisReply) -> [(token: [UInt8], text: [UInt8])] {
+    stride(from: 0, to: reply.count - 1, by: 2).map {
+      (reply[$0].bytes.map(Array.init) ?? [], reply[$0 + 1].bytes.map(Array.init) ?? [])
+    }
+  }
+}

@@ -1,0 +1,22 @@
+#!lua
+-- moveusers: takes users out of a partition that have been written where they belong.
+-- Keeps: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
+-- ARGV two each: user, device records as they were copied
+-- Returns how many have left
+local moved = 0
+for i = 1, #ARGV, 2 do
+  local user, blob = ARGV[i], ARGV[i + 1]
+  if redis.call('HGET', KEYS[1], user) == blob then
+    local at = 1
+    while at < #blob do
+      if flags_of(blob, at) == 1 then
+        redis.call('HDEL', KEYS[4], blob:sub(at + 19, at + 18 + struct.unpack('>I2', blob, at + 17)))
+      end
+      at = at + 2 + struct.unpack('>I2', blob, at)
+    end
+    write_devices(KEYS[1], KEYS[2], KEYS[3], user, '')
+    moved = moved + 1
+  end
+end
+return moved

@@ -1,0 +1,18 @@
+#!lua
+-- reslice: gives a campaign that has not begun the slices that it has under another number of partitions.
+-- Keeps: what has begun keeps the slices that it has.
+-- KEYS 1 campaign, 2 open slices, 3 finished slices, 4 running campaigns
+-- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of those that have no slice ('' for none), 4... the others
+-- Returns 1, or 0 when it has begun or is gone
+local state = redis.call('HGET', KEYS[1], 'state')
+if state ~= 'scheduled' and state ~= 'paused' or redis.call('SISMEMBER', KEYS[4], ARGV[1]) == 1 then return 0 end
+redis.call('DEL', KEYS[2], KEYS[3])
+for i = 4, #ARGV, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, #ARGV))) end
+redis.call('HSET', KEYS[1], 'partitions', ARGV[2], 'slices', #ARGV - 3)
+if ARGV[3] == '' then
+  redis.call('HDEL', KEYS[1], 'absent')
+else
+  redis.call('SET', KEYS[3], ARGV[3])
+  redis.call('HSET', KEYS[1], 'absent', ARGV[3])
+end
+return 1
