@@ -70,7 +70,8 @@ extension CampaignStore {
       StoreScripts.control,
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake, keys.store,
+        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
+        keys.store,
       ]
     ) {
       $0.append(id)
@@ -99,7 +100,9 @@ extension CampaignStore {
   ///   - applied: the epoch up to which it has applied control; `nil` before the first.
   public func syncControl(_ ids: [String], worker: String, applied: Int?) async throws -> ControlView {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.syncControl, keys: [keys.epoch, keys.applied, keys.store] + ids.map { keys.campaign($0) }) {
+    pipeline.script(
+      StoreScripts.syncControl, keys: [keys.epoch, keys.applied, keys.store] + ids.map { keys.campaign($0) }
+    ) {
       $0.append(worker)
       $0.append(applied.map(String.init) ?? "")
       $0.append(keys.partitions)

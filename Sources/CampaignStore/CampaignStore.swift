@@ -85,7 +85,8 @@ public struct CampaignStore: Sendable {
       throw StoreError(
         .mismatch,
         "the store under namespace \(keys.namespace) has \(stored[0].integer ?? 0) partitions, not \(keys.partitions)",
-        hint: "take redis.partitions out, or set it to \(stored[0].integer ?? 0); carillon store repartition changes it")
+        hint: "take redis.partitions out, or set it to \(stored[0].integer ?? 0); carillon store repartition changes it"
+      )
     }
     var store = self
     store.keys = stands

@@ -195,11 +195,12 @@ struct RepartitionTests {
     try await world.store.add(Self.users.map { "u\($0)" }, to: "all")
     // Nobody has a device of theirs.
     try await world.store.add((0..<10).map { "stranger\($0)" }, to: "all")
-    _ = try await world.store.edit(Self.held.map { number in
-      CampaignStore.DeviceEdit(
-        user: "u\(number)", token: .init(TestStore.token(number), TestStore.service.name), action: .quarantine,
-        instant: 5000, note: Array("note \(number)".utf8))
-    })
+    _ = try await world.store.edit(
+      Self.held.map { number in
+        CampaignStore.DeviceEdit(
+          user: "u\(number)", token: .init(TestStore.token(number), TestStore.service.name), action: .quarantine,
+          instant: 5000, note: Array("note \(number)".utf8))
+      })
   }
 
   /// Whose devices are in quarantine.

@@ -7,7 +7,8 @@ import Testing
 struct ScriptTests {
   private static let all = [
     StoreScripts.initialise, StoreScripts.hold, StoreScripts.reslice, StoreScripts.moveUsers,
-    StoreScripts.moveOwners, StoreScripts.repartition, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate, StoreScripts.deadLetter,
+    StoreScripts.moveOwners, StoreScripts.repartition, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate,
+    StoreScripts.deadLetter,
     StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.requeue, StoreScripts.park, StoreScripts.finish,
     StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.object, StoreScripts.bisect,
     StoreScripts.standDown, StoreScripts.housekeep, StoreScripts.join, StoreScripts.expire,

@@ -114,6 +114,7 @@ import Testing
     try await company.succeed("admin", "segment", "remove", "vip")
     try await company.succeed("admin", "campaign", "submit", "-", input: CarillonWorld.job("c"))
     try await company.succeed("worker", "worker", "--drain", "--name", "w2")
+    try await company.succeed("admin", "store", "repartition", "16", "--yes")
 
     // Not even in a place where a refusal would be swallowed.
     #expect(try await company.operate("acl", "log") == "")

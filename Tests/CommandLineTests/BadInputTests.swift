@@ -134,7 +134,7 @@ struct BadInputTests {
       let output = try await CarillonCommand.run(command, environment: world.environment)
       #expect(output.exit == .status(65))
       #expect(output.standardError.contains("has 8 partitions, not 16"))
-      #expect(output.standardError.contains("set redis.partitions to 8"))
+      #expect(output.standardError.contains("take redis.partitions out, or set it to 8"))
     }
   }
 

@@ -36,7 +36,7 @@ struct ConfigurationTests {
     #expect(
       configuration.redis
         == .init(
-          url: "redis://127.0.0.1:6379/0", namespace: "carillon", partitions: 256, feedbackLength: 1_000_000,
+          url: "redis://127.0.0.1:6379/0", namespace: "carillon", partitions: nil, feedbackLength: 1_000_000,
           devicesPerUser: 100))
     #expect(
       configuration.apps == [

@@ -143,7 +143,9 @@ private struct RepartitionMove {
       }
     }
     let replies = try await here.run(pipeline)
-    for (index, attributes) in replies[0].enumerated() { users[index].attributes = attributes.bytes.map(Array.init) ?? [] }
+    for (index, attributes) in replies[0].enumerated() {
+      users[index].attributes = attributes.bytes.map(Array.init) ?? []
+    }
     try await enter(users)
     guard !held.isEmpty else { return }
     pipeline.removeAll()

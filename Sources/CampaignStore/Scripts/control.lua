@@ -23,7 +23,7 @@ local verb, due, state = ARGV[2], tonumber(campaign[2] or 0), was
 if verb == 'pause' and (was == 'active' or was == 'scheduled') then
   state = 'paused'
 elseif verb == 'resume' and was == 'paused' then
-  local is_held = redis.call('HEXISTS', KEYS[13], 'nextPartitions') == 1
+  local is_held = redis.call('HGET', KEYS[13], 'nextPartitions')
   state = not begun and (due > now or is_held) and 'scheduled' or 'active'
 elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'paused') then
   state = 'cancelled'

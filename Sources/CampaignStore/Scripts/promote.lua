@@ -7,8 +7,8 @@
 -- or when it has another number of partitions than the worker knows, nothing begins.
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices,
 --      7 wake channel, 8 store
--- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 bitmap of the partitions that have no slice from now on ('' to leave the slices as they are),
---      4... the other partitions
+-- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 bitmap of the partitions that have no
+--      slice from now on ('' to leave the slices as they are), 4... the other partitions
 -- Returns 1 when this call began it, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt')
 if campaign[1] ~= 'scheduled' then

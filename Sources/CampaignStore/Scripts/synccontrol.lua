@@ -4,7 +4,8 @@
 -- epoch, and may say so with its next call.
 -- KEYS 1 control epoch, 2 epochs that workers have applied, 3 store, 4... campaigns
 -- ARGV 1 worker, 2 epoch that it has applied ('' for none yet), 3 number of partitions as it knows it
--- Returns {epoch, 1 while the store is held, 2 when it has another number of partitions, else 0, then for each campaign its state and how often it was resumed}
+-- Returns {epoch, 1 while the store is held, 2 when it has another number of partitions, else 0, then for each
+--         campaign its state and how often it was resumed}
 if ARGV[2] ~= '' then redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1]) end
 local store = redis.call('HMGET', KEYS[3], 'partitions', 'nextPartitions')
 local hold = store[1] and store[1] ~= ARGV[3] and 2 or store[2] and 1 or 0

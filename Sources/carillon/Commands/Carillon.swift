@@ -23,7 +23,8 @@ struct Carillon: AsyncParsableCommand {
     version: version,
     subcommands: [
       WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, ResultsCommand.self,
-      QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self, LintCommand.self, ChannelCommand.self,
+      QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self, LintCommand.self,
+      ChannelCommand.self,
       SimulateCommand.self,
     ])
 

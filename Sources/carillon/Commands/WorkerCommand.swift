@@ -60,7 +60,7 @@ struct WorkerCommand: CarillonCommand {
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
       // Its first two connections live where the worker does: no thread is woken for a call.
       let loop = EventLoop(label: "worker")
-      guard let store = try await Self.open(connection, name, on: loop, saying: !isHeld, unless: stop) else { return }
+      guard let store = try await open(connection, name, on: loop, unless: stop) else { return }
       let worker = PushWorker(
         configuration: try setup(configuration, name: name, channels), store: store,
         control: connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys),
@@ -88,17 +88,17 @@ struct WorkerCommand: CarillonCommand {
     return setup
   }
 
-  /// The store, once it is not held.
+  /// The store, once it is not held; who drains does not wait for that.
   ///
   /// - Returns: `nil` when the worker was asked to stop meanwhile.
-  private static func open(
-    _ connection: StoreConnection, _ name: String, on loop: EventLoop, saying isNew: Bool, unless stop: WorkerStop
+  private func open(
+    _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop
   ) async throws -> CampaignStore? {
-    var isNew = isNew
+    var isNew = true
     while !stop.isAsked {
       do {
         return try await connection.open(for: "carillon worker \(name)", on: loop, creating: true, changing: true)
-      } catch let error as StoreError where error.code == .held {
+      } catch let error as StoreError where error.code == .held && !drain {
         if isNew { WorkerLog().write(.trouble("waits: \(error)")) }
         isNew = false
         try await Task.sleep(for: .seconds(1))

@@ -74,7 +74,8 @@ struct WorkerLog: Sendable {
     case .trouble(let text): log(.warning, "trouble", text, [:])
     case .held:
       log(
-        .info, "held", "takes in no campaign: the store is being given other partitions (carillon store repartition)", [:])
+        .info, "held", "takes in no campaign: the store is being given other partitions (carillon store repartition)",
+        [:])
     case .released: log(.info, "released", "takes in campaigns again: the store stays as it is", [:])
     case .draining: log(.info, "draining", "finishing what is in flight", [:])
     case .stopped(let totals):

@@ -1,0 +1,78 @@
+import PushTransport
+import Foundation
+import TestSupport
+import Testing
+
+/// A store that gets more partitions under workers that run.
+struct StoreTests {
+  /// A campaign runs, another waits for what comes after, and the same worker sends both.
+  @Test(arguments: PushEngineKind.allCases)
+  func partitionsAreRaisedUnderAWorkerThatRuns(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    let simulator = try await world.startSimulator("--latency", "300ms")
+    try await world.importDevices(1000)
+    // From here on nobody says how many there are.
+    world.environment["CARILLON_REDIS_PARTITIONS"] = nil
+    world.environment["CARILLON_WORKER_WINDOW"] = "100"
+    let worker = try await world.start("worker", "--json", "--name", "w")
+    try await world.submit("running")
+    try await world.until("running") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
+    let command = try await world.start("store", "repartition", "32", "--yes", "--json")
+    _ = try #require(await worker.errorLine(containing: #""event":"held""#))
+    try await world.submit("next")
+    let refused = try await world.run("devices", "register", "--user", "u1", "--token", CarillonWorld.token(5000))
+    #expect(refused.exit == .status(69) && refused.standardError.contains("store repartition 32"))
+    #expect(await command.errorLine(containing: #""event":"waiting","campaigns":1"#) != nil)
+    _ = try #require(await worker.errorLine(containing: "waits: the store is being given 32 partitions"))
+    let said = try JSONObject(#require(await command.line(containing: "partitions")))
+    #expect(await command.waitForExit() == .status(0))
+    #expect(said.number("partitions") == 32 && said.number("before") == 8)
+    #expect(said.number("users") ?? 0 > 500 && said.number("tokens") ?? 0 > 500, "\(said)")
+    try await world.until("next") { $0.text("state") == "completed" }
+    for id in ["running", "next"] {
+      #expect(try await world.show(id).object("outcomes")?.numbers == ["accepted": 1000])
+    }
+    #expect(try await simulator.counters().number("accepted") == 2000)
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+    let again = try await world.succeed("store", "repartition", "32")
+    #expect(again == "the store has 32 partitions already\n")
+  }
+
+  /// Killed wherever it is, the command goes on where it is run again, or everything goes back.
+  @Test(arguments: [100, 8])
+  func killedCommandLosesNothing(last: Int) async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(5000)
+    let keys = "{\(world.namespace)}:store"
+    let command = try await world.start("store", "repartition", "100", "--yes")
+    // When the first have moved.
+    while try await world.server.command("hlen", "{\(world.namespace):99}:devices") == "0" {}
+    command.send(signal: SIGKILL)
+    #expect(await command.waitForExit() == .signal(SIGKILL))
+    #expect(try await world.server.command("hget", keys, "nextPartitions") == "100")
+    #expect(try await world.run("worker", "--drain", "--name", "w").exit == .status(69))
+    let output = try await world.succeed("store", "repartition", String(last), "--yes", "--json")
+    #expect(try JSONObject(output).number("partitions") == last)
+    var environment = world.environment
+    environment["CARILLON_REDIS_PARTITIONS"] = nil
+    let export = try await CarillonCommand.run(["devices", "export", "--format", "csv"], environment: environment)
+    #expect(Set(export.standardOutput.split(whereSeparator: \.isNewline).dropFirst()).count == 5000)
+  }
+
+  @Test func wrongNumbersAreRefused() async throws {
+    let world = try await CarillonWorld()
+    let nothing = try await world.run("store", "repartition", "16", "--yes")
+    #expect(nothing.exit == .status(1) && nothing.standardError.contains("there is no store under namespace"))
+    try await world.importDevices(1)
+    for (count, says) in [
+      ("4", "has 8 partitions, and can't have fewer"), ("0", "1 to 16384"), ("16385", "1 to 16384"),
+    ] {
+      let output = try await world.run("store", "repartition", count, "--yes")
+      #expect(output.exit == .status(64) && output.standardError.contains(says), "\(output.standardError)")
+    }
+    let unasked = try await world.run("store", "repartition", "16")
+    #expect(unasked.exit == .status(64) && unasked.standardError.contains("say --yes"))
+    try await world.succeed("devices", "import", world.folder.path("devices.csv"))
+  }
+}
