@@ -189,6 +189,30 @@ struct DeviceView {
   }
 }
 
+extension DeviceView: PredicateSubject {
+  func bytes(of field: DevicePredicate.TextField) -> UnsafeRawBufferPointer {
+    switch field {
+    case .locale: name(.locale)
+    case .timezone: name(.timezone)
+    case .environment: name(.environment)
+    }
+  }
+
+  func bytes(of field: DevicePredicate.VersionField) -> UnsafeRawBufferPointer {
+    switch field {
+    case .appVersion: name(.appVersion)
+    case .osVersion: name(.osVersion)
+    }
+  }
+
+  func time(of field: DevicePredicate.TimeField) -> UInt64 {
+    switch field {
+    case .registeredAt: registeredAt
+    case .lastSeen: lastSeen
+    }
+  }
+}
+
 extension UnsafeRawBufferPointer {
   /// The length that two bytes tell.
   func length(at place: Int) -> Int { Int(self[place]) << 8 | Int(self[place + 1]) }

@@ -1,26 +1,55 @@
 public import PushCore
 import Redis
 
-/// Which of a user's devices a campaign may reach.
+/// Which users, and which of their devices, a campaign may reach.
 public struct DeviceFilter: Sendable {
   let service: [UInt8]
   let kind: UInt8
   let app: [UInt8]
   let environment: [UInt8]
+  private let predicate: DevicePredicate?
+  private let sample: UserSample?
+  /// From when ages are counted, in ms since the epoch.
+  private let start: Int
 
   /// - Parameters:
   ///   - service: the name of the campaign's push service; devices of any other are left out.
   ///   - kind: what the campaign's tokens are for; those for anything else are left out.
   ///   - app: devices of another app are left out; those that name none are in.
   ///   - environment: likewise.
-  public init(service: String, kind: TokenKind, app: String, environment: String) {
+  ///   - predicate: devices for which it doesn't hold are left out.
+  ///   - sample: users who are not in it are left out.
+  ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
+  public init(
+    service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
+    sample: UserSample? = nil, start: Int = 0
+  ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
     self.app = Array(app.utf8)
     self.environment = Array(environment.utf8)
+    self.predicate = predicate
+    self.sample = sample
+    self.start = start
   }
 
-  func admits(_ device: DeviceView) -> Bool {
+  /// Whether it asks for attributes of users.
+  var needsAttributes: Bool { predicate?.attributes.isEmpty == false }
+
+  /// What it asks of a user's attributes.
+  func attributes(_ json: RedisReply?) -> PredicateAttributes {
+    guard needsAttributes, let predicate else { return PredicateAttributes([], of: []) }
+    return PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: predicate.attributes)
+  }
+
+  func admits(user: UnsafeRawBufferPointer) -> Bool { sample?.has(user) ?? true }
+
+  func admits(_ device: DeviceView, _ attributes: PredicateAttributes) -> Bool {
+    guard admits(device) else { return false }
+    return predicate?.holds(of: device, user: attributes, now: start) ?? true
+  }
+
+  private func admits(_ device: DeviceView) -> Bool {
     guard !device.isQuarantined, device.kind == kind, device.name(.service).elementsEqual(service) else { return false }
     let app = device.name(.app)
     guard app.isEmpty || app.elementsEqual(self.app) else { return false }
@@ -69,7 +98,8 @@ extension CampaignStore {
   public func expand(_ ledger: SliceLedger, audience: Audience, filter: DeviceFilter) async throws -> SealedTargets? {
     var builder = TargetBuilder(ledger: ledger)
     let source = source(of: audience, for: ledger.slice)
-    let rest = try await walk(source, in: ledger.slice.partition) { page, pipeline in
+    let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
+      page, pipeline in
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
       builder.flush(to: &pipeline)
     }
@@ -90,9 +120,9 @@ extension CampaignStore {
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.
   func forEachUser(
-    of search: AudienceSearch, in partition: Int, _ body: (MemberPage) throws -> Void
+    of search: AudienceSearch, in partition: Int, attributes: Bool = false, _ body: (MemberPage) throws -> Void
   ) async throws {
-    _ = try await walk(.expression(search), in: partition) { page, _ in try body(page) }
+    _ = try await walk(.expression(search), in: partition, attributes: attributes) { page, _ in try body(page) }
   }
 
   /// Walks over the members of an audience. One round trip a page: what `body` writes goes with the next reads.
@@ -100,12 +130,14 @@ extension CampaignStore {
   /// - Parameters:
   ///   - source: whose they are.
   ///   - partition: where.
+  ///   - attributes: whether the users' attributes are wanted, too.
   ///   - body: gets each page. What it adds to the pipeline are steps of an expansion; one that is refused ends the walk.
   /// - Returns: what `body` has added and nobody has run yet; `nil` when a step was refused.
   private func walk(
-    _ source: MemberSource, in partition: Int, _ body: (MemberPage, inout RedisPipeline) throws -> Void
+    _ source: MemberSource, in partition: Int, attributes: Bool,
+    _ body: (MemberPage, inout RedisPipeline) throws -> Void
   ) async throws -> RedisPipeline? {
-    var members = MemberWalk(source, in: partition, keys)
+    var members = MemberWalk(source, in: partition, attributes: attributes, keys)
     var pipeline = RedisPipeline()
     var steps = 0
     while !members.isOver {
@@ -139,11 +171,11 @@ struct TargetBuilder {
 
   /// Adds the devices of users, each token once within its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
-    for (user, record) in zip(page.members, page.records) where !record.isNull {
-      user.withBytes { user in
-        record.withBytes { record in
-          for device in DeviceCursor(record) where filter.admits(device) { add(token: device.token, user: user) }
-        }
+    page.forEachUser { user, record, json in
+      guard filter.admits(user: user) else { return }
+      let attributes = filter.attributes(json)
+      for device in DeviceCursor(record) where filter.admits(device, attributes) {
+        add(token: device.token, user: user)
       }
     }
   }

@@ -15,6 +15,18 @@ enum MemberSource: Sendable {
 struct MemberPage {
   var members: ArraySlice<RedisReply> = []
   var records: ArraySlice<RedisReply> = []
+  /// Beside each its attributes, where they were asked for.
+  var attributes: ArraySlice<RedisReply> = []
+
+  /// Those who have devices: name, device records, attributes where they were asked for.
+  func forEachUser(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, RedisReply?) -> Void) {
+    for (offset, user) in members.enumerated() {
+      let record = records[records.startIndex + offset]
+      guard !record.isNull else { continue }
+      let json = attributes.isEmpty ? nil : attributes[attributes.startIndex + offset]
+      user.withBytes { user in record.withBytes { body(user, $0, json) } }
+    }
+  }
 }
 
 /// A walk over the members of an audience in one partition, page by page, each member once: says what to read, and gets the
@@ -46,6 +58,7 @@ struct MemberWalk: Sendable {
   private let partition: Int
   private let search: AudienceSearch?
   private let hasDevices: Bool
+  private let hasAttributes: Bool
   /// Sets that are yet to be read, the first is being read.
   private var scans: [Scan]
   private var cursor = "0"
@@ -62,7 +75,9 @@ struct MemberWalk: Sendable {
   /// Whether a set goes on behind its first page.
   private(set) var isLarge = false
 
-  init(_ source: MemberSource, in partition: Int, _ keys: Keyspace) {
+  /// - Parameter attributes: whether the users' attributes are read with their devices.
+  init(_ source: MemberSource, in partition: Int, attributes: Bool = false, _ keys: Keyspace) {
+    hasAttributes = attributes
     self.keys = keys
     self.partition = partition
     switch source {
@@ -75,7 +90,7 @@ struct MemberWalk: Sendable {
   }
 
   private func scanning(_ cover: [AudienceSet]) -> [Scan] {
-    cover.map { $0 == .users ? .devices : .set(keys.members(partition, of: $0), $0) }
+    cover.map { $0 == .users && !hasAttributes ? .devices : .set(keys.members(partition, of: $0), $0) }
   }
 
   /// Whether everybody was handed out.
@@ -107,6 +122,11 @@ struct MemberWalk: Sendable {
     guard !fetched.isEmpty else { return }
     pipeline.command("HMGET") { arguments in
       arguments.append(keys.devices(partition))
+      for member in fetched { arguments.append(member) }
+    }
+    guard hasAttributes else { return }
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.attributes(partition))
       for member in fetched { arguments.append(member) }
     }
   }
@@ -142,6 +162,7 @@ struct MemberWalk: Sendable {
     var complete = MemberPage()
     if !fetched.isEmpty, let records = replies.popFirst() {
       complete = MemberPage(members: fetched, records: Array(records)[...])
+      if hasAttributes, let attributes = replies.popFirst() { complete.attributes = Array(attributes)[...] }
       fetched = []
     }
     if let (page, source) = asked, let search {

@@ -180,16 +180,29 @@ extension CampaignStore {
   ///
   /// Members of a segment who have no device don't count: whether they would depends on how the sets are worked out.
   ///
+  /// - Parameters:
+  ///   - expression: over segments.
+  ///   - predicate: devices for which it doesn't hold don't count, nor do users who have no other.
   /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
-  public func count(_ expression: AudienceExpression) async throws -> (users: Int, devices: Int) {
+  public func count(
+    _ expression: AudienceExpression, where predicate: DevicePredicate? = nil
+  ) async throws -> (users: Int, devices: Int) {
     try await checkSegments(of: expression)
+    let names = predicate?.attributes ?? []
+    let now = predicate == nil ? 0 : try await time() / 1000
     let search = AudienceSearch(expression)
     var (users, devices) = (0, 0)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: search, in: partition) { page in
-        for record in page.records where !record.isNull {
-          users += 1
-          devices += record.withBytes { DeviceCursor($0).reduce(0) { $0 + ($1.isQuarantined ? 0 : 1) } }
+      try await forEachUser(of: search, in: partition, attributes: !names.isEmpty) { page in
+        page.forEachUser { _, record, json in
+          let attributes = PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: names)
+          let known = DeviceCursor(record).reduce(0) { count, device in
+            guard !device.isQuarantined else { return count }
+            return count + (predicate?.holds(of: device, user: attributes, now: now) ?? true ? 1 : 0)
+          }
+          // Without a condition who has nothing but devices in quarantine is a user all the same.
+          if known > 0 || predicate == nil { users += 1 }
+          devices += known
         }
       }
     }

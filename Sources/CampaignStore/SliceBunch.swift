@@ -46,7 +46,9 @@ public struct SliceBunch: Sendable {
     }
     members = ledgers.map { ledger in
       Member(
-        ledger: ledger, walk: MemberWalk(source(of: ledger), in: ledger.slice.partition, store.keys),
+        ledger: ledger,
+        walk: MemberWalk(
+          source(of: ledger), in: ledger.slice.partition, attributes: filter.needsAttributes, store.keys),
         builder: TargetBuilder(ledger: ledger))
     }
   }

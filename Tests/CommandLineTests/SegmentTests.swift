@@ -31,6 +31,26 @@ struct SegmentTests {
     #expect(gone.exit == .status(1) && gone.standardError.contains("there is no segment 'vip'"))
   }
 
+  @Test func conditionCountsTheDevicesForWhichItHolds() async throws {
+    let world = try await CarillonWorld()
+    let rows = (0..<10).map {
+      #"{"user":"u\#($0)","token":"\#(CarillonWorld.token($0))","locale":"\#($0 < 4 ? "en-US" : "de")","level":\#($0)}"#
+    }
+    try await world.succeed("devices", "import", "-", "--format", "ndjson", input: rows.joined(separator: "\n"))
+    let count = try JSONObject(
+      await world.succeed("segment", "count", "*", "--where", "locale = 'en' & level > 0", "--json"))
+    #expect(count.names == ["expression", "where", "users", "devices"])
+    #expect(count.number("users") == 3 && count.number("devices") == 3)
+    #expect(count.text("where") == "locale = 'en' & level > 0")
+    let wrong = try await world.run("segment", "count", "*", "--where", "locale > 'en'")
+    #expect(wrong.exit == .status(65) && wrong.standardError.contains("--where, column 10: this field has no order"))
+    let job = try await world.run(
+      "campaign", "submit", "-",
+      input: CarillonWorld.job("a", audience: #"{"segment":"*","where":"appVersoin > '5'"}"#))
+    #expect(job.exit == .status(65) && job.standardError.contains("audience.where: column 1"))
+    #expect(job.standardError.contains("did you mean 'appVersion'?"))
+  }
+
   @Test func segmentOfAnEmptyFileExists() async throws {
     let world = try await CarillonWorld()
     try await world.importDevices(2)

@@ -6,6 +6,10 @@ public struct Campaign: Sendable, Equatable {
   public var app: String
   /// Whom it goes to.
   public var audience: Audience
+  /// Which devices of these users it goes to; `nil` for all.
+  public var predicate: DevicePredicate?
+  /// Which of these users it goes to; `nil` for all.
+  public var sample: UserSample?
   /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
   public var payload: [UInt8]
   /// The push service's word for what kind of push it is.
@@ -32,13 +36,16 @@ public struct Campaign: Sendable, Equatable {
 
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
-    id: String, app: String, audience: Audience, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
+    id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
+    payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     results: ResultsMode = .failures, ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
   ) {
     self.id = id
     self.app = app
     self.audience = audience
+    self.predicate = predicate
+    self.sample = sample
     self.payload = payload
     self.pushType = pushType
     self.priority = priority

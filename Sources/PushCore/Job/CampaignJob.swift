@@ -64,10 +64,13 @@ public enum CampaignJob {
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
     let sendAt = try readSendAt(fields)
+    let audience = try JobAudience(fields.required("audience"), of: service, campaign: id, path: "audience")
     let campaign = Campaign(
       id: id,
       app: app,
-      audience: try JobAudience.read(fields.required("audience"), of: service, path: "audience"),
+      audience: audience.audience,
+      predicate: audience.predicate,
+      sample: audience.sample,
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
       pushType: options.pushType,
       priority: options.priority,

@@ -1,13 +1,56 @@
-/// The rules for the `audience` of a job.
-enum JobAudience {
-  private static let fields = ["segment", "users", "tokens", "channel"]
-  private static let plannedFields: Set = ["campaign", "where", "limit", "sample"]
+/// The rules for the `audience` of a job, and what it says.
+struct JobAudience {
+  /// Whom it names.
+  var audience: Audience
+  /// Which of their devices it means; `nil` for all.
+  var predicate: DevicePredicate?
+  /// Which of them it means; `nil` for all.
+  var sample: UserSample?
 
-  /// - Parameter service: what a list of tokens is of.
-  static func read(
-    _ value: JSONValue, of service: any PushService, path: String
+  private static let fields = ["segment", "users", "tokens", "channel"]
+  /// What makes fewer of users that are named otherwise.
+  private static let conditions = ["where", "sample"]
+  private static let plannedFields: Set = ["campaign", "limit"]
+
+  /// - Parameters:
+  ///   - service: what a list of tokens is of.
+  ///   - id: the campaign's.
+  init(_ value: JSONValue, of service: any PushService, campaign id: String, path: String) throws(JobError) {
+    let fields = try JobFields(value, path: path, known: Self.fields + Self.conditions, planned: Self.plannedFields)
+    audience = try Self.read(fields, of: service, path: path)
+    for name in Self.conditions where fields.value(name) != nil {
+      switch audience {
+      case .segment, .users: break
+      case .tokens, .channel:
+        throw fields.error(
+          name, "needs users: what is known of a device is known by its user",
+          hint: "give a segment or users instead")
+      }
+    }
+    predicate = try Self.readPredicate(fields)
+    sample = try Self.readSample(fields, id)
+  }
+
+  private static func readPredicate(_ fields: JobFields) throws(JobError) -> DevicePredicate? {
+    guard let text = try fields.string("where") else { return nil }
+    do {
+      return try DevicePredicate(parsing: text)
+    } catch {
+      throw fields.error("where", "\(error)", hint: "a condition looks like: locale = 'en' & appVersion >= '5.2'")
+    }
+  }
+
+  private static func readSample(_ fields: JobFields, _ id: String) throws(JobError) -> UserSample? {
+    guard let value = fields.value("sample") else { return nil }
+    guard case .number(let text) = value.kind, let share = Double(text), share > 0, share <= 1 else {
+      throw fields.error("sample", "must be a number above 0, and 1 at most", hint: "0.1 is a tenth of the users")
+    }
+    return share == 1 ? nil : UserSample(share: share, salt: id)
+  }
+
+  private static func read(
+    _ fields: JobFields, of service: any PushService, path: String
   ) throws(JobError) -> Audience {
-    let fields = try JobFields(value, path: path, known: fields, planned: plannedFields)
     let given = Self.fields.filter { fields.value($0) != nil }
     guard given.count == 1 else {
       throw JobError(

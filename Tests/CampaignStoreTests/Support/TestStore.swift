@@ -89,6 +89,13 @@ struct TestStore {
   /// What the campaigns reach.
   static let filter = DeviceFilter(service: service.name, kind: .alert, app: "news", environment: "production")
 
+  /// What a campaign reaches, with its conditions.
+  static func filter(of campaign: Campaign, start: Int = 0) -> DeviceFilter {
+    DeviceFilter(
+      service: service.name, kind: .alert, app: "news", environment: "production", predicate: campaign.predicate,
+      sample: campaign.sample, start: start)
+  }
+
   // MARK: Devices
 
   /// A token that only this number has: 32 bytes, like Apple's.
@@ -191,7 +198,7 @@ struct TestStore {
   }
 
   func expand(_ ledger: SliceLedger, _ campaign: Campaign) async throws -> Int? {
-    try await store.expand(
-      ledger, audience: campaign.audience, filter: TestStore.filter)?.count
+    let filter = Self.filter(of: campaign)
+    return try await store.expand(ledger, audience: campaign.audience, filter: filter)?.count
   }
 }

@@ -1,0 +1,185 @@
+/// A device that is held against a condition, in place: bytes are valid for the call.
+public protocol PredicateSubject {
+  /// The bytes of a text; none where nobody said.
+  func bytes(of field: DevicePredicate.TextField) -> UnsafeRawBufferPointer
+  /// The same of a version.
+  func bytes(of field: DevicePredicate.VersionField) -> UnsafeRawBufferPointer
+  /// Milliseconds since the epoch; 0 where nobody said.
+  func time(of field: DevicePredicate.TimeField) -> UInt64
+}
+
+/// The attributes of a user that a condition asks about: to each of its names the values that the user has, several where
+/// the attribute is an array.
+public struct PredicateAttributes: Sendable {
+  private var values: [[[UInt8]]] = []
+
+  /// - Parameters:
+  ///   - json: an object; anything else has no attributes.
+  ///   - names: ``DevicePredicate/attributes``.
+  public init(_ json: [UInt8], of names: [String]) {
+    values = names.map { _ in [] }
+    guard !json.isEmpty, let root = try? JSONValue(parsing: json, maximumDepth: CampaignJob.maximumNesting),
+      case .object(let members) = root.kind
+    else { return }
+    for (place, name) in names.enumerated() {
+      guard let value = members.value(name) else { continue }
+      if case .array(let elements) = value.kind {
+        values[place] = elements.compactMap(Self.scalar)
+      } else if let scalar = Self.scalar(value) {
+        values[place] = [scalar]
+      }
+    }
+  }
+
+  subscript(place: Int) -> [[UInt8]] { place < values.count ? values[place] : [] }
+
+  private static func scalar(_ value: JSONValue) -> [UInt8]? {
+    switch value.kind {
+    case .string(let text), .number(let text): Array(text.utf8)
+    case .bool(let bool): Array(bool ? "true".utf8 : "false".utf8)
+    case .null, .array, .object: nil
+    }
+  }
+}
+
+extension DevicePredicate {
+  /// Whether it holds.
+  ///
+  /// - Parameters:
+  ///   - device: the device.
+  ///   - user: of its user, what ``attributes`` names.
+  ///   - now: from when ages are counted, in ms since the epoch.
+  public func holds(of device: some PredicateSubject, user: PredicateAttributes, now: Int) -> Bool {
+    Self.holds(root, of: device, user, now)
+  }
+
+  private static func holds(
+    _ node: Node, of device: some PredicateSubject, _ user: PredicateAttributes, _ now: Int
+  ) -> Bool {
+    switch node {
+    case .not(let node): !holds(node, of: device, user, now)
+    case .and(let left, let right): holds(left, of: device, user, now) && holds(right, of: device, user, now)
+    case .or(let left, let right): holds(left, of: device, user, now) || holds(right, of: device, user, now)
+    case .test(.text(let field), let test): holds(test, ofText: device.bytes(of: field), isRange: field == .locale)
+    case .test(.version(let field), let test): holds(test, ofVersion: device.bytes(of: field))
+    case .test(.time(let field), let test): holds(test, ofTime: device.time(of: field), now)
+    case .test(.attribute(let place), let test): user[place].contains { value in holds(test, ofAttribute: value, now) }
+    }
+  }
+
+  private static func holds(_ test: Test, ofText bytes: UnsafeRawBufferPointer, isRange: Bool) -> Bool {
+    guard !bytes.isEmpty else { return false }
+    switch test {
+    case .exists: return true
+    case .prefix(let prefix): return bytes.starts(with: prefix)
+    case .compare(let comparison, let literal):
+      return isSame(bytes, literal, isRange: isRange) == (comparison == .equal)
+    case .isOneOf(let literals): return literals.contains { isSame(bytes, $0, isRange: isRange) }
+    }
+  }
+
+  private static func isSame(_ bytes: UnsafeRawBufferPointer, _ literal: Literal, isRange: Bool) -> Bool {
+    guard case .text(let text) = literal else { return false }
+    guard isRange else { return bytes.elementsEqual(text) }
+    guard bytes.count >= text.count, zip(bytes, text).allSatisfy({ lower($0) == lower($1) }) else { return false }
+    return bytes.count == text.count || lower(bytes[text.count]) == UInt8(ascii: "-")
+  }
+
+  /// Of tags, which are ASCII whatever their letters' case; `_` is what some systems write between them.
+  private static func lower(_ byte: UInt8) -> UInt8 {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+    case UInt8(ascii: "_"): UInt8(ascii: "-")
+    default: byte
+    }
+  }
+
+  private static func holds(_ test: Test, ofVersion bytes: UnsafeRawBufferPointer) -> Bool {
+    guard !bytes.isEmpty else { return false }
+    switch test {
+    case .exists: return true
+    case .prefix(let prefix): return bytes.starts(with: prefix)
+    case .compare(let comparison, .version(let wanted)):
+      return Version(bytes).map { comparison.holds($0.order(against: wanted)) } ?? false
+    case .isOneOf(let literals):
+      guard let version = Version(bytes) else { return false }
+      return literals.contains { $0 == .version(version) }
+    case .compare: return false
+    }
+  }
+
+  private static func holds(_ test: Test, ofTime time: UInt64, _ now: Int) -> Bool {
+    guard time > 0 else { return false }
+    return switch test {
+    case .exists: true
+    case .compare(let comparison, let literal): order(ofTime: Int(time), literal, now).map(comparison.holds) ?? false
+    case .isOneOf, .prefix: false
+    }
+  }
+
+  /// An age grows while its instant stays behind.
+  private static func order(ofTime time: Int, _ literal: Literal, _ now: Int) -> Int? {
+    switch literal {
+    case .age(let age): (now - time - age).signum()
+    case .instant(let instant): (time - instant).signum()
+    default: nil
+    }
+  }
+
+  private static func holds(_ test: Test, ofAttribute value: [UInt8], _ now: Int) -> Bool {
+    switch test {
+    case .exists: true
+    case .prefix(let prefix): value.starts(with: prefix)
+    case .isOneOf(let literals): literals.contains { holds(.equal, $0, ofAttribute: value, now) }
+    case .compare(let comparison, let literal): holds(comparison, literal, ofAttribute: value, now)
+    }
+  }
+
+  private static func holds(
+    _ comparison: Comparison, _ literal: Literal, ofAttribute value: [UInt8], _ now: Int
+  ) -> Bool {
+    switch literal {
+    case .text(let text): return (value == text) == (comparison == .equal)
+    case .bool(let bool):
+      guard let known = Bool(String(decoding: value, as: UTF8.self)) else { return false }
+      return (known == bool) == (comparison == .equal)
+    case .number(let number):
+      guard let known = Double(String(decoding: value, as: UTF8.self)), !known.isNaN else { return false }
+      return comparison.holds(known < number ? -1 : known > number ? 1 : 0)
+    case .age, .instant:
+      let text = String(decoding: value, as: UTF8.self)
+      let time = Timestamp.milliseconds(text) ?? Timestamp.milliseconds(text + "T00:00:00Z") ?? Int(text)
+      return time.flatMap { order(ofTime: $0, literal, now) }.map(comparison.holds) ?? false
+    case .version: return false
+    }
+  }
+}
+
+/// A share of all users, the same ones whenever and wherever it is asked.
+public struct UserSample: Sendable, Equatable {
+  /// More than 0, less than 1.
+  public let share: Double
+  private let salt: [UInt8]
+
+  /// - Parameters:
+  ///   - share: more than 0, less than 1.
+  ///   - salt: what makes it another sample than others': the campaign's id.
+  public init(share: Double, salt: String) {
+    self.share = share
+    self.salt = Array(salt.utf8)
+  }
+
+  /// Whether a user is in it.
+  public func has(_ user: UnsafeRawBufferPointer) -> Bool {
+    // FNV-1a, and the finalizer of SplitMix64, which makes all bits depend on all.
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in salt { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+    hash = (hash ^ 0xFF) &* 0x0000_0100_0000_01b3
+    for byte in user { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+    hash = (hash ^ hash >> 30) &* 0xbf58_476d_1ce4_e5b9
+    hash = (hash ^ hash >> 27) &* 0x94d0_49bb_1331_11eb
+    hash ^= hash >> 31
+    // 53 bits are what a Double has.
+    return Double(hash >> 11) < share * 0x1p53
+  }
+}

@@ -1,0 +1,157 @@
+@testable import CampaignStore
+import APNs
+import LedgerModel
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A campaign with a condition reaches the devices for which it holds, whatever its users are named by.
+struct ConditionTests {
+  /// What is known of one device and its user.
+  private struct Person {
+    var number: Int
+    var locale: String
+    var version: String
+    var lastSeen: UInt64
+    var plan: String?
+    var age: Int?
+
+    var user: String { "u\(number / 2)" }
+  }
+
+  private static let now = 2_000_000_000_000
+  private static let day: UInt64 = 86_400_000
+
+  /// Two devices a user, who has the attributes of the first.
+  private static func people(_ count: Int, seed: UInt64) -> [Person] {
+    var random = SeededGenerator(seed: seed)
+    var people: [Person] = []
+    for number in 0..<count {
+      var person = Person(
+        number: number, locale: ["", "en", "en-GB", "de", "fr-FR"].randomElement(using: &random) ?? "",
+        version: ["", "4.9", "5.2", "5.10"].randomElement(using: &random) ?? "",
+        lastSeen: [0, UInt64(now) - UInt64.random(in: 0...60, using: &random) * day].randomElement(using: &random) ?? 0,
+        plan: [nil, "gold", "silver"].randomElement(using: &random) ?? nil,
+        age: [nil, Int.random(in: 10...60, using: &random)].randomElement(using: &random) ?? nil)
+      if number % 2 == 1 { (person.plan, person.age) = (people[number - 1].plan, people[number - 1].age) }
+      people.append(person)
+    }
+    return people
+  }
+
+  /// Conditions, and what they mean, written once more.
+  private static let conditions: [(String, @Sendable (Person) -> Bool)] = [
+    ("locale = 'en'", { $0.locale.hasPrefix("en") }),
+    ("appVersion >= '5.2'", { ["5.2", "5.10"].contains($0.version) }),
+    ("lastSeen < 30d", { $0.lastSeen > UInt64(now) - 30 * day }),
+    ("plan = 'gold'", { $0.plan == "gold" }),
+    ("age >= 18 & !(locale = 'de')", { ($0.age ?? 0) >= 18 && $0.locale != "de" }),
+    (
+      "plan in ('gold', 'silver') & appVersion < '5.10' | !(age exists)",
+      { person in
+        person.plan != nil && ["4.9", "5.2"].contains(person.version) || person.age == nil
+      }
+    ),
+  ]
+
+  @Test(arguments: Backend.wholeWay, Self.conditions.indices)
+  func reachesWhomItMeans(on backend: Backend, condition: Int) async throws {
+    let seed = UInt64.random(in: .min ... .max)
+    print("seed \(seed)")
+    let people = Self.people(1400, seed: seed)
+    let world = try await filled(backend, people)
+    let (text, means) = Self.conditions[condition]
+    for (id, audience, named) in [
+      ("all", #""segment":"*""#, { (_: Person) in true }),
+      ("half", #""segment":"half""#, { $0.number / 2 < 350 }),
+      ("both", #""segment":"half & !few""#, { (20..<350).contains($0.number / 2) }),
+      ("few", #""users":["u1","u2","u3","u4","u5","u6","nobody"]"#, { (1...6).contains($0.number / 2) }),
+    ] as [(String, String, (Person) -> Bool)] {
+      let campaign = try await world.activate(id, audience: "{\(audience),\"where\":\"\(text)\"}")
+      let expected = Set(people.filter { named($0) && means($0) }.map(\.number))
+      #expect(try await reached(campaign, world) == expected, "\(id), seed \(seed)")
+    }
+    let count = try await world.store.count(
+      AudienceExpression(parsing: "*"), where: DevicePredicate(parsing: text))
+    // Counted from now on, nobody was seen lately.
+    if !text.contains("lastSeen") {
+      #expect(count.devices == people.count { means($0) }, "seed \(seed)")
+      #expect(count.users == Set(people.filter(means).map(\.user)).count, "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func sampleIsTheSameHoweverItIsExpanded(on backend: Backend) async throws {
+    let people = Self.people(2000, seed: 7)
+    let world = try await filled(backend, people)
+    var samples: [String: Set<Int>] = [:]
+    for id in ["a", "b"] {
+      let campaign = try await world.activate(id, audience: #"{"segment":"*","sample":0.2}"#)
+      let sample = try #require(campaign.sample)
+      let reached = try await reached(campaign, world)
+      let expected = people.filter { Array($0.user.utf8).withUnsafeBytes(sample.has) }
+      #expect(reached == Set(expected.map(\.number)))
+      samples[id] = reached
+    }
+    // Both devices of a user, or none; five standard deviations.
+    #expect(samples.values.allSatisfy { abs($0.count - 400) < 130 })
+    #expect(samples["a"] != samples["b"])
+  }
+
+  /// The numbers of the devices that a campaign reaches: expanded one by one, and many at once.
+  private func reached(_ campaign: Campaign, _ world: TestStore) async throws -> Set<Int> {
+    let filter = TestStore.filter(of: campaign, start: Self.now)
+    var reached: [Int] = []
+    var ledgers: [SliceLedger] = []
+    for partition in 0..<world.keys.partitions {
+      if partition % 2 == 0 {
+        let ledger = try await world.claimed(campaign.id, partition).ledger
+        let targets = try #require(
+          try await world.store.expand(ledger, audience: campaign.audience, filter: filter))
+        reached += Self.numbers(targets.chunk)
+      } else {
+        ledgers.append(
+          SliceLedger(
+            store: world.store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 60_000,
+            app: "news"))
+      }
+    }
+    var bunch = SliceBunch(ledgers, store: world.store.pinned(), audience: campaign.audience, filter: filter)
+    _ = try await bunch.claim(worker: "w", gracePeriod: 0)
+    for (position, result) in try await bunch.expand(Array(ledgers.indices)).enumerated() {
+      if try result.get() != nil {
+        #expect(try await bunch.seal([(position, 0)])[0].get().isSealed)
+        reached += Self.numbers(bunch.targets(of: position).chunk)
+      } else {
+        // Too large for a bunch.
+        let targets = try await world.store.expand(ledgers[position], audience: campaign.audience, filter: filter)
+        reached += Self.numbers(try #require(targets).chunk)
+      }
+    }
+    #expect(Set(reached).count == reached.count)
+    return Set(reached)
+  }
+
+  private static func numbers(_ chunk: TargetChunk) -> [Int] {
+    (0..<chunk.count).map { Array(chunk.token($0)).suffix(8).reduce(0) { $0 << 8 | Int($1) } }
+  }
+
+  private func filled(_ backend: Backend, _ people: [Person]) async throws -> TestStore {
+    let world = try await TestStore(on: backend, partitions: 4)
+    try await world.store.register(
+      people.map { person in
+        var device = TestStore.device(person.number)
+        (device.locale, device.appVersion, device.lastSeen) = (person.locale, person.version, person.lastSeen)
+        var members: [String] = []
+        if let plan = person.plan { members.append("\"plan\":\"\(plan)\"") }
+        // As a CSV has it, too.
+        if let age = person.age { members.append(person.number % 4 < 2 ? "\"age\":\(age)" : "\"age\":\"\(age)\"") }
+        return DeviceRegistration(
+          user: person.user, device: device, attributes: Array("{\(members.joined(separator: ","))}".utf8))
+      })
+    try await world.store.add((0..<350).map { "u\($0)" } + ["nobody"], to: "half")
+    try await world.store.add((0..<20).map { "u\($0)" }, to: "few")
+    return world
+  }
+}

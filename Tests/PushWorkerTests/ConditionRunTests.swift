@@ -1,0 +1,41 @@
+import PushTransport
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import Testing
+
+/// A campaign with a condition is sent to whom it means, and to nobody else.
+struct ConditionRunTests {
+  @Test(arguments: PushEngineKind.allCases)
+  func onlyDevicesForWhichItHoldsAreSentTo(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    var registrations: [DeviceRegistration] = []
+    var devices: [SimulatedDevice] = []
+    for number in 0..<300 {
+      var record = DeviceRecord(token: WorkerRig.token(number), service: "apns")
+      record.locale = number % 2 == 0 ? "en-GB" : "de-DE"
+      // Every third was seen an hour ago.
+      record.lastSeen = UInt64(try await rig.store.time() / 1000) - (number % 3 == 0 ? 1 : 1000) * 3_600_000
+      registrations.append(
+        DeviceRegistration(
+          user: "u\(number)", device: record, attributes: Array("{\"level\":\(number)}".utf8)))
+      devices.append(
+        SimulatedDevice(token: WorkerRig.token(number), state: .registered, topic: WorkerRig.topic, timestamp: 2000))
+    }
+    try await rig.store.register(registrations)
+    rig.simulator.load(devices)
+    try await rig.submit(
+      "a", audience: #"{"segment":"*","where":"locale = 'en' & lastSeen < 7d & level >= 100"}"#)
+    try await rig.submit("b", audience: #"{"segment":"*","sample":0.5}"#)
+    try await rig.worker("w").run()
+    let users = Set(try await rig.results("a").map(\.user))
+    #expect(users == Set((100..<300).filter { $0 % 6 == 0 }.map { "u\($0)" }))
+    #expect(try await rig.store.show("a")?.counters.outcomes == [.accepted: users.count])
+    let half = try await rig.results("b").count
+    // Five standard deviations.
+    #expect(abs(half - 150) < 44)
+    #expect(await rig.simulator.counters().accepted == users.count + half)
+  }
+}
