@@ -150,6 +150,9 @@ struct DeviceView {
   var registeredAt: UInt64 { time(at: 5) }
   var lastSeen: UInt64 { time(at: 11) }
 
+  /// When it was there last; it was when it registered.
+  var seenAt: UInt64 { max(registeredAt, lastSeen) }
+
   private func time(at place: Int) -> UInt64 {
     bytes[place..<(place + 6)].reduce(0) { $0 << 8 | UInt64($1) }
   }

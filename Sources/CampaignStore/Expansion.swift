@@ -9,6 +9,7 @@ public struct DeviceFilter: Sendable {
   let environment: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
+  let devices: DeviceChoice
   /// From when ages are counted, in ms since the epoch.
   private let start: Int
 
@@ -19,10 +20,11 @@ public struct DeviceFilter: Sendable {
   ///   - environment: likewise.
   ///   - predicate: devices for which it doesn't hold are left out.
   ///   - sample: users who are not in it are left out.
+  ///   - devices: how many of those that are left each user gets it on.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, start: Int = 0
+    sample: UserSample? = nil, devices: DeviceChoice = .all, start: Int = 0
   ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
@@ -30,6 +32,7 @@ public struct DeviceFilter: Sendable {
     self.environment = Array(environment.utf8)
     self.predicate = predicate
     self.sample = sample
+    self.devices = devices
     self.start = start
   }
 
@@ -174,9 +177,15 @@ struct TargetBuilder {
     page.forEachUser { user, record, json in
       guard filter.admits(user: user) else { return }
       let attributes = filter.attributes(json)
+      var latest: DeviceView?
       for device in DeviceCursor(record) where filter.admits(device, attributes) {
-        add(token: device.token, user: user)
+        if filter.devices == .all {
+          add(token: device.token, user: user)
+        } else if latest.map({ $0.seenAt < device.seenAt }) ?? true {
+          latest = device
+        }
       }
+      if let latest { add(token: latest.token, user: user) }
     }
   }
 

@@ -64,6 +64,27 @@ struct ExpansionTests {
     #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
   }
 
+  /// One person, one alert.
+  @Test(arguments: Backend.wholeWay)
+  func latestDeviceIsTheOneSeenLastOfThoseThatCount(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let seen: [(user: String, registered: UInt64, seen: UInt64)] = [
+      ("x", 1000, 9000), ("x", 5000, 0), ("x", 2000, 8000), ("y", 1000, 0), ("y", 3000, 0), ("z", 0, 0), ("z", 0, 0),
+    ]
+    try await world.store.register(
+      seen.enumerated().map { number, fact in
+        var device = TestStore.device(number, registeredAt: fact.registered)
+        device.lastSeen = fact.seen
+        // The one of x that was seen last has the version that is left out.
+        device.appVersion = number == 0 ? "1.0" : "2.0"
+        return DeviceRegistration(user: fact.user, device: device)
+      })
+    #expect(try await targets(world, #"{"segment":"*","devices":"latest"}"#) == ["x:0", "y:4", "z:5"])
+    let newer = #"{"segment":"*","devices":"latest","where":"appVersion > '1'"}"#
+    #expect(try await targets(world, newer, id: "b") == ["x:2", "y:4", "z:5"])
+    #expect(try await targets(world, #"{"users":["x"],"devices":"all"}"#, id: "c") == ["x:0", "x:1", "x:2"])
+  }
+
   @Test(arguments: Backend.wholeWay)
   func onlyTokensOfTheCampaignsServiceAndKindAreIn(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

@@ -117,6 +117,8 @@ struct CampaignJobTests {
     (["audience": #"{"segment":"*","where":7}"#], "audience.where", "must be a string"),
     (["audience": #"{"channel":"dHN0LXNyY2gtY2hubA==","where":"locale = 'en'"}"#], "audience.where", "needs users"),
     (["audience": #"{"segment":"*","limit":5}"#], "audience.limit", "not supported yet"),
+    (["audience": #"{"segment":"*","devices":"newest"}"#], "audience.devices", "unknown value 'newest'"),
+    (["audience": #"{"tokens":["aa01"],"devices":"latest"}"#], "audience.devices", "needs users"),
     (["audience": #"{"segment":"*","sample":0}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":1.5}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":"0.1"}"#], "audience.sample", "above 0, and 1 at most"),

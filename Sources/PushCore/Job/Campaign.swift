@@ -10,6 +10,8 @@ public struct Campaign: Sendable, Equatable {
   public var predicate: DevicePredicate?
   /// Which of these users it goes to; `nil` for all.
   public var sample: UserSample?
+  /// How many devices of each of these users it goes to.
+  public var devices: DeviceChoice
   /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
   public var payload: [UInt8]
   /// The push service's word for what kind of push it is.
@@ -37,7 +39,7 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
-    payload: [UInt8], pushType: String = "alert", priority: Int = 10,
+    devices: DeviceChoice = .all, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     results: ResultsMode = .failures, ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
   ) {
@@ -46,6 +48,7 @@ public struct Campaign: Sendable, Equatable {
     self.audience = audience
     self.predicate = predicate
     self.sample = sample
+    self.devices = devices
     self.payload = payload
     self.pushType = pushType
     self.priority = priority
@@ -74,6 +77,13 @@ public enum Audience: Sendable, Equatable {
   case tokens([DeviceToken])
   /// A broadcast channel, by its id: one push for all who listen to it. Its only target is the id, in UTF-8.
   case channel(String)
+}
+
+/// How many devices of a user a campaign goes to. Raw values are names in a job.
+public enum DeviceChoice: String, CaseIterable, Sendable {
+  case all
+  /// The one that was seen last, of those that the campaign could go to; it was seen when it registered.
+  case latest
 }
 
 /// Until when a push is of use, as a job gives it.

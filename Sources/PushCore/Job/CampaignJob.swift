@@ -71,6 +71,7 @@ public enum CampaignJob {
       audience: audience.audience,
       predicate: audience.predicate,
       sample: audience.sample,
+      devices: audience.devices,
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
       pushType: options.pushType,
       priority: options.priority,

@@ -6,10 +6,12 @@ struct JobAudience {
   var predicate: DevicePredicate?
   /// Which of them it means; `nil` for all.
   var sample: UserSample?
+  /// How many devices of a user it means.
+  var devices = DeviceChoice.all
 
   private static let fields = ["segment", "users", "tokens", "channel"]
   /// What makes fewer of users that are named otherwise.
-  private static let conditions = ["where", "sample"]
+  private static let conditions = ["where", "sample", "devices"]
   private static let plannedFields: Set = ["campaign", "limit"]
 
   /// - Parameters:
@@ -29,6 +31,7 @@ struct JobAudience {
     }
     predicate = try Self.readPredicate(fields)
     sample = try Self.readSample(fields, id)
+    devices = try fields.choice("devices", default: .all)
   }
 
   private static func readPredicate(_ fields: JobFields) throws(JobError) -> DevicePredicate? {

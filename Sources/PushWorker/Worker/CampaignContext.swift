@@ -63,7 +63,8 @@ final class CampaignContext {
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: app.environment,
-      predicate: campaign.predicate, sample: campaign.sample, start: max(record.createdAt, record.sendAt ?? 0))
+      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
+      start: max(record.createdAt, record.sendAt ?? 0))
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant.

@@ -93,7 +93,7 @@ struct TestStore {
   static func filter(of campaign: Campaign, start: Int = 0) -> DeviceFilter {
     DeviceFilter(
       service: service.name, kind: .alert, app: "news", environment: "production", predicate: campaign.predicate,
-      sample: campaign.sample, start: start)
+      sample: campaign.sample, devices: campaign.devices, start: start)
   }
 
   // MARK: Devices
