@@ -90,4 +90,26 @@ import Testing
     #expect(try await world.store.purge(devices) == [false])
     #expect(try await world.store.user("x")?.devices.count == 1)
   }
+
+  /// An answer to what was sent to somebody who had the device before, of the same partition.
+  @Test(arguments: Backend.allCases)
+  func lateAnswerForTheFormerUserLeavesTheNote(on backend: Backend) async throws {
+    let (world, _) = try await made(on: backend)
+    let token = CampaignStore.OwnedToken(TestStore.token(1), "apns")
+    try await world.store.register([DeviceRegistration(user: "z", device: TestStore.device(1, registeredAt: 6000))])
+    #expect(try await listed(world) == [])
+    let notice = DeviceNotice(
+      head: .init(at: 7000, service: "apns", app: "news", campaign: "b"), action: .quarantine,
+      reason: Reason.badDeviceToken.code, unknownReason: "", instant: 7000, token: [], user: "z")
+    for user in ["z", "x"] {
+      _ = try await world.store.edit([
+        .init(user: user, token: token, action: .quarantine, instant: 7000, note: notice.bytes)
+      ])
+    }
+    #expect(try await listed(world).map(\.user) == ["z"])
+    // One that is left of a device that has gone leaves with the next word about it.
+    _ = try await world.command("HDEL", world.keys.devices(0), "z")
+    _ = try await world.store.edit([.init(user: "z", token: token, action: .prune, instant: 7000)])
+    #expect(try await listed(world) == [])
+  }
 }

@@ -38,7 +38,11 @@ end
 local function edit_device(devices, users, attributes, quarantine, user, token, action, instant, note)
   local blob = redis.call('HGET', devices, user) or ''
   local at, behind = find_device(blob, token)
-  if not at then redis.call('HDEL', quarantine, token) end
+  -- Somebody else of the partition may have the device by now, and the note with it.
+  local known_note = not at and redis.call('HGET', quarantine, token)
+  if known_note and known_note:sub(-#user - 2) == struct.pack('>I2', #user) .. user then
+    redis.call('HDEL', quarantine, token)
+  end
   if not at or registered_at(blob, at) > instant then return false end
   local known_flags = flags_of(blob, at)
   if action == 'prune' then
