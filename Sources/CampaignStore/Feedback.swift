@@ -5,7 +5,7 @@ import Redis
 extension CampaignStore {
   /// Entries of an outbox that are read at once: each has what one commit has to tell, a handful of devices, seldom some
   /// hundred.
-  private static let entriesAtOnce = 32
+  static let entriesAtOnce = 32
 
   /// Empties the outboxes of some partitions. A dozen at once cost half of what they do one by one: whose the tokens
   /// were is noted in their own partitions, and more of them have the same one.

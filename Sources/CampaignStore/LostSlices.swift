@@ -30,7 +30,7 @@ extension CampaignStore {
     return (opened, page[0].integer ?? 0)
   }
 
-  private func open(_ lost: [Int], of id: String, lane: Lane) async throws -> Int {
+  func open(_ lost: [Int], of id: String, lane: Lane) async throws -> Int {
     var pipeline = RedisPipeline()
     // Also without any: a campaign with open slices is on its lane.
     for start in stride(from: 0, to: max(1, lost.count), by: Self.batch) {
@@ -49,7 +49,7 @@ extension CampaignStore {
   }
 
   /// The unfinished slices of a campaign that are neither open nor parked nor anybody's.
-  private func lostSlices(of id: String) async throws -> [Int] {
+  func lostSlices(of id: String) async throws -> [Int] {
     var pipeline = RedisPipeline()
     pipeline.append("LRANGE", keys.open(id), 0, -1)
     pipeline.append("GET", keys.finished(id))

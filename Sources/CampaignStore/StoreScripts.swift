@@ -59,6 +59,14 @@ enum StoreScripts {
   static let edit = script("edit", PackageResources.edit_lua, editsDevices: true)
   static let trim = script("trim", PackageResources.trim_lua)
 
+  static let mendCampaign = script("mendcampaign", PackageResources.mendcampaign_lua)
+  static let mendWorker = script("mendworker", PackageResources.mendworker_lua)
+  static let mendRetry = script("mendretry", PackageResources.mendretry_lua)
+  static let mendUsers = script("mendusers", PackageResources.mendusers_lua, editsDevices: true)
+  static let mendQuarantine = script("mendquarantine", PackageResources.mendquarantine_lua, editsDevices: true)
+  static let mendPlace = script("mendplace", PackageResources.mendplace_lua)
+  static let mendOwners = script("mendowners", PackageResources.mendowners_lua)
+
   /// - Parameters:
   ///   - editsDevices: puts `device.lua` behind the `#!lua` line, which must stay the first.
   ///   - looksAtSlice: likewise `sound.lua`.

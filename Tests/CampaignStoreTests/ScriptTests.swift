@@ -20,6 +20,8 @@ struct ScriptTests {
     StoreScripts.addSlice, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
     StoreScripts.prune, StoreScripts.setAside,
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,
+    StoreScripts.mendCampaign, StoreScripts.mendWorker, StoreScripts.mendRetry, StoreScripts.mendUsers,
+    StoreScripts.mendQuarantine, StoreScripts.mendPlace, StoreScripts.mendOwners,
   ]
 
   @Test func noneIsLeftOut() throws {

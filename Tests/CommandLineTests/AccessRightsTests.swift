@@ -19,7 +19,7 @@ import Testing
       world = try await CarillonWorld(engine: PushEngineKind.native.rawValue, server: server)
       // The one that the file is about.
       world.environment["CARILLON_REDIS_NAMESPACE"] = "carillon"
-      for role in ["producer", "worker", "admin", "reader"] {
+      for role in ["producer", "worker", "admin", "reader", "maintainer"] {
         _ = try world.folder.writeSecret(role, role.uppercased() + "_PASSWORD\n")
       }
       // Redis has read it.
@@ -47,8 +47,29 @@ import Testing
         .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    @discardableResult
     func operate(_ words: String...) async throws -> String {
       try await redis("operator", "OPERATOR_PASSWORD", words)
+    }
+
+    /// Something for every pass of `store check` to mend.
+    func damage() async throws {
+      for words in [
+        ["set", "{carillon}:waiting:a", "x"], ["hset", "{carillon}:import:x", "offset", "1"],
+        ["rpush", "{carillon}:intake:ghost", "{}"], ["zrem", "{carillon}:all", "a"], ["del", "{carillon}:open:held"],
+        ["sadd", "{carillon:0}:audience:ghost", "u1"], ["sadd", "{carillon:0}:users", "ghost"],
+        ["hset", "{carillon:0}:attributes", "ghost", "{}"], ["hset", "{carillon:0}:owner", "t", "1:ghost"],
+        ["hset", "{carillon:0}:quarantine", "t", "x"], ["del", "{carillon:1}:owner"],
+      ] {
+        _ = try await redis("operator", "OPERATOR_PASSWORD", words)
+      }
+      // Everybody of a partition stands in the next one too.
+      let copy =
+        "for _, word in ipairs({'devices', 'attributes'}) do "
+        + "local all = redis.call('HGETALL', '{carillon:0}:' .. word) "
+        + "if #all > 0 then redis.call('HSET', '{carillon:1}:' .. word, unpack(all)) end end "
+        + "for p = 0, 7 do redis.call('SADD', '{carillon:' .. p .. '}:segment:churned', 'u1', 'u2') end"
+      try await operate("eval", copy, "0")
     }
   }
 
@@ -78,8 +99,10 @@ import Testing
         try await company.redis("carillon-producer", "PRODUCER_PASSWORD", ["lpush", "{carillon}:campaigns", job]) != "")
     }
     let later = ISO8601DateFormatter().string(from: .now + 86_400)
-    try await company.succeed(
-      "producer", "campaign", "submit", "-", input: CarillonWorld.job("later", more: #","sendAt":"\#(later)""#))
+    for id in ["later", "held"] {
+      try await company.succeed(
+        "producer", "campaign", "submit", "-", input: CarillonWorld.job(id, more: #","sendAt":"\#(later)""#))
+    }
 
     // A worker sends.
     try await company.succeed("worker", "worker", "--drain", "--name", "w1")
@@ -115,6 +138,15 @@ import Testing
     try await company.succeed("admin", "campaign", "submit", "-", input: CarillonWorld.job("c"))
     try await company.succeed("worker", "worker", "--drain", "--name", "w2")
     try await company.succeed("admin", "store", "repartition", "16", "--yes")
+
+    // A maintainer looks after the store, whatever is found there.
+    try await company.succeed("admin", "campaign", "pause", "held")
+    try await company.succeed("maintainer", "store", "check")
+    try await company.damage()
+    let left = try await company.run("maintainer", ["store", "check"])
+    #expect(left.exit == .status(1), "\(left.standardError)")
+    try await company.succeed("maintainer", "store", "check", "--mend")
+    try await company.succeed("maintainer", "store", "check")
 
     // Not even in a place where a refusal would be swallowed.
     #expect(try await company.operate("acl", "log") == "")

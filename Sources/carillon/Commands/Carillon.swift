@@ -24,8 +24,7 @@ struct Carillon: AsyncParsableCommand {
     subcommands: [
       WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, ResultsCommand.self,
       QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self, LintCommand.self,
-      ChannelCommand.self,
-      SimulateCommand.self,
+      ChannelCommand.self, SimulateCommand.self,
     ])
 
   /// The version of this program.

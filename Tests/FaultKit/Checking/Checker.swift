@@ -1,3 +1,4 @@
+import CampaignStore
 import PushCore
 import TestSupport
 
@@ -15,7 +16,8 @@ import TestSupport
 ///    429 …) says that nothing was delivered, and the ledger knows of the retry. Σ (deliveries − 1) over the targets
 ///    that had one is at most the bound that follows from the injections. With `skip` it is 0 for every target.
 /// 5. Nothing was sent to anybody who was not a target, nor for a campaign that had ended before.
-/// 6. Of the store's keys those remain that are to remain: see ``Leftovers``.
+/// 6. Of the store's keys those remain that are to remain: see ``Leftovers``. They agree with each other, as `store check`
+///    sees it.
 struct Checker {
   struct Verdict {
     var violations: [String] = []
@@ -44,6 +46,9 @@ struct Checker {
       verdict.violations.append("\(verdict.duplicates) duplicates; the injections allow \(bound)")
     }
     verdict.violations += try await Leftovers(world: world).find()
+    _ = try await world.store.check { findings in
+      verdict.violations += findings.prefix(10).map { "store check: \($0.key) \($0.subject): \($0.problem)" }
+    }
     return verdict
   }
 

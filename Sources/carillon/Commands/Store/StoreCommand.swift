@@ -5,5 +5,5 @@ struct StoreCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
     abstract: "Looks after what Carillon keeps in Redis as a whole.",
-    subcommands: [Repartition.self])
+    subcommands: [Check.self, Repartition.self])
 }

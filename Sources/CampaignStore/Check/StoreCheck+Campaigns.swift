@@ -1,0 +1,88 @@
+import PushCore
+import Redis
+
+/// Campaigns: the lists that they are in, and the references to their slices.
+extension StoreCheck {
+  /// Every campaign that there is, that has left a key, or that a list says there is.
+  mutating func campaigns(_ names: Names, _ found: ([StoreFinding]) throws -> Void) async throws {
+    var ids = names.campaigns
+    for key in [keys.all, keys.schedule] { try await forEachRanked(in: key) { ids.formUnion($0) } }
+    try await forEachMember(of: keys.running) { ids.formUnion($0) }
+    for id in ids.subtracting(names.unreadableCampaigns).sorted() {
+      let record: CampaignRecord?
+      do {
+        record = try await store.campaign(id)
+      } catch let error as StoreError where error.code == .damaged {
+        try found([open(.damagedCampaign, keys.campaign(id), id, error.message)])
+        continue
+      }
+      try found(try await lists(of: id))
+      guard let record else { continue }
+      tally.campaigns += 1
+      if record.finishedAt == nil, record.state != .scheduled {
+        try found(try await lostSlices(of: record))
+      }
+      let partitions = store.partitions(of: record)
+      for start in stride(from: 0, to: partitions.count, by: Self.slicesAtOnce) {
+        let page = partitions[start..<min(start + Self.slicesAtOnce, partitions.count)]
+          .map { SliceReference(campaign: id, partition: $0) }
+        try found(try await slices(page.filter { !names.unreadableSlices.contains($0) }, of: record))
+      }
+    }
+  }
+
+  /// Slices whose counters are read together.
+  private static let slicesAtOnce = 64
+
+  private func lists(of id: String) async throws -> [StoreFinding] {
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.mendCampaign,
+      keys: [
+        keys.campaign(id), keys.all, keys.running, keys.schedule, keys.ended, keys.expiring, keys.open(id),
+        keys.finished(id),
+      ] + keys.lanes
+    ) {
+      $0.append(mends ? 1 : 0)
+      $0.append(id)
+      $0.append(keys.partitions)
+      for lane in Lane.allCases { $0.append(lane.rawValue) }
+    }
+    return try await store.run(pipeline)[0].compactMap(\.string).map { what in
+      switch what {
+      case "state": open(.damagedCampaign, keys.campaign(id), id, "it has no state")
+      case "outcomes": open(.wrongTotals, keys.campaign(id), id, "the outcomes don't add up to the targets")
+      case "slices": open(.wrongTotals, keys.campaign(id), id, "other slices are finished than it counts")
+      default:
+        what.hasPrefix("+")
+          ? finding(.missingFromList, list(String(what.dropFirst())), id) : finding(.wrongList, list(what), id)
+      }
+    }
+  }
+
+  private func list(_ name: String) -> String { keys.home + name }
+
+  /// Slices that are not finished, and neither open nor parked nor anybody's.
+  private func lostSlices(of record: CampaignRecord) async throws -> [StoreFinding] {
+    let first = try await lost(record.id)
+    guard !first.isEmpty else { return [] }
+    try await Task.sleep(for: pause)
+    let partitions = try await lost(record.id).filter { first[$0.key] == $0.value }.keys.sorted()
+    guard !partitions.isEmpty else { return [] }
+    if mends { _ = try await store.open(partitions, of: record.id, lane: record.lane) }
+    return partitions.map {
+      finding(.lostSlice, keys.open(record.id), "\(SliceReference(campaign: record.id, partition: $0))")
+    }
+  }
+
+  /// Lost slices, and how often each was claimed: a reference that moves from list to list can escape a look, but whoever
+  /// takes it claims the slice.
+  private func lost(_ id: String) async throws -> [Int: Int] {
+    let partitions = try await store.lostSlices(of: id)
+    var pipeline = RedisPipeline()
+    for partition in partitions { pipeline.append("HGET", keys.slice(partition, of: id), "claims") }
+    guard !pipeline.isEmpty else { return [:] }
+    let claims = try await store.run(pipeline).map { $0.integer ?? 0 }
+    return Dictionary(zip(partitions, claims), uniquingKeysWith: { first, _ in first })
+  }
+}

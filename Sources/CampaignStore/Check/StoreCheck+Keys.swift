@@ -1,0 +1,242 @@
+import PushCore
+import Redis
+
+/// Keys by their names: of which type, whose, and whether they expire that should.
+extension StoreCheck {
+  /// What the names of keys say there is.
+  struct Names {
+    /// Each with one of its sets.
+    var segments: [String: String] = [:]
+    var campaigns: Set<String> = []
+    /// Of which a key has another type: nothing else is said of them.
+    var unreadableCampaigns: Set<String> = []
+    var unreadableSlices: Set<SliceReference> = []
+    /// Whether so has one that much else depends on.
+    var isUnreadable = false
+  }
+
+  /// A key with what its name says.
+  private struct Named {
+    var name: String
+    var kind: String
+    var rest: String
+    var isControl: Bool
+
+    /// The campaign's id, where the key is one's.
+    var campaign: String? {
+      guard !rest.isEmpty else { return nil }
+      let ofCampaign: Set<String> =
+        isControl
+        ? ["campaign", "finished", "open", "trial", "watch"]
+        : ["slice", "targets", "ledger", "retry", "reasons", "results", "audience"]
+      return ofCampaign.contains(kind) ? rest : nil
+    }
+
+    /// Seconds that it may stay, where it may not stay for ever.
+    var lifetime: Int? {
+      switch (isControl, kind) {
+      case (true, "job"): CampaignStore.idMemory
+      case (true, "import"), (true, "aside"): 7 * 86400
+      case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60
+      case (false, "building"): 3600
+      case (false, "importing"): SegmentReplacement.timeToLive
+      default: nil
+      }
+    }
+  }
+
+  /// Walks over all keys of the store.
+  mutating func keys(_ found: ([StoreFinding]) throws -> Void) async throws -> Names {
+    var names = Names()
+    var count = 0
+    for home in try await homes() {
+      // The namespace has no letter that means anything in a pattern. What names no key goes where the command before it
+      // went.
+      try await forEachPage(with: home) {
+        $1.append("SCAN", $0, "MATCH", "{\(self.keys.namespace)[:}]*", "COUNT", CampaignStore.batch)
+      } _: { page in
+        count += page.count
+        try found(try await look(at: page.compactMap(\.string), &names))
+      }
+    }
+    tally.keys = count
+    try found(try await unlistedSegments(among: names.segments))
+    return names
+  }
+
+  /// A key of each server: of a cluster there are many.
+  private func homes() async throws -> [String] {
+    try await store.identify().compactMap { server in
+      if server.hasControl { return keys.store }
+      return (0..<keys.partitions).first { server.has(partition: $0) }.map { keys.home(of: $0) }
+    }
+  }
+
+  private func look(at page: [String], _ names: inout Names) async throws -> [StoreFinding] {
+    var pipeline = RedisPipeline()
+    for name in page {
+      pipeline.append("TYPE", name)
+      pipeline.append("TTL", name)
+    }
+    guard !pipeline.isEmpty else { return [] }
+    let replies = try await store.run(pipeline)
+    var findings: [StoreFinding] = []
+    var immortal: [Named] = []
+    var suspects: [Named] = []
+    for (index, name) in page.enumerated() {
+      let (type, seconds) = (replies[2 * index].string ?? "none", replies[2 * index + 1].integer ?? 0)
+      guard type != "none" else { continue }
+      guard let key = named(name) else {
+        findings.append(open(.unknownKey, name))
+        continue
+      }
+      if !(key.isControl && key.kind == "aside") {
+        guard let stored = StoredKey(name, keys) else {
+          findings.append(open(.unknownKey, name))
+          continue
+        }
+        guard type == stored.type else {
+          findings.append(await retype(stored, type, &names))
+          continue
+        }
+      }
+      if let id = key.campaign { names.campaigns.insert(id) }
+      if !key.isControl, key.kind == "segment" { names.segments[key.rest] = name }
+      if key.isControl, key.kind == "processing" || key.kind == "intake" { findings += try await unlisted(key) }
+      guard seconds == -1 else { continue }
+      if key.lifetime != nil {
+        immortal.append(key)
+      } else if key.campaign != nil, key.kind != "campaign" {
+        suspects.append(key)
+      }
+    }
+    findings += try await expire(immortal: immortal)
+    return try await findings + expire(orphans: suspects)
+  }
+
+  /// - Returns: `nil` for what is no key of this store's partitions.
+  private func named(_ name: String) -> Named? {
+    guard let end = name.firstIndex(of: "}") else { return nil }
+    let tag = name[..<end].dropFirst(keys.namespace.utf8.count + 1)
+    let words = name[end...].dropFirst(2).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let kind = words.first else { return nil }
+    if !tag.isEmpty {
+      guard let number = Int(tag.dropFirst()), (0..<keys.partitions).contains(number) else { return nil }
+    }
+    return Named(
+      name: name, kind: String(kind), rest: words.count > 1 ? String(words[1]) : "", isControl: tag.isEmpty)
+  }
+
+  private func retype(_ key: StoredKey, _ type: String, _ names: inout Names) async -> StoreFinding {
+    let detail = "it is a \(type), but should be a \(key.type)"
+    switch key.damage {
+    case .list where mends:
+      await store.setAside(damaged: key.name)
+      return finding(.wrongType, key.name, "", detail)
+    case .campaign(let id): names.unreadableCampaigns.insert(id)
+    case .slice(let slice): names.unreadableSlices.insert(slice)
+    case .list, .partition, .shared: names.isUnreadable = true
+    }
+    if case .list = key.damage { return finding(.wrongType, key.name, "", detail) }
+    return open(.wrongType, key.name, "", detail)
+  }
+
+  /// A list of a worker that is listed nowhere.
+  private func unlisted(_ key: Named) async throws -> [StoreFinding] {
+    // A worker that was taken for dead, and is not, is listed again with its next heartbeat.
+    let left = try await twice([key]) { keys in
+      try await look(atListsOf: keys, mending: false).map(\.0)
+    }
+    return try await look(atListsOf: left, mending: mends).map { key, left in
+      finding(.unlistedWorker, key.name, key.rest, "\(left) left")
+    }
+  }
+
+  private func look(atListsOf workers: [Named], mending mends: Bool) async throws -> [(Named, Int)] {
+    var pipeline = RedisPipeline()
+    for key in workers {
+      pipeline.script(StoreScripts.mendWorker, keys: [keys.workers, key.name]) {
+        $0.append(mends ? 1 : 0)
+        $0.append(key.rest)
+      }
+    }
+    guard !pipeline.isEmpty else { return [] }
+    return zip(workers, try await store.run(pipeline).map { $0.integer ?? 0 }).filter { $1 > 0 }
+  }
+
+  /// Sets of a segment whose name nobody has noted: an import or a removal is under way, or did not end.
+  private func unlistedSegments(among segments: [String: String]) async throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    let names = segments.keys.sorted()
+    for start in stride(from: 0, to: names.count, by: CampaignStore.batch) {
+      let page = Array(names[start..<min(start + CampaignStore.batch, names.count)])
+      findings += try await twice(page) { names in
+        var pipeline = RedisPipeline()
+        for name in names {
+          pipeline.append("SISMEMBER", keys.segments, name)
+          pipeline.append("EXISTS", segments[name] ?? "")
+        }
+        let replies = try await store.run(pipeline)
+        return names.indices.filter { replies[2 * $0].integer == 0 && replies[2 * $0 + 1].integer == 1 }.map {
+          names[$0]
+        }
+      }.map { open(.unlistedSegment, keys.segments, $0) }
+    }
+    return findings
+  }
+
+  /// Keys without an expiry that should have one: whoever wrote them died before it could say so.
+  private func expire(immortal keys: [Named]) async throws -> [StoreFinding] {
+    let found = try await twice(keys, lasting)
+    if mends, !found.isEmpty {
+      var pipeline = RedisPipeline()
+      for key in found { pipeline.append("EXPIRE", key.name, key.lifetime ?? 0) }
+      _ = try await store.run(pipeline)
+    }
+    return found.map { finding(.neverExpires, $0.name) }
+  }
+
+  private func lasting(_ keys: [Named]) async throws -> [Named] {
+    var pipeline = RedisPipeline()
+    for key in keys { pipeline.append("TTL", key.name) }
+    return pipeline.isEmpty ? [] : zip(keys, try await store.run(pipeline)).filter { $1.integer == -1 }.map(\.0)
+  }
+
+  /// Keys of campaigns that are gone: they get a day.
+  private func expire(orphans keys: [Named]) async throws -> [StoreFinding] {
+    let found = try await twice(keys) { keys in
+      let gone = try await gone(among: Set(keys.compactMap(\.campaign)))
+      return try await lasting(keys.filter { gone.contains($0.campaign ?? "") })
+    }
+    if mends, !found.isEmpty {
+      var pipeline = RedisPipeline()
+      for key in found { pipeline.append("EXPIRE", key.name, Self.orphanMemory) }
+      _ = try await store.run(pipeline)
+      // A job that Redis had lost may have been taken in once more.
+      let gone = try await gone(among: Set(found.compactMap(\.campaign)))
+      pipeline.removeAll()
+      for key in found where !gone.contains(key.campaign ?? "") { pipeline.append("PERSIST", key.name) }
+      if !pipeline.isEmpty { _ = try await store.run(pipeline) }
+    }
+    return found.map { finding(.orphan, $0.name, $0.campaign ?? "") }
+  }
+
+  /// Seconds that what is left of a campaign is kept for whoever looks into it: a day.
+  private static let orphanMemory = 86_400
+
+  /// Those of these campaigns that are not there, and that no worker is taking in: it writes the audience first.
+  private func gone(among ids: Set<String>) async throws -> Set<String> {
+    var pipeline = RedisPipeline()
+    for id in ids {
+      pipeline.append("EXISTS", keys.campaign(id))
+      pipeline.append("STRLEN", keys.job(id))
+    }
+    guard !pipeline.isEmpty else { return [] }
+    let replies = try await store.run(pipeline)
+    return Set(
+      zip(ids, stride(from: 0, to: replies.count, by: 2)).filter { _, at in
+        // The digest alone has 40 bytes: reserved, and not activated.
+        replies[at].integer == 0 && replies[at + 1].integer != 40
+      }.map(\.0))
+  }
+}

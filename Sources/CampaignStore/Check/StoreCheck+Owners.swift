@@ -1,0 +1,265 @@
+import PushCore
+import Redis
+
+/// Tokens and who has them: the index of owners against the records of users.
+extension StoreCheck {
+  /// An entry of the index as it was read.
+  private struct Entry {
+    var token: [UInt8]
+    var text: RedisReply
+    var owner: CampaignStore.TokenOwner
+    /// Of the device that the owner has; `nil` when there is none.
+    var service: String?
+  }
+
+  /// Notes of registrations that have not ended.
+  func registrations(in partition: Int) async throws -> [StoreFinding] {
+    let key = keys.moving(partition)
+    let left = try await twice([true]) { _ in
+      var pipeline = RedisPipeline()
+      pipeline.append("HLEN", key)
+      return try await store.run(pipeline)[0].integer == 0 ? [] : [true]
+    }
+    guard !left.isEmpty else { return [] }
+    let first = try await notes(key)
+    try await Task.sleep(for: pause)
+    let old = try await notes(key).intersection(first)
+    guard !old.isEmpty else { return [] }
+    var rest = old
+    // Some are ended with each call, those of others among them.
+    while mends, !rest.isEmpty {
+      _ = try await store.redoMoves(in: partition)
+      rest.formIntersection(try await notes(key))
+    }
+    return old.sorted { $0.lexicographicallyPrecedes($1) }.map { finding(.leftRegistration, key, Self.text($0)) }
+  }
+
+  private func notes(_ key: String) async throws -> Set<[UInt8]> {
+    var names: Set<[UInt8]> = []
+    try await forEachField(of: key) { for (name, _) in $0 { names.insert(name.bytes.map(Array.init) ?? []) } }
+    return names
+  }
+
+  /// Entries of the index whose device nobody has, or that belong elsewhere.
+  mutating func owners(in partition: Int) async throws -> [StoreFinding] {
+    let key = keys.owner(partition)
+    var findings: [StoreFinding] = []
+    var tokens = 0
+    try await forEachField(of: key) { page in
+      tokens += page.count
+      var entries: [Entry] = []
+      for (token, text) in page {
+        let bytes = token.bytes.map(Array.init) ?? []
+        if let owner = CampaignStore.TokenOwner(text) {
+          entries.append(Entry(token: bytes, text: text, owner: owner))
+        } else {
+          findings.append(open(.unreadableOwner, key, Self.text(bytes)))
+        }
+      }
+      findings += try await look(at: entries, in: partition)
+    }
+    tally.tokens += tokens
+    return findings
+  }
+
+  private func look(at entries: [Entry], in partition: Int) async throws -> [StoreFinding] {
+    let found = try await twice(entries) { entries in
+      let there = try await unchanged(entries, in: partition)
+      var entries = try await withServices(there)
+      entries.removeAll { entry in
+        entry.service.map { (try? place(of: entry.token, $0)) == partition || store.services[$0] == nil }
+          ?? misplaced.contains(entry.owner.user)
+      }
+      return try await withoutUndelivered(entries)
+    }
+    guard !found.isEmpty else { return [] }
+    let key = keys.owner(partition)
+    if mends { try await remove(found, in: partition) }
+    return found.map {
+      finding(
+        $0.service == nil ? .ownerWithoutDevice : .misplacedOwner, key, Self.text($0.token), "user \($0.owner.user)")
+    }
+  }
+
+  private func place(of token: [UInt8], _ service: String) throws -> Int {
+    try store.partition(of: CampaignStore.OwnedToken(token, service))
+  }
+
+  /// Those that are as they were read.
+  private func unchanged(_ entries: [Entry], in partition: Int) async throws -> [Entry] {
+    guard !entries.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    pipeline.command("HMGET") {
+      $0.append(keys.owner(partition))
+      for entry in entries { $0.append(entry.token) }
+    }
+    // Of what a registration is under way there is a note.
+    pipeline.append("HVALS", keys.moving(partition))
+    let replies = try await store.run(pipeline)
+    let notes = replies[1].compactMap { $0.bytes.map(Array.init) }
+    return zip(entries, replies[0]).filter { entry, now in
+      now.bytes == entry.text.bytes && !notes.contains { $0.contains(entry.token) }
+    }.map(\.0)
+  }
+
+  /// The same with the services of their devices.
+  private func withServices(_ entries: [Entry]) async throws -> [Entry] {
+    var entries = entries
+    let count = keys.partitions
+    let users = entries.map(\.owner.user)
+    try await store.perPartition(entries.indices, of: { Partition.of(user: users[$0], count: count) }) {
+      partition, part, pipeline in
+      pipeline.command("HMGET") { arguments in
+        arguments.append(keys.devices(partition))
+        for index in part { arguments.append(users[index]) }
+      }
+    } replies: { part, records in
+      for (index, record) in zip(part, records) {
+        entries[index].service = record.withBytes { bytes in
+          DeviceCursor(bytes).first { $0.token.elementsEqual(entries[index].token) }?.text(.service)
+        }
+      }
+    }
+    return entries
+  }
+
+  /// Those of which no outbox has it that the device was pruned: whoever empties it tells the index.
+  private func withoutUndelivered(_ entries: [Entry]) async throws -> [Entry] {
+    let groups = Dictionary(grouping: entries) { Partition.of(user: $0.owner.user, count: keys.partitions) }
+    var rest: [Entry] = []
+    for (partition, group) in groups {
+      let pruned = try await store.undelivered(in: partition)
+      rest += group.filter { $0.service != nil || !pruned.contains($0.token) }
+    }
+    return rest
+  }
+
+  /// Removes entries, after those that belong elsewhere were written there. A registration that came meanwhile stands.
+  private func remove(_ entries: [Entry], in partition: Int) async throws {
+    var pipeline = RedisPipeline()
+    for entry in entries {
+      if let service = entry.service {
+        pipeline.append("HSETNX", keys.owner(try place(of: entry.token, service)), entry.token, entry.text)
+      }
+    }
+    pipeline.script(
+      StoreScripts.mendOwners, keys: [keys.owner(partition), keys.moving(partition), keys.taken(partition)]
+    ) {
+      for entry in entries {
+        $0.append(entry.token)
+        $0.append(entry.text)
+      }
+    }
+    _ = try await store.run(pipeline)
+    // Whoever registered the device between our look and the removal has it, and not its token.
+    let back = try await withServices(entries.filter { $0.service == nil }).filter { $0.service != nil }
+    try await bind(
+      back.map {
+        Device(
+          user: $0.owner.user, token: CampaignStore.OwnedToken($0.token, $0.service ?? ""),
+          registeredAt: Int($0.owner.registeredAt))
+      })
+  }
+
+  // MARK: Devices
+
+  /// A device as its user's record has it.
+  struct Device {
+    var user: String
+    var token: CampaignStore.OwnedToken
+    /// ms since the epoch.
+    var registeredAt: Int
+  }
+
+  /// Devices of a partition whose token nobody has, or somebody else who has the device too.
+  func tokens(of devices: [Device], in partition: Int) async throws -> [StoreFinding] {
+    let known = devices.filter { store.services[$0.token.service] != nil }
+    let found = try await twice(known) { devices in
+      let owners = try await store.owners(of: devices.map(\.token))
+      return try await registered(zip(devices, owners).filter { device, owner in owner?.user != device.user }.map(\.0))
+    }
+    guard !found.isEmpty else { return [] }
+    let owners = try await store.owners(of: found.map(\.token))
+    let ownerless = zip(found, owners).filter { $1 == nil }.map(\.0)
+    let others = zip(found, owners).compactMap { device, owner in owner.map { (device, $0) } }
+    // Where the owner doesn't have the device, his entry is what is wrong. A device leaves one user before it enters the
+    // other's record: who is asked last decides.
+    let theirs = try await store.areRegistered(others.map { edit($0.0, of: $0.1.user) })
+    let doubled = try await registered(zip(others, theirs).filter(\.1).map(\.0.0))
+    if mends {
+      try await bind(ownerless)
+      try await leave(doubled)
+    }
+    let key = keys.devices(partition)
+    return ownerless.map { finding(.deviceWithoutOwner, key, $0.user, Self.text($0.token.bytes)) }
+      + doubled.map { finding(.deviceOfTwo, key, $0.user, Self.text($0.token.bytes)) }
+  }
+
+  private func edit(_ device: Device, of user: String) -> CampaignStore.DeviceEdit {
+    CampaignStore.DeviceEdit(user: user, token: device.token, action: .prune, instant: device.registeredAt)
+  }
+
+  private func registered(_ devices: [Device]) async throws -> [Device] {
+    zip(devices, try await store.areRegistered(devices.map { edit($0, of: $0.user) })).filter(\.1).map(\.0)
+  }
+
+  /// Makes users the owners of tokens that nobody has. Who has lost the device meanwhile loses the entry again: whoever
+  /// takes a device out unbinds it afterwards.
+  private func bind(_ devices: [Device]) async throws {
+    guard !devices.isEmpty else { return }
+    var pipeline = RedisPipeline()
+    for device in devices {
+      let partition = try store.partition(of: device.token)
+      pipeline.append(
+        "HSETNX", keys.owner(partition), device.token.bytes, "\(device.registeredAt):\(device.user)")
+    }
+    _ = try await store.run(pipeline)
+    let edits = devices.map { edit($0, of: $0.user) }
+    try await store.unbind(zip(edits, store.areRegistered(edits)).filter { !$1 }.map(\.0))
+  }
+
+  /// Takes devices from users of whom the index knows that others have them. Should one of them have got its own back
+  /// meanwhile, it registers again.
+  private func leave(_ devices: [Device]) async throws {
+    guard !devices.isEmpty else { return }
+    let users = try await store.registrations(of: devices.map { ($0.user, $0.token.bytes) })
+    _ = try await store.apply(devices.map { edit($0, of: $0.user) })
+    let owners = try await store.owners(of: devices.map(\.token))
+    let again = zip(zip(devices, owners), users).filter { $0.0.0.user == $0.0.1?.user }.compactMap(\.1)
+    _ = try await store.register(again)
+  }
+}
+
+extension CampaignStore {
+  /// Tokens of devices that were pruned, of which the index of owners has not heard yet.
+  func undelivered(in partition: Int) async throws -> Set<[UInt8]> {
+    var tokens: Set<[UInt8]> = []
+    var first = 0
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("LRANGE", keys.outbox(partition), first, first + Self.entriesAtOnce - 1)
+      let page = try await run(pipeline)[0]
+      guard !page.isEmpty else { return tokens }
+      for notice in page.flatMap(DeviceNotice.all) { tokens.insert(notice.token) }
+      first += page.count
+    }
+  }
+
+  /// Devices of users as they would register again; `nil` for one that is not there.
+  func registrations(of devices: [(user: String, token: [UInt8])]) async throws -> [DeviceRegistration?] {
+    var pipeline = RedisPipeline()
+    for device in devices {
+      let partition = Partition.of(user: device.user, count: keys.partitions)
+      pipeline.append("HGET", keys.devices(partition), device.user)
+      pipeline.append("HGET", keys.attributes(partition), device.user)
+    }
+    guard !pipeline.isEmpty else { return [] }
+    let replies = try await run(pipeline)
+    return devices.enumerated().map { index, device in
+      replies[2 * index].withBytes(DeviceRecord.all).first { $0.token == device.token }.map {
+        DeviceRegistration(
+          user: device.user, device: $0, attributes: replies[2 * index + 1].bytes.map(Array.init) ?? [])
+      }
+    }
+  }
+}

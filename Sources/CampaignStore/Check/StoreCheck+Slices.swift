@@ -1,0 +1,168 @@
+import PushCore
+import Redis
+
+/// Slices: counters against ledgers, and ledgers against the list of those that wait.
+extension StoreCheck {
+  /// A slice as its hash says.
+  private struct Slice {
+    var reference: SliceReference
+    var values: [[UInt8]]
+    var counters: SliceCounters
+    var phase: String
+    var granted: Int
+    /// Of its targets and ledger; `nil` before the seal.
+    var format: Int?
+  }
+
+  /// What a ledger has.
+  private struct LedgerTally {
+    var outcomes: [Outcome: Int] = [:]
+    var waiting = 0
+    /// Records that no version has written.
+    var unreadable = 0
+    var ended: Int { outcomes.values.reduce(0, +) }
+  }
+
+  mutating func slices(_ references: [SliceReference], of record: CampaignRecord) async throws -> [StoreFinding] {
+    guard !references.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    for slice in references {
+      pipeline.append("HGETALL", keys.slice(slice.partition, of: slice.campaign))
+      pipeline.append("LLEN", keys.targets(slice.partition, slice.campaign))
+    }
+    // Last: what is sealed then, and finished by now, was taken out; or it has just ended.
+    pipeline.append("GET", keys.finished(record.id))
+    let replies = try await store.run(pipeline)
+    let finished = PartitionBitmap(replies.last?.bytes.map(Array.init) ?? [])
+    var findings: [StoreFinding] = []
+    for (index, reference) in references.enumerated() where !replies[2 * index].isEmpty {
+      tally.slices += 1
+      let key = keys.slice(reference.partition, of: reference.campaign)
+      do {
+        let slice = try Self.slice(reference, replies[2 * index], keys)
+        let isOver = slice.phase == "done" || slice.phase == "cancelled"
+        if finished.contains(reference.partition), !isOver { continue }
+        let (pages, count) = (replies[2 * index + 1].integer ?? 0, slice.counters.targets)
+        if slice.phase == "sealed", pages * TargetPage.size < count || pages > count {
+          findings.append(open(.damagedSlice, key, "\(reference)", "it has \(count) targets on \(pages) pages"))
+          continue
+        }
+        // Another version's can't be read; before the seal there is nothing to read.
+        if slice.phase == "expanding" || (slice.format ?? TargetPage.formatVersion) != TargetPage.formatVersion {
+          continue
+        }
+        findings += try await ledger(of: slice)
+      } catch let error as StoreError where error.code == .damaged {
+        if !finished.contains(reference.partition) {
+          findings.append(open(.damagedSlice, key, "\(reference)", error.message))
+        }
+      }
+    }
+    return findings
+  }
+
+  private static func slice(
+    _ reference: SliceReference, _ reply: RedisReply, _ keys: Keyspace
+  ) throws(StoreError) -> Slice {
+    let fields = StoredFields(.slice(reference, keys), all: reply)
+    return Slice(
+      reference: reference, values: reply.map { Array($0.bytes ?? []) }, counters: try SliceCounters(slice: fields),
+      phase: try fields.text("phase") ?? "expanding", granted: try fields.number("granted") ?? 0,
+      format: try fields.number("format"))
+  }
+
+  /// The ledger of a slice whose targets are sealed. Its counters are held against it when nothing was committed meanwhile.
+  private func ledger(of slice: Slice) async throws -> [StoreFinding] {
+    let (partition, id) = (slice.reference.partition, slice.reference.campaign)
+    let isSealed = slice.phase == "sealed"
+    var findings: [StoreFinding] = []
+    var ledger = LedgerTally()
+    for first in stride(from: 0, to: slice.counters.targets, by: Self.recordsAtOnce) {
+      let records = min(Self.recordsAtOnce, slice.counters.targets - first)
+      let waiting = try await read(first..<(first + records), of: slice.reference, &ledger)
+      if isSealed { findings += try await hold(waiting, of: slice.reference) }
+    }
+    if isSealed {
+      try await forEachRanked(in: keys.retry(partition, id)) { members in
+        let indexes = members.compactMap { Int($0) }.filter { $0 >= 0 && $0 < StoredHash.mostTargets }
+        findings += try await hold(indexes, of: slice.reference).filter { !findings.contains($0) }
+      }
+    }
+    var pipeline = RedisPipeline()
+    pipeline.append("HGETALL", keys.slice(partition, of: id))
+    guard try await store.run(pipeline)[0].map({ Array($0.bytes ?? []) }) == slice.values else { return findings }
+    if let detail = Self.difference(slice, ledger) {
+      findings.append(open(.wrongCounters, keys.slice(partition, of: id), "\(slice.reference)", detail))
+    }
+    return findings
+  }
+
+  /// Records that are read with one command: 24 kB.
+  private static let recordsAtOnce = 2048
+
+  /// - Returns: the indexes of those that wait.
+  private func read(
+    _ indexes: Range<Int>, of slice: SliceReference, _ tally: inout LedgerTally
+  ) async throws -> [Int] {
+    var pipeline = RedisPipeline()
+    pipeline.append(
+      "GETRANGE", keys.ledger(slice.partition, slice.campaign), indexes.lowerBound * LedgerRecord.size,
+      indexes.upperBound * LedgerRecord.size - 1)
+    var waiting: [Int] = []
+    try await store.run(pipeline)[0].withBytes { bytes in
+      for offset in stride(from: 0, to: bytes.count, by: LedgerRecord.size) {
+        switch LedgerRecord(bytes, at: offset)?.state {
+        case .granted: break
+        case .waiting:
+          tally.waiting += 1
+          waiting.append(indexes.lowerBound + offset / LedgerRecord.size)
+        case .terminal(let outcome): tally.outcomes[outcome, default: 0] += 1
+        case nil: tally.unreadable += 1
+        }
+      }
+    }
+    return waiting
+  }
+
+  /// Targets that wait, and are not in the list of those that do, and the other way round.
+  private func hold(_ indexes: [Int], of slice: SliceReference) async throws -> [StoreFinding] {
+    let (partition, id) = (slice.partition, slice.campaign)
+    let retry = keys.retry(partition, id)
+    var pipeline = RedisPipeline()
+    for start in stride(from: 0, to: indexes.count, by: CampaignStore.batch) {
+      pipeline.script(
+        StoreScripts.mendRetry, keys: [keys.slice(partition, of: id), keys.ledger(partition, id), retry]
+      ) {
+        $0.append(mends ? 1 : 0)
+        for index in indexes[start..<min(start + CampaignStore.batch, indexes.count)] { $0.append(index) }
+      }
+    }
+    guard !pipeline.isEmpty else { return [] }
+    return try await store.run(pipeline).flatMap { reply in
+      stride(from: 0, to: reply.count - 1, by: 2).map { at in
+        finding(
+          reply[at].string == "waits" ? .lostRetry : .retryOfNothing, retry, "target \(reply[at + 1].string ?? "")")
+      }
+    }
+  }
+
+  /// What of a slice's counters is not what its ledger says; `nil` when they agree.
+  private static func difference(_ slice: Slice, _ ledger: LedgerTally) -> String? {
+    if ledger.unreadable > 0 { return "\(ledger.unreadable) records can't be read" }
+    let isCancelled = slice.phase == "cancelled"
+    for outcome in Outcome.allCases {
+      let (counted, recorded) = (slice.counters.outcomes[outcome] ?? 0, ledger.outcomes[outcome] ?? 0)
+      // A cancelled slice counts what it has not recorded.
+      let isLeft = isCancelled && (outcome == .unknown || outcome == .cancelled)
+      if isLeft ? counted < recorded : counted != recorded {
+        return "\(counted) \(outcome.name), by the ledger \(recorded)"
+      }
+    }
+    if isCancelled { return nil }
+    if slice.counters.retrying != ledger.waiting {
+      return "\(slice.counters.retrying) waiting, by the ledger \(ledger.waiting)"
+    }
+    let inDoubt = slice.granted - ledger.waiting - ledger.ended
+    return slice.counters.inDoubt == inDoubt ? nil : "\(slice.counters.inDoubt) in doubt, by the ledger \(inDoubt)"
+  }
+}

@@ -1,0 +1,167 @@
+import PushCore
+import Redis
+
+/// Users: where they are, and what their partition knows of them.
+extension StoreCheck {
+  // MARK: Places
+
+  /// Users and members of segments who belong to another partition, where they are looked for.
+  mutating func places(in partition: Int, segments: some Collection<String>) async throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    if keys.partitions == 1 { return findings }
+    for segment in segments.sorted() {
+      try await forEachMember(of: keys.segment(partition, segment)) { members in
+        findings += try await move(members.filter { place(of: $0) != partition }, of: segment, from: partition)
+      }
+    }
+    let key = keys.devices(partition)
+    var lost: Set<String> = []
+    try await forEachField(of: key) { page in
+      let strangers = page.compactMap { user, record in user.string.map { ($0, record) } }
+        .filter { place(of: $0.0) != partition }
+      guard !strangers.isEmpty else { return }
+      lost.formUnion(strangers.map(\.0))
+      if mends { try await move(strangers, from: partition) }
+    }
+    if !mends { misplaced.formUnion(lost) }
+    return findings + lost.sorted().map { finding(.misplacedUser, key, $0) }
+  }
+
+  private func place(of user: String) -> Int { Partition.of(user: user, count: keys.partitions) }
+
+  /// Members go to their own partitions, then leave this one.
+  private func move(_ strangers: [String], of segment: String, from partition: Int) async throws -> [StoreFinding] {
+    let key = keys.segment(partition, segment)
+    // The segment may have been taken away, or replaced, since.
+    let users = try await twice(strangers) { users in
+      var pipeline = RedisPipeline()
+      for user in users { pipeline.append("SISMEMBER", key, user) }
+      return zip(users, try await store.run(pipeline)).filter { $1.integer == 1 }.map(\.0)
+    }
+    if mends, !users.isEmpty {
+      var pipeline = RedisPipeline()
+      for user in users { pipeline.append("SADD", keys.segment(place(of: user), segment), user) }
+      _ = try await store.run(pipeline)
+      pipeline.removeAll()
+      for user in users { pipeline.append("SREM", key, user) }
+      _ = try await store.run(pipeline)
+    }
+    return users.map { finding(.misplacedMember, key, $0) }
+  }
+
+  /// Devices are registered where they belong, then leave this partition. One that was registered later for somebody else
+  /// only leaves.
+  private func move(_ strangers: [(String, RedisReply)], from partition: Int) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.attributes(partition))
+      for (user, _) in strangers { arguments.append(user) }
+    }
+    let attributes = try await store.run(pipeline)[0]
+    var registrations: [DeviceRegistration] = []
+    for ((user, record), attributes) in zip(strangers, attributes) {
+      registrations += record.withBytes(DeviceRecord.all).filter { store.services[$0.service] != nil }.map {
+        DeviceRegistration(user: user, device: $0, attributes: attributes.bytes.map(Array.init) ?? [])
+      }
+    }
+    try await store.register(registrations)
+    pipeline.removeAll()
+    pipeline.script(
+      StoreScripts.mendPlace, keys: [keys.devices(partition), keys.users(partition), keys.attributes(partition)]
+    ) {
+      for (user, record) in strangers {
+        $0.append(user)
+        $0.append(record)
+      }
+    }
+    _ = try await store.run(pipeline)
+  }
+
+  // MARK: Records
+
+  /// What a partition knows of its users, and the tokens of their devices.
+  mutating func users(in partition: Int) async throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    var known: Set<StoreFinding> = []
+    func add(_ more: [StoreFinding]) {
+      for finding in more where known.insert(finding).inserted { findings.append(finding) }
+    }
+    var users = 0
+    try await forEachField(of: keys.devices(partition)) { page in
+      users += page.count
+      var devices: [Device] = []
+      for (user, record) in page {
+        guard let user = user.string, place(of: user) == partition else { continue }
+        devices += record.withBytes(DeviceRecord.all).map {
+          Device(
+            user: user, token: CampaignStore.OwnedToken($0.token, $0.service), registeredAt: Int($0.registeredAt))
+        }
+      }
+      add(try await look(at: page.compactMap(\.0.string), in: partition))
+      add(try await tokens(of: devices, in: partition))
+    }
+    tally.users += users
+    // Those whom the walk over devices has not met: who is here without any.
+    try await forEachField(of: keys.attributes(partition)) { page in
+      add(try await look(at: page.compactMap(\.0.string), in: partition))
+    }
+    try await forEachMember(of: keys.users(partition)) { page in add(try await look(at: page, in: partition)) }
+    try await forEachField(of: keys.quarantine(partition)) { page in
+      add(try await notes(page, in: partition))
+    }
+    return findings
+  }
+
+  private func look(at users: [String], in partition: Int) async throws -> [StoreFinding] {
+    let (devices, names) = (keys.devices(partition), keys.users(partition))
+    let (attributes, quarantine) = (keys.attributes(partition), keys.quarantine(partition))
+    let mine = users.filter { place(of: $0) == partition || !misplaced.contains($0) }
+    var pipeline = RedisPipeline()
+    for start in stride(from: 0, to: mine.count, by: Self.recordsAtOnce) {
+      pipeline.script(StoreScripts.mendUsers, keys: [devices, names, attributes, quarantine]) {
+        $0.append(mends ? 1 : 0)
+        $0.append(Int(ReasonCode.other.rawValue))
+        $0.append("found by store check")
+        for user in mine[start..<min(start + Self.recordsAtOnce, mine.count)] { $0.append(user) }
+      }
+    }
+    guard !pipeline.isEmpty else { return [] }
+    return try await store.run(pipeline).flatMap { reply in
+      stride(from: 0, to: reply.count - 2, by: 3).compactMap { at -> StoreFinding? in
+        let user = reply[at + 1].string ?? ""
+        return switch reply[at].string {
+        case "noDevices": finding(.userWithoutDevices, names, user)
+        case "attributes": finding(.attributesOfNobody, attributes, user)
+        case "notListed": finding(.userNotListed, names, user)
+        case "unreadable": open(.unreadableRecord, devices, user)
+        case "noNote":
+          finding(.quarantinedWithoutNote, quarantine, Self.text(reply[at + 2].bytes ?? []), "user \(user)")
+        default: nil
+        }
+      }
+    }
+  }
+
+  /// Records that a script looks at: a user may have a hundred devices.
+  private static let recordsAtOnce = 100
+
+  private func notes(_ page: [(RedisReply, RedisReply)], in partition: Int) async throws -> [StoreFinding] {
+    let key = keys.quarantine(partition)
+    var pipeline = RedisPipeline()
+    for start in stride(from: 0, to: page.count, by: Self.recordsAtOnce) {
+      pipeline.script(StoreScripts.mendQuarantine, keys: [keys.devices(partition), key]) {
+        $0.append(mends ? 1 : 0)
+        for (token, note) in page[start..<min(start + Self.recordsAtOnce, page.count)] {
+          $0.append(token)
+          $0.append(DeviceNotice.all(in: note).first?.user ?? "")
+          $0.append(note)
+        }
+      }
+    }
+    return try await store.run(pipeline).enumerated().flatMap { call, places in
+      places.compactMap(\.integer).map { place in
+        finding(.noteOfNoDevice, key, Self.text(page[call * Self.recordsAtOnce + place].0.bytes ?? []))
+      }
+    }
+  }
+}

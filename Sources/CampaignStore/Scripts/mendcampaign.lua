@@ -1,0 +1,94 @@
+#!lua flags=allow-oom
+-- mendcampaign: holds the lists that a campaign is in, and its totals, against its state, and mends the lists.
+-- Keeps: every campaign is among all of them; one that runs is listed as running, one that is scheduled is in the
+-- schedule, one with open slices that may be taken is on its lane and no other; one that has ended expires. What is
+-- gone is not listed as if it were there; references to it on lanes are dropped where they are met. Totals are of
+-- finished slices, each of which has an outcome for every target. Every script keeps that, so what differs here is not
+-- in motion.
+-- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices,
+--      9... lanes
+-- ARGV 1 '1' to mend, 2 id, 3 partitions of the store, 4... names of the lanes
+-- Returns what was found: names of lists in which it is and should not be, or, behind a '+', the other way round;
+--         'state' where it has none; 'outcomes' and 'slices' where the totals are wrong
+local mends, id, found = ARGV[1] == '1', ARGV[2], {}
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'createdAt', 'finishedAt', 'startedAt', 'lane',
+  'slices', 'finished')
+local state, has_ended = campaign[1], campaign[4]
+local is_there = redis.call('EXISTS', KEYS[1]) == 1
+-- Nothing is known of a campaign without a state: a worker takes it out.
+if is_there and not state then return {'state'} end
+
+local function note(what) found[#found + 1] = what end
+
+-- In a sorted set: `is_meant` true, false, or nil where both is right.
+local function hold(place, name, is_meant, score)
+  local is_in = redis.call('ZSCORE', KEYS[place], id)
+  if is_in and is_meant == false then
+    note(name)
+    if mends then redis.call('ZREM', KEYS[place], id) end
+  elseif is_meant and not is_in then
+    note('+' .. name)
+    if mends then redis.call('ZADD', KEYS[place], score, id) end
+  end
+end
+
+local function hold_running(is_meant)
+  local is_in = redis.call('SISMEMBER', KEYS[3], id) == 1
+  if is_in and is_meant == false then
+    note('running')
+    if mends then redis.call('SREM', KEYS[3], id) end
+  elseif is_meant and not is_in then
+    note('+running')
+    if mends then redis.call('SADD', KEYS[3], id) end
+  end
+end
+
+local function hold_lanes(is_meant)
+  for i = 9, #KEYS do
+    local is_in, is_its = redis.call('LPOS', KEYS[i], id), ARGV[i - 5] == campaign[6]
+    if is_in and not (is_meant and is_its) then
+      note('lane:' .. ARGV[i - 5])
+      if mends then redis.call('LREM', KEYS[i], 0, id) end
+    elseif is_meant and is_its and not is_in then
+      note('+lane:' .. ARGV[i - 5])
+      if mends then redis.call('RPUSH', KEYS[i], id) end
+    end
+  end
+end
+
+if not is_there then
+  -- One that has expired leaves the list of all with the next campaign that ends.
+  if not redis.call('ZSCORE', KEYS[6], id) then hold(2, 'all', false) end
+  hold_running(false)
+  hold(4, 'schedule', false)
+  return found
+end
+local takes = not has_ended and (state == 'active' or state == 'cancelled')
+hold(2, 'all', true, campaign[3] or now)
+hold(4, 'schedule', state == 'scheduled', campaign[2] or now)
+if takes then
+  hold_running(true)
+elseif has_ended or state == 'scheduled' then
+  hold_running(false)
+end
+if not takes then
+  hold_lanes(false)
+elseif redis.call('LLEN', KEYS[7]) > 0 then
+  hold_lanes(true)
+end
+if has_ended and redis.call('TTL', KEYS[1]) == -1 then hold(5, 'ended', true, has_ended) end
+
+local sum = 0
+local outcomes = redis.call('HMGET', KEYS[1], '16', '17', '18', '19', '20', '21', '22', '23', '24', '25', 'targets')
+for i = 1, 10 do sum = sum + (outcomes[i] or 0) end
+if sum ~= tonumber(outcomes[11] or 0) then note('outcomes') end
+-- The bitmap has the finished slices, and the partitions without one; what fills its last byte counts for nothing. A
+-- campaign that was cancelled before it began has no finished slice, and of one that expires the bitmap goes first.
+if not (has_ended and (not campaign[5] or redis.call('EXISTS', KEYS[8]) == 0)) then
+  local count = redis.call('BITCOUNT', KEYS[8])
+  for i = ARGV[3], math.ceil(ARGV[3] / 8) * 8 - 1 do count = count - redis.call('GETBIT', KEYS[8], i) end
+  if count ~= (campaign[8] or 0) + ARGV[3] - (campaign[7] or 0) then note('slices') end
+end
+return found

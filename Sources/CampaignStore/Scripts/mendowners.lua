@@ -1,0 +1,17 @@
+#!lua flags=allow-oom
+-- mendowners: removes entries of the owner index that are as they were read.
+-- Keeps: a registration that is under way keeps its entry: it has left a note before its device is written. What was
+-- removed counts as taken, so that a registration that has just been noted is looked at again.
+-- KEYS 1 owner, 2 moving, 3 taken
+-- ARGV two each: token, 'at:user' as it was read
+-- Returns for each 1 when it was removed, else 0
+local notes, removed = redis.call('HVALS', KEYS[2]), {}
+local count = 0
+for i = 1, #ARGV, 2 do
+  local stays = redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1]
+  for k = 1, stays and 0 or #notes do stays = stays or notes[k]:find(ARGV[i], 1, true) ~= nil end
+  if not stays then count = count + redis.call('HDEL', KEYS[1], ARGV[i]) end
+  removed[#removed + 1] = stays and 0 or 1
+end
+if count > 0 then redis.call('INCRBY', KEYS[3], count) end
+return removed

@@ -1,0 +1,18 @@
+#!lua flags=allow-oom
+-- mendquarantine: finds notes of a quarantine that are of no device in quarantine, and removes them.
+-- Keeps: a note is of a device that is in quarantine. What was written since it was read stays, and so does the note of
+-- a user whose devices can't be read.
+-- KEYS 1 devices, 2 quarantine
+-- ARGV 1 '1' to mend, 2... three each: token, user ('' where the note can't be read), note as it was read
+-- Returns the places of those found, from 0
+local found = {}
+for i = 2, #ARGV, 3 do
+  local token = ARGV[i]
+  local blob = ARGV[i + 1] ~= '' and redis.call('HGET', KEYS[1], ARGV[i + 1]) or ''
+  local is_read, at = pcall(find_device, blob, token)
+  if is_read and not (at and flags_of(blob, at) == 1) and redis.call('HGET', KEYS[2], token) == ARGV[i + 2] then
+    found[#found + 1] = (i - 2) / 3
+    if ARGV[1] == '1' then redis.call('HDEL', KEYS[2], token) end
+  end
+end
+return found

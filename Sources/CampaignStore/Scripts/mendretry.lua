@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- mendretry: holds targets of a slice against the list of those that wait, and mends that list.
+-- Keeps: who waits is in the list, or would never be sent to; who does not is not, or would be sent to again. Record
+-- and list are written by one script, so what differs here is not in motion.
+-- KEYS 1 slice, 2 ledger, 3 retry
+-- ARGV 1 '1' to mend, 2... indexes of targets
+-- Returns two each: 'waits' | 'ended', index
+local found = {}
+if redis.call('HGET', KEYS[1], 'phase') ~= 'sealed' then return found end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for i = 2, #ARGV do
+  local waits = redis.call('GETRANGE', KEYS[2], ARGV[i] * 12, ARGV[i] * 12) == '\1'
+  local is_in = redis.call('ZSCORE', KEYS[3], ARGV[i])
+  if waits and not is_in then
+    found[#found + 1] = 'waits'
+    if ARGV[1] == '1' then redis.call('ZADD', KEYS[3], now, ARGV[i]) end
+  elseif is_in and not waits then
+    found[#found + 1] = 'ended'
+    if ARGV[1] == '1' then redis.call('ZREM', KEYS[3], ARGV[i]) end
+  end
+  if #found % 2 == 1 then found[#found + 1] = ARGV[i] end
+end
+return found

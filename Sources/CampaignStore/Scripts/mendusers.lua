@@ -1,0 +1,68 @@
+#!lua flags=allow-oom
+-- mendusers: holds what a partition knows of users against each other, and mends it.
+-- Keeps: a user is listed who has devices, and nobody else, and only such a one has attributes; a device is quarantined
+-- that has a note, and no other. Every script that edits devices keeps that, so what differs here is not in motion.
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
+-- ARGV 1 '1' to mend, 2 code and 3 text of the reason for a device whose note is lost, 4... users
+-- Returns three each: what was found, user, token (only with `noNote`)
+local mends, found = ARGV[1] == '1', {}
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function is_whole(blob)
+  local at = 1
+  while at <= #blob do
+    if at + 18 > #blob then return false end
+    local length, token = struct.unpack('>I2', blob, at), struct.unpack('>I2', blob, at + 17)
+    if blob:byte(at + 2) ~= 1 or token == 0 or 17 + token > length or at + 1 + length > #blob then return false end
+    at = at + 2 + length
+  end
+  return #blob > 0
+end
+
+local function note(what, user, token)
+  found[#found + 1] = what
+  found[#found + 1] = user
+  found[#found + 1] = token or ''
+end
+
+-- Why a device is in quarantine of which nobody knows it any more: its service and app, and since now.
+local function lost_note(blob, at, token, user)
+  local service = at + 19 + #token
+  local app = service + 1 + blob:byte(service)
+  return struct.pack('>I6', now) .. blob:sub(service, app + blob:byte(app)) .. '\0'
+    .. struct.pack('>BBI6B', 1, ARGV[2], now, #ARGV[3]) .. ARGV[3] .. '\0\0' .. struct.pack('>I2', #user) .. user
+end
+
+for i = 4, #ARGV do
+  local user = ARGV[i]
+  local blob = redis.call('HGET', KEYS[1], user)
+  local is_listed = redis.call('SISMEMBER', KEYS[2], user) == 1
+  if not blob then
+    if is_listed then
+      note('noDevices', user)
+      if mends then redis.call('SREM', KEYS[2], user) end
+    end
+    if redis.call('HEXISTS', KEYS[3], user) == 1 then
+      note('attributes', user)
+      if mends then redis.call('HDEL', KEYS[3], user) end
+    end
+  elseif not is_whole(blob) then
+    note('unreadable', user)
+  else
+    if not is_listed then
+      note('notListed', user)
+      if mends then redis.call('SADD', KEYS[2], user) end
+    end
+    local at = 1
+    while at < #blob do
+      local token = blob:sub(at + 19, at + 18 + struct.unpack('>I2', blob, at + 17))
+      if flags_of(blob, at) == 1 and redis.call('HEXISTS', KEYS[4], token) == 0 then
+        note('noNote', user, token)
+        if mends then redis.call('HSET', KEYS[4], token, lost_note(blob, at, token, user)) end
+      end
+      at = at + 2 + struct.unpack('>I2', blob, at)
+    end
+  end
+end
+return found

@@ -1,0 +1,60 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+
+/// What a check of the store has found, and how much it has looked at.
+struct StoreCheckReport: JSONReport {
+  var tally = StoreCheckTally()
+  private var found = 0
+  private var mended = 0
+
+  /// Findings that are as they were.
+  var left: Int { found - mended }
+
+  mutating func count(_ finding: StoreFinding) {
+    found += 1
+    if finding.standing == .mended { mended += 1 }
+  }
+
+  /// A finding on its line: where, what, and what to do.
+  static func text(_ finding: StoreFinding) -> String {
+    let place = finding.subject.isEmpty ? finding.key : "\(finding.key) \(finding.subject)"
+    return Excerpt.harmless("\(place): \(finding.problem); \(finding.remedy)")
+  }
+
+  /// The same as an object.
+  static func json(_ finding: StoreFinding) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("kind", finding.kind.rawValue)
+    json.member("key", finding.key)
+    json.member("subject", finding.subject.isEmpty ? nil : finding.subject)
+    json.member("standing", finding.standing.rawValue)
+    json.member("problem", finding.problem)
+    json.member("remedy", finding.remedy)
+    json.endObject()
+    return json.text
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("found", found)
+    json.member("mended", mended)
+    json.member("left", left)
+    json.member("keys", tally.keys)
+    json.member("users", tally.users)
+    json.member("tokens", tally.tokens)
+    json.member("campaigns", tally.campaigns)
+    json.member("slices", tally.slices)
+    json.endObject()
+  }
+
+  /// The closing line, for people.
+  var text: String {
+    let looked =
+      "looked at \(tally.keys.grouped) keys, \(tally.users.grouped) users, \(tally.tokens.grouped) tokens, "
+      + "\(tally.campaigns.grouped) campaigns, \(tally.slices.grouped) slices: "
+    guard found > 0 else { return looked + "all is well" }
+    return looked + "\(found.grouped) found, \(mended.grouped) mended, \(left.grouped) left"
+  }
+}

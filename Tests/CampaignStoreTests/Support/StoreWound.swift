@@ -1,0 +1,235 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import Testing
+
+/// One way in which a store can be damaged, and what a check says of it.
+struct StoreWound: Sendable, CustomTestStringConvertible {
+  let name: String
+  let kind: StoreFinding.Kind
+  /// Whether a person has to mend it.
+  var isOpen = false
+  let damage: @Sendable (CheckScene) async throws -> Void
+  /// What holds when it is mended.
+  var isWhole: @Sendable (CheckScene) async throws -> Bool = { _ in true }
+
+  var testDescription: String { name }
+
+  static let all = ofUsers + ofTokens + ofSegments + ofCampaigns + ofSlices + ofKeys
+
+  private static let ofUsers = [
+    StoreWound(name: "listed without devices", kind: .userWithoutDevices) { scene in
+      _ = try await scene.command("SADD", scene.keys.users(scene.partition(of: "x")), "x")
+    },
+    StoreWound(name: "not listed", kind: .userNotListed) { scene in
+      _ = try await scene.command("SREM", scene.keys.users(scene.partition(of: scene.user)), scene.user)
+    } isWhole: { scene in
+      try await scene.command("SISMEMBER", scene.keys.users(scene.partition(of: scene.user)), scene.user).integer == 1
+    },
+    StoreWound(name: "attributes of nobody", kind: .attributesOfNobody) { scene in
+      _ = try await scene.command("HSET", scene.keys.attributes(scene.partition(of: "x")), "x", "{}")
+    },
+    StoreWound(name: "record that can't be read", kind: .unreadableRecord, isOpen: true) { scene in
+      let key = scene.keys.devices(scene.partition(of: scene.user))
+      let record = Array(try await scene.command("HGET", key, scene.user).bytes ?? [])
+      _ = try await scene.command("HSET", key, scene.user, record + [0, 0, 1])
+    },
+    StoreWound(name: "user elsewhere", kind: .misplacedUser) { scene in
+      let (from, to) = (scene.partition(of: "u0"), scene.strange(to: "u0"))
+      for (old, new) in [
+        (scene.keys.devices(from), scene.keys.devices(to)), (scene.keys.attributes(from), scene.keys.attributes(to)),
+      ] {
+        let value = Array(try await scene.command("HGET", old, "u0").bytes ?? [])
+        _ = try await scene.command("HSET", new, "u0", value)
+        _ = try await scene.command("HDEL", old, "u0")
+      }
+      _ = try await scene.command("SREM", scene.keys.users(from), "u0")
+      _ = try await scene.command("SADD", scene.keys.users(to), "u0")
+    } isWhole: { scene in
+      let user = try await scene.store.user("u0")
+      return user?.devices == [TestStore.device(0)] && user?.attributes == Array(#"{"name":"Ada"}"#.utf8)
+    },
+    StoreWound(name: "quarantined without a note", kind: .quarantinedWithoutNote) { scene in
+      let key = scene.keys.quarantine(scene.slice.partition)
+      _ = try await scene.command("HDEL", key, TestStore.token(scene.quarantined))
+    } isWhole: { scene in
+      let token = try TestStore.deviceToken(scene.quarantined)
+      let device = try await scene.store.quarantined([token], of: TestStore.service)[0]
+      return device?.user == scene.users[2] && device?.reason == "found by store check" && device?.service == "apns"
+    },
+    StoreWound(name: "note of no device", kind: .noteOfNoDevice) { scene in
+      let key = scene.keys.quarantine(scene.slice.partition)
+      let note = Array(try await scene.command("HGET", key, TestStore.token(scene.quarantined)).bytes ?? [])
+      _ = try await scene.command("HSET", key, TestStore.token(999), note)
+    },
+  ]
+
+  private static let ofTokens = [
+    StoreWound(name: "owner without the device", kind: .ownerWithoutDevice) { scene in
+      _ = try await scene.command(
+        "HSET", scene.keys.owner(scene.partition(ofToken: 999)), TestStore.token(999), "5:u0")
+    },
+    StoreWound(name: "device without an owner", kind: .deviceWithoutOwner) { scene in
+      _ = try await scene.command(
+        "HDEL", scene.keys.owner(scene.partition(ofToken: scene.token)), TestStore.token(scene.token))
+    } isWhole: { scene in
+      try await scene.store.owners(of: [TestStore.deviceToken(scene.token)], TestStore.service) == [scene.user]
+    },
+    StoreWound(name: "device of two", kind: .deviceOfTwo) { scene in
+      let record = Array(
+        try await scene.command("HGET", scene.keys.devices(scene.partition(of: scene.user)), scene.user).bytes ?? [])
+      _ = try await scene.command("HSET", scene.keys.devices(scene.partition(of: "x")), "x", record)
+      _ = try await scene.command("SADD", scene.keys.users(scene.partition(of: "x")), "x")
+    } isWhole: { scene in
+      let (stranger, user) = try await (scene.store.user("x"), scene.store.user(scene.user))
+      return stranger == nil && user?.devices.count == 1
+    },
+    StoreWound(name: "owner elsewhere", kind: .misplacedOwner) { scene in
+      let key = scene.keys.owner((scene.partition(ofToken: scene.token) + 1) % scene.keys.partitions)
+      _ = try await scene.command("HSET", key, TestStore.token(scene.token), "1000:\(scene.user)")
+    },
+    StoreWound(name: "owner that can't be read", kind: .unreadableOwner, isOpen: true) { scene in
+      _ = try await scene.command("HSET", scene.keys.owner(1), TestStore.token(999), "nonsense")
+    },
+    StoreWound(name: "registration that did not end", kind: .leftRegistration) { scene in
+      let registration = DeviceRegistration(user: "x", device: TestStore.device(scene.token, registeredAt: 2000))
+      _ = try await scene.store.bind(scene.world.batch([registration]))
+    } isWhole: { scene in
+      let (mover, user) = try await (scene.store.user("x"), scene.store.user(scene.user))
+      return mover?.devices.count == 1 && user == nil
+    },
+  ]
+
+  private static let ofSegments = [
+    StoreWound(name: "member elsewhere", kind: .misplacedMember) { scene in
+      _ = try await scene.command("SADD", scene.keys.segment(scene.strange(to: "u30"), "vip"), "u30")
+    } isWhole: { scene in
+      try await scene.store.segments(of: "u30") == ["vip"]
+    },
+    StoreWound(name: "segment that is not listed", kind: .unlistedSegment, isOpen: true) { scene in
+      _ = try await scene.command("SREM", scene.keys.segments, "vip")
+    },
+  ]
+
+  private static let ofCampaigns = [
+    StoreWound(name: "ended, and running", kind: .wrongList) { scene in
+      _ = try await scene.command("SADD", scene.keys.running, "done")
+    },
+    StoreWound(name: "running, and scheduled", kind: .wrongList) { scene in
+      _ = try await scene.command("ZADD", scene.keys.schedule, 1, "run")
+    },
+    StoreWound(name: "paused, and on its lane", kind: .wrongList) { scene in
+      _ = try await scene.command("RPUSH", scene.keys.lane("urgent"), "paused")
+    },
+    StoreWound(name: "on another's lane", kind: .wrongList) { scene in
+      _ = try await scene.command("RPUSH", scene.keys.lane("urgent"), "run")
+    },
+    StoreWound(name: "gone, and listed", kind: .wrongList) { scene in
+      _ = try await scene.command("ZADD", scene.keys.all, 1, "ghost")
+    },
+    StoreWound(name: "not among all", kind: .missingFromList) { scene in
+      _ = try await scene.command("ZREM", scene.keys.all, "run")
+    },
+    StoreWound(name: "not among those that run", kind: .missingFromList) { scene in
+      _ = try await scene.command("SREM", scene.keys.running, "run")
+    },
+    StoreWound(name: "not on its lane", kind: .missingFromList) { scene in
+      _ = try await scene.command("LREM", scene.keys.lane("normal"), 0, "run")
+    } isWhole: { scene in
+      try await scene.store.dequeueSlice(worker: "w")?.campaign == "run"
+    },
+    StoreWound(name: "not in the schedule", kind: .missingFromList) { scene in
+      _ = try await scene.command("ZREM", scene.keys.schedule, "later")
+    } isWhole: { scene in
+      let due = try await scene.command("ZSCORE", scene.keys.schedule, "later").integer ?? 0
+      return try await due > scene.store.time() / 1000 + 80_000_000
+    },
+    StoreWound(name: "ended, and kept for ever", kind: .missingFromList) { scene in
+      _ = try await scene.command("PERSIST", scene.keys.campaign("done"))
+    } isWhole: { scene in
+      try await scene.command("ZSCORE", scene.keys.ended, "done").integer != nil
+    },
+    StoreWound(name: "slice in no list", kind: .lostSlice) { scene in
+      _ = try await scene.command("LPOP", scene.keys.open("run"))
+    } isWhole: { scene in
+      try await scene.world.openSlices("run").count == 2
+    },
+    StoreWound(name: "worker that is not listed", kind: .unlistedWorker) { scene in
+      _ = try await scene.command("RPUSH", scene.keys.intake(worker: "ghost"), "{}")
+    } isWhole: { scene in
+      try await scene.store.workers().contains("ghost")
+    },
+    StoreWound(name: "campaign with nonsense", kind: .damagedCampaign, isOpen: true) { scene in
+      _ = try await scene.command("HSET", scene.keys.campaign("paused"), "finished", "many")
+    },
+    StoreWound(name: "campaign without a state", kind: .damagedCampaign, isOpen: true) { scene in
+      _ = try await scene.command("HDEL", scene.keys.campaign("paused"), "state")
+    },
+    StoreWound(name: "outcomes of nobody", kind: .wrongTotals, isOpen: true) { scene in
+      _ = try await scene.command("HINCRBY", scene.keys.campaign("done"), "17", 1)
+    },
+    StoreWound(name: "slice that was not counted", kind: .wrongTotals, isOpen: true) { scene in
+      _ = try await scene.command("SETBIT", scene.keys.finished("paused"), scene.partition(of: "u1"), 1)
+    },
+  ]
+
+  private static let ofSlices = [
+    StoreWound(name: "retry that was lost", kind: .lostRetry) { scene in
+      _ = try await scene.command("ZREM", scene.keys.retry(scene.slice.partition, "run"), 3)
+    } isWhole: { scene in
+      try await scene.command("ZSCORE", scene.keys.retry(scene.slice.partition, "run"), 3).integer != nil
+    },
+    StoreWound(name: "retry of what has ended", kind: .retryOfNothing) { scene in
+      _ = try await scene.command("ZADD", scene.keys.retry(scene.slice.partition, "run"), 1, 0)
+    },
+    StoreWound(name: "retry of no target", kind: .retryOfNothing) { scene in
+      _ = try await scene.command("ZADD", scene.keys.retry(scene.slice.partition, "run"), 1, 4000)
+    },
+    StoreWound(name: "slice with nonsense", kind: .damagedSlice, isOpen: true) { scene in
+      _ = try await scene.command("HSET", scene.keys.slice(scene.slice.partition, of: "run"), "doubt", -5)
+    },
+    StoreWound(name: "slice without its targets", kind: .damagedSlice, isOpen: true) { scene in
+      _ = try await scene.command("DEL", scene.keys.targets(scene.slice.partition, "run"))
+    },
+    StoreWound(name: "outcome that no target has", kind: .wrongCounters, isOpen: true) { scene in
+      _ = try await scene.command("HINCRBY", scene.keys.slice(scene.slice.partition, of: "run"), "17", 1)
+    },
+    StoreWound(name: "in doubt, and nobody is", kind: .wrongCounters, isOpen: true) { scene in
+      _ = try await scene.command("HINCRBY", scene.keys.slice(scene.slice.partition, of: "run"), "doubt", -1)
+    },
+    StoreWound(name: "ledger of an ended slice that is gone", kind: .wrongCounters, isOpen: true) { scene in
+      _ = try await scene.command("DEL", scene.keys.ledger(scene.slice.partition, "done"))
+    },
+  ]
+
+  private static let ofKeys = [
+    StoreWound(name: "list of another type, which is made anew", kind: .wrongType) { scene in
+      _ = try await scene.command("SET", scene.keys.waiting("paused"), "x", "EX", 60)
+    } isWhole: { scene in
+      try await scene.command("EXISTS", scene.keys.aside(scene.keys.waiting("paused"))).integer == 1
+    },
+    StoreWound(name: "slice of another type", kind: .wrongType, isOpen: true) { scene in
+      _ = try await scene.command("RPUSH", scene.keys.slice(1, of: "paused"), "x")
+    },
+    StoreWound(name: "partition's key of another type", kind: .wrongType, isOpen: true) { scene in
+      _ = try await scene.command("DEL", scene.keys.owner(1))
+      _ = try await scene.command("SET", scene.keys.owner(1), "x")
+    },
+    StoreWound(name: "key of a campaign that is gone", kind: .orphan) { scene in
+      _ = try await scene.command("SADD", scene.keys.audience(0, "ghost"), "u1")
+    } isWhole: { scene in
+      try await scene.command("TTL", scene.keys.audience(0, "ghost")).integer ?? 0 > 0
+    },
+    StoreWound(name: "key that does not expire", kind: .neverExpires) { scene in
+      _ = try await scene.command("PERSIST", scene.keys.importOf(file: "file"))
+    } isWhole: { scene in
+      try await scene.command("TTL", scene.keys.importOf(file: "file")).integer ?? 0 > 0
+    },
+    StoreWound(name: "key that nobody knows", kind: .unknownKey, isOpen: true) { scene in
+      _ = try await scene.command("SET", scene.keys.home(of: 1) + "something", "x")
+    },
+    StoreWound(name: "key of no partition", kind: .unknownKey, isOpen: true) { scene in
+      _ = try await scene.command("SADD", scene.keys.users(scene.keys.partitions), "x")
+    },
+  ]
+}

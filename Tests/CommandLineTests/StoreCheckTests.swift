@@ -1,0 +1,105 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+/// `carillon store check`: what it says and how it exits, and that it finds nothing in what is only in motion.
+@Suite struct StoreCheckCommandTests {
+  @Test func findingsAreLinesAndTheExitStatusSaysWhetherAnyIsLeft() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(40)
+    let well = try await world.succeed("store", "check")
+    #expect(well.hasPrefix("looked at ") && well.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: all is well\n"))
+
+    let partition = "{\(world.namespace):3}:"
+    try await world.server.command("sadd", partition + "users", "ghost")
+    try await world.server.command("hset", partition + "attributes", "ghost", "{}")
+    try await world.server.command("set", partition + "something", "x")
+    let found = try await world.run("store", "check")
+    #expect(found.exit == .status(1) && found.standardError.isEmpty)
+    let lines = found.standardOutput.split(separator: "\n")
+    #expect(lines.count == 4 && lines.last?.hasSuffix("3 found, 0 mended, 3 left") == true)
+    #expect(
+      lines.contains {
+        $0 == "\(partition)users ghost: the user is listed, but has no device; mend it: carillon store check --mend"
+      })
+
+    let mended = try await world.run("store", "check", "--mend", "--json")
+    #expect(mended.exit == .status(1))
+    let objects = try mended.standardOutput.split(separator: "\n").map { try JSONObject(String($0)) }
+    #expect(Set(objects.compactMap { $0.text("kind") }) == ["userWithoutDevices", "attributesOfNobody", "unknownKey"])
+    #expect(Set(objects.compactMap { $0.text("standing") }) == ["mended", "open"])
+    #expect(objects.dropLast().allSatisfy { $0.text("problem") != nil && $0.text("remedy") != nil })
+    #expect(objects.last?.number("mended") == 2 && objects.last?.number("left") == 1)
+    try await world.server.command("del", partition + "something")
+    try await world.succeed("store", "check")
+  }
+
+  /// Workers that are killed and taken over from, an import that moves tokens between users, one of a segment, and
+  /// campaigns with bad and dead tokens, beside one check after the other.
+  @Test(arguments: PushEngineKind.allCases)
+  func whatIsInMotionIsNotFound(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    let simulator = try await world.startSimulator("--latency", "20ms")
+    let tokens = try await world.importDevices(4000)
+    try await simulator.load(
+      tokens.prefix(40).map { #"{"token":"\#($0)","state":"bad"}"# }
+        + tokens[40..<200].map { "\($0),unregistered,com.example.news,1790000000000" })
+    let segment = try world.folder.write("vip", (0..<3000).map { "u\($0)\n" }.joined())
+    try await world.succeed("segment", "import", "vip", segment)
+    // Every token goes to another user.
+    let moved = try world.folder.write(
+      "moved.csv",
+      "user,token,registeredAt\n"
+        + tokens.enumerated().map { "u\(($0 + 1) % 4000),\($1),2026-02-01T00:00:00Z\n" }.joined())
+    try await world.submit("a")
+    try await world.submit("b", audience: #"{"segment":"vip"}"#, more: #","lane":"urgent","results":"all""#)
+    let fleet = Fleet(world: world)
+    let changing = [
+      ["devices", "import", moved], ["segment", "import", "vip", segment, "--replace"],
+      ["devices", "import", world.folder.path("devices.csv")], ["devices", "import", moved],
+    ]
+    async let changes: Void = fleet.importAgainAndAgain(changing)
+    async let death: Void = fleet.killAndReplace()
+    var checks = 0
+    while try await !fleet.isOver(["a", "b"]) || checks < 3 {
+      let output = try await world.run("store", "check")
+      #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+      checks += 1
+    }
+    try await changes
+    try await death
+    try await world.succeed("store", "check")
+  }
+
+  private struct Fleet {
+    let world: CarillonWorld
+
+    func importAgainAndAgain(_ commands: [[String]]) async throws {
+      for command in commands {
+        let output = try await CarillonCommand.run(command, environment: world.environment)
+        #expect(output.exit == .status(0), "\(output.standardError)")
+      }
+    }
+
+    /// Two workers, of which one dies over its work; a third takes over.
+    func killAndReplace() async throws {
+      let first = try await world.start("worker", "--name", "first")
+      let second = try await world.start("worker", "--name", "second")
+      try await world.until("a") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
+      first.send(signal: SIGKILL)
+      #expect(await first.waitForExit() == .signal(SIGKILL))
+      try await world.succeed("worker", "--drain", "--name", "third")
+      second.send(signal: SIGTERM)
+      #expect(await second.waitForExit() == .status(0))
+    }
+
+    func isOver(_ ids: [String]) async throws -> Bool {
+      for id in ids {
+        let state = try await world.show(id).text("state")
+        if state != "completed" { return false }
+      }
+      return true
+    }
+  }
+}
