@@ -57,6 +57,7 @@ struct RepartitionTests {
     }
     let new = try await TestStore(opening: world)
     for number in 0..<50 { try await expectUser(number, in: new, devices: number < 40 ? 2 : 1) }
+    try await expectNoFindings(in: new)
   }
 
   @Test(arguments: Backend.allCases)
@@ -77,6 +78,7 @@ struct RepartitionTests {
     let spread = try await world.store.hold(for: 11)
     #expect(try await world.store.repartition(to: 11, spread: spread).campaigns == 4)
     let new = try await TestStore(opening: world)
+    try await expectNoFindings(in: new)
     try await new.store.control("paused", .resume)
     for (id, targets) in [("segment", 10), ("users", 3), ("tokens", 20), ("paused", 1)] {
       try await new.command("HSET", new.keys.campaign(id), "sendAt", 1)
@@ -105,6 +107,7 @@ struct RepartitionTests {
       return true
     }
     #expect(count == 20)
+    try await expectNoFindings(in: TestStore(opening: world))
   }
 
   // MARK: The hold
@@ -229,6 +232,12 @@ struct RepartitionTests {
     }
     #expect(fields == 4 * Self.users.count)
     #expect(try await world.store.heldFor() == nil)
+  }
+
+  private func expectNoFindings(in world: TestStore) async throws {
+    var findings: [StoreFinding] = []
+    _ = try await world.store.check(pause: .zero) { findings += $0 }
+    #expect(findings == [])
   }
 
   private func expectUser(_ number: Int, in world: TestStore, devices: Int = 1) async throws {

@@ -51,12 +51,16 @@ struct StoreTests {
     command.send(signal: SIGKILL)
     #expect(await command.waitForExit() == .signal(SIGKILL))
     #expect(try await world.server.command("hget", keys, "nextPartitions") == "100")
+    let held = try await world.run("store", "check", "--mend")
+    #expect(held.exit == .status(69) && held.standardError.contains("store repartition 100"))
     #expect(try await world.run("worker", "--drain", "--name", "w").exit == .status(69))
     let output = try await world.succeed("store", "repartition", String(last), "--yes", "--json")
     #expect(try JSONObject(output).number("partitions") == last)
     var environment = world.environment
     environment["CARILLON_REDIS_PARTITIONS"] = nil
     let export = try await CarillonCommand.run(["devices", "export", "--format", "csv"], environment: environment)
+    let check = try await CarillonCommand.run(["store", "check"], environment: environment)
+    #expect(check.exit == .status(0), "\(check.standardOutput)")
     #expect(Set(export.standardOutput.split(whereSeparator: \.isNewline).dropFirst()).count == 5000)
   }
 

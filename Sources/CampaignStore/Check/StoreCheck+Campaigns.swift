@@ -45,7 +45,6 @@ extension StoreCheck {
     ) {
       $0.append(mends ? 1 : 0)
       $0.append(id)
-      $0.append(keys.partitions)
       for lane in Lane.allCases { $0.append(lane.rawValue) }
     }
     return try await store.run(pipeline)[0].compactMap(\.string).map { what in

@@ -7,14 +7,14 @@
 -- in motion.
 -- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices,
 --      9... lanes
--- ARGV 1 '1' to mend, 2 id, 3 partitions of the store, 4... names of the lanes
+-- ARGV 1 '1' to mend, 2 id, 3... names of the lanes
 -- Returns what was found: names of lists in which it is and should not be, or, behind a '+', the other way round;
 --         'state' where it has none; 'outcomes' and 'slices' where the totals are wrong
 local mends, id, found = ARGV[1] == '1', ARGV[2], {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'createdAt', 'finishedAt', 'startedAt', 'lane',
-  'slices', 'finished')
+  'slices', 'finished', 'partitions')
 local state, has_ended = campaign[1], campaign[4]
 local is_there = redis.call('EXISTS', KEYS[1]) == 1
 -- Nothing is known of a campaign without a state: a worker takes it out.
@@ -47,12 +47,12 @@ end
 
 local function hold_lanes(is_meant)
   for i = 9, #KEYS do
-    local is_in, is_its = redis.call('LPOS', KEYS[i], id), ARGV[i - 5] == campaign[6]
+    local is_in, is_its = redis.call('LPOS', KEYS[i], id), ARGV[i - 6] == campaign[6]
     if is_in and not (is_meant and is_its) then
-      note('lane:' .. ARGV[i - 5])
+      note('lane:' .. ARGV[i - 6])
       if mends then redis.call('LREM', KEYS[i], 0, id) end
     elseif is_meant and is_its and not is_in then
-      note('+lane:' .. ARGV[i - 5])
+      note('+lane:' .. ARGV[i - 6])
       if mends then redis.call('RPUSH', KEYS[i], id) end
     end
   end
@@ -88,7 +88,8 @@ if sum ~= tonumber(outcomes[11] or 0) then note('outcomes') end
 -- campaign that was cancelled before it began has no finished slice, and of one that expires the bitmap goes first.
 if not (has_ended and (not campaign[5] or redis.call('EXISTS', KEYS[8]) == 0)) then
   local count = redis.call('BITCOUNT', KEYS[8])
-  for i = ARGV[3], math.ceil(ARGV[3] / 8) * 8 - 1 do count = count - redis.call('GETBIT', KEYS[8], i) end
-  if count ~= (campaign[8] or 0) + ARGV[3] - (campaign[7] or 0) then note('slices') end
+  local partitions = tonumber(campaign[9] or 0)
+  for i = partitions, math.ceil(partitions / 8) * 8 - 1 do count = count - redis.call('GETBIT', KEYS[8], i) end
+  if count ~= (campaign[8] or 0) + partitions - (campaign[7] or 0) then note('slices') end
 end
 return found

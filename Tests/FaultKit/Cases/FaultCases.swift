@@ -7,7 +7,7 @@ public enum FaultCases {
     KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + ControlCases.all
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
     + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
-    + NeighbourCases.all + ClusterCases.all + SentinelCases.all + MutantCases.all
+    + NeighbourCases.all + StoreCases.all + ClusterCases.all + SentinelCases.all + MutantCases.all
 
   /// One of each way in which things break, and every mutant: what can be played in three minutes.
   public static let quick: [FaultCase] = {

@@ -29,6 +29,8 @@ public final class FaultWorld: Sendable {
     public var simulator = ["--latency", "100ms"]
     /// More for the environment of every command and worker.
     public var environment: [String: String] = [:]
+    /// Whether workers and commands take whatever number of partitions the store has.
+    public var adoptsPartitions = false
     /// Whether takeovers are timed: not where something else than deaths of workers holds slices up.
     public var timesTakeovers = false
 
@@ -45,7 +47,7 @@ public final class FaultWorld: Sendable {
   /// The simulator's process and counters.
   public let simulator: SimulatorProcess
   /// A look at the store that no worker shares; it waits for a Redis that is away.
-  public let store: CampaignStore
+  public var store: CampaignStore { contents.withLock { $0.store } }
   /// The same Redis without the store around it.
   public let redis: RedisClient
   /// The tokens of the devices.
@@ -56,13 +58,14 @@ public final class FaultWorld: Sendable {
   public let takeovers: Takeovers
   private let world: CarillonWorld
   private struct Contents {
+    var store: CampaignStore
     var workers: [WorkerProcess] = []
     var started = 0
     var campaigns: [FaultCampaign] = []
     /// Bytes of the simulators' logs.
     var checkedLogs: [URL: UInt64] = [:]
   }
-  private let contents = Mutex(Contents())
+  private let contents: Mutex<Contents>
 
   /// Starts Redis and the simulators, and imports the devices.
   ///
@@ -82,6 +85,7 @@ public final class FaultWorld: Sendable {
     sport =
       options.sportDevices > 0
       ? try await SecondApp(in: &world, devices: options.sportDevices, folder: folder) : nil
+    if options.adoptsPartitions { world.environment["CARILLON_REDIS_PARTITIONS"] = nil }
     self.world = world
     guard let keys = Keyspace(namespace: world.namespace, partitions: options.partitions) else {
       throw TestSupportError("namespace \(world.namespace)")
@@ -93,7 +97,8 @@ public final class FaultWorld: Sendable {
       options: RedisOptions(
         clientName: "faults", tls: RedisTLS(trustRoots: house.certificates?.trustRoots), home: keys.home,
         answerTimeout: .seconds(60), patience: .seconds(60)))
-    store = CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService()))
+    contents = Mutex(
+      Contents(store: CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService()))))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }
 
@@ -205,6 +210,15 @@ public final class FaultWorld: Sendable {
       throw TestSupportError("\(arguments.joined(separator: " ")): \(output.exit) \(output.standardError)")
     }
     return output.standardOutput
+  }
+
+  /// Starts a command of the program.
+  func start(_ arguments: String...) async throws -> ChildProcess { try await world.start(arguments, environment: [:]) }
+
+  /// Looks how many partitions the store has by now.
+  func adoptPartitions() async throws {
+    let adopted = try await store.open(creating: false, adopting: true)
+    contents.withLock { $0.store = adopted }
   }
 
   /// Waits until a campaign has ended.
