@@ -43,13 +43,13 @@ enum StoreCases {
           }
         }
         kills += 1
-        // The last is let live. What it does first takes it five seconds.
+        // The last is let live. For the first five seconds it waits for others.
         guard kills <= stage.times(short: 1, full: 3) else {
           let exit = await command.waitForExit()
           stage.require(exit == .status(0), "store repartition \(partitions): \(exit)")
           break
         }
-        await stage.elapse(milliseconds: 4000...8000)
+        await stage.elapse(milliseconds: 2000...6500)
         command.send(signal: SIGKILL)
         if await command.waitForExit() == .signal(SIGKILL) { stage.fired(commandDies) }
       }
