@@ -117,6 +117,9 @@ public struct CampaignStore: Sendable {
     }
   }
 
+  /// Ends the connections; the store can't be used again.
+  public func close() async { await redis.close() }
+
   /// Time by Redis' clock, in µs since the epoch.
   public func time() async throws -> Int {
     Int(try await redis.time())

@@ -14,9 +14,14 @@ struct StoreTests {
     // From here on nobody says how many there are.
     world.environment["CARILLON_REDIS_PARTITIONS"] = nil
     world.environment["CARILLON_WORKER_WINDOW"] = "100"
-    let worker = try await world.start("worker", "--json", "--name", "w")
+    let name = "w-\(world.namespace.suffix(12))"
+    let worker = try await world.start("worker", "--json", "--name", name)
     try await world.submit("running")
     try await world.until("running") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
+    let connections = {
+      try await world.server.command("client", "list").split(separator: "\n").count { $0.contains(name) }
+    }
+    let before = try await connections()
     let command = try await world.start("store", "repartition", "32", "--yes", "--json")
     _ = try #require(await worker.errorLine(containing: #""event":"held""#))
     try await world.submit("next")
@@ -33,6 +38,8 @@ struct StoreTests {
       #expect(try await world.show(id).object("outcomes")?.numbers == ["accepted": 1000])
     }
     #expect(try await simulator.counters().number("accepted") == 2000)
+    // Nothing is left of those with which it waited.
+    #expect(try await connections() == before)
     worker.send(signal: SIGTERM)
     #expect(await worker.waitForExit() == .status(0))
     let again = try await world.succeed("store", "repartition", "32")

@@ -51,6 +51,8 @@ struct WorkerCommand: CarillonCommand {
     }
     defer { stopper.cancel() }
     let connection = try StoreConnection(configuration.redis)
+    // Its first two connections live where the worker does: no thread is woken for a call.
+    let loop = EventLoop(label: "worker")
     // A store that is given other partitions is left, and taken up again under its new ones.
     var isHeld = false
     repeat {
@@ -58,20 +60,19 @@ struct WorkerCommand: CarillonCommand {
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      // Its first two connections live where the worker does: no thread is woken for a call.
-      let loop = EventLoop(label: "worker")
       guard let store = try await open(connection, name, on: loop, unless: stop) else { return }
+      let control = connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys)
+      let blocking = connection.store(for: "carillon worker \(name) intake", keys: store.keys)
       let worker = PushWorker(
-        configuration: try setup(configuration, name: name, channels), store: store,
-        control: connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys),
-        blocking: connection.store(for: "carillon worker \(name) intake", keys: store.keys), loop: loop,
-        observer: WorkerLog().write)
+        configuration: try setup(configuration, name: name, channels), store: store, control: control,
+        blocking: blocking, loop: loop, observer: WorkerLog().write)
       let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
       let watching = Task { await watcher.run() }
       defer { watching.cancel() }
       stop.begin(worker)
       try await worker.run()
       isHeld = await worker.isHeld
+      for store in [store, control, blocking] { await store.close() }
     } while isHeld && !drain && !stop.isAsked
   }
 
@@ -94,10 +95,11 @@ struct WorkerCommand: CarillonCommand {
   private func open(
     _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop
   ) async throws -> CampaignStore? {
+    let store = connection.store(for: "carillon worker \(name)", on: loop)
     var isNew = true
     while !stop.isAsked {
       do {
-        return try await connection.open(for: "carillon worker \(name)", on: loop, creating: true, changing: true)
+        return try await connection.open(store, creating: true, changing: true)
       } catch let error as StoreError where error.code == .held && !drain {
         if isNew { WorkerLog().write(.trouble("waits: \(error)")) }
         isNew = false

@@ -51,18 +51,23 @@ struct StoreConnection {
 
   /// The store over a connection of its own, checked.
   ///
+  /// - Parameter creating: as with ``open(_:creating:changing:adopting:)``, like the rest.
+  func open(creating: Bool, changing: Bool = false, adopting: Bool = false) async throws -> CampaignStore {
+    try await open(store(for: "carillon"), creating: creating, changing: changing, adopting: adopting)
+  }
+
+  /// The same store, checked.
+  ///
   /// - Parameters:
-  ///   - name: what `CLIENT LIST` shows.
-  ///   - loop: as with ``store(for:on:)``.
+  ///   - store: one of ``store(for:on:keys:)``.
   ///   - creating: whether a store that is not there is initialised: by what brings devices, segments or jobs, and by
   ///     workers.
   ///   - changing: whether what partitions have is changed, devices and segments: not while the store is held.
   ///   - adopting: whether the store may have other partitions than the configuration says.
   func open(
-    for name: String = "carillon", on loop: EventLoop? = nil, creating: Bool, changing: Bool = false,
-    adopting: Bool = false
+    _ store: CampaignStore, creating: Bool, changing: Bool = false, adopting: Bool = false
   ) async throws -> CampaignStore {
-    try await store(for: name, on: loop).open(creating: creating, adopting: adopts || adopting, holding: !changing)
+    try await store.open(creating: creating, adopting: adopts || adopting, holding: !changing)
   }
 }
 
