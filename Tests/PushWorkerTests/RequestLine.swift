@@ -3,6 +3,8 @@ import PushCore
 
 /// A line of the simulator's log of requests.
 struct RequestLine {
+  /// ms since 1970.
+  var time: Int
   var connection: Substring
   var token: String
   var status: Substring
@@ -11,7 +13,8 @@ struct RequestLine {
   static func read(_ path: String) throws -> [RequestLine] {
     try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
       let fields = line.split(separator: " ")
-      return RequestLine(connection: fields[1], token: String(fields[3]), status: fields[5])
+      return RequestLine(
+        time: Int(fields[0]) ?? 0, connection: fields[1], token: String(fields[3]), status: fields[5])
     }
   }
 }

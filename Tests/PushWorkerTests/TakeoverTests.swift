@@ -4,25 +4,29 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestSupport
 import Testing
 
 /// What another worker left behind.
 @Suite struct TakeoverTests {
-  /// Leaves a sealed slice with `granted` targets in doubt, as a worker that died would.
-  private func leaveDoubt(_ rig: WorkerRig, _ id: String, granted: Int, lease: Int = 1) async throws {
+  /// Leaves sealed slices with `granted` targets in doubt each, as a worker that died would.
+  private func leaveDoubt(
+    _ rig: WorkerRig, _ id: String, slices: Int = 1, granted: Int, lease: Int = 1
+  ) async throws {
     let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
     _ = try await rig.store.activate(campaign, job: job, worker: "dead")
-    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
-    let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease, app: "news")
-    _ = try await ledger.claim(worker: "dead")
-    _ = try await rig.store.expand(
-      ledger, audience: campaign.audience,
-      filter:
-        DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
-    var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
-    #expect(try await ledger.commit(&nothing, request).granted == granted)
+    for _ in 0..<slices {
+      let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+      let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease, app: "news")
+      _ = try await ledger.claim(worker: "dead")
+      _ = try await rig.store.expand(
+        ledger, audience: campaign.audience,
+        filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
+      var nothing = OutcomeBatch()
+      let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
+      #expect(try await ledger.commit(&nothing, request).granted == granted)
+    }
     // On the list of workers, and silent: rescue looks for those.
     _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
   }
@@ -41,6 +45,29 @@ import Testing
     #expect(record.counters.resent == 20)
     #expect(log.all.contains { $0.contains("tookOver") })
     #expect(log.all.contains { $0.contains("requeued") })
+  }
+
+  /// Several slices in doubt share the window: each reads its targets first, and meanwhile another must not be lent the
+  /// same credit.
+  @Test(arguments: PushEngineKind.allCases)
+  func doubtOfSeveralSlicesNeverExceedsTheWindow(engine: PushEngineKind) async throws {
+    let latency = 500
+    let log = try ScratchFolder()
+    let path = log.path("requests")
+    let rig = try await WorkerRig(engine: engine, partitions: 4) {
+      $0.knobs.latencyMilliseconds = latency
+      $0.initialStreams = 100
+      $0.log = path
+    }
+    try await rig.register(200)
+    try await rig.submit("again")
+    try await leaveDoubt(rig, "again", slices: 4, granted: 20)
+    try await rig.worker("heir", window: 20, lease: 6000).run()
+    #expect(try await rig.store.show("again")?.counters.resent == 80)
+    // Of any 21 in a row the last was sent when the first was answered.
+    let times = try RequestLine.read(path).map(\.time).sorted()
+    let gaps = zip(times, times.dropFirst(20)).map { $1 - $0 }
+    #expect(times.count == 200 && gaps.allSatisfy { $0 >= latency }, "\(gaps)")
   }
 
   @Test(arguments: PushEngineKind.allCases)

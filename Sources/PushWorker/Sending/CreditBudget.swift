@@ -57,6 +57,7 @@ struct CreditBudget: Equatable {
   }
 
   mutating func lend(_ amount: Int, to account: Account) {
+    assert(amount >= 0, "credit was asked for that others have")
     lent += amount
     accounts[account, default: 0] += amount
   }

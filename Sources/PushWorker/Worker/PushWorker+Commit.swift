@@ -156,13 +156,21 @@ extension PushWorker {
   /// Sends targets in doubt again, or records that nobody knows, as the campaign wants it.
   func resend(_ session: SliceSession, _ count: Int) async throws {
     let targets = Array(session.doubt.targets.prefix(count))
-    try await session.load(targets.map(\.index))
-    // While they were read the slice may have been lost, and with it what was in doubt.
-    guard session.doubt.targets.starts(with: targets) else { return }
-    session.doubt.targets.removeFirst(count)
+    // Before anything is waited for: meanwhile other slices are lent what is left.
     lend(count, to: session)
     session.context.trial.spend(count)
-    defer { session.context.trial.settle(spent: count, sent: count) }
+    var sent = 0
+    defer { session.context.trial.settle(spent: count, sent: sent) }
+    do {
+      try await session.load(targets.map(\.index))
+    } catch {
+      giveBack(count, of: session)
+      throw error
+    }
+    // While they were read the slice may have been lost, and with it what was in doubt.
+    guard session.doubt.targets.starts(with: targets) else { return giveBack(count, of: session) }
+    session.doubt.targets.removeFirst(count)
+    sent = count
     guard session.doubt.isInherited else { return try await send(session, targets) }
     switch session.context.campaign.ambiguity {
     case .resend:

@@ -5,6 +5,8 @@ import PushCore
 /// A campaign as commands show it.
 struct CampaignReport: JSONReport {
   let record: CampaignRecord
+  /// Whom it goes to, where that was looked at.
+  var audience: AudienceReport?
 
   init(_ record: CampaignRecord) {
     self.record = record
@@ -34,6 +36,10 @@ struct CampaignReport: JSONReport {
     json.member("reason", record.reason)
     json.member("app", record.app)
     json.member("lane", record.lane.rawValue)
+    if let audience {
+      json.name("audience")
+      audience.write(to: &json)
+    }
     json.member("targets", record.counters.targets)
     json.member("estimate", total?.count)
     json.name("outcomes")
@@ -65,8 +71,10 @@ struct CampaignReport: JSONReport {
     let counters = record.counters
     var rows: [(String, String)] = [
       ("campaign", record.id), ("state", standing),
-      ("app", record.app), ("lane", record.lane.rawValue), ("targets", counters.targets.grouped),
+      ("app", record.app), ("lane", record.lane.rawValue),
     ]
+    if let audience { rows.append(("audience", audience.text)) }
+    rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
     rows.append(("pending", record.pending.grouped))

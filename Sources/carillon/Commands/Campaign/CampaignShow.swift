@@ -22,7 +22,11 @@ extension CampaignCommand {
     func run() async throws {
       let store = try await global.openStore()
       switch try await store.look(id) {
-      case .campaign(let report): try StandardOutput.printLine(global.json ? report.json : report.text)
+      case .campaign(var report):
+        if let (record, job) = try await store.campaignAndJob(id) {
+          report.audience = AudienceReport(of: record, job: job)
+        }
+        try StandardOutput.printLine(global.json ? report.json : report.text)
       case .queued(let report): try StandardOutput.printLine(global.json ? report.json : report.text)
       case nil: throw try await store.absent(id)
       }
