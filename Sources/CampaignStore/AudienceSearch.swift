@@ -1,40 +1,55 @@
 import PushCore
 
-/// A set of a partition that an audience expression is evaluated from.
-enum AudienceSet: Hashable, Sendable {
-  /// The registered users.
-  case users
-  /// The users of a segment.
-  case segment(String)
-}
-
-/// How those are found for whom an expression holds: some sets are read, a page at a time, and of a page's members it is
+/// How those are found whom a term means: some sets are read, a page at a time, and of a page's members it is
 /// asked which other sets have them. Nothing is copied, and what it costs is known before: a page for so many members of
 /// the sets that are read, and of each page a question for each other set. Pure.
 struct AudienceSearch: Sendable {
-  let root: AudienceExpression.Node
-  /// Every set that the expression depends on, each once, however often it is named.
+  let root: AudienceTerm
+  /// Every set that the term depends on, each once, however often it is named.
   let sets: [AudienceSet]
-  /// Sets one of which has whoever the expression can mean, where that does not depend on how large they are.
+  /// Those of them that are often empty: how large they are is asked first, and of an empty one nothing.
+  private let optional: Set<AudienceSet>
+  /// Sets one of which has whoever the term can mean, where that does not depend on how large they are.
   let fixedCover: [AudienceSet]?
 
-  init(_ expression: AudienceExpression) {
-    root = expression.root
+  /// - Parameters:
+  ///   - root: who is meant.
+  ///   - optional: sets of it that are often empty.
+  init(_ root: AudienceTerm, optional: [AudienceSet] = []) {
+    self.root = root
+    self.optional = Set(optional)
     var sets: Set<AudienceSet> = []
     root.collectSets(into: &sets)
     self.sets = sets.sorted { $0.order < $1.order }
-    fixedCover = root.needsSizes ? nil : root.cover { _ in 0 }.sets.sorted { $0.order < $1.order }
+    fixedCover =
+      root.needsSizes || !self.optional.isDisjoint(with: sets)
+      ? nil : root.cover { _ in 0 }.sets.sorted { $0.order < $1.order }
   }
 
-  /// Sets one of which has whoever the expression can mean: with as few members as can be.
+  init(_ expression: AudienceExpression) { self.init(AudienceTerm(expression)) }
+
+  /// - Returns: `nil` when the campaign is not to users.
+  init?(_ campaign: Campaign) {
+    guard let term = AudienceTerm(campaign) else { return nil }
+    self.init(term, optional: campaign.suppressed)
+  }
+
+  /// The same without the optional sets that are empty; `nil` when that leaves nobody.
   ///
   /// - Parameter sizes: of ``sets``, in their order.
-  func cover(_ sizes: [Int]) -> [AudienceSet] {
-    let known = Dictionary(zip(sets, sizes), uniquingKeysWith: { first, _ in first })
-    return root.cover { known[$0] ?? 0 }.sets.filter { known[$0] ?? 0 > 0 }.sorted { $0.order < $1.order }
+  func withoutEmpty(_ sizes: [Int]) -> AudienceSearch? {
+    let empty = optional.intersection(zip(sets, sizes).filter { $1 == 0 }.map(\.0))
+    return empty.isEmpty ? self : root.without(empty: empty.contains).map { AudienceSearch($0) }
   }
 
-  /// How many members are read to find whoever the expression can mean.
+  /// Sets one of which has whoever the term can mean: with as few members as can be.
+  ///
+  /// - Parameter sizes: by set.
+  func cover(_ sizes: [AudienceSet: Int]) -> [AudienceSet] {
+    root.cover { sizes[$0] ?? 0 }.sets.filter { sizes[$0] ?? 0 > 0 }.sorted { $0.order < $1.order }
+  }
+
+  /// How many members are read to find whoever the term can mean.
   ///
   /// - Parameter sizes: of ``sets``, in their order.
   func size(_ sizes: [Int]) -> Int {
@@ -45,7 +60,7 @@ struct AudienceSearch: Sendable {
   /// What is to be asked of the members of a set that is read.
   func asked(of source: AudienceSet) -> [AudienceSet] { sets.filter { $0 != source } }
 
-  /// For whom of a page the expression holds.
+  /// Who of a page is meant.
   ///
   /// - Parameter columns: for each set that is asked, who of the page is in it.
   func holds(_ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int) -> [Bool] {
@@ -58,19 +73,20 @@ extension AudienceSet {
   fileprivate var order: String {
     switch self {
     case .segment(let name): "0" + name
-    case .users: "1"
+    case .listed: "1"
+    case .reached(let earlier): "2\(earlier.campaign) \(earlier.outcomes.map(\.rawValue))"
+    case .users: "3"
     }
   }
 }
 
-extension AudienceExpression.Node {
+extension AudienceTerm {
   fileprivate func collectSets(into sets: inout Set<AudienceSet>) {
     switch self {
-    case .segment(let name): sets.insert(.segment(name))
-    case .everybody: sets.insert(.users)
-    case .not(let node):
+    case .set(let set): sets.insert(set)
+    case .not(let term):
       sets.insert(.users)
-      node.collectSets(into: &sets)
+      term.collectSets(into: &sets)
     // Taken from the left side, be they registered or not.
     case .and(let left, .not(let right)), .and(let left, let right), .or(let left, let right):
       left.collectSets(into: &sets)
@@ -78,10 +94,10 @@ extension AudienceExpression.Node {
     }
   }
 
-  /// Whether both sides of an `&` somewhere are segments, of which the smaller one is to be read.
+  /// Whether both sides of an `&` somewhere are other sets than the users, of which the smaller one is to be read.
   fileprivate var needsSizes: Bool {
     switch self {
-    case .segment, .everybody, .not: false
+    case .set, .not: false
     case .and(let left, .not): left.needsSizes
     case .and(let left, let right): left.needsSizes || right.needsSizes || !left.isOfUsers && !right.isOfUsers
     case .or(let left, let right): left.needsSizes || right.needsSizes
@@ -91,8 +107,8 @@ extension AudienceExpression.Node {
   /// Whether only a look at all users finds whoever is meant.
   private var isOfUsers: Bool {
     switch self {
-    case .segment: false
-    case .everybody, .not: true
+    case .set(let set): set == .users
+    case .not: true
     case .and(let left, .not): left.isOfUsers
     case .and(let left, let right): left.isOfUsers && right.isOfUsers
     case .or(let left, let right): left.isOfUsers || right.isOfUsers
@@ -102,8 +118,8 @@ extension AudienceExpression.Node {
   /// Sets one of which has whoever can be meant, and how many members they have.
   fileprivate func cover(_ size: (AudienceSet) -> Int) -> (sets: Set<AudienceSet>, size: Int) {
     switch self {
-    case .segment(let name): return ([.segment(name)], size(.segment(name)))
-    case .everybody, .not: return ([.users], size(.users))
+    case .set(let set): return ([set], size(set))
+    case .not: return ([.users], size(.users))
     case .and(let left, .not): return left.cover(size)
     case .and(let left, let right):
       if left.isOfUsers != right.isOfUsers { return left.isOfUsers ? right.cover(size) : left.cover(size) }
@@ -118,9 +134,8 @@ extension AudienceExpression.Node {
   /// - Parameter column: who of a page is in a set.
   fileprivate func holds(_ column: (AudienceSet) -> [Bool]) -> [Bool] {
     switch self {
-    case .segment(let name): column(.segment(name))
-    case .everybody: column(.users)
-    case .not(let node): zip(column(.users), node.holds(column)).map { $0 && !$1 }
+    case .set(let set): column(set)
+    case .not(let term): zip(column(.users), term.holds(column)).map { $0 && !$1 }
     case .and(let left, .not(let right)): zip(left.holds(column), right.holds(column)).map { $0 && !$1 }
     case .and(let left, let right): zip(left.holds(column), right.holds(column)).map { $0 && $1 }
     case .or(let left, let right): zip(left.holds(column), right.holds(column)).map { $0 || $1 }

@@ -9,7 +9,7 @@ public struct DeviceFilter: Sendable {
   let environment: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
-  let devices: DeviceChoice
+  private let devices: DeviceChoice
   /// From when ages are counted, in ms since the epoch.
   private let start: Int
 
@@ -36,18 +36,51 @@ public struct DeviceFilter: Sendable {
     self.start = start
   }
 
+  /// What a campaign asks of devices.
+  ///
+  /// - Parameters:
+  ///   - campaign: the campaign.
+  ///   - service: its app's.
+  ///   - environment: likewise.
+  ///   - start: when it began, in ms since the epoch.
+  public init(_ campaign: Campaign, service: any PushService, environment: String, start: Int) {
+    self.init(
+      service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
+      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices, start: start)
+  }
+
   /// Whether it asks for attributes of users.
   var needsAttributes: Bool { predicate?.attributes.isEmpty == false }
 
   /// What it asks of a user's attributes.
-  func attributes(_ json: RedisReply?) -> PredicateAttributes {
+  private func attributes(_ json: RedisReply?) -> PredicateAttributes {
     guard needsAttributes, let predicate else { return PredicateAttributes([], of: []) }
     return PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: predicate.attributes)
   }
 
-  func admits(user: UnsafeRawBufferPointer) -> Bool { sample?.has(user) ?? true }
+  /// Calls `body` with the devices of a user that the campaign goes to.
+  ///
+  /// - Parameters:
+  ///   - record: the user's device records.
+  ///   - json: the user's attributes, where they were asked for.
+  func forEachTarget(
+    of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
+    _ body: (DeviceView) -> Void
+  ) {
+    guard sample?.has(user) ?? true else { return }
+    let attributes = attributes(json)
+    var latest: DeviceView?
+    for device in DeviceCursor(record) where admits(device, attributes) {
+      if devices == .all {
+        body(device)
+      } else if latest.map({ $0.seenAt < device.seenAt }) ?? true {
+        latest = device
+      }
+    }
+    if let latest { body(latest) }
+  }
 
-  func admits(_ device: DeviceView, _ attributes: PredicateAttributes) -> Bool {
+  private func admits(_ device: DeviceView, _ attributes: PredicateAttributes) -> Bool {
     guard admits(device) else { return false }
     return predicate?.holds(of: device, user: attributes, now: start) ?? true
   }
@@ -98,9 +131,10 @@ extension CampaignStore {
   /// Expands a slice that is not sealed.
   ///
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
-  public func expand(_ ledger: SliceLedger, audience: Audience, filter: DeviceFilter) async throws -> SealedTargets? {
+  public func expand(_ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter) async throws -> SealedTargets?
+  {
     var builder = TargetBuilder(ledger: ledger)
-    let source = source(of: audience, for: ledger.slice)
+    let source = source(of: campaign, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
       page, pipeline in
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
@@ -111,21 +145,16 @@ extension CampaignStore {
     return try await run(rest).last?.integer == 1 ? builder.targets : nil
   }
 
-  /// Whose members the audience of a slice has.
-  func source(of audience: Audience, for slice: SliceReference) -> MemberSource {
-    let listed = keys.audience(slice.partition, slice.campaign)
-    return switch audience {
-    case .tokens, .channel: .tokens(listed)
-    case .users: .users(listed)
-    case .segment(let expression): .expression(AudienceSearch(expression))
-    }
+  /// Whose members the audience of a campaign has in a partition.
+  func source(of campaign: Campaign, in partition: Int) -> MemberSource {
+    AudienceSearch(campaign).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.id))
   }
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.
   func forEachUser(
     of search: AudienceSearch, in partition: Int, attributes: Bool = false, _ body: (MemberPage) throws -> Void
   ) async throws {
-    _ = try await walk(.expression(search), in: partition, attributes: attributes) { page, _ in try body(page) }
+    _ = try await walk(.users(search), in: partition, attributes: attributes) { page, _ in try body(page) }
   }
 
   /// Walks over the members of an audience. One round trip a page: what `body` writes goes with the next reads.
@@ -175,17 +204,7 @@ struct TargetBuilder {
   /// Adds the devices of users, each token once within its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
     page.forEachUser { user, record, json in
-      guard filter.admits(user: user) else { return }
-      let attributes = filter.attributes(json)
-      var latest: DeviceView?
-      for device in DeviceCursor(record) where filter.admits(device, attributes) {
-        if filter.devices == .all {
-          add(token: device.token, user: user)
-        } else if latest.map({ $0.seenAt < device.seenAt }) ?? true {
-          latest = device
-        }
-      }
-      if let latest { add(token: latest.token, user: user) }
+      filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
     }
   }
 

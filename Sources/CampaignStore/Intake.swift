@@ -175,20 +175,29 @@ extension CampaignStore {
     return .duplicate
   }
 
-  /// Refuses what only the store can tell is wrong: a segment that is not there, a time too far ahead.
+  /// Refuses what only the store can tell is wrong: a segment or an earlier campaign that is not there, a time too far
+  /// ahead.
   public func check(_ campaign: Campaign) async throws {
     if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }
+    if let expression = campaign.exclusion.segment {
+      try await checkSegments(of: expression, field: "audience.exclude.segment")
+    }
+    for id in campaign.earlier {
+      if let problem = try await problem(ofEarlier: id) { throw problem }
+    }
     if let sendAt = campaign.sendAt { try await checkSchedule(sendAt) }
   }
 
   /// Refuses an expression that names a segment nobody has imported: `!churnd` would otherwise mean everybody.
-  public func checkSegments(of expression: AudienceExpression) async throws {
+  public func checkSegments(
+    of expression: AudienceExpression, field: String = "audience.segment"
+  ) async throws {
     let names = expression.segmentNames
     guard !names.isEmpty else { return }
     let known = try await segmentNames()
     for name in names.sorted() where !known.contains(name) {
       throw StoreError(
-        .invalid, "audience.segment: there is no segment \(Excerpt.quoted(name))",
+        .invalid, "\(field): there is no segment \(Excerpt.quoted(name))",
         hint: Nearest.match(name, among: known).map { "did you mean \($0)?" }
           ?? "import it first: carillon segment import \(name) FILE")
     }
@@ -214,9 +223,9 @@ extension CampaignStore {
   func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
-    case .segment(let expression):
-      return narrowing
-        ? try await partitions(for: expression, of: campaign.id) : Array(0..<keys.partitions)
+    case .segment, .campaign:
+      guard narrowing, let term = AudienceTerm(campaign) else { return Array(0..<keys.partitions) }
+      return try await partitions(for: term, of: campaign.id)
     case .users(let users):
       for user in users {
         members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))

@@ -5,10 +5,8 @@ import Redis
 enum MemberSource: Sendable {
   /// A set of tokens, by its key.
   case tokens(String)
-  /// A set of users, by its key.
-  case users(String)
-  /// Those for whom an expression holds.
-  case expression(AudienceSearch)
+  /// Users that are searched for.
+  case users(AudienceSearch)
 }
 
 /// Members of an audience, and beside each its device records: null for a user who has none, nothing at all of tokens.
@@ -34,7 +32,9 @@ struct MemberPage {
 ///
 /// No command is about more members than ``CampaignStore/batch``, or what Redis makes of that where it keeps a set in
 /// one piece. A page goes through up to three reads, which follow each other like those of a pipeline, so that a round trip
-/// is paid once a page: who is in a set; which other sets have them, where an expression asks; their devices.
+/// is paid once a page: who is in a set; which other sets have them, where an expression asks; their devices. Before the
+/// first page it is asked how large the sets are, where it depends on that what is read; and who was reached by earlier
+/// campaigns is read whole, where it is to be asked: nothing in Redis can be asked for it.
 ///
 /// SSCAN and HSCAN may repeat members while Redis rebuilds the table; what has been seen is remembered, which a
 /// partition's bounded size makes affordable. A cursor does not survive its connection: an error ends the walk, and the
@@ -42,13 +42,15 @@ struct MemberPage {
 struct MemberWalk: Sendable {
   /// A set that is read from one end to the other.
   private enum Scan {
-    case set(String, AudienceSet?)
+    case tokens(String)
+    case set(AudienceSet)
     /// The hash of device records: everybody who is registered, for three quarters of what SSCAN and HMGET cost Redis.
     case devices
 
     var set: AudienceSet? {
       switch self {
-      case .set(_, let set): set
+      case .tokens: nil
+      case .set(let set): set
       case .devices: .users
       }
     }
@@ -56,14 +58,17 @@ struct MemberWalk: Sendable {
 
   private let keys: Keyspace
   private let partition: Int
-  private let search: AudienceSearch?
-  private let hasDevices: Bool
+  private var search: AudienceSearch?
   private let hasAttributes: Bool
   /// Sets that are yet to be read, the first is being read.
   private var scans: [Scan]
   private var cursor = "0"
   /// Whether it depends on sizes, which were not asked for yet, what is read.
   private var needsSizes = false
+  /// Sets that nothing in Redis can be asked for, which are yet to be read whole, and where the first is being read.
+  private var loads: [EarlierAudience] = []
+  private var loadPosition = "0"
+  private var loaded: [AudienceSet: ByteStringSet] = [:]
   private var seen = ByteStringSet()
   /// Read, and not asked about.
   private var read = MemberPage()
@@ -80,17 +85,20 @@ struct MemberWalk: Sendable {
     hasAttributes = attributes
     self.keys = keys
     self.partition = partition
+    scans = []
     switch source {
-    case .tokens(let key): (search, hasDevices, scans) = (nil, false, [.set(key, nil)])
-    case .users(let key): (search, hasDevices, scans) = (nil, true, [.set(key, nil)])
-    case .expression(let search):
-      (self.search, hasDevices, scans) = (search, true, [])
-      if let cover = search.fixedCover { scans = scanning(cover) } else { needsSizes = true }
+    case .tokens(let key): scans = [.tokens(key)]
+    case .users(let search):
+      self.search = search
+      if let cover = search.fixedCover { begin(search, cover) } else { needsSizes = true }
     }
   }
 
-  private func scanning(_ cover: [AudienceSet]) -> [Scan] {
-    cover.map { $0 == .users && !hasAttributes ? .devices : .set(keys.members(partition, of: $0), $0) }
+  /// - Parameter cover: what is to be read.
+  private mutating func begin(_ search: AudienceSearch, _ cover: [AudienceSet]) {
+    self.search = search
+    scans = cover.map { $0 == .users && !hasAttributes ? .devices : .set($0) }
+    for case .reached(let earlier) in Set(cover.flatMap { search.asked(of: $0) }) { loads.append(earlier) }
   }
 
   /// Whether everybody was handed out.
@@ -103,7 +111,11 @@ struct MemberWalk: Sendable {
   /// Writes the next reads.
   mutating func read(to pipeline: inout RedisPipeline) {
     if needsSizes, let search {
-      for set in search.sets { pipeline.append("SCARD", keys.members(partition, of: set)) }
+      for set in search.sets { keys.appendSize(of: set, in: partition, to: &pipeline) }
+      return
+    }
+    if let earlier = loads.first {
+      keys.appendPage(of: earlier, in: partition, from: loadPosition, to: &pipeline)
       return
     }
     fetch(to: &pipeline)
@@ -111,7 +123,9 @@ struct MemberWalk: Sendable {
     endScan()
     guard read.members.isEmpty, let scan = scans.first else { return }
     switch scan {
-    case .set(let key, _): pipeline.append("SSCAN", key, cursor, "COUNT", CampaignStore.batch)
+    case .tokens(let key): pipeline.append("SSCAN", key, cursor, "COUNT", CampaignStore.batch)
+    case .set(.reached(let earlier)): keys.appendPage(of: earlier, in: partition, from: cursor, to: &pipeline)
+    case .set(let set): pipeline.append("SSCAN", keys.members(partition, of: set), cursor, "COUNT", CampaignStore.batch)
     case .devices: pipeline.append("HSCAN", keys.devices(partition), cursor, "COUNT", CampaignStore.batch)
     }
   }
@@ -139,7 +153,7 @@ struct MemberWalk: Sendable {
     read.members.removeFirst(page.members.count)
     read.records.removeFirst(page.records.count)
     asked = (page, source)
-    for set in search.asked(of: source) {
+    for set in search.asked(of: source) where loaded[set] == nil {
       pipeline.command("SMISMEMBER") { arguments in
         arguments.append(keys.members(partition, of: set))
         for member in page.members { arguments.append(member) }
@@ -156,7 +170,18 @@ struct MemberWalk: Sendable {
     var replies = replies
     if needsSizes, let search {
       needsSizes = false
-      scans = scanning(search.cover(replies.map { $0.integer ?? 0 }))
+      let sizes = replies.map { $0.integer ?? 0 }
+      let known = Dictionary(zip(search.sets, sizes), uniquingKeysWith: { first, _ in first })
+      if let search = search.withoutEmpty(sizes) { begin(search, search.cover(known)) }
+      return MemberPage()
+    }
+    if let earlier = loads.first, let reply = replies.first {
+      for user in reply[1] { user.withBytes { _ = loaded[.reached(earlier), default: ByteStringSet()].insert($0) } }
+      loadPosition = reply[0].string ?? "0"
+      if loadPosition == "0" {
+        if loaded[.reached(earlier)] == nil { loaded[.reached(earlier)] = ByteStringSet() }
+        loads.removeFirst()
+      }
       return MemberPage()
     }
     var complete = MemberPage()
@@ -167,11 +192,15 @@ struct MemberWalk: Sendable {
     }
     if let (page, source) = asked, let search {
       asked = nil
-      let sets = search.asked(of: source)
-      let columns = zip(sets, replies.prefix(sets.count)).map { ($0, $1.map { $0.integer == 1 }) }
-      replies = replies.dropFirst(sets.count)
-      let holds = search.holds(
-        Dictionary(columns, uniquingKeysWith: { first, _ in first }), source: source, count: page.members.count)
+      var columns: [AudienceSet: [Bool]] = [:]
+      for set in search.asked(of: source) {
+        if let loaded = loaded[set] {
+          columns[set] = page.members.map { $0.withBytes(loaded.contains) }
+        } else if let reply = replies.popFirst() {
+          columns[set] = reply.map { $0.integer == 1 }
+        }
+      }
+      let holds = search.holds(columns, source: source, count: page.members.count)
       keep(page, where: holds, &complete)
     }
     if let reply = replies.first { receive(scan: reply, &complete) }
@@ -203,7 +232,7 @@ struct MemberWalk: Sendable {
     if next != "0" { isLarge = true }
     cursor = next == "0" ? "done" : next
     switch scan {
-    case .set: read.members = reply[1].filter { member in member.withBytes { seen.insert($0) } }[...]
+    case .tokens, .set: read.members = reply[1].filter { member in member.withBytes { seen.insert($0) } }[...]
     case .devices:
       // The hash has users and records in turn.
       let pairs = reply[1]
@@ -222,7 +251,7 @@ struct MemberWalk: Sendable {
         read = MemberPage()
       }
     } else {
-      if hasDevices { meant += read.members } else { complete.members += read.members }
+      complete.members += read.members
       read = MemberPage()
     }
     endScan()

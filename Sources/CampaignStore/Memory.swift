@@ -92,6 +92,11 @@ public enum CampaignSize {
     slices * (slice + targetsPerSlice * target(results))
   }
 
+  /// Bytes of a campaign of so many targets.
+  public static func bytes(of targets: Int, results: ResultsMode, partitions: Int) -> Int {
+    min(partitions, max(1, targets)) * slice + targets * target(results)
+  }
+
   /// Bytes of targets that a job lists.
   static func bytes(listed count: Int, results: ResultsMode) -> Int { count * (listed + target(results)) }
 }
@@ -142,14 +147,10 @@ extension CampaignStore {
     case .users(let users):
       let targets = try await users.count * devicesPerHundredUsers() / 100
       return (targets, Self.listed(targets, campaign).bytes)
-    case .segment(let expression):
-      let targets = try await number(of: AudienceSearch(expression)) * devicesPerHundredUsers() / 100
-      let slices = min(keys.partitions, max(1, targets))
-      return (
-        targets,
-        CampaignSize.bytes(slices: slices, targetsPerSlice: 0, results: campaign.results)
-          + targets * CampaignSize.target(campaign.results)
-      )
+    case .segment, .campaign:
+      guard let search = AudienceSearch(campaign) else { return (0, 0) }
+      let targets = try await number(of: search) * devicesPerHundredUsers() / 100
+      return (targets, CampaignSize.bytes(of: targets, results: campaign.results, partitions: keys.partitions))
     }
   }
 
@@ -171,9 +172,12 @@ extension CampaignStore {
     for start in stride(from: 0, to: sample.count, by: step) {
       var pipeline = RedisPipeline()
       for partition in sample[start..<min(start + step, sample.count)] {
-        for set in sets { pipeline.append("SCARD", keys.members(partition, of: set)) }
+        for set in sets { keys.appendSize(of: set, in: partition, to: &pipeline) }
       }
-      let sizes = try await run(pipeline).map { $0.integer ?? 0 }
+      var sizes = try await run(pipeline).map { $0.integer ?? 0 }
+      for position in sizes.indices {
+        if case .reached = sets[position % sets.count] { sizes[position] *= TargetPage.size }
+      }
       for first in stride(from: 0, to: sizes.count, by: sets.count) {
         total += search.size(Array(sizes[first..<(first + sets.count)]))
       }

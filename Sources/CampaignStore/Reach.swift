@@ -1,23 +1,23 @@
 import PushCore
 import Redis
 
-extension AudienceExpression.Node {
-  /// The sets on which it depends whether the expression can mean anybody.
+extension AudienceTerm {
+  /// The sets on which it depends whether the term can mean anybody.
   var decidingSets: Set<AudienceSet> {
     switch self {
-    case .segment(let name): [.segment(name)]
-    case .everybody, .not: [.users]
+    case .set(let set): [set]
+    case .not: [.users]
     case .and(let left, .not): left.decidingSets
     case .and(let left, let right), .or(let left, let right): left.decidingSets.union(right.decidingSets)
     }
   }
 
-  /// Whether the expression can mean anybody in a partition: true wherever it does, and in some where it doesn't, as
+  /// Whether the term can mean anybody in a partition: true wherever it does, and in some where it doesn't, as
   /// nothing but which sets have members is asked. More sets never make it false.
   func canMeanAnybody(where hasMembers: (AudienceSet) -> Bool) -> Bool {
     switch self {
-    case .segment(let name): hasMembers(.segment(name))
-    case .everybody, .not: hasMembers(.users)
+    case .set(let set): hasMembers(set)
+    case .not: hasMembers(.users)
     // Taken from the left side, be they registered or not: see `AudienceSearch`.
     case .and(let left, .not): left.canMeanAnybody(where: hasMembers)
     case .and(let left, let right):
@@ -30,13 +30,13 @@ extension AudienceExpression.Node {
 
 /// Where a campaign to an expression can have anybody: the partitions that get a slice when it begins.
 extension CampaignStore {
-  /// The partitions in which an expression can mean somebody now, or in which the campaign has a slice already: what
+  /// The partitions in which a term can mean somebody now, or in which the campaign has a slice already: what
   /// was sealed there must not be left out when a campaign is taken in again that Redis had lost.
   ///
   /// One `EXISTS` for each partition and set, a batch a round trip. A campaign that can mean nobody gets the first
   /// partition, so that it ends as any other does.
-  func partitions(for expression: AudienceExpression, of id: String) async throws -> [Int] {
-    let sets = Array(expression.root.decidingSets)
+  func partitions(for term: AudienceTerm, of id: String) async throws -> [Int] {
+    let sets = Array(term.decidingSets)
     var reached: [Int] = []
     var pipeline = RedisPipeline()
     // Whole partitions in a round trip, however many sets there are.
@@ -45,14 +45,14 @@ extension CampaignStore {
       let range = start..<min(start + step, keys.partitions)
       pipeline.removeAll()
       for partition in range {
-        // With a slice there every set counts as there, and so does the expression.
+        // With a slice there every set counts as there, and so does the term.
         let slice = keys.slice(partition, of: id)
         for set in sets { pipeline.append("EXISTS", keys.members(partition, of: set), slice) }
       }
       let replies = try await run(pipeline)
       for (position, partition) in range.enumerated() {
         let there = Set(zip(sets, replies[(position * sets.count)...]).filter { $1.integer != 0 }.map(\.0))
-        if expression.root.canMeanAnybody(where: { there.contains($0) }) { reached.append(partition) }
+        if term.canMeanAnybody(where: { there.contains($0) }) { reached.append(partition) }
       }
     }
     return reached.isEmpty ? [0] : reached
@@ -78,10 +78,39 @@ extension CampaignStore {
 }
 
 extension Keyspace {
+  /// The key that has the members of a set, or is there where it has any.
   func members(_ partition: Int, of set: AudienceSet) -> String {
     switch set {
     case .users: users(partition)
     case .segment(let name): segment(partition, name)
+    case .listed(let id): audience(partition, id)
+    case .reached(let earlier): targets(partition, earlier.campaign)
+    }
+  }
+
+  /// Asks how many members a set has: of targets how many pages, which is enough to compare.
+  func appendSize(of set: AudienceSet, in partition: Int, to pipeline: inout RedisPipeline) {
+    if case .reached = set {
+      pipeline.append("LLEN", members(partition, of: set))
+    } else {
+      pipeline.append("SCARD", members(partition, of: set))
+    }
+  }
+
+  /// Reads some users of a campaign that has ended; the reply is as to SSCAN.
+  ///
+  /// - Parameter position: of the page that comes first; "0" at the beginning, as the last reply says from then on.
+  func appendPage(
+    of earlier: EarlierAudience, in partition: Int, from position: String, to pipeline: inout RedisPipeline
+  ) {
+    pipeline.script(
+      StoreScripts.reached, keys: [targets(partition, earlier.campaign), ledger(partition, earlier.campaign)]
+    ) {
+      $0.append(position)
+      $0.append(CampaignStore.batch / TargetPage.size + 1)
+      $0.append(TargetPage.size)
+      $0.append(LedgerRecord.size)
+      for outcome in earlier.outcomes { $0.append(Int(outcome.rawValue)) }
     }
   }
 }

@@ -67,9 +67,10 @@ extension CampaignStore {
       guard field[0].string == CampaignState.scheduled.rawValue, field[1].integer ?? 0 <= now,
         // It may have gone, or another worker may have begun it.
         let (record, job) = try await campaignAndJob(id), record.state == .scheduled,
-        case .segment(let expression)? = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))).audience
+        let campaign = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))), campaign.isSearchedFor,
+        let term = AudienceTerm(campaign)
       else { continue }
-      let partitions = try await partitions(for: expression, of: id)
+      let partitions = try await partitions(for: term, of: id)
       if partitions.count < keys.partitions { narrowed[id] = partitions }
     }
     return narrowed

@@ -119,6 +119,16 @@ extension CampaignStore {
 
   /// The names of all segments, sorted.
   public func segmentNames() async throws -> [String] {
+    try await userLists().filter { SuppressionList(segment: $0) == nil }
+  }
+
+  /// The suppression lists of all apps, sorted.
+  public func suppressionLists() async throws -> [SuppressionList] {
+    try await userLists().compactMap(SuppressionList.init(segment:))
+  }
+
+  /// The names of everything that is kept as a segment is, sorted.
+  func userLists() async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.append("SMEMBERS", keys.segments)
     return try await run(pipeline)[0].compactMap(\.string).sorted()
@@ -153,14 +163,27 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// The segments that a user is in, sorted.
-  public func segments(of user: String) async throws -> [String] {
-    let names = try await segmentNames()
-    guard !names.isEmpty else { return [] }
+  /// The segments that a user is in, and the suppression lists, both sorted.
+  public func lists(of user: String) async throws -> (segments: [String], suppression: [SuppressionList]) {
+    let names = try await userLists()
+    guard !names.isEmpty else { return ([], []) }
     let partition = Partition.of(user: user, count: keys.partitions)
     var pipeline = RedisPipeline()
     for name in names { pipeline.append("SISMEMBER", keys.segment(partition, name), user) }
-    return zip(names, try await run(pipeline)).filter { $0.1.integer == 1 }.map(\.0)
+    let found = zip(names, try await run(pipeline)).filter { $0.1.integer == 1 }.map(\.0)
+    return (
+      found.filter { SuppressionList(segment: $0) == nil }, found.compactMap(SuppressionList.init(segment:))
+    )
+  }
+
+  /// Walks over the members of a segment or a suppression list, registered or not, in no order, each once.
+  public func forEachMember(ofSegment name: String, _ body: ([String]) throws -> Void) async throws {
+    let search = AudienceSearch(.set(.segment(name)))
+    for partition in 0..<keys.partitions {
+      try await forEachUser(of: search, in: partition) { page in
+        try body(page.members.compactMap(\.string))
+      }
+    }
   }
 
   /// Walks over the users for whom an expression holds, in no order, each once.

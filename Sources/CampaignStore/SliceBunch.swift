@@ -28,27 +28,19 @@ public struct SliceBunch: Sendable {
   /// - Parameters:
   ///   - ledgers: of the slices, all of one campaign.
   ///   - store: where they are, pinned.
-  ///   - audience: of the campaign.
+  ///   - campaign: theirs.
   ///   - filter: likewise.
-  public init(_ ledgers: [SliceLedger], store: CampaignStore, audience: Audience, filter: DeviceFilter) {
+  public init(_ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter) {
     self.store = store
     self.filter = filter
-    isOfTokens =
-      switch audience {
-      case .tokens, .channel: true
-      case .users, .segment: false
-      }
-    // An expression is looked at once for all.
-    let common = ledgers.first.map { store.source(of: audience, for: $0.slice) }
-    func source(of ledger: SliceLedger) -> MemberSource {
-      if case .expression? = common, let common { return common }
-      return store.source(of: audience, for: ledger.slice)
-    }
+    // It is looked at once for all.
+    let search = AudienceSearch(campaign)
+    isOfTokens = search == nil
     members = ledgers.map { ledger in
-      Member(
-        ledger: ledger,
-        walk: MemberWalk(
-          source(of: ledger), in: ledger.slice.partition, attributes: filter.needsAttributes, store.keys),
+      let partition = ledger.slice.partition
+      let source = search.map { .users($0) } ?? store.source(of: campaign, in: partition)
+      return Member(
+        ledger: ledger, walk: MemberWalk(source, in: partition, attributes: filter.needsAttributes, store.keys),
         builder: TargetBuilder(ledger: ledger))
     }
   }

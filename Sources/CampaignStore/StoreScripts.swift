@@ -38,6 +38,7 @@ enum StoreScripts {
   static let reopen = script("reopen", PackageResources.reopen_lua)
   static let idle = script("idle", PackageResources.idle_lua)
   static let view = script("view", PackageResources.view_lua)
+  static let reached = script("reached", PackageResources.reached_lua)
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
   static let housekeep = script("housekeep", PackageResources.housekeep_lua)
   static let join = script("join", PackageResources.join_lua)

@@ -117,7 +117,7 @@ struct AudienceAlgebraTests {
     let sizes: [AudienceSet: Int] = [
       .users: 1000, .segment("a"): 500, .segment("b"): 100, .segment("c"): 50, .segment("d"): 0,
     ]
-    let cover = search.cover(search.sets.map { sizes[$0] ?? 0 })
+    let cover = search.cover(sizes)
     #expect(cover == expected.map { $0 == "*" ? .users : .segment($0) })
     if let fixed = search.fixedCover { #expect(Set(cover).isSubset(of: fixed)) }
   }

@@ -108,7 +108,7 @@ struct ConditionTests {
       if partition % 2 == 0 {
         let ledger = try await world.claimed(campaign.id, partition).ledger
         let targets = try #require(
-          try await world.store.expand(ledger, audience: campaign.audience, filter: filter))
+          try await world.store.expand(ledger, of: campaign, filter: filter))
         reached += Self.numbers(targets.chunk)
       } else {
         ledgers.append(
@@ -117,7 +117,7 @@ struct ConditionTests {
             app: "news"))
       }
     }
-    var bunch = SliceBunch(ledgers, store: world.store.pinned(), audience: campaign.audience, filter: filter)
+    var bunch = SliceBunch(ledgers, store: world.store.pinned(), of: campaign, filter: filter)
     _ = try await bunch.claim(worker: "w", gracePeriod: 0)
     for (position, result) in try await bunch.expand(Array(ledgers.indices)).enumerated() {
       if try result.get() != nil {
@@ -125,7 +125,7 @@ struct ConditionTests {
         reached += Self.numbers(bunch.targets(of: position).chunk)
       } else {
         // Too large for a bunch.
-        let targets = try await world.store.expand(ledgers[position], audience: campaign.audience, filter: filter)
+        let targets = try await world.store.expand(ledgers[position], of: campaign, filter: filter)
         reached += Self.numbers(try #require(targets).chunk)
       }
     }

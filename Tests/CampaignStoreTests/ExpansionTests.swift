@@ -95,12 +95,12 @@ struct ExpansionTests {
       let campaign = try await world.activate("c\(number)")
       let ledger = try await world.claimed("c\(number)").ledger
       let filter = DeviceFilter(service: "apns", kind: kind, app: "news", environment: "production")
-      #expect(try await world.store.expand(ledger, audience: campaign.audience, filter: filter)?.count == 1)
+      #expect(try await world.store.expand(ledger, of: campaign, filter: filter)?.count == 1)
       #expect(try await ledger.targets(from: 0, count: 9).token(0).elementsEqual(TestStore.token(number)))
       let other = try await world.activate("d\(number)")
       let foreign = DeviceFilter(service: "other", kind: kind, app: "news", environment: "production")
       let ledgerOfOther = try await world.claimed("d\(number)").ledger
-      #expect(try await world.store.expand(ledgerOfOther, audience: other.audience, filter: foreign)?.count == 0)
+      #expect(try await world.store.expand(ledgerOfOther, of: other, filter: foreign)?.count == 0)
     }
   }
 

@@ -154,7 +154,7 @@ struct FailoverReplayTests {
     let ledger = try await world.claimed("a").ledger
     let targets = try #require(
       try await world.store.expand(
-        ledger, audience: campaign.audience, filter: TestStore.filter))
+        ledger, of: campaign, filter: TestStore.filter))
     let list = try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string)
     try await before.bringBack(in: world)
 

@@ -23,16 +23,17 @@ struct ReachTests {
       }
       let isAnybodyMeant = !expression.root.members(segments, everybody).isEmpty
       var asked: Set<AudienceSet> = []
-      let bound = expression.root.canMeanAnybody { set in
+      let bound = AudienceTerm(expression).canMeanAnybody { set in
         asked.insert(set)
         return switch set {
         case .users: !everybody.isEmpty
         case .segment(let name): segments[name]?.isEmpty == false
+        case .listed, .reached: false
         }
       }
       #expect(bound || !isAnybodyMeant, "\(expression), \(segments), \(everybody), seed \(seed.value)")
-      #expect(asked.isSubset(of: expression.root.decidingSets), "\(expression)")
-      #expect(expression.root.canMeanAnybody { _ in true })
+      #expect(asked.isSubset(of: AudienceTerm(expression).decidingSets), "\(expression)")
+      #expect(AudienceTerm(expression).canMeanAnybody { _ in true })
       leftOut += bound ? 0 : 1
       needless += bound && !isAnybodyMeant ? 1 : 0
     }

@@ -219,7 +219,7 @@ struct RepartitionTests {
       #expect(record.devices.map(\.isQuarantined) == [Self.held.contains(number)])
       let note = try await world.command("HGET", world.keys.quarantine(partition), TestStore.token(number))
       #expect(note.string == (Self.held.contains(number) ? "note \(number)" : nil))
-      #expect(try await world.store.segments(of: user) == ["all"])
+      #expect(try await world.store.lists(of: user).segments == ["all"])
     }
     #expect(try await world.store.size(ofSegment: "all") == Self.users.count + 10)
     // Nothing is in two places, and none of the places is beyond the last.

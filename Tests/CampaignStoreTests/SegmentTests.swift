@@ -29,8 +29,8 @@ struct SegmentTests {
     #expect(try await world.command("TTL", read).integer ?? 0 > 80_000, "an import that dies leaves nothing for ever")
     try await world.store.putInForce(replacement)
     #expect(try await world.store.size(ofSegment: "optedout") == 250)
-    #expect(try await world.store.segments(of: "u0") == [])
-    #expect(try await world.store.segments(of: "u349") == ["optedout"])
+    #expect(try await world.store.lists(of: "u0").segments == [])
+    #expect(try await world.store.lists(of: "u349").segments == ["optedout"])
     #expect(try await world.command("TTL", world.keys.segment(partition, "optedout")).integer == -1)
     #expect(try await world.command("EXISTS", read).integer == 0)
 
@@ -81,8 +81,8 @@ struct SegmentTests {
     var members: [String] = []
     try await world.store.forEachMember(of: AudienceExpression(parsing: "vip & news")) { members += $0 }
     #expect(members.sorted() == (300..<400).map { "u\($0)" })
-    #expect(try await world.store.segments(of: "u350") == ["news", "vip"])
-    #expect(try await world.store.segments(of: "u650") == ["news"])
-    #expect(try await world.store.segments(of: "nobody") == [])
+    #expect(try await world.store.lists(of: "u350").segments == ["news", "vip"])
+    #expect(try await world.store.lists(of: "u650").segments == ["news"])
+    #expect(try await world.store.lists(of: "nobody").segments == [])
   }
 }

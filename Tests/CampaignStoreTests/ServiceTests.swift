@@ -69,7 +69,7 @@ struct ServiceTests {
     while let slice = try await store.dequeueSlice(worker: "w") {
       let ledger = SliceLedger(store: store, slice: slice, lease: 60_000, app: "web")
       _ = try await ledger.claim(worker: "w")
-      let count = try #require(try await store.expand(ledger, audience: campaign.audience, filter: filter)).count
+      let count = try #require(try await store.expand(ledger, of: campaign, filter: filter)).count
       try await ledger.commit(credit: count)
       let chunk = try await ledger.targets(from: 0, count: count)
       var batch = OutcomeBatch()

@@ -14,7 +14,7 @@ struct SliceBunchTests {
   }
 
   private func bunch(_ ledgers: [SliceLedger], _ world: TestStore, _ campaign: Campaign) -> SliceBunch {
-    SliceBunch(ledgers, store: world.store.pinned(), audience: campaign.audience, filter: TestStore.filter)
+    SliceBunch(ledgers, store: world.store.pinned(), of: campaign, filter: TestStore.filter)
   }
 
   @Test(arguments: Backend.allCases)
@@ -101,8 +101,8 @@ struct SliceBunchTests {
     let ledgers = ledgers(world, "c", 0..<4)
     // One is another's, one can't be read, and of one the claim is lost before the seal.
     _ = try await world.claimed("c", 0, worker: "other")
-    try await world.command("DEL", world.keys.devices(1))
-    try await world.command("SET", world.keys.devices(1), "x")
+    try await world.command("DEL", world.keys.users(1))
+    try await world.command("SET", world.keys.users(1), "x")
     var bunch = bunch(ledgers, world, campaign)
     let claims = try await bunch.claim(worker: "w", gracePeriod: 0)
     guard case .held = try claims[0].get() else { throw TestSupportError("claimed what another holds") }

@@ -37,7 +37,7 @@ struct StoreCostMeasurement {
         let ledger = SliceLedger(store: store, slice: slice, lease: 600_000, app: "news")
         _ = try await ledger.claim(worker: "w")
         let filter = TestStore.filter
-        let targets = try #require(try await store.expand(ledger, audience: campaign.audience, filter: filter))
+        let targets = try #require(try await store.expand(ledger, of: campaign, filter: filter))
         ledgers.append((ledger, targets.count))
       }
     }

@@ -155,7 +155,7 @@ struct DevicesTests {
     try await world.succeed("segment", "import", "vip", "-", input: "ada\n")
 
     let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
-    #expect(ada.names == ["user", "attributes", "segments", "devices"])
+    #expect(ada.names == ["user", "attributes", "segments", "suppression", "devices"])
     #expect(ada.texts("segments") == ["vip"])
     #expect(ada.object("attributes")?.text("motto") == "a=b")
     let device = try #require(ada.objects("devices")?.first)

@@ -54,6 +54,23 @@ struct CampaignJobTests {
     #expect(try parse(job(["expiration": json])).expiration == expiration)
   }
 
+  @Test func earlierCampaignsAndWhoIsLeftOutAreRead() throws {
+    let plain = try parse(job(["audience": #"{"campaign":"old"}"#]))
+    #expect(plain.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.unknown, .accepted])))
+    #expect(plain.earlier == ["old"] && plain.suppression == [SuppressionList(app: "news")])
+    let audience =
+      #"{"campaign":"old","outcome":["expired","accepted"],"where":"locale = 'en'","exclude":{"segment":"vip","campaign":["b","old"]}}"#
+    let full = try parse(job(["audience": audience, "category": "\"offers\""]))
+    #expect(full.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.accepted, .expired])))
+    #expect(full.exclusion.segment?.description == "vip")
+    #expect(full.exclusion.campaigns == ["b", "old"].map { EarlierAudience(campaign: $0) })
+    #expect(full.earlier == ["b", "old"] && full.predicate != nil)
+    #expect(full.suppression.map(\.segment) == ["~news", "~news~offers"])
+    #expect(full.suppression == full.suppression.compactMap { SuppressionList(segment: $0.segment) })
+    #expect(try parse(job(["transactional": "true"])).suppression.isEmpty)
+    for name in ["vip", "~", "", "a~b", "~a~b~c", "~~b"] { #expect(SuppressionList(segment: name) == nil, "\(name)") }
+  }
+
   @Test func tokensAreReadInAnyDressAndKeptOnce() throws {
     let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
     #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
@@ -119,10 +136,24 @@ struct CampaignJobTests {
     (["audience": #"{"segment":"*","limit":5}"#], "audience.limit", "not supported yet"),
     (["audience": #"{"segment":"*","devices":"newest"}"#], "audience.devices", "unknown value 'newest'"),
     (["audience": #"{"tokens":["aa01"],"devices":"latest"}"#], "audience.devices", "needs users"),
+    (["audience": #"{"campaign":"old/2"}"#], "audience.campaign", "is not a campaign id"),
+    (["audience": #"{"campaign":"c1"}"#], "audience", "names the campaign itself"),
+    (["audience": #"{"campaign":"old","outcome":"accept"}"#], "audience.outcome", "did you mean 'accepted'?"),
+    (["audience": #"{"campaign":"old","outcome":[]}"#], "audience.outcome", "is empty"),
+    (["audience": #"{"segment":"*","outcome":"accepted"}"#], "audience.outcome", "there is none"),
+    (["audience": #"{"segment":"*","exclude":{}}"#], "audience.exclude", "excludes nobody"),
+    (["audience": #"{"segment":"*","exclude":"vip"}"#], "audience.exclude", "must be a JSON object"),
+    (["audience": #"{"segment":"*","exclude":{"segment":"vip &"}}"#], "audience.exclude.segment", "column 6"),
+    (["audience": #"{"segment":"*","exclude":{"campaign":["c1"]}}"#], "audience", "names the campaign itself"),
+    (["audience": #"{"segment":"*","exclude":{"campaign":[]}}"#], "audience.exclude.campaign", "names 0 campaigns"),
+    (["audience": #"{"segment":"*","exclude":{"outcome":"expired"}}"#], "audience.exclude.outcome", "there is none"),
+    (["audience": #"{"tokens":["aa01"],"exclude":{"segment":"vip"}}"#], "audience.exclude", "needs users"),
+    (["category": "\"a b\""], "category", "can't name a category"),
+    (["category": "\"offers\"", "transactional": "true"], "category", "goes to everybody"),
+    (["transactional": "1"], "transactional", "must be true or false, not a number"),
     (["audience": #"{"segment":"*","sample":0}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":1.5}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":"0.1"}"#], "audience.sample", "above 0, and 1 at most"),
-    (["audience": #"{"campaign":"c0"}"#], "audience.campaign", "not supported yet"),
     (["audience": #"{"channel":""}"#], "audience.channel", "is empty"),
     (["audience": #"{"channel":"a b"}"#], "audience.channel", "is not Base64"),
     (["audience": #"{"channel":"\#(String(repeating: "a", count: 201))"}"#], "audience.channel", "longer than 200"),

@@ -18,6 +18,10 @@ struct CanonicalJobTests {
       #"{"lane":null,"audience":{"segment":"*","users":null},"payload":{"x":null}}"#,
       #"{"audience":{"segment":"*"},"payload":{"x":null}}"#
     ),
+    (
+      #"{"audience":{"exclude":{"campaign":null,"segment":"a"},"segment":"*"}}"#,
+      #"{"audience":{"exclude":{"segment":"a"},"segment":"*"}}"#
+    ),
     (#"{"audience":null}"#, "{}"), (#"[null,true]"#, "[null,true]"),
   ])
   func jobIsWrittenInOneWay(job: String, expected: String) throws {

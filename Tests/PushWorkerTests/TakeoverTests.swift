@@ -21,7 +21,7 @@ import Testing
       let ledger = SliceLedger(store: rig.store, slice: slice, lease: lease, app: "news")
       _ = try await ledger.claim(worker: "dead")
       _ = try await rig.store.expand(
-        ledger, audience: campaign.audience,
+        ledger, of: campaign,
         filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
       var nothing = OutcomeBatch()
       let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)

@@ -196,7 +196,7 @@ private struct RepartitionMove {
 
   /// Moves the users of segments who belong elsewhere, whether they have devices or not.
   mutating func members(of partition: Int) async throws {
-    for name in try await here.segmentNames() {
+    for name in try await here.userLists() {
       let key = keys.segment(partition, name)
       try await forEachPage("SSCAN", key) { move, reply in
         let away = reply.compactMap { $0.bytes.map(Array.init) }.filter { move.home(ofUser: $0) != partition }

@@ -198,7 +198,7 @@ private actor SimulatedWorker {
       }
       let ledger = SliceLedger(store: store, slice: slice, lease: Self.lease, app: campaign.app)
       guard case .claimed = try await ledger.claim(worker: name),
-        let targets = try await store.expand(ledger, audience: campaign.audience, filter: filter)
+        let targets = try await store.expand(ledger, of: campaign, filter: filter)
       else { continue }
       try await record(targets.count, ledger)
       if case .closed(let counters) = try await ledger.close(.finish),

@@ -12,6 +12,12 @@ public struct Campaign: Sendable, Equatable {
   public var sample: UserSample?
   /// How many devices of each of these users it goes to.
   public var devices: DeviceChoice
+  /// Which of these users it does not go to.
+  public var exclusion: AudienceExclusion
+  /// What it is about, by the app's own names: users may have said that they want nothing of it; `nil` for none.
+  public var category: String?
+  /// Whether it goes to users on the app's suppression lists too: a receipt, an alarm that they asked for.
+  public var isTransactional: Bool
   /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
   public var payload: [UInt8]
   /// The push service's word for what kind of push it is.
@@ -39,7 +45,8 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
-    devices: DeviceChoice = .all, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
+    devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(), category: String? = nil,
+    isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     results: ResultsMode = .failures, ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
   ) {
@@ -49,6 +56,9 @@ public struct Campaign: Sendable, Equatable {
     self.predicate = predicate
     self.sample = sample
     self.devices = devices
+    self.exclusion = exclusion
+    self.category = category
+    self.isTransactional = isTransactional
     self.payload = payload
     self.pushType = pushType
     self.priority = priority
@@ -65,6 +75,19 @@ public struct Campaign: Sendable, Equatable {
   public var channel: String? {
     if case .channel(let id) = audience { id } else { nil }
   }
+
+  /// The lists of users that it does not go to.
+  public var suppression: [SuppressionList] {
+    guard !isTransactional else { return [] }
+    return [SuppressionList(app: app)] + (category.map { [SuppressionList(app: app, category: $0)] } ?? [])
+  }
+
+  /// The campaigns that its audience depends on, each once: they must have ended before it is known whom it goes to.
+  public var earlier: [String] {
+    var ids = exclusion.campaigns.map(\.campaign)
+    if case .campaign(let earlier) = audience { ids.append(earlier.campaign) }
+    return Set(ids).sorted()
+  }
 }
 
 /// Whom a campaign goes to.
@@ -73,6 +96,8 @@ public enum Audience: Sendable, Equatable {
   case segment(AudienceExpression)
   /// These users, with all their devices of the app.
   case users([String])
+  /// Users of a campaign that has ended.
+  case campaign(EarlierAudience)
   /// These device tokens, whoever they belong to.
   case tokens([DeviceToken])
   /// A broadcast channel, by its id: one push for all who listen to it. Its only target is the id, in UTF-8.

@@ -1,7 +1,7 @@
 extension CampaignJob {
   /// What a job says, in the one way in which it can be written: two jobs are the same when these are equal.
   ///
-  /// A member that is `null` counts as not given, in the job and in its audience. In the payload it is what the producer
+  /// A member that is `null` counts as not given, in the job, in its audience and in whom that excludes. In the payload it is what the producer
   /// wants to be sent, as are the letters of every string.
   ///
   /// - Throws: when the job is not valid JSON.
@@ -13,19 +13,22 @@ extension CampaignJob {
       return json.take()
     }
     JSONValue.writeCanonical(
-      members.given.map { member in
-        guard member.name == "audience", case .object(let members) = member.value.kind else { return member }
-        return JSONValue.Member(
-          name: member.name, nameRange: member.nameRange,
-          value: JSONValue(kind: .object(members.given), range: member.value.range))
-      }, to: &json)
+      members.given(alsoIn: "audience", "exclude"), to: &json)
     return json.take()
   }
 }
 
 extension [JSONValue.Member] {
-  /// Those that are not `null`.
-  fileprivate var given: [JSONValue.Member] {
-    filter { if case .null = $0.value.kind { false } else { true } }
+  /// Those that are not `null`; and of the object that stands at a path of names, in each of its levels.
+  fileprivate func given(alsoIn path: String...) -> [JSONValue.Member] { given(alsoIn: path[...]) }
+
+  private func given(alsoIn path: ArraySlice<String>) -> [JSONValue.Member] {
+    compactMap { member in
+      if case .null = member.value.kind { return nil }
+      guard member.name == path.first, case .object(let members) = member.value.kind else { return member }
+      return JSONValue.Member(
+        name: member.name, nameRange: member.nameRange,
+        value: JSONValue(kind: .object(members.given(alsoIn: path.dropFirst())), range: member.value.range))
+    }
   }
 }

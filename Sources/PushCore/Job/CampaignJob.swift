@@ -10,7 +10,7 @@ public enum CampaignJob {
 
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-    "results", "ambiguity", "ttl",
+    "results", "ambiguity", "ttl", "category", "transactional",
   ]
   private static let plannedFields: Set = ["localized", "localTime", "repeat", "finishBy", "rate"]
 
@@ -72,6 +72,9 @@ public enum CampaignJob {
       predicate: audience.predicate,
       sample: audience.sample,
       devices: audience.devices,
+      exclusion: audience.exclusion,
+      category: try readCategory(fields),
+      isTransactional: try fields.flag("transactional"),
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
       pushType: options.pushType,
       priority: options.priority,
@@ -109,6 +112,20 @@ public enum CampaignJob {
         "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: apps.names))
     }
     return (app, service)
+  }
+
+  private static func readCategory(_ fields: JobFields) throws(JobError) -> String? {
+    guard let category = try fields.string("category") else { return nil }
+    guard PlainName.isValid(category) else {
+      throw fields.error(
+        "category", "\(Excerpt.quoted(category)) can't name a category", hint: "it must be \(PlainName.form)")
+    }
+    guard try !fields.flag("transactional") else {
+      throw fields.error(
+        "category", "a transactional campaign goes to everybody, whatever categories they refuse",
+        hint: "leave out category, or transactional")
+    }
+    return category
   }
 
   /// How far ahead it may be is the store's to check, by Redis' clock.

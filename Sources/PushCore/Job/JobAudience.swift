@@ -8,21 +8,29 @@ struct JobAudience {
   var sample: UserSample?
   /// How many devices of a user it means.
   var devices = DeviceChoice.all
+  /// Whom of them it does not mean.
+  var exclusion = AudienceExclusion()
 
-  private static let fields = ["segment", "users", "tokens", "channel"]
+  private static let fields = ["segment", "users", "campaign", "tokens", "channel"]
   /// What makes fewer of users that are named otherwise.
-  private static let conditions = ["where", "sample", "devices"]
-  private static let plannedFields: Set = ["campaign", "limit"]
+  private static let conditions = ["where", "sample", "devices", "exclude"]
+  private static let plannedFields: Set = ["limit"]
+  /// Campaigns that one job excludes at most: of each the results are read, in every partition.
+  private static let maximumExcluded = 16
 
   /// - Parameters:
   ///   - service: what a list of tokens is of.
   ///   - id: the campaign's.
   init(_ value: JSONValue, of service: any PushService, campaign id: String, path: String) throws(JobError) {
-    let fields = try JobFields(value, path: path, known: Self.fields + Self.conditions, planned: Self.plannedFields)
+    let fields = try JobFields(
+      value, path: path, known: Self.fields + ["outcome"] + Self.conditions, planned: Self.plannedFields)
     audience = try Self.read(fields, of: service, path: path)
+    if fields.value("campaign") == nil, fields.value("outcome") != nil {
+      throw fields.error("outcome", "says which users of a campaign are meant, and there is none", hint: "leave it out")
+    }
     for name in Self.conditions where fields.value(name) != nil {
       switch audience {
-      case .segment, .users: break
+      case .segment, .users, .campaign: break
       case .tokens, .channel:
         throw fields.error(
           name, "needs users: what is known of a device is known by its user",
@@ -32,6 +40,58 @@ struct JobAudience {
     predicate = try Self.readPredicate(fields)
     sample = try Self.readSample(fields, id)
     devices = try fields.choice("devices", default: .all)
+    if let excluded = fields.value("exclude") {
+      exclusion = try Self.readExclusion(excluded, path: fields.path("exclude"))
+    }
+    var earlier = exclusion.campaigns
+    if case .campaign(let base) = audience { earlier.append(base) }
+    if earlier.contains(where: { $0.campaign == id }) {
+      throw JobError(field: path, message: "names the campaign itself", hint: "it can refer to one that has ended")
+    }
+  }
+
+  private static func readExclusion(_ value: JSONValue, path: String) throws(JobError) -> AudienceExclusion {
+    let fields = try JobFields(value, path: path, known: ["segment", "campaign", "outcome"], planned: [])
+    var exclusion = AudienceExclusion()
+    if let text = try fields.string("segment") { exclusion.segment = try readExpression(text, fields) }
+    if let ids = try fields.stringOrStrings("campaign") {
+      guard 1...maximumExcluded ~= ids.count else {
+        throw fields.error("campaign", "names \(ids.count) campaigns", hint: "name 1 to \(maximumExcluded)")
+      }
+      let outcomes = try readOutcomes(fields)
+      for id in ids { exclusion.campaigns.append(try earlier(id, outcomes, fields)) }
+    } else if fields.value("outcome") != nil {
+      throw fields.error("outcome", "says which users of a campaign are meant, and there is none", hint: "leave it out")
+    }
+    guard !exclusion.isEmpty else {
+      throw JobError(field: path, message: "excludes nobody", hint: "give segment, campaign, or both")
+    }
+    return exclusion
+  }
+
+  private static func earlier(
+    _ id: String, _ outcomes: [Outcome], _ fields: JobFields
+  ) throws(JobError) -> EarlierAudience {
+    guard PlainName.isValid(id) else {
+      throw fields.error(
+        "campaign", "\(Excerpt.quoted(id)) is not a campaign id", hint: "it must be \(PlainName.form)")
+    }
+    return EarlierAudience(campaign: id, outcomes: outcomes)
+  }
+
+  private static func readOutcomes(_ fields: JobFields) throws(JobError) -> [Outcome] {
+    guard let names = try fields.stringOrStrings("outcome") else { return EarlierAudience.reached }
+    guard !names.isEmpty else { throw fields.error("outcome", "is empty", hint: "leave it out, or name one") }
+    var outcomes: [Outcome] = []
+    for name in names {
+      guard let outcome = Outcome(name: name) else {
+        throw fields.error(
+          "outcome", "\(Excerpt.quoted(name)) is not an outcome",
+          hint: Nearest.hint(name, among: Outcome.allCases.map(\.name)))
+      }
+      outcomes.append(outcome)
+    }
+    return outcomes
   }
 
   private static func readPredicate(_ fields: JobFields) throws(JobError) -> DevicePredicate? {
@@ -63,6 +123,9 @@ struct JobAudience {
     }
     if let text = try fields.string("segment") { return .segment(try readExpression(text, fields)) }
     if let users = try fields.strings("users") { return .users(try readUsers(users, fields)) }
+    if let id = try fields.string("campaign") {
+      return .campaign(try earlier(id, try readOutcomes(fields), fields))
+    }
     if let channel = try fields.string("channel") {
       if let problem = service.problem(ofChannel: channel) {
         throw fields.error("channel", problem, hint: "take it as `carillon channel list` prints it")

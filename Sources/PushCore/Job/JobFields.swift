@@ -74,6 +74,22 @@ public struct JobFields {
     return text
   }
 
+  /// Whether a field is `true`; it is not when it is left out.
+  public func flag(_ name: String) throws(JobError) -> Bool {
+    guard let value = values[name] else { return false }
+    guard case .bool(let flag) = value.kind else {
+      throw error(name, "must be true or false, not \(value.kindName)")
+    }
+    return flag
+  }
+
+  /// A string, or all of an array of them; `nil` for none.
+  public func stringOrStrings(_ name: String) throws(JobError) -> [String]? {
+    guard let value = values[name] else { return nil }
+    if case .string(let text) = value.kind { return [text] }
+    return try strings(name)
+  }
+
   /// One of the raw values of an enum.
   public func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ name: String, default fallback: Choice

@@ -30,8 +30,8 @@ final class CampaignContext {
   var isPaused = false
   /// Whether it has been resumed since.
   var isOutdated = false
-  /// That Redis has no room for what is left of it.
-  struct Shortage {
+  /// What keeps it from being expanded.
+  struct Obstacle {
     /// For people.
     var reason: String
     /// By `EventLoop.now`.
@@ -39,8 +39,10 @@ final class CampaignContext {
     var seenAt: UInt64
   }
 
-  /// `nil` while there is room.
-  var shortage: Shortage?
+  /// `nil` while there is none.
+  var obstacle: Obstacle?
+  /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
+  var earlierEndedAt: UInt64?
   /// How many targets a slice of it has by what the store estimates, if it was asked.
   var estimatedTargetsPerSlice: Int?
   /// Slices of it that were not finished when one was claimed last.
@@ -62,9 +64,7 @@ final class CampaignContext {
     let service = app.service
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
-      service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: app.environment,
-      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
-      start: max(record.createdAt, record.sendAt ?? 0))
+      campaign, service: service, environment: app.environment, start: max(record.createdAt, record.sendAt ?? 0))
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant.

@@ -52,7 +52,7 @@ extension PushWorker {
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
-        ledgers, store: expanding, audience: context.campaign.audience, filter: context.filter)
+        ledgers, store: expanding, of: context.campaign, filter: context.filter)
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
       let claims = try await slices.claim(
@@ -113,7 +113,7 @@ extension PushWorker {
     else { return nil }
     context.unfinished = standing.unfinished
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
-    return try await hasRoom(for: context) ? context : nil
+    return try await canExpand(context) ? context : nil
   }
 
   /// Seals slices that are expanded, by their positions, and sends what they are granted.

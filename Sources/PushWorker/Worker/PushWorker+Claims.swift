@@ -46,9 +46,9 @@ extension PushWorker {
     let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ungranted }
     return try await control.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes,
-      excluding: opening.excluded.union(campaigns.objections.campaigns).union(campaignsWithoutRoom(now)),
+      excluding: opening.excluded.union(campaigns.objections.campaigns).union(obstructedCampaigns(now)),
       atMost: { [campaigns, scheduler] id in
-        guard let context = campaigns.contexts[id], context.shortage == nil else { return 1 }
+        guard let context = campaigns.contexts[id], context.obstacle == nil else { return 1 }
         return scheduler.bunch(targets: context.targetsPerSlice, unfinished: context.unfinished, room: room)
       }, while: { !life.isStopping })
   }

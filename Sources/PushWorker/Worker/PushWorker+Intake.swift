@@ -82,7 +82,7 @@ extension PushWorker {
         campaign, job: job, worker: configuration.name, narrowing: !isInGrace)
       if admission == .new {
         pass(.activated)
-        log.tell(.activated(campaign: campaign.id))
+        log.tell(.activated(campaign: campaign.id, isTransactional: campaign.isTransactional))
         wakeClaims()
       }
       return Intake(campaign, admission)

@@ -143,12 +143,12 @@ extension PushWorker {
         log.tell(.bisecting(slice: session.slice, deaths: deaths))
       }
     } else if !session.isReady {
-      guard try await hasRoom(for: session.context) else {
-        try await waitForRoom(session)
+      guard try await canExpand(session.context) else {
+        try await setAside(session)
         return false
       }
-      let (audience, filter) = (session.context.campaign.audience, session.context.filter)
-      guard let targets = try await session.expanding.expand(session.ledger, audience: audience, filter: filter) else {
+      let (campaign, filter) = (session.context.campaign, session.context.filter)
+      guard let targets = try await session.expanding.expand(session.ledger, of: campaign, filter: filter) else {
         log.tell(.lost(slice: session.slice))
         return false
       }

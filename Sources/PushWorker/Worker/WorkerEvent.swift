@@ -4,7 +4,8 @@ public import CampaignStore
 /// Something worth a line in the log. Never a token, a payload or a secret.
 public enum WorkerEvent: Sendable {
   case started(name: String)
-  case activated(campaign: String)
+  /// - Parameter isTransactional: it goes to users on its app's suppression lists too.
+  case activated(campaign: String, isTransactional: Bool)
   /// The time of a scheduled campaign has come.
   case begun(campaign: String)
   /// A job went to the dead list, under this key; it may give no id.

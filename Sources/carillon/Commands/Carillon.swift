@@ -22,8 +22,9 @@ struct Carillon: AsyncParsableCommand {
       """,
     version: version,
     subcommands: [
-      WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, ResultsCommand.self,
-      QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self, LintCommand.self,
+      WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, SuppressionCommand.self,
+      ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
+      LintCommand.self,
       ChannelCommand.self, SimulateCommand.self,
     ])
 

@@ -17,19 +17,50 @@ struct AudienceReport: JSONReport {
     self.init(campaign)
   }
 
+  /// What it is about, by the app's own names.
+  var category: String? { campaign.category }
+  /// Whether it goes to users on the app's suppression lists too.
+  var isTransactional: Bool { campaign.isTransactional }
+
   /// The members of the job's `audience`; of lists their lengths.
   func write(to json: inout JSONWriter) {
     json.beginObject()
     switch campaign.audience {
     case .segment(let expression): json.member("segment", expression.description)
     case .users(let users): json.member("users", users.count)
+    case .campaign(let earlier): write(earlier, to: &json)
     case .tokens(let tokens): json.member("tokens", tokens.count)
     case .channel(let id): json.member("channel", id)
     }
     if let predicate = campaign.predicate { json.member("where", predicate.description) }
     if let sample = campaign.sample { json.member("sample", sample.share) }
     if campaign.devices != .all { json.member("devices", campaign.devices.rawValue) }
+    if !campaign.exclusion.isEmpty {
+      json.name("exclude")
+      json.beginObject()
+      if let segment = campaign.exclusion.segment { json.member("segment", segment.description) }
+      if let first = campaign.exclusion.campaigns.first {
+        json.name("campaign")
+        json.beginArray()
+        for earlier in campaign.exclusion.campaigns { json.value(earlier.campaign) }
+        json.endArray()
+        write(first.outcomes, to: &json)
+      }
+      json.endObject()
+    }
     json.endObject()
+  }
+
+  private func write(_ earlier: EarlierAudience, to json: inout JSONWriter) {
+    json.member("campaign", earlier.campaign)
+    write(earlier.outcomes, to: &json)
+  }
+
+  private func write(_ outcomes: [Outcome], to json: inout JSONWriter) {
+    json.name("outcome")
+    json.beginArray()
+    for outcome in outcomes { json.value(outcome.name) }
+    json.endArray()
   }
 
   /// The same for people.
@@ -38,12 +69,21 @@ struct AudienceReport: JSONReport {
       switch campaign.audience {
       case .segment(let expression): expression.description
       case .users(let users): users.count == 1 ? "1 user" : "\(users.count.grouped) users"
+      case .campaign(let earlier): Self.text(of: earlier)
       case .tokens(let tokens): tokens.count == 1 ? "1 token" : "\(tokens.count.grouped) tokens"
       case .channel(let id): "channel \(id)"
       }
     if let predicate = campaign.predicate { text += ", where \(predicate)" }
     if let sample = campaign.sample { text += ", a sample of \(sample.share)" }
     if campaign.devices == .latest { text += ", the latest device of each" }
+    if let segment = campaign.exclusion.segment { text += ", without \(segment)" }
+    for earlier in campaign.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }
+    if let category = campaign.category { text += ", category \(category)" }
+    if campaign.isTransactional { text += ", transactional" }
     return text
+  }
+
+  private static func text(of earlier: EarlierAudience) -> String {
+    "\(earlier.outcomes.map(\.name).joined(separator: " or ")) of campaign \(earlier.campaign)"
   }
 }

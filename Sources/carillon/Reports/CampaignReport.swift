@@ -39,6 +39,8 @@ struct CampaignReport: JSONReport {
     if let audience {
       json.name("audience")
       audience.write(to: &json)
+      if let category = audience.category { json.member("category", category) }
+      if audience.isTransactional { json.member("transactional", true) }
     }
     json.member("targets", record.counters.targets)
     json.member("estimate", total?.count)

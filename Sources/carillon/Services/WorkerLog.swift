@@ -12,7 +12,11 @@ struct WorkerLog: Sendable {
   func write(_ event: WorkerEvent) {
     switch event {
     case .started(let name): log(.info, "started", "started", ["name": "\(name)"])
-    case .activated(let id): log(.info, "activated", "took in a campaign", ["campaign": "\(id)"])
+    case .activated(let id, let isTransactional):
+      let what = isTransactional ? ", which goes to users on suppression lists too" : ""
+      log(
+        .info, "activated", "took in a campaign" + what,
+        ["campaign": "\(id)", "transactional": "\(isTransactional)"])
     case .begun(let id): log(.info, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
     case .deadLettered(let key, let id, let reason):
       log(

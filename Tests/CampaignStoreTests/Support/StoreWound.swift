@@ -104,7 +104,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "member elsewhere", kind: .misplacedMember) { scene in
       _ = try await scene.command("SADD", scene.keys.segment(scene.strange(to: "u30"), "vip"), "u30")
     } isWhole: { scene in
-      try await scene.store.segments(of: "u30") == ["vip"]
+      try await scene.store.lists(of: "u30").segments == ["vip"]
     },
     StoreWound(name: "segment that is not listed", kind: .unlistedSegment, isOpen: true) { scene in
       _ = try await scene.command("SREM", scene.keys.segments, "vip")

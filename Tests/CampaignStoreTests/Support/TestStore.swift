@@ -199,6 +199,6 @@ struct TestStore {
 
   func expand(_ ledger: SliceLedger, _ campaign: Campaign) async throws -> Int? {
     let filter = Self.filter(of: campaign)
-    return try await store.expand(ledger, audience: campaign.audience, filter: filter)?.count
+    return try await store.expand(ledger, of: campaign, filter: filter)?.count
   }
 }

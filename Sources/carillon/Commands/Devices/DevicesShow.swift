@@ -18,17 +18,19 @@ extension DevicesCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      let segments = try await store.segments(of: user)
+      let lists = try await store.lists(of: user)
       let known = try await store.user(user)
-      guard known != nil || !segments.isEmpty else {
+      guard known != nil || !lists.segments.isEmpty || !lists.suppression.isEmpty else {
         throw CommandError(
           .notFound, "there is no user \(Excerpt.quoted(user))", hint: "devices come in with: carillon devices import")
       }
       let record = known ?? UserRecord(user: user)
-      try StandardOutput.printLine(global.json ? json(record, segments) : text(record, segments))
+      try StandardOutput.printLine(global.json ? json(record, lists) : text(record, lists))
     }
 
-    private func json(_ record: UserRecord, _ segments: [String]) -> String {
+    private typealias Lists = (segments: [String], suppression: [SuppressionList])
+
+    private func json(_ record: UserRecord, _ lists: Lists) -> String {
       var json = JSONWriter()
       json.beginObject()
       json.member("user", record.user)
@@ -36,7 +38,16 @@ extension DevicesCommand {
       if record.attributes.isEmpty { json.raw("{}".utf8) } else { json.raw(record.attributes) }
       json.name("segments")
       json.beginArray()
-      for segment in segments { json.value(segment) }
+      for segment in lists.segments { json.value(segment) }
+      json.endArray()
+      json.name("suppression")
+      json.beginArray()
+      for list in lists.suppression {
+        json.beginObject()
+        json.member("app", list.app)
+        json.member("category", list.category)
+        json.endObject()
+      }
       json.endArray()
       json.name("devices")
       json.beginArray()
@@ -51,8 +62,11 @@ extension DevicesCommand {
       return json.text
     }
 
-    private func text(_ record: UserRecord, _ segments: [String]) -> String {
-      var rows = [["user", record.user], ["segments", segments.joined(separator: ", ")]]
+    private func text(_ record: UserRecord, _ lists: Lists) -> String {
+      var rows = [["user", record.user], ["segments", lists.segments.joined(separator: ", ")]]
+      for list in lists.suppression {
+        rows.append(["gets nothing", "of \(list.app)" + (list.category.map { ", category \($0)" } ?? "")])
+      }
       for (name, value) in record.attributeTexts.sorted(by: { $0.key < $1.key }) { rows.append([name, value]) }
       for device in record.devices {
         rows.append([device.isQuarantined ? "device, quarantined" : "device", tokenText(of: device)])

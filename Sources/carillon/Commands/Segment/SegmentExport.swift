@@ -19,19 +19,21 @@ extension SegmentCommand {
     func run() async throws {
       let parsed = try AudienceExpression(parsing: expression)
       var output = StandardOutput()
-      var json = JSONWriter()
       try await global.openStore().forEachMember(of: parsed) { users in
-        for user in users {
-          guard global.json else {
-            try output.writeLine(SegmentLine.text(of: user))
-            continue
-          }
-          json.value(user)
-          json.endLine()
-          try output.write(json.take())
-        }
+        for user in users { try output.write(user, json: global.json) }
       }
       try output.flush()
     }
+  }
+}
+
+extension StandardOutput {
+  /// Writes the id of a user as a line, as a file of users has it, or as JSON.
+  mutating func write(_ user: String, json isJSON: Bool) throws {
+    guard isJSON else { return try writeLine(SegmentLine.text(of: user)) }
+    var json = JSONWriter()
+    json.value(user)
+    json.endLine()
+    try write(json.take())
   }
 }

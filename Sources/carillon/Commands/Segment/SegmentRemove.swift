@@ -14,7 +14,7 @@ extension SegmentCommand {
 
     func run() async throws {
       let store = try await global.openStore(changing: true)
-      guard try await store.removeSegment(name) else {
+      guard PlainName.isValid(name), try await store.removeSegment(name) else {
         throw CommandError(
           .notFound, "there is no segment \(Excerpt.quoted(name))",
           hint: Nearest.hint(name, among: try await store.segmentNames()))

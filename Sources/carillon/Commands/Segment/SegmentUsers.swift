@@ -59,7 +59,7 @@ extension SegmentCommand {
 }
 
 /// What the commands for single users of a segment share.
-private enum SegmentUsers {
+enum SegmentUsers {
   static func check(_ users: [String]) throws(CommandError) {
     for user in users {
       if let problem = UserID.problem(user) { throw CommandError(.input, "\(Excerpt.quoted(user)): \(problem)") }

@@ -1,0 +1,72 @@
+public import PushCore
+import Redis
+
+/// How many a campaign would reach.
+public struct Reached: Sendable, Equatable {
+  /// Users with a device that it would go to; of a list of tokens nobody knows them.
+  public var users: Int?
+  /// Pushes.
+  public var targets: Int
+}
+
+extension CampaignStore {
+  /// Seconds after which a list of users is gone that whoever counts has left behind.
+  private static let countTimeout = 3600
+
+  /// Counts whom a campaign would reach if it began now: reads what its slices would read, and sends nothing.
+  ///
+  /// A job that lists users has its list in Redis meanwhile.
+  ///
+  /// - Parameters:
+  ///   - campaign: one that was submitted or not.
+  ///   - filter: what it asks of devices.
+  /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, and for an earlier campaign that has not ended.
+  public func count(_ campaign: Campaign, filter: DeviceFilter) async throws -> Reached {
+    try await check(campaign)
+    if let id = try await unfinishedEarlier(of: campaign) {
+      throw StoreError(
+        .invalid, "the audience refers to campaign \(id), which has not ended: nobody knows yet whom it reaches",
+        hint: "wait for it, or submit the job: its campaign waits")
+    }
+    switch campaign.audience {
+    case .tokens(let tokens): return Reached(users: nil, targets: tokens.count)
+    case .channel: return Reached(users: nil, targets: 1)
+    case .segment, .campaign: return try await count(campaign, filter, in: Array(0..<keys.partitions))
+    case .users:
+      // Under a name that no campaign can have.
+      var listed = campaign
+      listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)
+      let partitions = try await writeAudience(of: listed, narrowing: false)
+      var pipeline = RedisPipeline()
+      for partition in partitions {
+        pipeline.append("EXPIRE", keys.audience(partition, listed.id), Self.countTimeout)
+      }
+      _ = try await run(pipeline)
+      let result: Result<Reached, any Error>
+      do {
+        result = .success(try await count(listed, filter, in: partitions))
+      } catch {
+        result = .failure(error)
+      }
+      pipeline.removeAll()
+      for partition in partitions { pipeline.append("UNLINK", keys.audience(partition, listed.id)) }
+      _ = try await run(pipeline)
+      return try result.get()
+    }
+  }
+
+  private func count(_ campaign: Campaign, _ filter: DeviceFilter, in partitions: [Int]) async throws -> Reached {
+    guard let search = AudienceSearch(campaign) else { return Reached(users: nil, targets: 0) }
+    var (users, targets) = (0, 0)
+    for partition in partitions {
+      try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
+        page.forEachUser { user, record, json in
+          let before = targets
+          filter.forEachTarget(of: user, record, json) { _ in targets += 1 }
+          if targets > before { users += 1 }
+        }
+      }
+    }
+    return Reached(users: users, targets: targets)
+  }
+}

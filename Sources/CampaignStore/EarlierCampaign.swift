@@ -1,0 +1,55 @@
+public import PushCore
+import Redis
+
+/// Campaigns whose users another campaign means, or leaves out.
+extension CampaignStore {
+  /// Seconds that the results of an earlier campaign must be kept at least when a slice that depends on them is expanded.
+  private static let margin = 60
+
+  /// What is wrong with referring to a campaign; `nil` for nothing. It need not have ended.
+  func problem(ofEarlier id: String) async throws -> StoreError? {
+    guard let (record, job) = try await campaignAndJob(id) else {
+      // It is to become one.
+      if try await memory(of: id) == .submitted { return nil }
+      return StoreError(
+        .invalid, "the audience refers to campaign \(Excerpt.quoted(id)), and there is none",
+        hint: "what became of a campaign is kept for its ttl after its end, a week unless its job says otherwise; see "
+          + "`carillon campaign list`")
+    }
+    guard record.partitions == keys.partitions || record.state == .scheduled else {
+      return StoreError(
+        .invalid, "the audience refers to campaign \(id), which is of before `carillon store repartition`",
+        hint: "its users are spread otherwise; export them: carillon results export \(id), and import them as a segment"
+      )
+    }
+    switch try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))).audience {
+    case .tokens?, .channel?:
+      return StoreError(
+        .invalid, "the audience refers to campaign \(id), which went to no users",
+        hint: "a campaign to tokens or a channel does not know whose they are")
+    case .segment?, .users?, .campaign?, nil: return nil
+    }
+  }
+
+  /// Whether the earlier campaigns of a campaign have ended, and what became of them is still known.
+  ///
+  /// - Returns: the first that has not ended; `nil` for none.
+  /// - Throws: ``StoreError`` `invalid` when there is one on which the audience can't depend any more.
+  public func unfinishedEarlier(of campaign: Campaign) async throws -> String? {
+    for id in campaign.earlier {
+      if let problem = try await problem(ofEarlier: id) { throw problem }
+      var pipeline = RedisPipeline()
+      pipeline.append("HGET", keys.campaign(id), "finishedAt")
+      pipeline.append("TTL", keys.campaign(id))
+      let replies = try await run(pipeline)
+      guard !replies[0].isNull else { return id }
+      let left = replies[1].integer ?? -1
+      if left != -1, left < Self.margin {
+        throw StoreError(
+          .invalid, "the audience refers to campaign \(id), whose results are about to expire",
+          hint: "give campaigns that others refer to a longer ttl")
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,62 @@
+/// Users that a campaign which has ended had, by what became of their pushes.
+public struct EarlierAudience: Hashable, Sendable {
+  /// The campaign's id.
+  public let campaign: String
+  /// What became of at least one push of a user; each once, at least one, in the order of their codes.
+  public let outcomes: [Outcome]
+
+  /// Whoever got it, or may have got it: no answer came before its worker died.
+  public static let reached: [Outcome] = [.accepted, .unknown]
+
+  /// - Parameters:
+  ///   - campaign: its id.
+  ///   - outcomes: at least one.
+  public init(campaign: String, outcomes: [Outcome] = Self.reached) {
+    self.campaign = campaign
+    self.outcomes = Set(outcomes).sorted { $0.rawValue < $1.rawValue }
+  }
+}
+
+/// Who is left out of an audience.
+public struct AudienceExclusion: Sendable, Equatable {
+  /// Those for whom this holds; `nil` for nobody.
+  public var segment: AudienceExpression?
+  /// Those who were reached by these.
+  public var campaigns: [EarlierAudience]
+
+  /// Memberwise.
+  public init(segment: AudienceExpression? = nil, campaigns: [EarlierAudience] = []) {
+    self.segment = segment
+    self.campaigns = campaigns
+  }
+
+  /// Whether it leaves nobody out.
+  public var isEmpty: Bool { segment == nil && campaigns.isEmpty }
+}
+
+/// Users to whom an app sends nothing, or nothing of one category: they have said so, or a regulator has. It belongs to the
+/// app and not to its campaigns, so no job can forget it.
+public struct SuppressionList: Hashable, Sendable {
+  /// The name of the app.
+  public let app: String
+  /// Allowed by `PlainName`; `nil` for everything that is not transactional.
+  public let category: String?
+
+  /// - Parameters:
+  ///   - app: its name.
+  ///   - category: allowed by `PlainName`; `nil` for everything that is not transactional.
+  public init(app: String, category: String? = nil) {
+    self.app = app
+    self.category = category
+  }
+
+  /// The segment that it is kept in, of a name that nobody can give to one: `~app` or `~app~category`.
+  public var segment: String { "~" + app + (category.map { "~" + $0 } ?? "") }
+
+  /// The list that a segment is; `nil` for any other segment.
+  public init?(segment: String) {
+    let parts = segment.split(separator: "~", omittingEmptySubsequences: false)
+    guard 2...3 ~= parts.count, parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+    self.init(app: String(parts[1]), category: parts.count == 3 ? String(parts[2]) : nil)
+  }
+}

@@ -1,0 +1,77 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Slices of a campaign are expanded only when nothing is in their way: the campaigns that its audience refers to have ended,
+/// and Redis has room for what is left of it, as memory must not run out in the middle. What is sealed goes on, whatever
+/// happens. A campaign that waits says why.
+extension PushWorker {
+  /// ms for which a slice is set aside that can't be expanded.
+  private static let pause = 5000
+  /// ns for which no slice of such a campaign is taken.
+  private static let patience: UInt64 = 1_000_000_000
+  /// ns for which it is known of earlier campaigns that they have ended and are still there.
+  private static let earlierMemory: UInt64 = 10_000_000_000
+
+  /// Whether slices of a campaign can be expanded now. Where not, the campaign waits and says so.
+  func canExpand(_ context: CampaignContext) async throws -> Bool {
+    var reason = try await unfinishedEarlier(of: context)
+    if reason == nil { reason = try await shortage(for: context) }
+    let now = EventLoop.now
+    context.obstacle = reason.map { .init(reason: $0, since: context.obstacle?.since ?? now, seenAt: now) }
+    return reason == nil
+  }
+
+  /// Gives a slice back that can't be expanded.
+  func setAside(_ session: SliceSession) async throws {
+    try await session.ledger.unclaim()
+    if try await control.park(session.slice, for: Self.pause, worker: configuration.name) {
+      log.tell(.parked(slice: session.slice, milliseconds: Self.pause))
+    } else {
+      try await requeue(session)
+    }
+  }
+
+  /// Campaigns of which nothing is taken just now, as it could not be expanded.
+  func obstructedCampaigns(_ now: UInt64) -> [String] {
+    campaigns.contexts.values.filter { $0.obstacle.map { now - $0.seenAt < Self.patience } ?? false }.map(\.campaign.id)
+  }
+
+  /// Looks whether campaigns can go on that could not be expanded.
+  func lookAtObstacles() async throws {
+    for context in campaigns.contexts.values where context.obstacle != nil {
+      if try await canExpand(context) { wakeClaims() }
+    }
+  }
+
+  /// Why Redis has no room for what is left of a campaign; `nil` when it has.
+  private func shortage(for context: CampaignContext) async throws -> String? {
+    if memory.isDue(EventLoop.now) { memory.note(try await control.memory(), at: EventLoop.now) }
+    guard let use = memory.use, use.room != nil else { return nil }
+    let slices = max(1, context.unfinished)
+    if context.targetsPerSlice == nil, context.estimatedTargetsPerSlice == nil {
+      context.estimatedTargetsPerSlice = try await control.estimate(of: context.campaign).targets / slices
+    }
+    let targets = context.targetsPerSlice ?? context.estimatedTargetsPerSlice ?? 0
+    let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, results: context.campaign.results)
+    return use.shortage(of: "what is left of the campaign", taking: bytes)
+  }
+
+  /// That a campaign has not ended which a campaign's audience refers to; `nil` when all have. Where one is gone nobody knows
+  /// any more whom the campaign goes to: it is paused.
+  private func unfinishedEarlier(of context: CampaignContext) async throws -> String? {
+    guard !context.campaign.earlier.isEmpty else { return nil }
+    let now = EventLoop.now
+    if let endedAt = context.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
+    do {
+      if let id = try await control.unfinishedEarlier(of: context.campaign) {
+        return "audience: campaign \(id), which it refers to, has not ended"
+      }
+      context.earlierEndedAt = now
+      return nil
+    } catch let error as StoreError where error.code == .invalid {
+      pauseCampaign(context.campaign.id, "\(error.message): cancel it, and submit it with another audience")
+      return "audience: \(error.message)"
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension SuppressionCommand {
+  /// `carillon suppression list`.
+  struct List: CarillonCommand {
+    static let configuration = CommandConfiguration(abstract: "Shows the lists and how many users are on each.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+      let store = try await global.openStore()
+      var lists: [(list: SuppressionList, users: Int)] = []
+      for list in try await store.suppressionLists() {
+        lists.append((list, try await store.size(ofSegment: list.segment)))
+      }
+      guard global.json else {
+        let rows = lists.map { [$0.list.app, $0.list.category ?? "", $0.users.grouped] }
+        return try StandardOutput.printLine(TextTable([["app", "category", "users"]] + rows).text)
+      }
+      var json = JSONWriter()
+      json.beginArray()
+      for (list, users) in lists {
+        json.beginObject()
+        list.write(users: users, to: &json)
+        json.endObject()
+      }
+      json.endArray()
+      try StandardOutput.printLine(json.text)
+    }
+  }
+
+  /// `carillon suppression export`.
+  struct Export: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Writes the users on a list to standard output, one a line.",
+      discussion: """
+        Example:
+          carillon suppression export news --category offers > no-offers.txt
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: SuppressionOptions
+
+    func run() async throws {
+      let list = try options.list(global)
+      var output = StandardOutput()
+      try await global.openStore().forEachMember(ofSegment: list.segment) { users in
+        for user in users { try output.write(user, json: global.json) }
+      }
+      try output.flush()
+    }
+  }
+}

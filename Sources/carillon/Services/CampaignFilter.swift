@@ -1,0 +1,18 @@
+import APNs
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension CampaignStore {
+  /// What a campaign that begins now asks of devices, as the workers of this configuration see it.
+  ///
+  /// - Throws: `CommandError` when the configuration has no such app.
+  func filter(of campaign: Campaign, _ configuration: CarillonConfiguration) async throws -> DeviceFilter {
+    guard let app = configuration.apps[campaign.app] else {
+      throw CommandError(.input, "no app \(Excerpt.quoted(campaign.app)) in the configuration")
+    }
+    return DeviceFilter(
+      campaign, service: APNsService(app.traits(named: campaign.app)), environment: app.environment.rawValue,
+      start: try await time() / 1000)
+  }
+}

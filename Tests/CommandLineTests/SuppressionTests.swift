@@ -1,0 +1,80 @@
+import PushTransport
+import TestSupport
+import Testing
+
+/// Lists of whom an app sends nothing, and what an audience comes to.
+struct SuppressionTests {
+  @Test func listsAreKeptByAppAndCategoryAndEveryCampaignKeepsToThem() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(20)
+    try await world.succeed("suppression", "import", "news", "-", input: "user\nu1\nu2\nghost\n")
+    #expect(
+      try await world.succeed("suppression", "add", "news", "u3", "u4", "--category", "offers")
+        == "2 get nothing of news, category offers\n")
+    let lists = try JSONObject.all(in: await world.succeed("suppression", "list", "--json"))
+    #expect(lists.map(\.names) == [["app", "category", "users"], ["app", "category", "users"]])
+    #expect(lists.map { $0.text("category") } == [nil, "offers"] && lists.map { $0.number("users") } == [3, 2])
+    #expect(try await world.succeed("suppression", "list").contains("news  offers    2"))
+    let members = try await world.succeed("suppression", "export", "news")
+    #expect(members.split(separator: "\n").sorted() == ["ghost", "u1", "u2"])
+    // They are no segments: nobody names one in a job, or removes one in passing.
+    #expect(try await world.succeed("segment", "list", "--json") == "[]\n")
+    #expect(try await world.run("segment", "remove", "~news").exit == .status(1))
+    let shown = try JSONObject(await world.succeed("devices", "show", "u3", "--json"))
+    #expect(shown.objects("suppression")?.map { $0.text("category") } == ["offers"])
+    #expect(try await world.succeed("devices", "show", "u1").contains(#/gets nothing +of news\n/#))
+
+    for (more, users) in [
+      ("", 18), (#","category":"offers""#, 16), (#","category":"other""#, 18), (#","transactional":true"#, 20),
+    ] {
+      let job = CarillonWorld.job("c", audience: #"{"segment":"*"}"#, more: more)
+      let count = try JSONObject(await world.succeed("campaign", "submit", "-", "--estimate", "--json", input: job))
+      #expect(count.names == ["id", "users", "targets", "bytes", "warnings"])
+      #expect(count.number("users") == users && count.number("targets") == users, "\(more)")
+    }
+    let listed = CarillonWorld.job("c", audience: #"{"users":["u1","u5","nobody"]}"#)
+    #expect(
+      try await world.succeed("campaign", "submit", "-", "--estimate", input: listed)
+        == "1 user, 1 push, some 1 MiB of Redis' memory\n")
+    // Nothing was submitted, and nothing is left behind.
+    #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
+    #expect(try await world.server.command("keys", "{\(world.namespace)*:audience:*").isEmpty)
+
+    #expect(try await world.succeed("suppression", "remove", "news", "u1") == "took 1 off the list of news\n")
+    #expect(try await world.run("suppression", "remove", "news", "u1").exit == .status(1))
+    try await world.succeed("suppression", "import", "news", "-", "--replace", input: "u9\n")
+    #expect(try await world.succeed("suppression", "export", "news") == "u9\n")
+  }
+
+  @Test func whatCanBeNoListIsRefused() async throws {
+    let world = try await CarillonWorld()
+    let app = try await world.run("suppression", "add", "nwes", "u1")
+    #expect(app.exit == .status(65) && app.standardError.contains("no app 'nwes'"))
+    #expect(app.standardError.contains("news"))
+    let category = try await world.run("suppression", "add", "news", "u1", "--category", "a~b")
+    #expect(category.exit == .status(65) && category.standardError.contains("can't name a category"))
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignShowsWhomItLeavesOut(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    try await world.importDevices(4)
+    let job = CarillonWorld.job("new", audience: #"{"segment":"*","exclude":{"campaign":"old"}}"#)
+    let missing = try await world.run("campaign", "submit", "-", input: job)
+    #expect(missing.exit == .status(65) && missing.standardError.contains("campaign 'old', and there is none"))
+    // One that is in the queue is waited for, but it is not known yet whom it reaches.
+    try await world.submit("old", audience: #"{"users":["u1"]}"#)
+    let early = try await world.run("campaign", "submit", "-", "--estimate", input: job)
+    #expect(early.exit == .status(65) && early.standardError.contains("campaign old, which has not ended"))
+    try await world.succeed("campaign", "submit", "-", input: job)
+    _ = try await world.startSimulator()
+    try await world.drain()
+    let show = try await world.show("new")
+    #expect(show.number("targets") == 3)
+    let exclude = show.object("audience")?.object("exclude")
+    #expect(exclude?.names == ["campaign", "outcome"])
+    #expect(
+      try await world.succeed("campaign", "show", "new").contains(
+        "*, without accepted or unknown of campaign old"))
+  }
+}
