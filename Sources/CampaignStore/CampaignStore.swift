@@ -8,8 +8,8 @@ import Synchronization
 public struct CampaignStore: Sendable {
   /// The keys, for those who show them to other programs.
   public private(set) var keys: Keyspace
-  /// Whose tokens and reasons it keeps.
-  let services: PushServices
+  /// The push services whose tokens and reasons it keeps, and which of them each app uses.
+  public let services: PushServices
   /// How many tokens the feedback list keeps.
   let feedbackLength: Int
   /// How many devices a user has at most; for another one the oldest leaves.

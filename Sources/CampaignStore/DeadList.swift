@@ -17,6 +17,8 @@ public struct DeadJob: Sendable {
   public var size: Int
   /// The job, or its beginning: see ``isCut``.
   public var job: [UInt8]
+  /// Whether it is no job, but an event of the registrations list.
+  public var isEvent: Bool
 
   /// Whether only the beginning of the job was kept, so that it can't be run from here.
   public var isCut: Bool { job.count < size }
@@ -33,6 +35,7 @@ public struct DeadJob: Sendable {
     hint = fields["hint"]?.string ?? ""
     id = fields["id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     job = fields["job"]?.bytes.map(Array.init) ?? []
+    isEvent = fields["list"]?.string == "registrations"
     size = fields["size"]?.integer ?? job.count
   }
 }

@@ -37,6 +37,8 @@ public struct Keyspace: Sendable {
   var store: String { control + "store" }
   /// List: jobs that producers push.
   public var campaigns: String { control + "campaigns" }
+  /// List: what producers say of users and devices.
+  public var registrations: String { control + "registrations" }
   /// List: the job that a worker is taking in.
   func intake(worker: String) -> String { control + "intake:" + worker }
   /// String: digest of the job that an id stands for, and whether it was activated.

@@ -55,7 +55,7 @@ extension CampaignStore {
   }
 
   /// Calls `body` with users of one partition, at most ``batch`` at a time.
-  private func forEachGroup(of users: [String], _ body: (Int, ArraySlice<String>) -> Void) {
+  func forEachGroup(of users: [String], _ body: (Int, ArraySlice<String>) -> Void) {
     var groups: [Int: [String]] = [:]
     for user in users { groups[Partition.of(user: user, count: keys.partitions), default: []].append(user) }
     for (partition, group) in groups {

@@ -44,7 +44,8 @@ struct StoredKey {
     switch kind {
     case "campaign": ("hash", .campaign(rest), .campaign)
     case "job", "finished": ("string", .campaign(rest), nil)
-    case "open", "lane", "processing", "campaigns", "intake", "feedback": ("list", .list(key: name), nil)
+    case "open", "lane", "processing", "campaigns", "registrations", "intake", "feedback":
+      ("list", .list(key: name), nil)
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied": ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
     case "waiting", "instances", "housekeeping", "import": ("hash", .list(key: name), nil)

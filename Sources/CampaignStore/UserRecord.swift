@@ -1,3 +1,5 @@
+public import PushCore
+
 /// A device that registers for a user.
 public struct DeviceRegistration: Sendable {
   public var user: String
@@ -25,5 +27,34 @@ public struct UserRecord: Sendable {
     self.user = user
     self.devices = devices
     self.attributes = attributes
+  }
+}
+
+extension DeviceRegistration {
+  /// - Parameters:
+  ///   - row: what is known of the device and of its user.
+  ///   - app: for a row that names none; empty for any.
+  public init(_ row: DeviceRow, app: String = "") {
+    var device = DeviceRecord(token: row.token.bytes, service: row.service)
+    device.kind = row.kind
+    device.registeredAt = UInt64(row.registeredAt ?? 0)
+    device.lastSeen = UInt64(row.lastSeen ?? 0)
+    device.app = row.app ?? app
+    device.environment = row.environment?.rawValue ?? ""
+    device.locale = row.locale ?? ""
+    device.timezone = row.timezone ?? ""
+    device.appVersion = row.appVersion ?? ""
+    device.osVersion = row.osVersion ?? ""
+    self.init(user: row.user, device: device, attributes: Self.json(row.attributes))
+  }
+
+  /// Attributes as the store keeps them: a JSON object of strings, or nothing.
+  static func json(_ attributes: [String: String]) -> [UInt8] {
+    guard !attributes.isEmpty else { return [] }
+    var json = JSONWriter()
+    json.beginObject()
+    for (name, value) in attributes.sorted(by: { $0.key < $1.key }) { json.member(name, value) }
+    json.endObject()
+    return json.bytes
   }
 }

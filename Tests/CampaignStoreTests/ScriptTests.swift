@@ -13,6 +13,8 @@ struct ScriptTests {
     StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.object, StoreScripts.bisect,
     StoreScripts.standDown, StoreScripts.housekeep, StoreScripts.join, StoreScripts.expire,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.reached,
+    StoreScripts.registered,
+    StoreScripts.setAttributes, StoreScripts.retryEvent,
     StoreScripts.heartbeat,
     StoreScripts.removeWorker, StoreScripts.claim, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.settle, StoreScripts.unbind,

@@ -77,6 +77,8 @@ package struct CarillonConfiguration: Equatable {
     package var trustRoots: String?
     /// An HTTP proxy on the way to APNs.
     package var proxy: Proxy?
+    /// Whether a user has one device of it only, the one where a login was last.
+    package var lastDeviceOnly = false
   }
 
   /// What APNs lets an app's pushes in for.

@@ -57,7 +57,8 @@ struct ConfigurationReader {
       channelEndpoint: try readEndpoint("channelEndpoint", section),
       port: try section.integer("port", in: 1...65535, default: 443),
       trustRoots: try section.string("trustRoots").map(resolve),
-      proxy: try readProxy(section))
+      proxy: try readProxy(section),
+      lastDeviceOnly: try section.boolean("lastDeviceOnly"))
   }
 
   private func readCredential(

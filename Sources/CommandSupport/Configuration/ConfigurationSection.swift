@@ -55,6 +55,15 @@ struct ConfigurationSection {
     return text
   }
 
+  /// Whether a key is `true`; it is not when it is left out.
+  func boolean(_ key: String) throws(ConfigurationError) -> Bool {
+    switch try string(key) {
+    case nil, "false": return false
+    case "true": return true
+    case let text?: throw error(key, "\(Excerpt.quoted(text)) is neither true nor false")
+    }
+  }
+
   func integer(_ key: String, in range: ClosedRange<Int>, default value: Int) throws(ConfigurationError) -> Int {
     try integer(key, in: range) ?? value
   }

@@ -28,6 +28,8 @@ public struct WorkerConfiguration: Sendable {
   public static let standardLease = 6000
   /// The apps that jobs may name.
   public var apps: [String: AppChannel]
+  /// Apps of which a user has one device only, the one where a login was last.
+  public var lastDeviceOnly: Set<String> = []
   /// What a test breaks; nothing of it is in a release build.
   public var faults = FaultSwitches()
 

@@ -1,0 +1,243 @@
+public import PushCore
+import Redis
+
+/// The registrations list: what producers in any language say of users and devices, in the order in which they said it.
+extension CampaignStore {
+  /// Events that are read at once at most; a quarter of a megabyte of usual ones.
+  private static let eventPage = 1000
+
+  /// An event that can't be applied.
+  public struct DeadEvent: Sendable {
+    /// As it came.
+    public var event: [UInt8]
+    /// What is wrong with it.
+    public var reason: String
+
+    /// Memberwise.
+    public init(event: [UInt8], reason: String) {
+      self.event = event
+      self.reason = reason
+    }
+  }
+
+  /// The oldest events that nobody has taken off the list, in their order. They stay there.
+  public func registrationEvents() async throws -> [[UInt8]] {
+    var pipeline = RedisPipeline()
+    pipeline.append("LRANGE", keys.registrations, -Self.eventPage, -1)
+    return try await run(pipeline)[0].map { Array($0.bytes ?? []) }.reversed()
+  }
+
+  /// Takes the oldest events off the list, which have been applied, or can't be.
+  ///
+  /// - Parameters:
+  ///   - count: how many.
+  ///   - dead: those of them that go to the dead list.
+  ///   - instance: the housekeeper.
+  /// - Returns: false when another is the housekeeper: then they are for that one to apply.
+  public func takeOff(_ count: Int, dead: [DeadEvent], as instance: WorkerInstance) async throws -> Bool {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.registered, keys: [keys.registrations, keys.housekeeper, keys.dead]) {
+      $0.append(instance.description)
+      $0.append(count)
+      $0.append(Self.deadJobs)
+      for event in dead {
+        $0.append(event.event.prefix(Self.deadJobSize))
+        $0.append(event.reason)
+        $0.append("mend it, and push it again: carillon dead retry, or drop")
+      }
+    }
+    return try await run(pipeline)[0].integer == 1
+  }
+
+  /// Puts an event back that is in the dead list, as the newest.
+  ///
+  /// - Throws: ``StoreError`` `notFound`.
+  public func retryEvent(_ dead: DeadJob) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.retryEvent, keys: [keys.dead, keys.registrations]) {
+      $0.append(dead.key)
+      $0.append(dead.job)
+    }
+    guard try await run(pipeline)[0].integer == 1 else { throw noSuchDeadJob(dead.key) }
+  }
+
+  /// Applies events in their order, as far as that matters: what one says of a user or a device comes behind what an
+  /// earlier one said of it. Applying them again changes nothing, unless something newer has come between.
+  ///
+  /// - Parameters:
+  ///   - events: some thousand at most.
+  ///   - apps: those of which a user has one device only, the one where a login was last.
+  public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws {
+    var wave = EventWave()
+    for event in events where !wave.add(event) {
+      try await apply(wave.devices, lastDeviceOnly: apps)
+      wave.devices = EventWave.Devices()
+      _ = wave.add(event)
+    }
+    try await apply(wave.devices, lastDeviceOnly: apps)
+    try await change(wave.members)
+  }
+
+  /// - Parameter members: segment to user to whether they are in it.
+  private func change(_ members: [String: [String: Bool]]) async throws {
+    var pipeline = RedisPipeline()
+    let joined = members.filter { $0.value.contains { $0.value } }.map(\.key)
+    if !joined.isEmpty {
+      pipeline.command("SADD") { arguments in
+        arguments.append(keys.segments)
+        for segment in joined { arguments.append(segment) }
+      }
+    }
+    for (segment, users) in members {
+      for isMember in [true, false] {
+        forEachGroup(of: users.filter { $0.value == isMember }.map(\.key)) { partition, group in
+          pipeline.command(isMember ? "SADD" : "SREM") { arguments in
+            arguments.append(keys.segment(partition, segment))
+            for user in group { arguments.append(user) }
+          }
+        }
+      }
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+  }
+
+  private func apply(_ wave: EventWave.Devices, lastDeviceOnly apps: Set<String>) async throws {
+    try await registerAll(wave.registrations)
+    try await logIn(wave.logins, lastDeviceOnly: apps)
+    if !wave.removals.isEmpty {
+      let owners = try await owners(of: wave.removals.map(\.token))
+      let edits = zip(wave.removals, owners).compactMap { removal, owner -> DeviceEdit? in
+        guard let user = owner?.user, removal.user ?? user == user else { return nil }
+        return DeviceEdit(user: user, token: removal.token, action: .prune, instant: removal.at)
+      }
+      _ = try await edit(edits)
+    }
+    try await change(wave.attributes)
+  }
+
+  /// What the store has no room for, such as too many attributes, was refused when the event was read.
+  private func registerAll(_ registrations: [DeviceRegistration]) async throws {
+    guard !registrations.isEmpty else { return }
+    try await register(registrations)
+  }
+
+  // MARK: Logins
+
+  /// Gives devices to users, with what is known of them.
+  private func logIn(_ logins: [EventWave.Login], lastDeviceOnly apps: Set<String>) async throws {
+    guard !logins.isEmpty else { return }
+    let tokens = logins.map { OwnedToken($0.row.token.bytes, $0.row.service) }
+    let owners = try await owners(of: tokens)
+    let formerDevices = try await devices(of: owners.compactMap { $0?.user })
+    var registrations: [DeviceRegistration] = []
+    for (login, owner) in zip(logins, owners) {
+      var registration = DeviceRegistration(login.row)
+      if let known = owner.flatMap({ formerDevices[$0.user] })?.first(where: { $0.token == login.row.token.bytes }) {
+        registration.device.fill(from: known)
+      }
+      registrations.append(registration)
+    }
+    try await registerAll(registrations)
+    let exclusive = registrations.filter { apps.contains($0.device.app) }
+    guard !exclusive.isEmpty else { return }
+    let present = try await devices(of: exclusive.map(\.user))
+    _ = try await edit(
+      exclusive.flatMap { login in
+        (present[login.user] ?? []).compactMap { device -> DeviceEdit? in
+          guard device.token != login.device.token, device.app == login.device.app else { return nil }
+          return DeviceEdit(
+            user: login.user, token: OwnedToken(device.token, device.service), action: .prune,
+            instant: Int(login.device.registeredAt))
+        }
+      })
+  }
+
+  private func devices(of users: [String]) async throws -> [String: [DeviceRecord]] {
+    var devices: [String: [DeviceRecord]] = [:]
+    let users = Array(Set(users))
+    try await perPartition(users.indices, of: { Partition.of(user: users[$0], count: keys.partitions) }) {
+      partition, part, pipeline in
+      pipeline.command("HMGET") { arguments in
+        arguments.append(keys.devices(partition))
+        for index in part { arguments.append(users[index]) }
+      }
+    } replies: { part, reply in
+      for (index, record) in zip(part, reply) { devices[users[index]] = record.withBytes(DeviceRecord.all) }
+    }
+    return devices
+  }
+
+  // MARK: Attributes
+
+  private func change(_ changes: [String: [String: String?]]) async throws {
+    var left = changes
+    while !left.isEmpty {
+      let users = Array(left.keys)
+      var known: [String: [UInt8]] = [:]
+      let partition = { (index: Int) in Partition.of(user: users[index], count: keys.partitions) }
+      try await perPartition(users.indices, of: partition) { partition, part, pipeline in
+        pipeline.command("HMGET") { arguments in
+          arguments.append(keys.attributes(partition))
+          for index in part { arguments.append(users[index]) }
+        }
+      } replies: { part, reply in
+        for (index, json) in zip(part, reply) { known[users[index]] = json.bytes.map(Array.init) ?? [] }
+      }
+      let changes = left
+      try await perPartition(users.indices, of: partition) { partition, part, pipeline in
+        pipeline.script(StoreScripts.setAttributes, keys: [keys.attributes(partition), keys.users(partition)]) {
+          for index in part {
+            let user = users[index]
+            let was = known[user] ?? []
+            $0.append(user)
+            $0.append(was)
+            $0.append(Self.attributes(was, changed: changes[user] ?? [:]))
+          }
+        }
+      } replies: { part, reply in
+        for (index, answer) in zip(part, reply) where answer.integer == 1 { left[users[index]] = nil }
+      }
+    }
+  }
+
+  /// Attributes as the store keeps them, after a change; nothing for none. Of values that nobody changes not a byte does;
+  /// where there are too many, some of these leave.
+  static func attributes(_ json: [UInt8], changed changes: [String: String?]) -> [UInt8] {
+    var known: [(name: String, value: [UInt8])] = []
+    if let root = try? JSONValue(parsing: json, maximumDepth: CampaignJob.maximumNesting),
+      case .object(let members) = root.kind
+    {
+      known = members.filter { changes[$0.name] == nil }.map { ($0.name, Array(json[$0.value.range])) }
+    }
+    var members: [(name: String, value: [UInt8])] = []
+    for (name, text) in changes {
+      guard let text else { continue }
+      var value = JSONWriter()
+      value.value(text)
+      members.append((name, value.take()))
+    }
+    members += known.prefix(max(0, DeviceRowDraft.maximumAttributes - members.count))
+    guard !members.isEmpty else { return [] }
+    var writer = JSONWriter()
+    writer.beginObject()
+    for member in members.sorted(by: { $0.name < $1.name }) {
+      writer.name(member.name)
+      writer.raw(member.value)
+    }
+    writer.endObject()
+    return writer.take()
+  }
+}
+
+extension DeviceRecord {
+  /// Takes over what another record of the device knows and this one does not say.
+  fileprivate mutating func fill(from known: DeviceRecord) {
+    kind = known.kind
+    lastSeen = max(lastSeen, known.lastSeen)
+    for path in [\DeviceRecord.app, \.environment, \.locale, \.timezone, \.appVersion, \.osVersion]
+    where self[keyPath: path].isEmpty {
+      self[keyPath: path] = known[keyPath: path]
+    }
+    attributes.merge(known.attributes) { own, _ in own }
+  }
+}

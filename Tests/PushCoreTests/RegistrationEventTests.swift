@@ -1,0 +1,68 @@
+import APNs
+import PushCore
+import Testing
+
+/// Entries of the registrations list, as producers in any language write them.
+struct RegistrationEventTests {
+  private static let now = 1_800_000_000_000
+  private static let token = "00ff11"
+
+  private func event(_ text: String) throws -> RegistrationEvent {
+    let vocabulary = DeviceVocabulary(services: PushServices(standard: APNsService()), apps: ["news"])
+    return try RegistrationEvent(parsing: Array(text.utf8), vocabulary, now: Self.now)
+  }
+
+  @Test func everyOperationIsRead() throws {
+    let token = try #require(APNsService().token(Self.token))
+    var row = DeviceRow(user: "ada", token: token, service: "apns", registeredAt: Self.now)
+    #expect(try event(#"{"op":"login","user":"ada","token":"00FF11"}"#) == .init(.login(row), at: Self.now))
+    let at = 1_700_000_000_000
+    row.registeredAt = at
+    row.app = "news"
+    row.locale = "de-DE"
+    row.attributes = ["plan": "gold", "level": "7"]
+    #expect(
+      try event(
+        #"{"op":"register","user":"ada","token":"00ff11","app":"news","locale":"de-DE","plan":"gold","level":7,"gone":null,"at":\#(at)}"#
+      ) == .init(.register(row), at: at))
+    #expect(
+      try event(#"{"op":"unregister","token":"00ff11","at":"2023-11-14T22:13:20Z"}"#)
+        == .init(.unregister(token, service: "apns"), at: at))
+    #expect(
+      try event(#"{"op":"logout","user":"ada","token":"00ff11","at":\#(at)}"#)
+        == .init(.logout(user: "ada", token, service: "apns"), at: at))
+    #expect(
+      try event(#"{"op":"untag","user":"ada","tags":["vip","x"],"at":\#(at)}"#)
+        == .init(.tag(user: "ada", segments: ["vip", "x"], isMember: false), at: at))
+    #expect(
+      try event(#"{"op":"attribute","user":"ada","plan":"gold","age":null,"at":\#(at)}"#)
+        == .init(.attributes(user: "ada", ["plan": "gold", "age": nil]), at: at))
+    #expect(
+      try event(#"{"op":"preference","user":"ada","app":"news","category":"offers","allowed":false,"at":\#(at)}"#)
+        == .init(
+          .preference(user: "ada", SuppressionList(app: "news", category: "offers"), isAllowed: false), at: at))
+  }
+
+  @Test(arguments: [
+    ("[]", "must be a JSON object, not an array"), ("{", "not valid JSON"), ("{}", "op: is missing"),
+    (#"{"op":"registr"}"#, "is none of register, login"), (#"{"op":"register","user":"a"}"#, "token: is missing"),
+    (#"{"op":"register","token":"00"}"#, "user: is missing"), (#"{"op":"login","user":"a","token":"x"}"#, "token: not"),
+    (#"{"op":"register","user":"a","token":"00","app":"nwes"}"#, "did you mean 'news'?"),
+    (#"{"op":"register","user":"a","token":"00","app_version":"5"}"#, "nearly the column appVersion"),
+    (#"{"op":"register","user":"a","token":"00","at":1700000000}"#, "are these seconds?"),
+    (#"{"op":"register","user":"a","token":"00","at":1800100000000}"#, "more than a day ahead"),
+    (#"{"op":"register","user":"a","token":"00","tags":["vip"]}"#, "must be a string or a number"),
+    (#"{"op":"tag","user":"a"}"#, "tags: is missing"), (#"{"op":"tag","user":"a","tags":[]}"#, "1 to 100"),
+    (#"{"op":"tag","user":"a","tags":["~news"]}"#, "a segment's name is"),
+    (#"{"op":"tag","user":"a","tags":["x"],"token":"00"}"#, "'token': this op has no such field"),
+    (#"{"op":"unregister","token":"00","user":"a"}"#, "'user': this op has no such field"),
+    (#"{"op":"attribute","user":"a"}"#, "no attribute is given"),
+    (#"{"op":"preference","user":"a","app":"news"}"#, "allowed: is missing"),
+    (#"{"op":"preference","user":"a","app":"news","allowed":"no"}"#, "must be true or false"),
+    (#"{"op":"preference","user":"a","allowed":true}"#, "app: is missing"),
+  ])
+  func whatIsWrongIsSaid(text: String, says: String) {
+    let error = #expect(throws: DeviceRowDraft.Problem.self) { try event(text) }
+    #expect(error?.description.contains(says) == true, "\(error?.description ?? "nothing")")
+  }
+}

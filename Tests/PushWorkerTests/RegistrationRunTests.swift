@@ -1,0 +1,49 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushTransport
+import PushWorker
+import Redis
+import Testing
+
+/// Workers that apply what producers say of users and devices.
+struct RegistrationRunTests {
+  @Test(arguments: PushEngineKind.allCases)
+  func eventsAreAppliedByOneOfSeveralWorkersAndBadOnesAreDead(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    let log = EventLog()
+    let workers = ["a", "b", "c"].map { rig.worker($0, drains: false, log: log) }
+    try await withThrowingTaskGroup { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      // More than one page, and everything that can be said.
+      var events: [String] = []
+      for number in 0..<2500 {
+        events.append(
+          #"{"op":"register","user":"u\#(number)","token":"\#(WorkerRig.text(number))","app":"news","plan":"free"}"#)
+      }
+      events.append("nonsense")
+      events.append(#"{"op":"login","user":"ada","token":"\#(WorkerRig.text(7))"}"#)
+      events.append(#"{"op":"unregister","token":"\#(WorkerRig.text(8))"}"#)
+      events.append(#"{"op":"logout","user":"u10","token":"\#(WorkerRig.text(9))"}"#)
+      events.append(#"{"op":"tag","user":"u11","tags":["vip"]}"#)
+      events.append(#"{"op":"attribute","user":"u11","plan":"gold"}"#)
+      events.append(#"{"op":"preference","user":"u12","app":"news","allowed":false}"#)
+      for event in events { try await rig.command("LPUSH", "registrations", event) }
+      try await rig.until { try await rig.store.registrationEvents().isEmpty }
+      for worker in workers { await worker.stop() }
+      try await group.waitForAll()
+    }
+    #expect(try await rig.store.user("ada")?.devices.map(\.token) == [WorkerRig.token(7)])
+    #expect(try await rig.store.user("ada")?.devices.first?.app == "news")
+    for user in ["u7", "u8"] { #expect(try await rig.store.user(user) == nil) }
+    #expect(try await rig.store.user("u9")?.devices.count == 1)
+    #expect(try await rig.store.user("u11")?.attributes == Array(#"{"plan":"gold"}"#.utf8))
+    #expect(try await rig.store.lists(of: "u11").segments == ["vip"])
+    #expect(try await rig.store.lists(of: "u12").suppression == [SuppressionList(app: "news")])
+    #expect(try await rig.store.user("u2499")?.devices.count == 1)
+    var dead: [DeadJob] = []
+    try await rig.store.forEachDeadJob { dead.append($0) }
+    #expect(dead.map(\.job) == [Array("nonsense".utf8)] && dead.allSatisfy(\.isEvent))
+    #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
+  }
+}
