@@ -34,6 +34,6 @@ enum BenchParts {
     ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", CampaignPart()), ("growth", GrowthPart()),
     ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
     ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),
-    ("scale", ScalePart()),
+    ("events", EventsPart()), ("scale", ScalePart()),
   ]
 }
