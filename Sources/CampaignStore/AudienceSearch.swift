@@ -75,7 +75,8 @@ extension AudienceSet {
     case .segment(let name): "0" + name
     case .listed: "1"
     case .reached(let earlier): "2\(earlier.campaign) \(earlier.outcomes.map(\.rawValue))"
-    case .users: "3"
+    case .opened(let campaign): "3" + campaign
+    case .users: "4"
     }
   }
 }

@@ -8,8 +8,10 @@ enum AudienceSet: Hashable, Sendable {
   case segment(String)
   /// The users that the job of a campaign lists.
   case listed(campaign: String)
-  /// Users of a campaign that has ended: they stand in its targets and its ledger.
+  /// Users of a campaign that has ended, by their outcomes alone: they stand in its targets and its ledger.
   case reached(EarlierAudience)
+  /// Users who opened a campaign.
+  case opened(campaign: String)
 }
 
 /// Whom a campaign means, over the sets of a partition. Pure.
@@ -59,11 +61,19 @@ extension AudienceTerm {
     switch campaign.audience {
     case .segment(let expression): self.init(expression)
     case .users: self = .set(.listed(campaign: campaign.id))
-    case .campaign(let earlier): self = .set(.reached(earlier))
+    case .campaign(let earlier): self.init(earlier)
     case .tokens, .channel: return nil
     }
     if let excluded = campaign.exclusion.segment { self = without(AudienceTerm(excluded)) }
-    for set in campaign.exclusion.campaigns.map(AudienceSet.reached) + campaign.suppressed { self = without(.set(set)) }
+    for earlier in campaign.exclusion.campaigns { self = without(AudienceTerm(earlier)) }
+    for set in campaign.suppressed { self = without(.set(set)) }
+  }
+
+  private init(_ earlier: EarlierAudience) {
+    self = .set(.reached(EarlierAudience(campaign: earlier.campaign, outcomes: earlier.outcomes)))
+    guard let opened = earlier.opened else { return }
+    let openers = AudienceTerm.set(.opened(campaign: earlier.campaign))
+    self = opened ? .and(self, openers) : without(openers)
   }
 }
 

@@ -68,6 +68,8 @@ public struct CampaignRecord: Sendable {
   var absent: PartitionBitmap
   /// Slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
   public var sealedSlices: Int
+  /// Whether somebody said what users did with it.
+  var hasReceipts: Bool
   /// ms since the epoch.
   public var createdAt: Int
   /// When it was to begin, in ms since the epoch; `nil` for at once.
@@ -96,7 +98,7 @@ public struct CampaignRecord: Sendable {
     [
       "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
       "finished", "slices",
-      "partitions", "absent", "createdAt", "sendAt", "startedAt", "finishedAt",
+      "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -121,6 +123,7 @@ public struct CampaignRecord: Sendable {
     partitions = try values.number("partitions") ?? 0
     absent = PartitionBitmap(try values.bytes("absent") ?? [])
     sealedSlices = slices.finished
+    hasReceipts = try values.number("receipts") == 1
     createdAt = try values.number("createdAt") ?? 0
     sendAt = try values.number("sendAt")
     startedAt = try values.number("startedAt")

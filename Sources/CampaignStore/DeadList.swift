@@ -17,8 +17,8 @@ public struct DeadJob: Sendable {
   public var size: Int
   /// The job, or its beginning: see ``isCut``.
   public var job: [UInt8]
-  /// Whether it is no job, but an event of the registrations list.
-  public var isEvent: Bool
+  /// The list that it is of, where it is no job, but an event.
+  public var list: EventList?
 
   /// Whether only the beginning of the job was kept, so that it can't be run from here.
   public var isCut: Bool { job.count < size }
@@ -35,7 +35,7 @@ public struct DeadJob: Sendable {
     hint = fields["hint"]?.string ?? ""
     id = fields["id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     job = fields["job"]?.bytes.map(Array.init) ?? []
-    isEvent = fields["list"]?.string == "registrations"
+    list = fields["list"]?.string.flatMap(EventList.init(rawValue:))
     size = fields["size"]?.integer ?? job.count
   }
 }

@@ -1,3 +1,4 @@
+import PushCore
 import Redis
 
 /// Expiry of ended campaigns.
@@ -7,7 +8,7 @@ extension CampaignStore {
     var pipeline = RedisPipeline()
     if let record = try await campaign(id) {
       let seconds = record.timeToLive
-      try await expireSlices(of: id, in: partitions(of: record), after: seconds)
+      try await expireSlices(of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts)
       pipeline.append("EXPIRE", keys.finished(id), seconds)
       pipeline.append("UNLINK", keys.guardTrial(id), keys.guardWatch(id))
       pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
@@ -21,7 +22,11 @@ extension CampaignStore {
   }
 
   /// Expires the keys of a campaign's slices.
-  func expireSlices(of id: String, in partitions: [Int], after seconds: Int) async throws {
+  ///
+  /// - Parameter receipts: whether there may be some.
+  func expireSlices(
+    of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true
+  ) async throws {
     var pipeline = RedisPipeline()
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
       pipeline.removeAll()
@@ -32,6 +37,9 @@ extension CampaignStore {
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
         pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
         pipeline.append("EXPIRE", keys.results(partition, id), seconds)
+        for kind in ReceiptEvent.Kind.allCases where receipts {
+          pipeline.append("EXPIRE", keys.receipts(partition, kind, id), seconds)
+        }
       }
       _ = try await run(pipeline)
     }

@@ -18,8 +18,8 @@ extension CampaignStore {
     public var nextScheduled: Int?
     /// Where the housekeeper before stood.
     public var notes: HousekeepingNotes
-    /// Whether there are events on the registrations list.
-    public var hasEvents: Bool
+    /// The lists on which there are events.
+    public var events: [EventList]
   }
 
   /// ms that a housekeeper's lease lasts: what others wait when its machine has died.
@@ -43,7 +43,7 @@ extension CampaignStore {
       StoreScripts.housekeep,
       keys: [
         keys.housekeeper, keys.workers, keys.parked, keys.ended, keys.schedule, keys.epoch, keys.housekeeping,
-        keys.wake, keys.running, keys.registrations,
+        keys.wake, keys.running, keys.events(.registrations), keys.events(.receipts),
       ] + keys.lanes
     ) {
       $0.append(instance.description)
@@ -55,14 +55,15 @@ extension CampaignStore {
       if let idleBeat { $0.append(idleBeat) } else { $0.append("") }
     }
     let reply = try await run(pipeline)[0]
-    guard reply.count == 8 else { return nil }
+    guard reply.count == 9 else { return nil }
     for id in reply[3].compactMap(\.string) { try await expire(id) }
     return Chores(
       now: reply[0].integer ?? 0, dead: reply[1].compactMap(\.string),
       due: try await references(in: reply[2]) { pipeline, text in pipeline.append("ZREM", keys.parked, text) },
       isMoreDue: reply[2].count == Self.batch,
       scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
-      notes: HousekeepingNotes(reply[6]), hasEvents: reply[7].integer ?? 0 > 0)
+      notes: HousekeepingNotes(reply[6]),
+      events: zip(EventList.allCases, reply[7...]).filter { $1.integer ?? 0 > 0 }.map(\.0))
   }
 
   /// The worker that has the housekeeping, if any has.

@@ -37,8 +37,8 @@ public struct Keyspace: Sendable {
   var store: String { control + "store" }
   /// List: jobs that producers push.
   public var campaigns: String { control + "campaigns" }
-  /// List: what producers say of users and devices.
-  public var registrations: String { control + "registrations" }
+  /// List: what producers say of users and devices, or apps of pushes.
+  public func events(_ list: EventList) -> String { control + list.rawValue }
   /// List: the job that a worker is taking in.
   func intake(worker: String) -> String { control + "intake:" + worker }
   /// String: digest of the job that an id stands for, and whether it was activated.
@@ -137,6 +137,10 @@ public struct Keyspace: Sendable {
   /// Set: users of a segment that is being read in, to take the place of the one in force.
   func importing(_ partition: Int, _ name: String, id: String) -> String {
     slice(partition, "importing:" + name + ":" + id)
+  }
+  /// Set: users who did something with a campaign's push.
+  func receipts(_ partition: Int, _ kind: ReceiptEvent.Kind, _ id: String) -> String {
+    slice(partition, kind.rawValue + ":" + id)
   }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }

@@ -85,6 +85,7 @@ extension Keyspace {
     case .segment(let name): segment(partition, name)
     case .listed(let id): audience(partition, id)
     case .reached(let earlier): targets(partition, earlier.campaign)
+    case .opened(let id): receipts(partition, .opened, id)
     }
   }
 

@@ -1,68 +1,13 @@
 public import PushCore
 import Redis
 
-/// The registrations list: what producers in any language say of users and devices, in the order in which they said it.
+/// What producers say of users and devices.
 extension CampaignStore {
-  /// Events that are read at once at most; a quarter of a megabyte of usual ones.
-  private static let eventPage = 1000
-
-  /// An event that can't be applied.
-  public struct DeadEvent: Sendable {
-    /// As it came.
-    public var event: [UInt8]
-    /// What is wrong with it.
-    public var reason: String
-
-    /// Memberwise.
-    public init(event: [UInt8], reason: String) {
-      self.event = event
-      self.reason = reason
-    }
-  }
-
-  /// The oldest events that nobody has taken off the list, in their order. They stay there.
-  public func registrationEvents() async throws -> [[UInt8]] {
-    var pipeline = RedisPipeline()
-    pipeline.append("LRANGE", keys.registrations, -Self.eventPage, -1)
-    return try await run(pipeline)[0].map { Array($0.bytes ?? []) }.reversed()
-  }
-
-  /// Takes the oldest events off the list, which have been applied, or can't be.
-  ///
-  /// - Parameters:
-  ///   - count: how many.
-  ///   - dead: those of them that go to the dead list.
-  ///   - instance: the housekeeper.
-  /// - Returns: false when another is the housekeeper: then they are for that one to apply.
-  public func takeOff(_ count: Int, dead: [DeadEvent], as instance: WorkerInstance) async throws -> Bool {
-    var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.registered, keys: [keys.registrations, keys.housekeeper, keys.dead]) {
-      $0.append(instance.description)
-      $0.append(count)
-      $0.append(Self.deadJobs)
-      for event in dead {
-        $0.append(event.event.prefix(Self.deadJobSize))
-        $0.append(event.reason)
-        $0.append("mend it, and push it again: carillon dead retry, or drop")
-      }
-    }
-    return try await run(pipeline)[0].integer == 1
-  }
-
-  /// Puts an event back that is in the dead list, as the newest.
-  ///
-  /// - Throws: ``StoreError`` `notFound`.
-  public func retryEvent(_ dead: DeadJob) async throws {
-    var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.retryEvent, keys: [keys.dead, keys.registrations]) {
-      $0.append(dead.key)
-      $0.append(dead.job)
-    }
-    guard try await run(pipeline)[0].integer == 1 else { throw noSuchDeadJob(dead.key) }
-  }
-
   /// Applies events in their order, as far as that matters: what one says of a user or a device comes behind what an
   /// earlier one said of it. Applying them again changes nothing, unless something newer has come between.
+  ///
+  /// One by one they could leave less: a user who loses the last device and gets another with the same call may keep the
+  /// attributes, and a device that leaves by another's login and is logged in itself what was known of it.
   ///
   /// - Parameters:
   ///   - events: some thousand at most.

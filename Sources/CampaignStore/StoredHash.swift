@@ -71,7 +71,7 @@ enum StoredHash {
       "lane": .word(Lane.allCases.map(\.rawValue)), "ttl": .number(1...DurationText.maximumSeconds),
       "expiration": .numberOrNothing(0...Timestamp.range.upperBound / 1000), "round": .number(0...mostCounted),
       "unguarded": .number(0...1), "pausedItself": .number(0...1), "finished": .number(0...16384),
-      "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap,
+      "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "receipts": .number(0...1),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
     ]

@@ -44,7 +44,7 @@ struct StoredKey {
     switch kind {
     case "campaign": ("hash", .campaign(rest), .campaign)
     case "job", "finished": ("string", .campaign(rest), nil)
-    case "open", "lane", "processing", "campaigns", "registrations", "intake", "feedback":
+    case "open", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied": ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
@@ -68,7 +68,7 @@ struct StoredKey {
     case "ledger": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
     case "reasons", "results": ("hash", slice, nil)
-    case "audience": ("set", slice, nil)
+    case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
     case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
     case "taken": ("string", .partition(partition), nil)

@@ -15,9 +15,17 @@ struct EarlierAudienceTests {
     /// Campaign to outcome to users.
     var campaigns: [String: [Outcome: Set<String>]] = [:]
     var suppressed: [String?: Set<String>] = [:]
+    /// Campaign to who opened it.
+    var opened: [String: Set<String>] = [:]
 
     func members(of earlier: EarlierAudience) -> Set<String> {
-      earlier.outcomes.reduce([]) { $0.union(campaigns[earlier.campaign]?[$1] ?? []) }
+      let reached: Set<String> = earlier.outcomes.reduce([]) { $0.union(campaigns[earlier.campaign]?[$1] ?? []) }
+      let opened = opened[earlier.campaign] ?? []
+      return switch earlier.opened {
+      case true?: reached.intersection(opened)
+      case false?: reached.subtracting(opened)
+      case nil: reached
+      }
     }
 
     /// Whom a campaign means.
@@ -57,6 +65,9 @@ struct EarlierAudienceTests {
     for (id, share) in [("old", 0.9), ("older", 0.1)] {
       let users = some(share)
       model.campaigns[id] = try await sent(id, to: users, world, &seed)
+      let openers = users.filter { _ in Int.random(in: 0..<3, using: &seed) == 0 }
+      model.opened[id] = openers
+      try await world.store.apply(openers.map { ReceiptEvent(.opened, campaign: id, user: $0) })
     }
     for category in [nil, "offers"] as [String?] {
       model.suppressed[category] = some(0.1)
@@ -110,8 +121,10 @@ struct EarlierAudienceTests {
       AudienceExpression(root: .random(of: names, depth: 3, using: &seed)).description
     }
     func outcomes() -> String {
-      switch Int.random(in: 0..<3, using: &seed) {
+      switch Int.random(in: 0..<5, using: &seed) {
       case 0: ""
+      case 3: #","opened":true"#
+      case 4: #","opened":false,"outcome":["accepted","expired"]"#
       case 1: #","outcome":"unregistered""#
       default: #","outcome":["expired","accepted"]"#
       }

@@ -76,7 +76,8 @@ struct CampaignTests {
     #expect(
       show.names == [
         "id", "state", "reason", "app", "lane", "audience", "targets", "estimate", "outcomes", "pending", "inDoubt",
-        "retrying", "pruned", "quarantined", "resent", "slices", "createdAt", "sendAt", "startedAt", "finishedAt",
+        "retrying", "pruned", "quarantined", "resent", "receipts", "slices", "createdAt", "sendAt", "startedAt",
+        "finishedAt",
       ])
     #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
     #expect(show.number("targets") == 40 && show.number("estimate") == 40)
@@ -85,8 +86,9 @@ struct CampaignTests {
     #expect(show.object("slices")?.numbers == ["done": 8, "sealed": 8, "total": 8])
     #expect(show.text("finishedAt")?.hasSuffix("Z") == true)
     let list = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
-    // Whom it went to stands in its job, which a list of campaigns does not read.
-    #expect(list.map(\.names) == [show.names.filter { $0 != "audience" }])
+    // Whom it went to stands in its job, and what users did with it in every partition: a list of campaigns reads neither.
+    #expect(list.map(\.names) == [show.names.filter { $0 != "audience" && $0 != "receipts" }])
+    #expect(show.object("receipts")?.numbers == ["delivered": 0, "opened": 0, "dismissed": 0])
     #expect(show.object("audience")?.text("segment") == "*")
     #expect(try await world.succeed("campaign", "show", "done").contains("audience        *\n"))
     #expect(try await world.succeed("campaign", "show", "done").contains("  accepted      38\n"))

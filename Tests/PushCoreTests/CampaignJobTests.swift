@@ -58,6 +58,8 @@ struct CampaignJobTests {
     let plain = try parse(job(["audience": #"{"campaign":"old"}"#]))
     #expect(plain.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.unknown, .accepted])))
     #expect(plain.earlier == ["old"] && plain.suppression == [SuppressionList(app: "news")])
+    let unopened = try parse(job(["audience": #"{"campaign":"old","opened":false}"#]))
+    #expect(unopened.audience == .campaign(EarlierAudience(campaign: "old", opened: false)))
     let audience =
       #"{"campaign":"old","outcome":["expired","accepted"],"where":"locale = 'en'","exclude":{"segment":"vip","campaign":["b","old"]}}"#
     let full = try parse(job(["audience": audience, "category": "\"offers\""]))
@@ -141,6 +143,8 @@ struct CampaignJobTests {
     (["audience": #"{"campaign":"old","outcome":"accept"}"#], "audience.outcome", "did you mean 'accepted'?"),
     (["audience": #"{"campaign":"old","outcome":[]}"#], "audience.outcome", "is empty"),
     (["audience": #"{"segment":"*","outcome":"accepted"}"#], "audience.outcome", "there is none"),
+    (["audience": #"{"segment":"*","opened":true}"#], "audience.opened", "there is none"),
+    (["audience": #"{"campaign":"old","opened":"no"}"#], "audience.opened", "must be true or false"),
     (["audience": #"{"segment":"*","exclude":{}}"#], "audience.exclude", "excludes nobody"),
     (["audience": #"{"segment":"*","exclude":"vip"}"#], "audience.exclude", "must be a JSON object"),
     (["audience": #"{"segment":"*","exclude":{"segment":"vip &"}}"#], "audience.exclude.segment", "column 6"),

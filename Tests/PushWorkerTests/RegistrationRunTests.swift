@@ -29,7 +29,11 @@ struct RegistrationRunTests {
       events.append(#"{"op":"attribute","user":"u11","plan":"gold"}"#)
       events.append(#"{"op":"preference","user":"u12","app":"news","allowed":false}"#)
       for event in events { try await rig.command("LPUSH", "registrations", event) }
-      try await rig.until { try await rig.store.registrationEvents().isEmpty }
+      try await rig.until { try await rig.store.events(on: .registrations).isEmpty }
+      try await rig.submit("story", audience: #"{"users":["u1","u2"]}"#)
+      try await rig.until { try await rig.store.show("story")?.state.isFinal == true }
+      try await rig.command("LPUSH", "receipts", #"{"event":"opened","campaign":"story","user":"u1"}"#)
+      try await rig.until { try await rig.store.events(on: .receipts).isEmpty }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
@@ -41,9 +45,11 @@ struct RegistrationRunTests {
     #expect(try await rig.store.lists(of: "u11").segments == ["vip"])
     #expect(try await rig.store.lists(of: "u12").suppression == [SuppressionList(app: "news")])
     #expect(try await rig.store.user("u2499")?.devices.count == 1)
+    let story = try #require(try await rig.store.campaign("story"))
+    #expect(try await rig.store.receipts(of: story) == [.delivered: 0, .opened: 1, .dismissed: 0])
     var dead: [DeadJob] = []
     try await rig.store.forEachDeadJob { dead.append($0) }
-    #expect(dead.map(\.job) == [Array("nonsense".utf8)] && dead.allSatisfy(\.isEvent))
+    #expect(dead.map(\.job) == [Array("nonsense".utf8)] && dead.allSatisfy { $0.list == .registrations })
     #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
   }
 }

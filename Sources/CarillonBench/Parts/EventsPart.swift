@@ -48,7 +48,7 @@ struct EventsPart: BenchPart {
   private func run(
     _ count: Int, round: Int, _ redis: BenchWorld.RedisProcess, _ worker: BenchProcess
   ) async throws -> Run {
-    let (list, pile) = (redis.store.keys.registrations, redis.store.keys.registrations + "-pile")
+    let (list, pile) = (redis.store.keys.events(.registrations), redis.store.keys.events(.registrations) + "-pile")
     for start in stride(from: 0, to: count, by: Self.page) {
       var pipeline = RedisPipeline()
       pipeline.command("LPUSH") { arguments in

@@ -1,9 +1,11 @@
-/// Users that a campaign which has ended had, by what became of their pushes.
+/// Users that a campaign which has ended had, by what became of their pushes and what they did with them.
 public struct EarlierAudience: Hashable, Sendable {
   /// The campaign's id.
   public let campaign: String
   /// What became of at least one push of a user; each once, at least one, in the order of their codes.
   public let outcomes: [Outcome]
+  /// Whether they opened it, by the word of the app; `nil` whether they did or not.
+  public let opened: Bool?
 
   /// Whoever got it, or may have got it: no answer came before its worker died.
   public static let reached: [Outcome] = [.accepted, .unknown]
@@ -11,8 +13,10 @@ public struct EarlierAudience: Hashable, Sendable {
   /// - Parameters:
   ///   - campaign: its id.
   ///   - outcomes: at least one.
-  public init(campaign: String, outcomes: [Outcome] = Self.reached) {
+  ///   - opened: whether they opened it; `nil` whether they did or not.
+  public init(campaign: String, outcomes: [Outcome] = Self.reached, opened: Bool? = nil) {
     self.campaign = campaign
+    self.opened = opened
     self.outcomes = Set(outcomes).sorted { $0.rawValue < $1.rawValue }
   }
 }

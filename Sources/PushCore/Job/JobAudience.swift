@@ -14,6 +14,8 @@ struct JobAudience {
   private static let fields = ["segment", "users", "campaign", "tokens", "channel"]
   /// What makes fewer of users that are named otherwise.
   private static let conditions = ["where", "sample", "devices", "exclude"]
+  /// Which users of an earlier campaign are meant.
+  private static let ofCampaign = ["outcome", "opened"]
   private static let plannedFields: Set = ["limit"]
   /// Campaigns that one job excludes at most: of each the results are read, in every partition.
   private static let maximumExcluded = 16
@@ -23,11 +25,9 @@ struct JobAudience {
   ///   - id: the campaign's.
   init(_ value: JSONValue, of service: any PushService, campaign id: String, path: String) throws(JobError) {
     let fields = try JobFields(
-      value, path: path, known: Self.fields + ["outcome"] + Self.conditions, planned: Self.plannedFields)
+      value, path: path, known: Self.fields + Self.ofCampaign + Self.conditions, planned: Self.plannedFields)
     audience = try Self.read(fields, of: service, path: path)
-    if fields.value("campaign") == nil, fields.value("outcome") != nil {
-      throw fields.error("outcome", "says which users of a campaign are meant, and there is none", hint: "leave it out")
-    }
+    try Self.refuseWithoutCampaign(fields)
     for name in Self.conditions where fields.value(name) != nil {
       switch audience {
       case .segment, .users, .campaign: break
@@ -51,32 +51,37 @@ struct JobAudience {
   }
 
   private static func readExclusion(_ value: JSONValue, path: String) throws(JobError) -> AudienceExclusion {
-    let fields = try JobFields(value, path: path, known: ["segment", "campaign", "outcome"], planned: [])
+    let fields = try JobFields(value, path: path, known: ["segment", "campaign"] + ofCampaign, planned: [])
     var exclusion = AudienceExclusion()
     if let text = try fields.string("segment") { exclusion.segment = try readExpression(text, fields) }
     if let ids = try fields.stringOrStrings("campaign") {
       guard 1...maximumExcluded ~= ids.count else {
         throw fields.error("campaign", "names \(ids.count) campaigns", hint: "name 1 to \(maximumExcluded)")
       }
-      let outcomes = try readOutcomes(fields)
-      for id in ids { exclusion.campaigns.append(try earlier(id, outcomes, fields)) }
-    } else if fields.value("outcome") != nil {
-      throw fields.error("outcome", "says which users of a campaign are meant, and there is none", hint: "leave it out")
+      for id in ids { exclusion.campaigns.append(try earlier(id, fields)) }
     }
+    try refuseWithoutCampaign(fields)
     guard !exclusion.isEmpty else {
       throw JobError(field: path, message: "excludes nobody", hint: "give segment, campaign, or both")
     }
     return exclusion
   }
 
-  private static func earlier(
-    _ id: String, _ outcomes: [Outcome], _ fields: JobFields
-  ) throws(JobError) -> EarlierAudience {
+  private static func refuseWithoutCampaign(_ fields: JobFields) throws(JobError) {
+    guard fields.value("campaign") == nil, let name = ofCampaign.first(where: { fields.value($0) != nil }) else {
+      return
+    }
+    throw fields.error(name, "says which users of a campaign are meant, and there is none", hint: "leave it out")
+  }
+
+  private static func earlier(_ id: String, _ fields: JobFields) throws(JobError) -> EarlierAudience {
     guard PlainName.isValid(id) else {
       throw fields.error(
         "campaign", "\(Excerpt.quoted(id)) is not a campaign id", hint: "it must be \(PlainName.form)")
     }
-    return EarlierAudience(campaign: id, outcomes: outcomes)
+    return EarlierAudience(
+      campaign: id, outcomes: try readOutcomes(fields),
+      opened: fields.value("opened") == nil ? nil : try fields.flag("opened"))
   }
 
   private static func readOutcomes(_ fields: JobFields) throws(JobError) -> [Outcome] {
@@ -124,7 +129,7 @@ struct JobAudience {
     if let text = try fields.string("segment") { return .segment(try readExpression(text, fields)) }
     if let users = try fields.strings("users") { return .users(try readUsers(users, fields)) }
     if let id = try fields.string("campaign") {
-      return .campaign(try earlier(id, try readOutcomes(fields), fields))
+      return .campaign(try earlier(id, fields))
     }
     if let channel = try fields.string("channel") {
       if let problem = service.problem(ofChannel: channel) {

@@ -78,7 +78,7 @@ extension PushWorker {
         try await control.removeWorker(dead)
       }
     }
-    if chores.hasEvents { applyEvents() }
+    applyEvents(on: chores.events)
     if housekeeping.goesRound(heard) { try await goRound() }
     // Those that lead nowhere must not hold up the others.
     if chores.isMoreDue { return 0 }

@@ -48,8 +48,8 @@ public actor PushWorker {
   var waiting = WaitingReports()
   var housekeeping = Housekeeping()
   var presence = PresenceWatch()
-  /// Whether events about users and devices are being applied.
-  var isRegistering = false
+  /// Whether events are being applied.
+  var isApplyingEvents = false
   /// `EventLoop.now` from which on those are taken for dead who don't listen.
   var presenceResumes: UInt64 = 0
   /// Which life of a worker this is.

@@ -8,8 +8,8 @@ public enum WorkerEvent: Sendable {
   case activated(campaign: String, isTransactional: Bool)
   /// The time of a scheduled campaign has come.
   case begun(campaign: String)
-  /// Events about users and devices went to the dead list; the reason is that of the first.
-  case eventsRefused(count: Int, reason: String)
+  /// Events went to the dead list; the reason is that of the first.
+  case eventsRefused(list: EventList, count: Int, reason: String)
   /// A job went to the dead list, under this key; it may give no id.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)

@@ -44,7 +44,7 @@ struct AudienceReport: JSONReport {
         json.beginArray()
         for earlier in campaign.exclusion.campaigns { json.value(earlier.campaign) }
         json.endArray()
-        write(first.outcomes, to: &json)
+        write(first.outcomes, first.opened, to: &json)
       }
       json.endObject()
     }
@@ -53,14 +53,15 @@ struct AudienceReport: JSONReport {
 
   private func write(_ earlier: EarlierAudience, to json: inout JSONWriter) {
     json.member("campaign", earlier.campaign)
-    write(earlier.outcomes, to: &json)
+    write(earlier.outcomes, earlier.opened, to: &json)
   }
 
-  private func write(_ outcomes: [Outcome], to json: inout JSONWriter) {
+  private func write(_ outcomes: [Outcome], _ opened: Bool?, to json: inout JSONWriter) {
     json.name("outcome")
     json.beginArray()
     for outcome in outcomes { json.value(outcome.name) }
     json.endArray()
+    if let opened { json.member("opened", opened) }
   }
 
   /// The same for people.
@@ -85,5 +86,6 @@ struct AudienceReport: JSONReport {
 
   private static func text(of earlier: EarlierAudience) -> String {
     "\(earlier.outcomes.map(\.name).joined(separator: " or ")) of campaign \(earlier.campaign)"
+      + (earlier.opened.map { $0 ? ", opened" : ", not opened" } ?? "")
   }
 }

@@ -7,6 +7,8 @@ struct CampaignReport: JSONReport {
   let record: CampaignRecord
   /// Whom it goes to, where that was looked at.
   var audience: AudienceReport?
+  /// What users did with it, where that was looked at.
+  var receipts: [ReceiptEvent.Kind: Int]?
 
   init(_ record: CampaignRecord) {
     self.record = record
@@ -54,6 +56,12 @@ struct CampaignReport: JSONReport {
     json.member("pruned", record.counters.pruned)
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
+    if let receipts {
+      json.name("receipts")
+      json.beginObject()
+      for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
+      json.endObject()
+    }
     json.name("slices")
     json.beginObject()
     json.member("done", record.slices.finished)
@@ -86,6 +94,9 @@ struct CampaignReport: JSONReport {
       ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("sent again", counters.resent),
     ] where count > 0 {
       rows.append((name, count.grouped))
+    }
+    for kind in ReceiptEvent.Kind.allCases {
+      if let count = receipts?[kind], count > 0 { rows.append((kind.rawValue, "\(count.grouped) users")) }
     }
     rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))

@@ -18,10 +18,10 @@ struct WorkerLog: Sendable {
         .info, "activated", "took in a campaign" + what,
         ["campaign": "\(id)", "transactional": "\(isTransactional)"])
     case .begun(let id): log(.info, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
-    case .eventsRefused(let count, let reason):
+    case .eventsRefused(let list, let count, let reason):
       log(
-        .warning, "eventsRefused", "events about users or devices went to the dead list",
-        ["count": "\(count)", "reason": "\(reason)"])
+        .warning, "eventsRefused", "events went to the dead list",
+        ["list": "\(list.rawValue)", "count": "\(count)", "reason": "\(reason)"])
     case .deadLettered(let key, let id, let reason):
       log(
         .warning, "deadLettered", "a job went to the dead list",

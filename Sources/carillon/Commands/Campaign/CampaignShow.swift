@@ -25,6 +25,7 @@ extension CampaignCommand {
       case .campaign(var report):
         if let (record, job) = try await store.campaignAndJob(id) {
           report.audience = AudienceReport(of: record, job: job)
+          report.receipts = try await store.receipts(of: record)
         }
         try StandardOutput.printLine(global.json ? report.json : report.text)
       case .queued(let report): try StandardOutput.printLine(global.json ? report.json : report.text)

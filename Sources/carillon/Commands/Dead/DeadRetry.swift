@@ -10,7 +10,7 @@ extension DeadCommand {
       abstract: "Puts jobs back into the queue, and takes them out of the list.",
       discussion: """
         A job is checked as by `campaign submit`: what would fail again stays in the list, with the reason on standard \
-        error and exit status 1. An event about a user or a device goes to the registrations list again.
+        error and exit status 1. An event goes to its list again.
 
         Examples:
           carillon dead retry 1763719200000-0
@@ -38,9 +38,9 @@ extension DeadCommand {
           "job \(key) has \(dead.size) bytes, of which the dead list kept \(dead.job.count): it can't be run from here",
           hint: "submit it again from where it came from: carillon campaign submit FILE")
       }
-      guard !dead.isEvent else {
+      if let list = dead.list {
         try await store.retryEvent(dead)
-        return "the event \(key) is on the registrations list again"
+        return "the event \(key) is on the list \(list.rawValue) again"
       }
       do {
         let campaign = try CampaignJob.parse(dead.job, apps)

@@ -1,0 +1,75 @@
+import Redis
+
+/// A list on which producers in any language say what happened. Raw values are the names of their keys.
+public enum EventList: String, CaseIterable, Sendable {
+  /// What they say of users and devices, see `RegistrationEvent`.
+  case registrations
+  /// What an app says that users did with pushes, see `ReceiptEvent`.
+  case receipts
+}
+
+/// Events, in the order in which they were pushed.
+extension CampaignStore {
+  /// Events that are read at once at most; a quarter of a megabyte of usual ones.
+  private static let eventPage = 1000
+
+  /// An event that can't be applied.
+  public struct DeadEvent: Sendable {
+    /// As it came.
+    public var event: [UInt8]
+    /// What is wrong with it.
+    public var reason: String
+
+    /// Memberwise.
+    public init(event: [UInt8], reason: String) {
+      self.event = event
+      self.reason = reason
+    }
+  }
+
+  /// The oldest events that nobody has taken off the list, in their order. They stay there.
+  public func events(on list: EventList) async throws -> [[UInt8]] {
+    var pipeline = RedisPipeline()
+    pipeline.append("LRANGE", keys.events(list), -Self.eventPage, -1)
+    return try await run(pipeline)[0].map { Array($0.bytes ?? []) }.reversed()
+  }
+
+  /// Takes the oldest events off the list, which have been applied, or can't be.
+  ///
+  /// - Parameters:
+  ///   - count: how many.
+  ///   - list: off which.
+  ///   - dead: those of them that go to the dead list.
+  ///   - instance: the housekeeper.
+  /// - Returns: false when another is the housekeeper: then they are for that one to apply.
+  public func takeOff(
+    _ count: Int, _ list: EventList, dead: [DeadEvent], as instance: WorkerInstance
+  ) async throws -> Bool {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.takeOff, keys: [keys.events(list), keys.housekeeper, keys.dead]) {
+      $0.append(instance.description)
+      $0.append(count)
+      $0.append(Self.deadJobs)
+      $0.append(list.rawValue)
+      for event in dead {
+        $0.append(event.event.prefix(Self.deadJobSize))
+        $0.append(event.reason)
+        $0.append("mend it, and push it again: carillon dead retry, or drop")
+      }
+    }
+    return try await run(pipeline)[0].integer == 1
+  }
+
+  /// Puts an event back that is in the dead list, as the newest.
+  ///
+  /// - Throws: ``StoreError`` `notFound`.
+  public func retryEvent(_ dead: DeadJob) async throws {
+    guard let list = dead.list else { throw noSuchDeadJob(dead.key) }
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.retryEvent, keys: [keys.dead, keys.events(list)]) {
+      $0.append(dead.key)
+      $0.append(dead.job)
+    }
+    guard try await run(pipeline)[0].integer == 1 else { throw noSuchDeadJob(dead.key) }
+  }
+}

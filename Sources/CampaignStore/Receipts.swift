@@ -1,0 +1,74 @@
+public import PushCore
+import Redis
+
+/// What users did with the pushes of a campaign, by the word of the app.
+extension CampaignStore {
+  /// Notes receipts. Noting them again changes nothing.
+  ///
+  /// What is said of a campaign that is not there, or has no longer any results, is for nobody.
+  ///
+  /// - Parameter receipts: some thousand at most.
+  public func apply(_ receipts: [ReceiptEvent]) async throws {
+    let ids = Array(Set(receipts.map(\.campaign)))
+    var pipeline = RedisPipeline()
+    for id in ids { pipeline.append("HMGET", keys.campaign(id), "partitions", "ttl", "receipts") }
+    // A campaign keeps the partitions that it began with.
+    var partitions: [String: Int] = [:]
+    var seconds: [String: Int] = [:]
+    let replies = try await run(pipeline)
+    pipeline.removeAll()
+    for (id, reply) in zip(ids, replies) {
+      guard let count = reply[0].integer else { continue }
+      (partitions[id], seconds[id]) = (count, reply[1].integer)
+      // Whoever ends it gives them its expiry; should it do so in this moment, they have one of their own.
+      if reply[2].isNull { pipeline.script(StoreScripts.noteReceipts, keys: [keys.campaign(id)]) { _ in } }
+    }
+    var groups: [ReceiptGroup: [String]] = [:]
+    for receipt in Set(receipts) {
+      guard let count = partitions[receipt.campaign], count > 0 else { continue }
+      let partition = Partition.of(user: receipt.user, count: count)
+      groups[ReceiptGroup(kind: receipt.kind, campaign: receipt.campaign, partition: partition), default: []]
+        .append(receipt.user)
+    }
+    for (group, users) in groups {
+      let (partition, id) = (group.partition, group.campaign)
+      for start in stride(from: 0, to: users.count, by: Self.batch) {
+        pipeline.script(
+          StoreScripts.receipt, keys: [keys.receipts(partition, group.kind, id), keys.slice(partition, of: id)]
+        ) {
+          $0.append(((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000)
+          for user in users[start..<min(start + Self.batch, users.count)] { $0.append(user) }
+        }
+      }
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+  }
+
+  /// Seconds for which receipts are kept beyond the campaign's time to live, while that has not ended: a day.
+  private static let receiptMargin = 86_400
+
+  private struct ReceiptGroup: Hashable {
+    var kind: ReceiptEvent.Kind
+    var campaign: String
+    var partition: Int
+  }
+
+  /// How many users did what with the pushes of a campaign.
+  public func receipts(of record: CampaignRecord) async throws -> [ReceiptEvent.Kind: Int] {
+    var counts: [ReceiptEvent.Kind: Int] = [:]
+    guard record.hasReceipts else { return counts }
+    let partitions = partitions(of: record)
+    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
+      let page = partitions[start..<min(start + Self.batch, partitions.count)]
+      var pipeline = RedisPipeline()
+      for partition in page {
+        for kind in ReceiptEvent.Kind.allCases { pipeline.append("SCARD", keys.receipts(partition, kind, record.id)) }
+      }
+      for (index, reply) in try await run(pipeline).enumerated() {
+        let kind = ReceiptEvent.Kind.allCases[index % ReceiptEvent.Kind.allCases.count]
+        counts[kind, default: 0] += reply.integer ?? 0
+      }
+    }
+    return counts
+  }
+}

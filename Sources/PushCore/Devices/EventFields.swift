@@ -1,0 +1,148 @@
+/// The members of an event, taken one by one: what is left in the end is unknown.
+struct EventFields {
+  private var members: [JSONValue.Member]
+
+  /// The largest event in bytes.
+  private static let maximumSize = DeviceRowReader.maximumRecord
+
+  init(parsing bytes: [UInt8]) throws(DeviceRowDraft.Problem) {
+    guard bytes.count <= Self.maximumSize else {
+      throw .init(description: "\(bytes.count) bytes, an event has at most \(Self.maximumSize)")
+    }
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: bytes, maximumDepth: 4)
+    } catch {
+      throw .init(description: "not valid JSON: column \(error.column): \(error.message)")
+    }
+    guard case .object(let members) = value.kind else {
+      throw .init(description: "must be a JSON object, not \(value.kindName)")
+    }
+    self.members = members
+  }
+
+  private mutating func value(_ name: String) -> JSONValue? {
+    guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
+    let value = members.remove(at: index).value
+    if case .null = value.kind { return nil }
+    return value
+  }
+
+  /// The text of a member; `nil` for none.
+  mutating func take(_ name: String) throws(DeviceRowDraft.Problem) -> String? {
+    guard let value = value(name) else { return nil }
+    return try Self.text(value, of: name)
+  }
+
+  private static func text(_ value: JSONValue, of name: String) throws(DeviceRowDraft.Problem) -> String {
+    switch value.kind {
+    case .string(let text): return text
+    case .number(let digits): return digits
+    case .bool(let flag): return flag ? "true" : "false"
+    case .object, .array, .null:
+      throw .init(description: "\(Excerpt.quoted(name)): must be a string or a number, not \(value.kindName)")
+    }
+  }
+
+  mutating func required(_ name: String) throws(DeviceRowDraft.Problem) -> String {
+    guard let text = try take(name), !text.isEmpty else { throw .init(description: "\(name): is missing") }
+    return text
+  }
+
+  mutating func user() throws(DeviceRowDraft.Problem) -> String {
+    let user = try required("user")
+    if let problem = UserID.problem(user) { throw .init(description: problem) }
+    return user
+  }
+
+  mutating func app(_ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) -> String {
+    var draft = DeviceRowDraft(vocabulary)
+    let app = try required("app")
+    try draft.set(.app, to: app)
+    return app
+  }
+
+  mutating func category() throws(DeviceRowDraft.Problem) -> String? {
+    guard let category = try take("category") else { return nil }
+    guard PlainName.isValid(category) else {
+      throw .init(description: "category: \(Excerpt.quoted(category)) is not \(PlainName.form)")
+    }
+    return category
+  }
+
+  mutating func flag(_ name: String) throws(DeviceRowDraft.Problem) -> Bool {
+    guard let value = value(name) else { throw .init(description: "\(name): is missing") }
+    guard case .bool(let flag) = value.kind else {
+      throw .init(description: "\(name): must be true or false, not \(value.kindName)")
+    }
+    return flag
+  }
+
+  mutating func tags() throws(DeviceRowDraft.Problem) -> [String] {
+    guard let value = value("tags") else { throw .init(description: "tags: is missing") }
+    guard case .array(let elements) = value.kind, 1...RegistrationEvent.maximumTags ~= elements.count else {
+      throw .init(description: "tags: must be an array of 1 to \(RegistrationEvent.maximumTags) segments")
+    }
+    var tags: [String] = []
+    for element in elements {
+      guard case .string(let name) = element.kind, PlainName.isValid(name) else {
+        throw .init(description: "tags: a segment's name is \(PlainName.form)")
+      }
+      tags.append(name)
+    }
+    return tags
+  }
+
+  /// The token, and the service that it is of: the app's unless it is named.
+  mutating func token(
+    _ vocabulary: DeviceVocabulary
+  ) throws(DeviceRowDraft.Problem) -> (token: DeviceToken, service: String) {
+    var draft = DeviceRowDraft(vocabulary)
+    // It may be anybody's.
+    try draft.set(.user, to: "-")
+    for column in [DeviceColumn.token, .service, .app] {
+      if let text = try take(column.rawValue) { try draft.set(column, to: text) }
+    }
+    let row = try draft.row()
+    return (row.token, row.service)
+  }
+
+  /// Everything that is left, as a row of a file of devices has it.
+  mutating func row(_ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) -> DeviceRow {
+    var draft = DeviceRowDraft(vocabulary)
+    for column in DeviceColumn.allCases {
+      if let text = try take(column.rawValue) { try draft.set(column, to: text) }
+    }
+    for (name, text) in try attributes(vocabulary, mayBeNone: true) {
+      if let text { try draft.setAttribute(name, to: text) }
+    }
+    return try draft.row()
+  }
+
+  /// Everything that is left, as attributes; `nil` for those that are `null`.
+  mutating func attributes(
+    _ vocabulary: DeviceVocabulary, mayBeNone: Bool = false
+  ) throws(DeviceRowDraft.Problem) -> [String: String?] {
+    var draft = DeviceRowDraft(vocabulary)
+    var attributes: [String: String?] = [:]
+    for member in members {
+      try vocabulary.checkAttributeName(member.name)
+      if case .null = member.value.kind {
+        attributes[member.name] = .some(nil)
+      } else {
+        let text = try Self.text(member.value, of: member.name)
+        try draft.setAttribute(member.name, to: text)
+        attributes[member.name] = text.isEmpty ? .some(nil) : text
+      }
+    }
+    members = []
+    guard mayBeNone || !attributes.isEmpty else { throw .init(description: "no attribute is given") }
+    return attributes
+  }
+
+  /// - Throws: when something is left that nobody has asked for.
+  func end() throws(DeviceRowDraft.Problem) {
+    guard let first = members.first else { return }
+    throw .init(description: "\(Excerpt.quoted(first.name)): there is no such field in this event")
+  }
+}

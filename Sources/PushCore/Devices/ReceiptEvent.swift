@@ -1,0 +1,42 @@
+/// What an app says that a user did with a push: an entry of the receipts list.
+public struct ReceiptEvent: Sendable, Equatable, Hashable {
+  /// What happened. Raw values are names in events, jobs and Redis.
+  public enum Kind: String, CaseIterable, Sendable {
+    /// The device has it.
+    case delivered
+    /// The user opened it.
+    case opened
+    /// The user put it away.
+    case dismissed
+  }
+
+  public var kind: Kind
+  /// The campaign's id.
+  public var campaign: String
+  public var user: String
+
+  /// Memberwise.
+  public init(_ kind: Kind, campaign: String, user: String) {
+    self.kind = kind
+    self.campaign = campaign
+    self.user = user
+  }
+
+  /// - Parameter bytes: one JSON object: `event`, `campaign`, `user`; `at`, when it happened, may be there too.
+  public init(parsing bytes: [UInt8]) throws(DeviceRowDraft.Problem) {
+    var fields = try EventFields(parsing: bytes)
+    let name = try fields.required("event")
+    guard let kind = Kind(rawValue: name) else {
+      throw .init(
+        description: "event: \(Excerpt.quoted(name)) is none of "
+          + Kind.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    let campaign = try fields.required("campaign")
+    guard PlainName.isValid(campaign) else {
+      throw .init(description: "campaign: \(Excerpt.quoted(campaign)) is not \(PlainName.form)")
+    }
+    self.init(kind, campaign: campaign, user: try fields.user())
+    _ = try fields.take("at")
+    try fields.end()
+  }
+}

@@ -1,0 +1,100 @@
+import CampaignStore
+import PushCore
+
+/// What apps and backends say of users, devices and pushes: the housekeeper applies it, one worker of the fleet, so that it is
+/// done in the order in which it was said.
+extension PushWorker {
+  /// Applies what is on lists of events, beside everything else; nothing happens while that is being done.
+  func applyEvents(on lists: [EventList]) {
+    guard !lists.isEmpty, !isApplyingEvents, !life.isFinished else { return }
+    isApplyingEvents = true
+    let intake = EventIntake(
+      store: store, instance: instance, apps: Set(configuration.apps.keys),
+      lastDeviceOnly: configuration.lastDeviceOnly)
+    Task {
+      do {
+        var left = lists
+        // In turn: none waits for the end of another.
+        while !left.isEmpty, housekeeping.isMine, !life.isFinished {
+          for list in left {
+            let page = try await intake.applyPage(of: list, now: Int(now))
+            if let first = page.dead.first {
+              log.tell(.eventsRefused(list: list, count: page.dead.count, reason: first.reason))
+            }
+            if !page.hasMore { left.removeAll { $0 == list } }
+          }
+        }
+      } catch {
+        // They stay on their list; the next look begins again.
+        log.report("could not apply events", error)
+        await mend(error)
+      }
+      isApplyingEvents = false
+    }
+  }
+}
+
+/// Applies events, away from the worker's loop: what is sent does not wait for their parsing.
+struct EventIntake: Sendable {
+  private let store: CampaignStore
+  private let instance: WorkerInstance
+  private let vocabulary: DeviceVocabulary
+  private let lastDeviceOnly: Set<String>
+
+  /// What became of some events.
+  struct Page: Sendable {
+    var dead: [CampaignStore.DeadEvent] = []
+    /// Whether there may be more, and they are ours to apply.
+    var hasMore = false
+  }
+
+  /// - Parameters:
+  ///   - instance: the housekeeper.
+  ///   - apps: those that events may name.
+  ///   - lastDeviceOnly: those of which a user has one device only.
+  init(store: CampaignStore, instance: WorkerInstance, apps: Set<String>, lastDeviceOnly: Set<String>) {
+    self.store = store
+    self.instance = instance
+    self.lastDeviceOnly = lastDeviceOnly
+    // Nobody can be asked whether a name is meant that is nearly a column's: what is taken for a slip is refused.
+    vocabulary = DeviceVocabulary(services: store.services, apps: apps)
+  }
+
+  /// Applies the oldest events of a list, and takes them off.
+  ///
+  /// - Parameter now: ms since the epoch.
+  @concurrent
+  func applyPage(of list: EventList, now: Int) async throws -> Page {
+    let texts = try await store.events(on: list)
+    guard !texts.isEmpty else { return Page() }
+    var page = Page()
+    switch list {
+    case .registrations:
+      let events = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
+        try RegistrationEvent(parsing: text, vocabulary, now: now)
+      }
+      try await store.apply(events, lastDeviceOnly: lastDeviceOnly)
+    case .receipts:
+      let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in try ReceiptEvent(parsing: text) }
+      try await store.apply(receipts)
+    }
+    page.hasMore = try await store.takeOff(texts.count, list, dead: page.dead, as: instance)
+    if !page.hasMore { page.dead = [] }
+    return page
+  }
+
+  private func read<Event>(
+    _ texts: [[UInt8]], _ page: inout Page, _ parse: ([UInt8]) throws(DeviceRowDraft.Problem) -> Event
+  ) -> [Event] {
+    var events: [Event] = []
+    events.reserveCapacity(texts.count)
+    for text in texts {
+      do throws(DeviceRowDraft.Problem) {
+        events.append(try parse(text))
+      } catch {
+        page.dead.append(.init(event: text, reason: "event: \(error.description)"))
+      }
+    }
+    return events
+  }
+}
