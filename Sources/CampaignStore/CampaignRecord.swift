@@ -72,6 +72,8 @@ public struct CampaignRecord: Sendable {
   public var createdAt: Int
   /// When it was to begin, in ms since the epoch; `nil` for at once.
   public var sendAt: Int?
+  /// How fast it may be sent; `nil` for as fast as it goes.
+  public var rate: CampaignRate?
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
@@ -96,7 +98,7 @@ public struct CampaignRecord: Sendable {
     [
       "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
       "finished", "slices",
-      "partitions", "absent", "createdAt", "sendAt", "startedAt", "finishedAt",
+      "partitions", "absent", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -123,6 +125,7 @@ public struct CampaignRecord: Sendable {
     sealedSlices = slices.finished
     createdAt = try values.number("createdAt") ?? 0
     sendAt = try values.number("sendAt")
+    rate = try values.text("rate").flatMap(Double.init).map(CampaignRate.perSecond)
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

@@ -153,6 +153,7 @@ extension CampaignStore {
         ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
       ]
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
+      if case .perSecond(let rate)? = campaign.rate { fields.append(("rate", "\(rate)")) }
       for (field, value) in fields {
         arguments.append(field)
         arguments.append(value)

@@ -139,7 +139,11 @@ struct CampaignJobTests {
     (["localTime": "false"], "localTime", "not supported yet"),
     (["repeat": "\"0 9 * * *\""], "repeat", "not supported yet"),
     (["finishBy": "\"2026-12-01T09:00:00Z\""], "finishBy", "not supported yet"),
-    (["rate": "5000"], "rate", "not supported yet"),
+    (["rate": "0"], "rate", "a number above 0, and at most 1,000,000"),
+    (["rate": "-1"], "rate", "a number above 0"),
+    (["rate": "1000000.5"], "rate", "at most 1,000,000"),
+    (["rate": "1e999"], "rate", "at most 1,000,000"),
+    (["rate": "\"5000\""], "rate", "pushes a second"),
     (["payload": ""], "payload", "is missing"),
     (["payload": "[]"], "payload", "must be a JSON object, not an array"),
     (["payload": #""{\"aps\":{}}""#], "payload", "must be a JSON object, not a string"),
@@ -169,6 +173,17 @@ struct CampaignJobTests {
     (["ttl": "\"0d\""], "ttl", "is not a duration"),
     (["ttl": "\"3651d\""], "ttl", "is not a duration"),
   ]
+
+  @Test(arguments: [("5000", 5000.0), ("0.5", 0.5), ("1e6", 1_000_000)])
+  func rateIsPushesASecond(text: String, perSecond: Double) throws {
+    #expect(try parse(job(["rate": text])).rate == .perSecond(perSecond))
+    #expect(try parse(job(["rate": "null"])).rate == nil)
+  }
+
+  @Test func ratesAreWrittenWithNoMoreDigitsThanSaySomething() {
+    let texts = [5000, 0.5, 1.0 / 3, 1_000_000, 0.0001].map { CampaignRate.format($0) }
+    #expect(texts == ["5000", "0.5", "0.333", "1000000", "0.0001"])
+  }
 
   @Test(arguments: mistakes)
   func saysWhatIsWrongAndWhere(change: [String: String], field: String, says: String) {

@@ -77,6 +77,8 @@ package struct CarillonConfiguration: Equatable {
     package var trustRoots: String?
     /// An HTTP proxy on the way to APNs.
     package var proxy: Proxy?
+    /// Pushes a second of all its campaigns together, over all workers; `nil` for as fast as it goes.
+    package var rate: Double?
   }
 
   /// What APNs lets an app's pushes in for.

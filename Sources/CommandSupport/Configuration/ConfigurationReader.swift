@@ -57,7 +57,18 @@ struct ConfigurationReader {
       channelEndpoint: try readEndpoint("channelEndpoint", section),
       port: try section.integer("port", in: 1...65535, default: 443),
       trustRoots: try section.string("trustRoots").map(resolve),
-      proxy: try readProxy(section))
+      proxy: try readProxy(section),
+      rate: try readRate(section))
+  }
+
+  private func readRate(_ section: ConfigurationSection) throws(ConfigurationError) -> Double? {
+    guard let text = try section.string("rate") else { return nil }
+    guard let rate = Double(text), CampaignRate.isValid(rate) else {
+      throw section.error(
+        "rate", "\(Excerpt.quoted(text)) is no rate: it must be \(CampaignRate.form)",
+        hint: "leave it out for as fast as it goes")
+    }
+    return rate
   }
 
   private func readCredential(

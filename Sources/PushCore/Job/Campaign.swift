@@ -26,6 +26,8 @@ public struct Campaign: Sendable, Equatable {
   public var lane: Lane
   /// When it begins, in ms since the epoch; `nil`, or a time that has passed, for at once.
   public var sendAt: Int?
+  /// How fast it may be sent; `nil` for as fast as it goes.
+  public var rate: CampaignRate?
   /// Which results are also kept as plain hashes.
   public var results: ResultsMode
   /// What becomes of targets in doubt after a crash.
@@ -41,7 +43,8 @@ public struct Campaign: Sendable, Equatable {
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
     devices: DeviceChoice = .all, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
-    results: ResultsMode = .failures, ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
+    rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
+    timeToLive: Int = Campaign.defaultTimeToLive
   ) {
     self.id = id
     self.app = app
@@ -56,6 +59,7 @@ public struct Campaign: Sendable, Equatable {
     self.collapseID = collapseID
     self.lane = lane
     self.sendAt = sendAt
+    self.rate = rate
     self.results = results
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive

@@ -10,9 +10,9 @@ public enum CampaignJob {
 
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-    "results", "ambiguity", "ttl",
+    "rate", "results", "ambiguity", "ttl",
   ]
-  private static let plannedFields: Set = ["localized", "localTime", "repeat", "finishBy", "rate"]
+  private static let plannedFields: Set = ["localized", "localTime", "repeat", "finishBy", "spread"]
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -79,6 +79,7 @@ public enum CampaignJob {
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
       sendAt: sendAt,
+      rate: try fields.rate(),
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))

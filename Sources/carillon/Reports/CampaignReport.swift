@@ -40,6 +40,7 @@ struct CampaignReport: JSONReport {
       json.name("audience")
       audience.write(to: &json)
     }
+    if case .perSecond(let rate)? = record.rate { json.member("rate", rate) }
     json.member("targets", record.counters.targets)
     json.member("estimate", total?.count)
     json.name("outcomes")
@@ -74,6 +75,9 @@ struct CampaignReport: JSONReport {
       ("app", record.app), ("lane", record.lane.rawValue),
     ]
     if let audience { rows.append(("audience", audience.text)) }
+    if case .perSecond(let rate)? = record.rate {
+      rows.append(("rate", "\(CampaignRate.format(rate)) a second"))
+    }
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
