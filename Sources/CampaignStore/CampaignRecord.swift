@@ -98,7 +98,7 @@ public struct CampaignRecord: Sendable {
     [
       "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
       "finished", "slices",
-      "partitions", "absent", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
+      "partitions", "absent", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread", "finishBy",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -125,7 +125,10 @@ public struct CampaignRecord: Sendable {
     sealedSlices = slices.finished
     createdAt = try values.number("createdAt") ?? 0
     sendAt = try values.number("sendAt")
-    rate = try values.text("rate").flatMap(Double.init).map(CampaignRate.perSecond)
+    let perSecond = try values.text("rate").flatMap(Double.init).map(CampaignRate.perSecond)
+    let spread = try values.number("spread").map(CampaignRate.over(seconds:))
+    let end = try values.number("finishBy").map(CampaignRate.until(milliseconds:))
+    rate = perSecond ?? spread ?? end
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

@@ -1,3 +1,4 @@
+public import PushCore
 import Redis
 
 /// Whose pushes a rate is for.
@@ -14,11 +15,14 @@ public struct RateAnswer: Sendable, Equatable {
   public var lent: Int
   /// µs until another one's time has come: asking earlier is for nothing.
   public var wait: Int
+  /// Pushes a second of the fleet, as the rate is now.
+  public var perSecond: Double
 
   /// Memberwise.
-  public init(lent: Int, wait: Int) {
+  public init(lent: Int, wait: Int, perSecond: Double) {
     self.lent = lent
     self.wait = wait
+    self.perSecond = perSecond
   }
 }
 
@@ -36,6 +40,8 @@ public enum RateBucket {
   public static let memory = 5_000_000
   /// Seconds that a bucket is kept when nobody asks, besides the time of two pushes. Longer than what it can remember.
   static let shortestMemory = 60
+  /// Seconds likewise, where it knows how much was sent of a campaign: a pause is shorter, or the campaign begins anew.
+  static let longestMemory = 8 * 86400
 }
 
 extension CampaignStore {
@@ -44,31 +50,62 @@ extension CampaignStore {
   /// Not idempotent: should the reply get lost, what was lent with it is lost, and missed until it is caught up.
   ///
   /// - Parameters:
-  ///   - perSecond: the rate, see ``CampaignRate/isValid(_:)``.
+  ///   - rate: of the subject; one that follows from a time is a campaign's.
   ///   - wanted: pushes that could be sent in a slice of time; 0 only gives back.
   ///   - returned: lent earlier, and not sent.
+  ///   - known: slices of the campaign that the worker has in hand and knows the targets of, and these. Of those that are
+  ///     finished the store knows.
   public func lend(
-    _ wanted: Int, of subject: RateSubject, perSecond: Double, returned: Int
+    _ wanted: Int, of subject: RateSubject, at rate: CampaignRate, returned: Int,
+    known: (slices: Int, targets: Int) = (0, 0)
   ) async throws -> RateAnswer {
-    let key =
-      switch subject {
-      case .campaign(let id): keys.rate(campaign: id)
-      case .app(let name): keys.rate(app: name)
-      }
-    var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.rate, keys: [key]) {
-      $0.append("\(perSecond)")
-      $0.append(wanted)
-      $0.append(returned)
-      $0.append(RateBucket.slice)
-      $0.append(RateBucket.burst)
-      $0.append(RateBucket.memory)
-      $0.append(RateBucket.shortestMemory * 1000)
+    var names: [String]
+    switch subject {
+    case .campaign(let id): names = [keys.rate(campaign: id), keys.campaign(id)]
+    case .app(let name): names = [keys.rate(app: name)]
     }
+    if case .perSecond = rate { names = [names[0]] }
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.rate, keys: names) { RateBucket.write(wanted, rate, returned, known, to: &$0) }
     let reply = try await run(pipeline)[0]
-    guard reply.count == 2, let lent = reply[0].integer, let wait = reply[1].integer, 0...max(0, wanted) ~= lent,
-      wait >= 0
-    else { throw StoreError(.refused, "the script of rates answered \(reply)", hint: "report this: it is a defect") }
-    return RateAnswer(lent: lent, wait: wait)
+    guard let answer = RateBucket.answer(reply), 0...max(0, wanted) ~= answer.lent, answer.wait >= 0 else {
+      throw StoreError(.refused, "the script of rates answered \(reply)", hint: "report this: it is a defect")
+    }
+    return answer
+  }
+}
+
+extension RateBucket {
+  /// Writes the script's arguments.
+  static func write(
+    _ wanted: Int, _ rate: CampaignRate, _ returned: Int, _ known: (slices: Int, targets: Int),
+    to arguments: inout RedisArguments
+  ) {
+    var (perSecond, spread, end) = ("", "", "")
+    var memory = shortestMemory
+    switch rate {
+    case .perSecond(let rate): perSecond = "\(rate)"
+    case .over(let seconds): (spread, memory) = ("\(seconds * 1_000_000)", longestMemory)
+    case .until(let milliseconds): (end, memory) = ("\(milliseconds)", longestMemory)
+    }
+    arguments.append(perSecond)
+    arguments.append(wanted)
+    arguments.append(returned)
+    arguments.append(slice)
+    arguments.append(burst)
+    arguments.append(Self.memory)
+    arguments.append(memory * 1000)
+    guard perSecond.isEmpty else { return }
+    arguments.append(spread)
+    arguments.append(end)
+    arguments.append(known.slices)
+    arguments.append(known.targets)
+  }
+
+  static func answer(_ reply: RedisReply) -> RateAnswer? {
+    guard reply.count == 3, let lent = reply[0].integer, let wait = reply[1].integer,
+      let interval = reply[2].string.flatMap(Double.init)
+    else { return nil }
+    return RateAnswer(lent: lent, wait: wait, perSecond: interval > 0 ? 1_000_000 / interval : 0)
   }
 }

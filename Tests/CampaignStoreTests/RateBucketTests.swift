@@ -8,25 +8,23 @@ import Testing
 @Suite struct RateBucketTests {
   /// The script with a clock of the test's own: seconds and µs are its last two arguments.
   private static let timed = RedisScript(
-    name: "rate", source: StoreScripts.rate.source.replacing("redis.call('TIME')", with: "{ARGV[8], ARGV[9]}"))
+    name: "rate",
+    source: StoreScripts.rate.source.replacing("redis.call('TIME')", with: "{ARGV[#ARGV - 1], ARGV[#ARGV]}"))
 
   private func lend(
-    _ world: TestStore, _ wanted: Int, returned: Int = 0, perSecond: Double = 1000, at now: Int
+    _ world: TestStore, _ wanted: Int, returned: Int = 0, _ rate: CampaignRate = .perSecond(1000),
+    known: (slices: Int, targets: Int) = (0, 0), at now: Int
   ) async throws -> RateAnswer {
+    var names = [world.keys.rate(campaign: "a")]
+    if case .perSecond = rate {} else { names.append(world.keys.campaign("a")) }
     var pipeline = RedisPipeline()
-    pipeline.script(Self.timed, keys: [world.keys.rate(campaign: "a")]) {
-      $0.append("\(perSecond)")
-      $0.append(wanted)
-      $0.append(returned)
-      $0.append(RateBucket.slice)
-      $0.append(RateBucket.burst)
-      $0.append(RateBucket.memory)
-      $0.append(60_000)
+    pipeline.script(Self.timed, keys: names) {
+      RateBucket.write(wanted, rate, returned, known, to: &$0)
       $0.append(now / 1_000_000)
       $0.append(now % 1_000_000)
     }
-    let reply = try await #require(world.redis.execute(pipeline).first).get()
-    return RateAnswer(lent: try #require(reply[0].integer), wait: try #require(reply[1].integer))
+    let reply = try #require(try await world.redis.execute(pipeline).first).get()
+    return try #require(RateBucket.answer(reply))
   }
 
   /// µs since the epoch.
@@ -35,7 +33,7 @@ import Testing
   @Test(arguments: Backend.allCases)
   func bucketBeginsWithOnePush(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    #expect(try await lend(world, 500, at: Self.start) == RateAnswer(lent: 1, wait: 1000))
+    #expect(try await lend(world, 500, at: Self.start) == RateAnswer(lent: 1, wait: 1000, perSecond: 1000))
     #expect(try await lend(world, 500, at: Self.start + 125_000).lent == 125)
     #expect(try await lend(world, 500, at: Self.start + 125_000).lent == 0)
   }
@@ -66,10 +64,11 @@ import Testing
   @Test(arguments: Backend.allCases)
   func slowRateLendsOnePushAtItsTime(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    #expect(try await lend(world, 9, perSecond: 0.5, at: Self.start) == RateAnswer(lent: 1, wait: 2_000_000))
-    #expect(try await lend(world, 9, perSecond: 0.5, at: Self.start + 1_900_000) == RateAnswer(lent: 0, wait: 100_000))
-    #expect(try await lend(world, 9, perSecond: 0.5, at: Self.start + 2_000_000).lent == 1)
-    #expect(try await lend(world, 9, perSecond: 0.5, at: Self.start + 3_900_000).lent == 0)
+    #expect(
+      try await lend(world, 9, .perSecond(0.5), at: Self.start) == RateAnswer(lent: 1, wait: 2_000_000, perSecond: 0.5))
+    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 1_900_000).wait == 100_000)
+    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 2_000_000).lent == 1)
+    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 3_900_000).lent == 0)
   }
 
   /// After a failover the time may be an earlier one, and what is stored may be anything.
@@ -104,12 +103,35 @@ import Testing
     #expect(lent.allSatisfy { (2000...3000).contains($0) }, "\(lent)")
   }
 
-  @Test(arguments: [0.3, 1, 7.5, 80, 1000, 50_000, 1_000_000], [1, 2, 3] as [UInt64])
-  func modelDoesWhatTheScriptDoes(perSecond: Double, seed: UInt64) async throws {
+  /// A worker gives back what it has left when the campaign has ended, and its keys have gone.
+  @Test(arguments: Backend.allCases)
+  func whatComesBackOfNoBucketMakesNone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for rate in [CampaignRate.perSecond(100), .over(seconds: 60)] {
+      #expect(try await world.store.lend(0, of: .campaign("a"), at: rate, returned: 5).lent == 0)
+      #expect(try await world.command("EXISTS", world.keys.rate(campaign: "a")).integer == 0)
+    }
+  }
+
+  private static let rates: [CampaignRate] =
+    [0.3, 1, 7.5, 80, 1000, 50_000, 1_000_000].map { .perSecond($0) }
+    + [1, 30, 900, 604_800].map { .over(seconds: $0) }
+    + [10, 100, 9000].map { .until(milliseconds: start / 1000 + $0 * 1000) }
+
+  @Test(arguments: rates, [1, 2] as [UInt64])
+  func modelDoesWhatTheScriptDoes(rate: CampaignRate, seed: UInt64) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     var chance = Seed(value: seed)
+    let modelled: RateBucketModel.Rate =
+      switch rate {
+      case .perSecond(let perSecond): .perSecond(perSecond)
+      case .over(let seconds): .over(Double(seconds) * 1_000_000)
+      case .until(let milliseconds): .until(Double(milliseconds) * 1000)
+      }
     var model = RateBucketModel(
-      perSecond: perSecond, slice: RateBucket.slice, burst: RateBucket.burst, memory: RateBucket.memory)
+      modelled, slice: RateBucket.slice, burst: RateBucket.burst, memory: RateBucket.memory)
+    var progress = RateBucketModel.Progress()
+    (progress.slices, progress.startedAt) = (40, Self.start)
     var now = Self.start
     for step in 0..<300 {
       now += Int.random(in: 0...(step % 50 == 0 ? 9_000_000 : 90_000), using: &chance)
@@ -117,12 +139,20 @@ import Testing
         model.forget()
         _ = try await world.command("DEL", world.keys.rate(campaign: "a"))
       }
-      let wanted = Int.random(in: 0...3, using: &chance) * Int(perSecond / 10 + 1)
-      let returned = step % 5 == 0 ? Int.random(in: 0...Int(perSecond / 50 + 1), using: &chance) : 0
-      let answer = try await lend(world, wanted, returned: returned, perSecond: perSecond, at: now)
-      let expected = model.lend(wanted, returned: returned, now: now)
-      #expect(answer == RateAnswer(lent: expected.lent, wait: expected.wait), "step \(step)")
-      guard answer.lent == expected.lent else { return }
+      if step % 10 == 0, progress.finished.slices < 40 {
+        progress.finished.slices += 1
+        progress.finished.targets += Int.random(in: 0...2000, using: &chance)
+        _ = try await world.command(
+          "HSET", world.keys.campaign("a"), "slices", 40, "finished", progress.finished.slices, "targets",
+          progress.finished.targets, "startedAt", Self.start / 1000)
+      }
+      progress.inHand = (Int.random(in: 0...2, using: &chance), Int.random(in: 0...2000, using: &chance))
+      let wanted = Int.random(in: 0...3, using: &chance) * 100
+      let returned = step % 5 == 0 ? Int.random(in: 0...20, using: &chance) : 0
+      let answer = try await lend(world, wanted, returned: returned, rate, known: progress.inHand, at: now)
+      let expected = model.lend(wanted, returned: returned, now: now, progress)
+      #expect(answer.lent == expected.lent && answer.wait == expected.wait, "step \(step): \(answer), not \(expected)")
+      guard answer.lent == expected.lent, answer.wait == expected.wait else { return }
     }
   }
 
@@ -131,9 +161,9 @@ import Testing
   func campaignAndAppHaveBucketsOfTheirOwnWhichExpire(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for subject in [RateSubject.campaign("x"), .app("x")] {
-      let answer = try await world.store.lend(10, of: subject, perSecond: 0.001, returned: 0)
+      let answer = try await world.store.lend(10, of: subject, at: .perSecond(0.001), returned: 0)
       #expect(answer.lent == 1 && answer.wait == 1_000_000_000)
-      #expect(try await world.store.lend(10, of: subject, perSecond: 0.001, returned: 0).lent == 0)
+      #expect(try await world.store.lend(10, of: subject, at: .perSecond(0.001), returned: 0).lent == 0)
     }
     for key in [world.keys.rate(campaign: "x"), world.keys.rate(app: "x")] {
       let seconds = try #require(try await world.command("TTL", key).integer)

@@ -75,7 +75,8 @@ struct CampaignTests {
     let show = try await world.show("done")
     #expect(
       show.names == [
-        "id", "state", "reason", "app", "lane", "audience", "targets", "estimate", "outcomes", "pending", "inDoubt",
+        "id", "state", "reason", "app", "lane", "audience", "rate", "targets", "estimate", "outcomes", "pending",
+        "inDoubt",
         "retrying", "pruned", "quarantined", "resent", "slices", "createdAt", "sendAt", "startedAt", "finishedAt",
       ])
     #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))

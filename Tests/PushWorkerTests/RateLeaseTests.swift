@@ -11,7 +11,7 @@ import Testing
   private func ask(_ lease: inout RateLease, _ wanted: Int, lent: Int, wait: Int = 0, at time: UInt64) throws {
     let asked = lease.question(wanted: wanted, now: time * Self.millisecond)
     let question = try #require(asked)
-    lease.take(RateAnswer(lent: lent, wait: wait), to: question, now: time * Self.millisecond)
+    lease.take(RateAnswer(lent: lent, wait: wait, perSecond: 1000), to: question, now: time * Self.millisecond)
   }
 
   private func use(_ lease: inout RateLease) -> Int {

@@ -91,19 +91,42 @@ import Testing
     #expect(await rig.simulator.counters().received == 1)
   }
 
+  /// The rate follows from the targets, of which the first slice says how many there may be: an estimate that may be
+  /// wrong by some, and a rate that may be a quarter above the average.
+  @Test(arguments: PushEngineKind.allCases, [#""spread":"4s""#, #""finishBy":"END""#])
+  func rateMayFollowFromATime(engine: PushEngineKind, rate: String) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(600)
+    let end = Timestamp.format(milliseconds: try await rig.store.time() / 1000 + 4000)
+    try await rig.submit("in-time", "," + rate.replacing("END", with: end))
+    let workers = [rig.worker("one"), rig.worker("other")]
+    try await withThrowingTaskGroup { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await rig.store.show("in-time"))
+    #expect(record.counters.outcomes == [.accepted: 600])
+    // The later it begins, the less time it has until its end.
+    let (from, to) = (try #require(record.startedAt), try #require(record.finishedAt))
+    #expect(
+      to - from >= (record.rate == .over(seconds: 4) ? 2500 : 2500 - (from - record.createdAt)), "\(to - from) ms")
+    #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
   /// More of them than slices that a worker has in hand, and each with more targets than its window.
   @Test(arguments: PushEngineKind.allCases)
   func campaignsThatWaitForTheirRatesHoldUpNobody(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2)
     try await rig.register(400)
-    for number in 0..<80 { try await rig.submit("slow-\(number)", #","lane":"urgent","rate":0.001"#) }
-    let worker = rig.worker("w", window: 50, drains: false)
+    for number in 0..<70 { try await rig.submit("slow-\(number)", #","lane":"urgent","rate":0.001"#) }
+    let worker = rig.worker(
+      "w", window: 50, guard: GuardPolicy(threshold: 1, pruneShare: 1, minimum: 1), drains: false)
     let running = Task { try await worker.run() }
     try await rig.until { await rig.simulator.counters().received >= 60 }
     try await rig.submit("plain", #","lane":"bulk""#)
     try await rig.until { try await rig.store.show("plain")?.state == .completed }
     let received = await rig.simulator.counters().received
-    #expect((460...480).contains(received), "\(received)")
+    #expect((460...470).contains(received), "\(received)")
     await worker.stop()
     try await running.value
   }

@@ -10,9 +10,9 @@ public enum CampaignJob {
 
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-    "rate", "results", "ambiguity", "ttl",
+    "rate", "spread", "finishBy", "results", "ambiguity", "ttl",
   ]
-  private static let plannedFields: Set = ["localized", "localTime", "repeat", "finishBy", "spread"]
+  private static let plannedFields: Set = ["localized", "localTime", "repeat"]
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -79,7 +79,7 @@ public enum CampaignJob {
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
       sendAt: sendAt,
-      rate: try fields.rate(),
+      rate: try fields.rate(sendAt: sendAt),
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))

@@ -2,9 +2,16 @@
 public enum CampaignRate: Sendable, Equatable {
   /// Pushes a second.
   case perSecond(Double)
+  /// Spread evenly over so many seconds.
+  case over(seconds: Int)
+  /// So that it has been sent by then, in ms since the epoch.
+  case until(milliseconds: Int)
 
   /// The most that a rate can say, in pushes a second: no fleet comes near it.
   public static let maximum = 1_000_000.0
+
+  /// Seconds over which pushes can be spread: up to a week, as long as results stay.
+  public static let spreads = 1...7 * 86400
 
   /// What a rate has to be, for messages.
   public static let form = "a number above 0, and at most 1,000,000: pushes a second, of all workers together"
@@ -21,12 +28,38 @@ public enum CampaignRate: Sendable, Equatable {
 }
 
 extension JobFields {
+  private static var rates: [String] { ["rate", "spread", "finishBy"] }
+
   /// How fast the campaign may be sent; `nil` where the job doesn't say.
-  func rate() throws(JobError) -> CampaignRate? {
-    guard let value = value("rate") else { return nil }
-    guard case .number(let text) = value.kind, let rate = Double(text), CampaignRate.isValid(rate) else {
-      throw error("rate", "must be \(CampaignRate.form)", hint: "leave it out for as fast as it goes")
+  ///
+  /// - Parameter sendAt: when the campaign begins, in ms since the epoch; `nil` for at once.
+  func rate(sendAt: Int?) throws(JobError) -> CampaignRate? {
+    let given = Self.rates.filter { value($0) != nil }
+    guard given.count <= 1 else {
+      throw error(
+        given[1], "stands beside \(given[0])", hint: "each of rate, spread and finishBy says how fast: give one of them"
+      )
     }
-    return .perSecond(rate)
+    if let value = value("rate") {
+      guard case .number(let text) = value.kind, let rate = Double(text), CampaignRate.isValid(rate) else {
+        throw error("rate", "must be \(CampaignRate.form)", hint: "leave it out for as fast as it goes")
+      }
+      return .perSecond(rate)
+    }
+    if let text = try string("spread") {
+      guard let seconds = DurationText.seconds(text), CampaignRate.spreads.contains(seconds) else {
+        throw error(
+          "spread", "\(Excerpt.quoted(text)) is not a duration from 1s to 7d", hint: "it must be \(DurationText.form)")
+      }
+      return .over(seconds: seconds)
+    }
+    guard let text = try string("finishBy") else { return nil }
+    guard let instant = Timestamp.milliseconds(text) else {
+      throw error("finishBy", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
+    }
+    if let sendAt, instant <= sendAt {
+      throw error("finishBy", "is not after sendAt", hint: "leave it out for as fast as it goes")
+    }
+    return .until(milliseconds: instant)
   }
 }

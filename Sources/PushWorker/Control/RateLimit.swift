@@ -4,23 +4,36 @@ import PushCore
 /// A rate that pushes of this worker are held against: a campaign's own, or that of its app. Confined to the worker's loop.
 final class RateLimit {
   let subject: RateSubject
-  /// Pushes a second, of the whole fleet.
-  let perSecond: Double
+  let rate: CampaignRate
   var lease = RateLease()
+  /// Pushes a second of the whole fleet, as control last said; 0 while it has said nothing.
+  private(set) var perSecond: Double
   /// Whether there was less to send at the last look than is enough to have in hand.
   private var isShort = false
 
-  init(_ subject: RateSubject, perSecond: Double) {
+  init(_ subject: RateSubject, _ rate: CampaignRate) {
     self.subject = subject
-    self.perSecond = perSecond
+    self.rate = rate
+    perSecond = if case .perSecond(let number) = rate { number } else { 0 }
+  }
+
+  /// Takes note of control's answer, or that there was none.
+  func take(_ answer: RateAnswer?, to question: RateLease.Question, now: UInt64) {
+    lease.take(answer, to: question, now: now)
+    if let answer, answer.perSecond > 0 { perSecond = answer.perSecond }
   }
 
   /// For people: what holds a campaign up.
   var reason: String {
-    let rate = CampaignRate.format(perSecond)
-    return switch subject {
-    case .campaign: "rate: it may have \(rate) pushes a second, by its job"
-    case .app(let name): "rate: all campaigns of app \(name) may have \(rate) pushes a second, by apps.\(name).rate"
+    let number = CampaignRate.format(perSecond)
+    return switch (subject, rate) {
+    case (.app(let name), _):
+      "rate: all campaigns of app \(name) may have \(number) pushes a second, by apps.\(name).rate"
+    case (.campaign, .perSecond): "rate: it may have \(number) pushes a second, by its job"
+    case (.campaign, .over(let seconds)):
+      "rate: its job spreads its pushes over \(DurationText.format(milliseconds: seconds * 1000))"
+    case (.campaign, .until(let milliseconds)):
+      "rate: its job has time until \(Timestamp.format(milliseconds: milliseconds))"
     }
   }
 

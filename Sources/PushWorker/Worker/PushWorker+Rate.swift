@@ -7,9 +7,9 @@ extension PushWorker {
   /// The rates that a campaign is held against.
   func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] {
     var limits: [RateLimit] = []
-    if case .perSecond(let rate)? = campaign.rate { limits.append(RateLimit(.campaign(campaign.id), perSecond: rate)) }
+    if let rate = campaign.rate { limits.append(RateLimit(.campaign(campaign.id), rate)) }
     if let rate = app.rate {
-      let limit = appLimits[campaign.app] ?? RateLimit(.app(campaign.app), perSecond: rate)
+      let limit = appLimits[campaign.app] ?? RateLimit(.app(campaign.app), .perSecond(rate))
       appLimits[campaign.app] = limit
       limits.append(limit)
     }
@@ -60,13 +60,21 @@ extension PushWorker {
     return min(session.sendable(now), trial)
   }
 
+  /// The slices in hand of what has a rate of which the targets are known, and these.
+  private func known(of limit: RateLimit) -> (slices: Int, targets: Int) {
+    slices.sessions.reduce((0, 0)) { known, session in
+      guard let count = session.count, session.context.limits.contains(where: { $0 === limit }) else { return known }
+      return (known.0 + 1, known.1 + count)
+    }
+  }
+
   private func ask(_ question: RateLease.Question, _ limit: RateLimit) async {
     do {
       let answer = try await control.lend(
-        question.wanted, of: limit.subject, perSecond: limit.perSecond, returned: question.returned)
-      limit.lease.take(answer, to: question, now: EventLoop.now)
+        question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
+      limit.take(answer, to: question, now: EventLoop.now)
     } catch {
-      limit.lease.take(nil, to: question, now: EventLoop.now)
+      limit.take(nil, to: question, now: EventLoop.now)
       log.report("could not ask what \(limit.subject) may send", error)
     }
     // What came for slices that are not in hand any more.

@@ -1,5 +1,6 @@
 import CampaignStore
 import CommandSupport
+import Foundation
 import PushCore
 
 /// A campaign as commands show it.
@@ -7,6 +8,8 @@ struct CampaignReport: JSONReport {
   let record: CampaignRecord
   /// Whom it goes to, where that was looked at.
   var audience: AudienceReport?
+  /// When it is looked at, in ms since the epoch.
+  var now = Int(Date().timeIntervalSince1970 * 1000)
 
   init(_ record: CampaignRecord) {
     self.record = record
@@ -40,7 +43,7 @@ struct CampaignReport: JSONReport {
       json.name("audience")
       audience.write(to: &json)
     }
-    if case .perSecond(let rate)? = record.rate { json.member("rate", rate) }
+    writeRate(to: &json)
     json.member("targets", record.counters.targets)
     json.member("estimate", total?.count)
     json.name("outcomes")
@@ -75,9 +78,7 @@ struct CampaignReport: JSONReport {
       ("app", record.app), ("lane", record.lane.rawValue),
     ]
     if let audience { rows.append(("audience", audience.text)) }
-    if case .perSecond(let rate)? = record.rate {
-      rows.append(("rate", "\(CampaignRate.format(rate)) a second"))
-    }
+    rows += rateRows
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
