@@ -74,6 +74,8 @@ public struct CampaignRecord: Sendable {
   public var createdAt: Int
   /// When it was to begin, in ms since the epoch; `nil` for at once.
   public var sendAt: Int?
+  /// How fast it may be sent; `nil` for as fast as it goes.
+  public var rate: CampaignRate?
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
@@ -98,7 +100,8 @@ public struct CampaignRecord: Sendable {
     [
       "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
       "finished", "slices",
-      "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt",
+      "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread",
+      "finishBy",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -126,6 +129,10 @@ public struct CampaignRecord: Sendable {
     hasReceipts = try values.number("receipts") == 1
     createdAt = try values.number("createdAt") ?? 0
     sendAt = try values.number("sendAt")
+    let perSecond = try values.text("rate").flatMap(Double.init).map(CampaignRate.perSecond)
+    let spread = try values.number("spread").map(CampaignRate.over(seconds:))
+    let end = try values.number("finishBy").map(CampaignRate.until(milliseconds:))
+    rate = perSecond ?? spread ?? end
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

@@ -153,6 +153,12 @@ extension CampaignStore {
         ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
       ]
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
+      switch campaign.rate {
+      case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
+      case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
+      case .until(let milliseconds)?: fields.append(("finishBy", "\(milliseconds)"))
+      case nil: break
+      }
       for (field, value) in fields {
         arguments.append(field)
         arguments.append(value)

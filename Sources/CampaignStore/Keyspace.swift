@@ -49,6 +49,10 @@ public struct Keyspace: Sendable {
   func guardTrial(_ id: String) -> String { control + "trial:" + id }
   /// Hash: the latest answers to a campaign whose guard is open, see `guardwatch.lua`.
   func guardWatch(_ id: String) -> String { control + "watch:" + id }
+  /// Hash: how far what a campaign with a rate may send is lent, see `rate.lua`.
+  func rate(campaign id: String) -> String { control + "rate:" + id }
+  /// Hash: the same of all campaigns of an app.
+  func rate(app: String) -> String { control + "apprate:" + app }
   /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
   /// Hash: worker to since when and why it can't send a campaign, see `Waiting.swift`.

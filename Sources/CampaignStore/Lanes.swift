@@ -92,7 +92,7 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer ?? 0
   }
 
-  /// Campaigns at the head of a lane that are looked at where some are excluded.
+  /// Campaigns at the head of a lane that are looked at where some are excluded, besides as many as those.
   private static let lookedAhead = 64
 
   /// The next campaign of a lane. A look past excluded campaigns does not rotate the ring.
@@ -103,7 +103,7 @@ extension CampaignStore {
       pipeline.script(StoreScripts.rotate, keys: [ring])
       return try await run(pipeline)[0].string
     }
-    pipeline.append("LRANGE", ring, 0, Self.lookedAhead - 1)
+    pipeline.append("LRANGE", ring, 0, Self.lookedAhead + excluded.count - 1)
     return try await run(pipeline)[0].lazy.compactMap(\.string).first { !excluded.contains($0) }
   }
 

@@ -32,6 +32,7 @@ enum StoreScripts {
   static let lagging = script("lagging", PackageResources.lagging_lua)
   static let guardWatch = script("guardwatch", PackageResources.guardwatch_lua)
   static let guardTrial = script("guardtrial", PackageResources.guardtrial_lua)
+  static let rate = script("rate", PackageResources.rate_lua)
   static let promote = script("promote", PackageResources.promote_lua)
   static let addSlice = script("addslice", PackageResources.addslice_lua)
   static let unpark = script("unpark", PackageResources.unpark_lua)

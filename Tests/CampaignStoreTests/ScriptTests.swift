@@ -20,7 +20,7 @@ struct ScriptTests {
     StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.settle, StoreScripts.unbind,
     StoreScripts.upsert,
     StoreScripts.edit, StoreScripts.trim, StoreScripts.syncControl, StoreScripts.lagging, StoreScripts.promote,
-    StoreScripts.addSlice, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
+    StoreScripts.addSlice, StoreScripts.rate, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
     StoreScripts.prune, StoreScripts.setAside,
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,
     StoreScripts.mendCampaign, StoreScripts.mendWorker, StoreScripts.mendRetry, StoreScripts.mendUsers,

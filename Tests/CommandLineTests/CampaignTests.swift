@@ -75,9 +75,9 @@ struct CampaignTests {
     let show = try await world.show("done")
     #expect(
       show.names == [
-        "id", "state", "reason", "app", "lane", "audience", "targets", "estimate", "outcomes", "pending", "inDoubt",
-        "retrying", "pruned", "quarantined", "resent", "receipts", "slices", "createdAt", "sendAt", "startedAt",
-        "finishedAt",
+        "id", "state", "reason", "app", "lane", "audience", "rate", "targets", "estimate", "outcomes", "pending",
+        "inDoubt", "retrying", "pruned", "quarantined", "resent", "receipts", "slices", "createdAt", "sendAt",
+        "startedAt", "finishedAt",
       ])
     #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
     #expect(show.number("targets") == 40 && show.number("estimate") == 40)

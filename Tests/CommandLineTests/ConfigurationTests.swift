@@ -94,6 +94,7 @@ struct ConfigurationTests {
           topic: com.example.news
           certificate: { file: push.p12, passphraseFile: /run/secrets/push.pass }
           port: 2197
+          rate: 2500.5
           proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
     let app = try #require(configuration.apps["news"])
@@ -101,6 +102,7 @@ struct ConfigurationTests {
       app.credential
         == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
     #expect(app.port == 2197)
+    #expect(app.rate == 2500.5)
     #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
@@ -129,6 +131,8 @@ struct ConfigurationTests {
     (yaml("retry: { longest: 5m }"), ["retry.serverError: is longer than retry.longest", "raise retry.longest"]),
     (yaml("retry: { jitter: 2 }"), ["retry.jitter: '2' is not a share from 0 to 1"]),
     (yaml("retry: { jiter: 0 }"), ["retry.jiter: unknown key", "did you mean 'jitter'?"]),
+    (yaml(app: "    rate: 0"), ["apps.news.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
+    (yaml(app: "    rate: many"), ["apps.news.rate: 'many' is no rate"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),

@@ -173,8 +173,23 @@ struct CampaignJobTests {
     ),
     (["localTime": "false"], "localTime", "not supported yet"),
     (["repeat": "\"0 9 * * *\""], "repeat", "not supported yet"),
-    (["finishBy": "\"2026-12-01T09:00:00Z\""], "finishBy", "not supported yet"),
-    (["rate": "5000"], "rate", "not supported yet"),
+    (["rate": "0"], "rate", "a number above 0, and at most 1,000,000"),
+    (["rate": "-1"], "rate", "a number above 0"),
+    (["rate": "1000000.5"], "rate", "at most 1,000,000"),
+    (["rate": "1e999"], "rate", "at most 1,000,000"),
+    (["rate": "\"5000\""], "rate", "pushes a second"),
+    (["spread": "\"0s\""], "spread", "'0s' is not a duration from 1s to 7d"),
+    (["spread": "\"8d\""], "spread", "from 1s to 7d"),
+    (["spread": "\"90\""], "spread", "a whole number with s, m, h or d"),
+    (["spread": "90"], "spread", "must be a string"),
+    (["spread": "\"1h\"", "rate": "5"], "spread", "stands beside rate"),
+    (["finishBy": "\"2026-12-01T09:00:00Z\"", "rate": "5"], "finishBy", "stands beside rate"),
+    (["finishBy": "\"2026-12-01T09:00:00Z\"", "spread": "\"1h\""], "finishBy", "stands beside spread"),
+    (["finishBy": "\"tonight\""], "finishBy", "'tonight' is not an instant"),
+    (
+      ["sendAt": "\"2026-12-01T09:00:00Z\"", "finishBy": "\"2026-12-01T10:00:00+01:00\""], "finishBy",
+      "is not after sendAt"
+    ),
     (["payload": ""], "payload", "is missing"),
     (["payload": "[]"], "payload", "must be a JSON object, not an array"),
     (["payload": #""{\"aps\":{}}""#], "payload", "must be a JSON object, not a string"),
@@ -204,6 +219,22 @@ struct CampaignJobTests {
     (["ttl": "\"0d\""], "ttl", "is not a duration"),
     (["ttl": "\"3651d\""], "ttl", "is not a duration"),
   ]
+
+  @Test(arguments: [("5000", 5000.0), ("0.5", 0.5), ("1e6", 1_000_000)])
+  func rateIsPushesASecond(text: String, perSecond: Double) throws {
+    #expect(try parse(job(["rate": text])).rate == .perSecond(perSecond))
+    #expect(try parse(job(["rate": "null"])).rate == nil)
+  }
+
+  @Test func rateMayFollowFromATime() throws {
+    #expect(try parse(job(["spread": "\"2h\""])).rate == .over(seconds: 7200))
+    #expect(try parse(job(["finishBy": "\"1970-01-01T00:00:01Z\""])).rate == .until(milliseconds: 1000))
+  }
+
+  @Test func ratesAreWrittenWithNoMoreDigitsThanSaySomething() {
+    let texts = [5000, 0.5, 1.0 / 3, 1_000_000, 0.0001].map { CampaignRate.format($0) }
+    #expect(texts == ["5000", "0.5", "0.333", "1000000", "0.0001"])
+  }
 
   @Test(arguments: mistakes)
   func saysWhatIsWrongAndWhere(change: [String: String], field: String, says: String) {

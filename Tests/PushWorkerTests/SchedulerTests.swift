@@ -26,6 +26,32 @@ import Testing
     return budget
   }
 
+  // MARK: Rates
+
+  /// Slices of a campaign that may send ten pushes soon.
+  private func limited(_ slot: Int, _ campaign: String, ungranted: Int) -> Entry {
+    entry(slot, campaign, wants: 0) { ($0.enough, $0.ungranted) = (10, ungranted) }
+  }
+
+  @Test func whatWaitsForItsRateTakesNoRoomFromOthers() {
+    var scheduler = Scheduler()
+    _ = scheduler.note(unfinished: 100)
+    let slow = (0..<Scheduler.maximumLimited).map { limited($0, "slow\($0)", ungranted: 100_000) }
+    let plain = entry(1000, "plain", wants: 300)
+    let opening = scheduler.opening(slow + [plain], beginning: [], window: 1000)
+    #expect(!opening.lanes.isEmpty)
+    #expect(opening.excluded == Set(slow.map(\.campaign)))
+  }
+
+  @Test func noMoreIsPreparedOfWhatHasARateThanItNeeds() {
+    var scheduler = Scheduler()
+    _ = scheduler.note(unfinished: 100)
+    #expect(scheduler.opening([limited(0, "slow", ungranted: 10)], beginning: [], window: 1000).excluded == ["slow"])
+    let short = [limited(0, "slow", ungranted: 9)]
+    #expect(scheduler.opening(short, beginning: [], window: 1000).excluded == [])
+    #expect(scheduler.opening(short, beginning: ["slow"], window: 1000).excluded == ["slow"])
+  }
+
   // MARK: Credit
 
   @Test func lowerLaneGetsNothingWhileAHigherOneCouldUseIt() {

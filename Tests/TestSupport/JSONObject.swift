@@ -39,6 +39,9 @@ public struct JSONObject: CustomStringConvertible {
   /// A member that is a whole number.
   public func number(_ name: String) -> Int? { members[name] as? Int }
 
+  /// A member that is a number.
+  public func double(_ name: String) -> Double? { members[name] as? Double }
+
   /// A member that is a boolean.
   public func bool(_ name: String) -> Bool? { members[name] as? Bool }
 

@@ -37,6 +37,7 @@ extension StoreCheck {
       switch (isControl, kind) {
       case (true, "job"): CampaignStore.idMemory
       case (true, "import"), (true, "aside"): 7 * 86400
+      case (true, "rate"), (true, "apprate"): RateBucket.shortestMemory
       case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60
       case (false, "building"): 3600
       case (false, "importing"): SegmentReplacement.timeToLive

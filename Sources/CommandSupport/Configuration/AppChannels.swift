@@ -27,6 +27,7 @@ package enum AppChannels {
         endpoint.url = other.url
         return endpoint
       }
+      channel.rate = app.rate
       channels[name] = channel
     }
     return channels

@@ -79,6 +79,8 @@ package struct CarillonConfiguration: Equatable {
     package var proxy: Proxy?
     /// Whether a user has one device of it only, the one where a login was last.
     package var lastDeviceOnly = false
+    /// Pushes a second of all its campaigns together, over all workers; `nil` for as fast as it goes.
+    package var rate: Double?
   }
 
   /// What APNs lets an app's pushes in for.

@@ -58,7 +58,18 @@ struct ConfigurationReader {
       port: try section.integer("port", in: 1...65535, default: 443),
       trustRoots: try section.string("trustRoots").map(resolve),
       proxy: try readProxy(section),
-      lastDeviceOnly: try section.boolean("lastDeviceOnly"))
+      lastDeviceOnly: try section.boolean("lastDeviceOnly"),
+      rate: try readRate(section))
+  }
+
+  private func readRate(_ section: ConfigurationSection) throws(ConfigurationError) -> Double? {
+    guard let text = try section.string("rate") else { return nil }
+    guard let rate = Double(text), CampaignRate.isValid(rate) else {
+      throw section.error(
+        "rate", "\(Excerpt.quoted(text)) is no rate: it must be \(CampaignRate.form)",
+        hint: "leave it out for as fast as it goes")
+    }
+    return rate
   }
 
   private func readCredential(

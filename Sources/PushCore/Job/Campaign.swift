@@ -32,6 +32,8 @@ public struct Campaign: Sendable, Equatable {
   public var lane: Lane
   /// When it begins, in ms since the epoch; `nil`, or a time that has passed, for at once.
   public var sendAt: Int?
+  /// How fast it may be sent; `nil` for as fast as it goes.
+  public var rate: CampaignRate?
   /// Which results are also kept as plain hashes.
   public var results: ResultsMode
   /// What becomes of targets in doubt after a crash.
@@ -48,7 +50,8 @@ public struct Campaign: Sendable, Equatable {
     devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(), category: String? = nil,
     isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
-    results: ResultsMode = .failures, ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive
+    rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
+    timeToLive: Int = Campaign.defaultTimeToLive
   ) {
     self.id = id
     self.app = app
@@ -66,6 +69,7 @@ public struct Campaign: Sendable, Equatable {
     self.collapseID = collapseID
     self.lane = lane
     self.sendAt = sendAt
+    self.rate = rate
     self.results = results
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive

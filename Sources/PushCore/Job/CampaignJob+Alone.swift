@@ -1,5 +1,5 @@
 extension CampaignJob {
-  /// The same job for one device token, under an id of its own.
+  /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///
   /// - Parameters:
   ///   - job: a valid job.
@@ -11,7 +11,7 @@ extension CampaignJob {
     guard case .object(let members) = root.kind else { return job }
     var json = JSONWriter()
     json.beginObject()
-    for member in members where member.name != "sendAt" {
+    for member in members where !["sendAt", "rate", "spread", "finishBy"].contains(member.name) {
       json.name(member.name)
       switch member.name {
       case "id":

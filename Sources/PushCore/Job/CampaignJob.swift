@@ -10,9 +10,9 @@ public enum CampaignJob {
 
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-    "results", "ambiguity", "ttl", "category", "transactional",
+    "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
   ]
-  private static let plannedFields: Set = ["localized", "localTime", "repeat", "finishBy", "rate"]
+  private static let plannedFields: Set = ["localized", "localTime", "repeat"]
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -82,6 +82,7 @@ public enum CampaignJob {
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
       sendAt: sendAt,
+      rate: try fields.rate(sendAt: sendAt),
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))

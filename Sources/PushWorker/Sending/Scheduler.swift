@@ -31,8 +31,13 @@ struct Scheduler {
     var unanswered: Int
     /// Credit that comes back with its next commit.
     var returning: Int
+    /// Targets of its campaign that are enough to have in hand, where its rate says so: it keeps nobody busy.
+    var enough: Int?
     /// Whether it counts where slices are counted: of those that are driven as a bunch one does.
     var counts = true
+
+    /// Targets that were never granted and keep this worker busy.
+    var ahead: Int { enough.map { min($0, ungranted) } ?? ungranted }
   }
 
   /// What may be taken off the lanes.
@@ -55,6 +60,9 @@ struct Scheduler {
   static let maximumSlices = 16
   /// Slices in hand at most, whatever they wait for: a few pools' worth.
   static let maximumInHand = 4 * maximumSlices
+  /// Slices in hand at most that wait for their rates, besides those: each keeps its campaign's pushes going, and costs
+  /// next to nothing.
+  static let maximumLimited = maximumInHand
 
   // MARK: Credit
 
@@ -157,12 +165,23 @@ struct Scheduler {
     let counted = entries.lazy.filter(\.counts)
     let preparing = beginning.count + counted.count { !$0.isReady }
     // A campaign that has nothing in hand is let in beside those that are being prepared, but not without end.
-    guard counted.count + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
+    let busy = counted.count { $0.enough == nil }
+    guard busy + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])
     }
     var excluded = Set(beginning.filter { campaign in beginning.count { $0 == campaign } >= preparable })
     var seen: Set<String> = []
     for entry in counted where seen.insert(entry.campaign).inserted && !excluded.contains(entry.campaign) {
+      if let enough = entry.enough {
+        let inHand = entries.reduce(0) { $0 + ($1.campaign == entry.campaign ? $1.ungranted : 0) }
+        let isPreparing =
+          beginning.contains(entry.campaign)
+          || counted.contains { !$0.isReady && $0.campaign == entry.campaign }
+        if isPreparing || inHand >= enough || counted.count - busy >= Self.maximumLimited {
+          excluded.insert(entry.campaign)
+        }
+        continue
+      }
       let ahead =
         beginning.count { $0 == entry.campaign }
         + counted.count { !$0.isReady && $0.account.lane <= entry.account.lane }
@@ -178,8 +197,8 @@ struct Scheduler {
     var (busy, remaining) = (0, 0)
     for other in entries where other.account.pool == entry.account.pool && other.account.lane <= entry.account.lane {
       // What only waits for its guard keeps nobody busy; the window bounds how many there are.
-      if other.counts, !other.isOnlyHeld { busy += 1 }
-      remaining += other.ungranted
+      if other.counts, !other.isOnlyHeld, other.enough == nil { busy += 1 }
+      remaining += other.ahead
     }
     // Twice the window ahead keeps the connections busy while further slices are prepared.
     return busy >= Self.maximumSlices || remaining >= 2 * window

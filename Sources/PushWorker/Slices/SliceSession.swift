@@ -101,9 +101,9 @@ final class SliceSession {
     situation.pendingAge = outcomes.age(now)
     situation.unanswered = unanswered
     situation.held = held.count
-    situation.isScarce = context.guard.isUndecided || context.route.isStuck
+    situation.isScarce = context.guard.isUndecided || context.route.isStuck || !context.limits.isEmpty
     situation.mayMoreCome =
-      context.guard.isSuspended
+      context.guard.isSuspended || context.guard.isUndecided && context.limits.obstacle != nil
       || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue)
     situation.doubt = doubt.targets.count
     situation.ungranted = ungranted

@@ -48,7 +48,7 @@ struct SliceSituation: Equatable {
   var unanswered = 0
   /// Answers that the guard holds back.
   var held = 0
-  /// Whether the campaign's guard has not decided, or its pool can't send: then credit is scarce.
+  /// Whether the campaign's guard has not decided, its pool can't send, or it has a rate: then credit is scarce.
   var isScarce = false
   /// Whether other slices' answers may yet let it decide.
   var mayMoreCome = false

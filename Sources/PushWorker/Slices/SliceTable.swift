@@ -48,6 +48,11 @@ struct SliceTable {
     return underWay.compactMap { slice, take in seen.insert(take).inserted ? slice.campaign : nil }
   }
 
+  /// The slices of a campaign that were taken and are not in hand yet.
+  func underWay(of campaign: String) -> some Sequence<SliceReference> {
+    underWay.keys.lazy.filter { $0.campaign == campaign }
+  }
+
   /// The campaigns of which slices are in hand.
   var campaigns: Set<String> { Set(sessions.map(\.slice.campaign)) }
 

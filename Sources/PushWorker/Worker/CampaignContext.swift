@@ -22,6 +22,8 @@ final class CampaignContext {
   var `guard`: CampaignGuard
   /// What may be sent while the guard has not decided.
   var trial = TrialLease()
+  /// The rates that it is held against: its own, its app's, or none.
+  let limits: [RateLimit]
   /// What the fleet has yet to hear of it since the guard is open.
   var watch = GuardWatch()
   /// How often it had been resumed when this was made: what is known of an earlier round says nothing of this one.
@@ -53,7 +55,8 @@ final class CampaignContext {
   private(set) var served = 0
 
   init(
-    campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, route: Route, policy: GuardPolicy
+    campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, route: Route, policy: GuardPolicy,
+    limits: [RateLimit] = []
   ) {
     self.campaign = campaign
     self.job = job
@@ -61,6 +64,7 @@ final class CampaignContext {
     round = record.round
     self.app = app
     self.route = route
+    self.limits = limits
     let service = app.service
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
@@ -87,4 +91,23 @@ final class CampaignContext {
   }
 
   func noteServed(_ pushes: Int) { served += pushes }
+
+  // MARK: Lent beside the window
+
+  /// Credit is asked for: guard trial and rates have lent so many pushes less.
+  func spend(_ count: Int) {
+    trial.spend(count)
+    for limit in limits { limit.lease.spend(count) }
+  }
+
+  /// What became of that credit is known.
+  func settle(spent count: Int, sent: Int) {
+    trial.settle(spent: count, sent: sent)
+    for limit in limits { limit.lease.settle(spent: count, sent: sent) }
+  }
+
+  /// Pushes that credit was spent on were certainly not sent: others may send as many.
+  func unspend(_ count: Int) {
+    for limit in limits { limit.lease.giveBack(count) }
+  }
 }

@@ -22,7 +22,9 @@ extension PushWorker {
       giveBack(1, of: session)
     }
     for target in fresh { session.targets.begin(target.index, attempt: target.attempt, free: target.free) }
+    session.context.unspend(targets.count - fresh.count)
     guard !isExpired, session.intent == .send else {
+      session.context.unspend(fresh.count)
       for target in fresh { settle(session, target.index, isExpired ? .expired : nil) }
       return
     }

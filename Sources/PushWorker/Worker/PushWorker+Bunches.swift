@@ -150,7 +150,7 @@ extension PushWorker {
       switch answer {
       case .success(let answer) where !answer.isSealed:
         giveBack(commit.credit, of: session)
-        session.context.trial.settle(spent: commit.credit, sent: 0)
+        session.context.settle(spent: commit.credit, sent: 0)
         log.tell(.lost(slice: session.slice))
         discard(session)
         self.slices.drop(session.slice)
@@ -166,7 +166,7 @@ extension PushWorker {
           bunch.sessions.append(session)
         }
       case .failure(let error):
-        session.context.trial.settle(spent: commit.credit, sent: 0)
+        session.context.settle(spent: commit.credit, sent: 0)
         discard(session)
         await drop(session.slice, error)
       }

@@ -43,13 +43,17 @@ extension PushWorker {
     let entries = entries(now)
     let opening = scheduler.opening(entries, beginning: slices.beginning, window: configuration.window)
     guard !opening.lanes.isEmpty else { return [] }
-    let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ungranted }
+    let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ahead }
+    let enough = campaigns.contexts.compactMapValues { self.enough(of: $0) }
     return try await control.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes,
-      excluding: opening.excluded.union(campaigns.objections.campaigns).union(obstructedCampaigns(now)),
+      excluding: opening.excluded.union(campaigns.objections.campaigns).union(obstructedCampaigns(now))
+        .union(campaignsWithoutPlace()),
       atMost: { [campaigns, scheduler] id in
         guard let context = campaigns.contexts[id], context.obstacle == nil else { return 1 }
-        return scheduler.bunch(targets: context.targetsPerSlice, unfinished: context.unfinished, room: room)
+        let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.ungranted : 0) } }
+        return scheduler.bunch(
+          targets: context.targetsPerSlice, unfinished: context.unfinished, room: min(room, most ?? room))
       }, while: { !life.isStopping })
   }
 

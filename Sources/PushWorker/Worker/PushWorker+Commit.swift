@@ -35,7 +35,7 @@ extension PushWorker {
     // After a lost reply Redis may have granted what we never heard of: first that is to be known.
     let credit = session.claim.mustReconcile ? 0 : asked
     lend(credit, to: session)
-    session.context.trial.spend(credit)
+    session.context.spend(credit)
     session.claim.renewAt = EventLoop.now + renewal
     return CommitUnderWay(
       batch: batch,
@@ -46,7 +46,7 @@ extension PushWorker {
 
   /// Nobody knows what became of a commit.
   func failCommit(_ commit: CommitUnderWay, of session: SliceSession) {
-    session.context.trial.settle(spent: commit.credit, sent: 0)
+    session.context.settle(spent: commit.credit, sent: 0)
     // The outcomes are kept, and merging them twice does no harm. The credit is Redis' to know about.
     session.outcomes.putBack(commit.batch)
     session.claim.uncertain += commit.credit
@@ -56,7 +56,7 @@ extension PushWorker {
   func endCommit(_ commit: CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer) async throws {
     let (batch, credit, resent) = (commit.batch, commit.credit, commit.request.resent)
     var sent = 0
-    defer { session.context.trial.settle(spent: credit, sent: sent) }
+    defer { session.context.settle(spent: credit, sent: sent) }
     if !batch.isEmpty { pass(.committed) }
     session.journal.note(batch, retries: answer.retries, at: EventLoop.now)
     session.outcomes.markTold(batch)
@@ -158,9 +158,9 @@ extension PushWorker {
     let targets = Array(session.doubt.targets.prefix(count))
     // Before anything is waited for: meanwhile other slices are lent what is left.
     lend(count, to: session)
-    session.context.trial.spend(count)
+    session.context.spend(count)
     var sent = 0
-    defer { session.context.trial.settle(spent: count, sent: sent) }
+    defer { session.context.settle(spent: count, sent: sent) }
     do {
       try await session.load(targets.map(\.index))
     } catch {
@@ -179,6 +179,7 @@ extension PushWorker {
       try await send(session, targets)
     case .skip:
       for target in targets { giveUp(session, target) }
+      session.context.unspend(count)
     }
   }
 

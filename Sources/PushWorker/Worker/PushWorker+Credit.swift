@@ -32,16 +32,19 @@ extension PushWorker {
     let now = EventLoop.now
     askToStandDown(now)
     refreshTrials(now)
+    refreshRates(now)
     reportWatches(now)
     let entries = entries(now)
     let demand = Scheduler.Demand(entries)
     var ungranted = 0
+    // Those of slices that wait for their rates are looked for when these run short.
+    let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.enough != nil }
     for entry in Scheduler.order(entries) where entry.isReady {
       guard let session = slices.session(in: entry.slot) else { continue }
       if situation(of: session, entry, demand, now).next != .wait { session.wake() }
-      ungranted += entry.ungranted
+      ungranted += entry.ahead
     }
-    if takingMore, ungranted < configuration.window { wakeClaims() }
+    if takingMore, !isOnlyLimited, ungranted < configuration.window { wakeClaims() }
   }
 
   /// What a slice does next.
@@ -64,7 +67,13 @@ extension PushWorker {
     for session: SliceSession, _ entry: Scheduler.Entry, _ demand: Scheduler.Demand, _ now: UInt64
   ) -> Int {
     let credit = session.claim.graceEnd > now ? 0 : demand.credit(for: entry, budget)
-    return session.context.guard.isUndecided ? min(credit, session.context.trial.allowance) : credit
+    return min(credit, lendable(to: session.context))
+  }
+
+  /// Pushes that guard trial and rates let a campaign make now.
+  private func lendable(to context: CampaignContext) -> Int {
+    let trial = context.guard.isUndecided ? context.trial.allowance : .max
+    return context.limits.isEmpty ? trial : min(trial, rateAllowance(of: context))
   }
 
   private func situation(
@@ -88,15 +97,14 @@ extension PushWorker {
   private func entry(_ session: SliceSession, _ now: UInt64) -> Scheduler.Entry {
     let context = session.context
     let isSending = session.intent == .send
-    var wants = isSending ? session.sendable(now) : 0
-    // While its guard is undecided, what nobody has lent it no credit can send.
-    if context.guard.isUndecided { wants = min(wants, context.trial.allowance) }
+    // What nobody has lent it no credit can send: while its guard is undecided, and where it has a rate.
+    let wants = isSending ? min(session.sendable(now), lendable(to: context)) : 0
     return Scheduler.Entry(
       slot: session.tag.slot, campaign: context.campaign.id, account: context.account, isStuck: context.route.isStuck,
       isReady: session.isReady, isSending: isSending,
       isOnlyHeld: session.isReady && !session.held.isEmpty && session.unanswered == 0 && session.ungranted == 0,
       isBisecting: session.doubt.bisection != nil, served: context.served, wants: wants, ungranted: session.ungranted,
-      unanswered: session.unanswered, returning: session.outcomes.nextCount)
+      unanswered: session.unanswered, returning: session.outcomes.nextCount, enough: enough(of: context))
   }
 
   // MARK: Lending
@@ -125,6 +133,7 @@ extension PushWorker {
 
   /// Settles pushes that no connection has taken, with an outcome or to be granted again: they were certainly not sent.
   func takeBack(_ session: SliceSession, _ tags: [UInt64], as outcome: Outcome? = nil) {
+    session.context.unspend(tags.count)
     for tag in tags {
       session.unanswered -= 1
       settle(session, SliceTag.index(tag), outcome)

@@ -115,7 +115,9 @@ extension PushWorker {
     let (clock, now) = (self.now, EventLoop.now)
     var stuck = campaigns.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
     for context in campaigns.contexts.values where campaigns.objections.raised[context.campaign.id] == nil {
-      if let obstacle = context.route.obstacle ?? context.obstacle.map({ (reason: $0.reason, since: $0.since) }) {
+      if let obstacle = context.route.obstacle ?? context.obstacle.map({ (reason: $0.reason, since: $0.since) })
+        ?? rateObstacle(of: context, now)
+      {
         stuck.append((id: context.campaign.id, reason: obstacle.reason, since: obstacle.since))
       }
     }

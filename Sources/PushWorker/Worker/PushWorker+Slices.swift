@@ -70,6 +70,7 @@ extension PushWorker {
       store: store, slice: reference, lease: configuration.lease, app: context.campaign.app)
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
+    if state == .active, try await leavesForRate(reference, context) { return nil }
     let standing: SliceStanding
     switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.takeoverGrace(EventLoop.now)) {
     case .held(let milliseconds):
@@ -177,6 +178,8 @@ extension PushWorker {
     let isEnded = session.claim.ending != nil && session.unanswered == 0
     let unsent = isEnded ? 0 : session.context.route.pool.cancelBacklog(where: session.tag.matches).count
     let underWay = max(0, session.unanswered - unsent)
+    session.context.unspend(unsent)
+    tellRates(of: session.context)
     answers.addOrphans(underWay, of: session)
     giveBack(session.credit - underWay, of: session)
   }
@@ -208,7 +211,7 @@ extension PushWorker {
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),
-        policy: configuration.guard.within(window: configuration.window))
+        policy: configuration.guard.within(window: configuration.window), limits: limits(of: campaign, app))
       context.unfinished = standing.unfinished
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.

@@ -32,6 +32,8 @@ public actor PushWorker {
   var scheduler = Scheduler()
   var routes: RouteTable
   var answers = AnswerDesk()
+  /// The rates of apps that have one, by the app's name, once a campaign of theirs came into hand.
+  var appLimits: [String: RateLimit] = [:]
   /// What has been done so far.
   public internal(set) var totals = WorkerTotals()
 

@@ -65,6 +65,8 @@ public struct AppChannel: Sendable {
   public var broadcastEndpoint: PushEndpoint?
   /// What the service lets its pushes in for. Apps that share the same one share their connections.
   public var credential: any PushCredential
+  /// Pushes a second of all its campaigns together, over the whole fleet; `nil` for as fast as it goes.
+  public var rate: Double?
 
   /// Memberwise.
   public init(

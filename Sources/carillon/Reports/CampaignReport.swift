@@ -1,5 +1,6 @@
 import CampaignStore
 import CommandSupport
+import Foundation
 import PushCore
 
 /// A campaign as commands show it.
@@ -9,6 +10,8 @@ struct CampaignReport: JSONReport {
   var audience: AudienceReport?
   /// What users did with it, where that was looked at.
   var receipts: [ReceiptEvent.Kind: Int]?
+  /// When it is looked at, in ms since the epoch.
+  var now = Int(Date().timeIntervalSince1970 * 1000)
 
   init(_ record: CampaignRecord) {
     self.record = record
@@ -44,6 +47,7 @@ struct CampaignReport: JSONReport {
       if let category = audience.category { json.member("category", category) }
       if audience.isTransactional { json.member("transactional", true) }
     }
+    writeRate(to: &json)
     json.member("targets", record.counters.targets)
     json.member("estimate", total?.count)
     json.name("outcomes")
@@ -84,6 +88,7 @@ struct CampaignReport: JSONReport {
       ("app", record.app), ("lane", record.lane.rawValue),
     ]
     if let audience { rows.append(("audience", audience.text)) }
+    rows += rateRows
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }

@@ -27,6 +27,7 @@ struct QueuedReport: JSONReport {
     json.member("reason", nil as String?)
     json.member("app", job.outline.app)
     json.member("lane", job.outline.lane?.rawValue)
+    json.member("rate", nil as Int?)
     let none: Int? = 0
     json.member("targets", none)
     json.member("estimate", nil as Int?)

@@ -1,0 +1,136 @@
+import CampaignStore
+import EventLoop
+import PushCore
+
+/// Campaigns and apps that have a rate: what the fleet may send of them is lent by control, a slice of time at a time.
+extension PushWorker {
+  /// The rates that a campaign is held against.
+  func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] {
+    var limits: [RateLimit] = []
+    if let rate = campaign.rate { limits.append(RateLimit(.campaign(campaign.id), rate)) }
+    if let rate = app.rate {
+      let limit = appLimits[campaign.app] ?? RateLimit(.app(campaign.app), .perSecond(rate))
+      appLimits[campaign.app] = limit
+      limits.append(limit)
+    }
+    return limits
+  }
+
+  /// Pushes that its rates let a campaign make now. When its time has passed nothing is sent of what is left, and that is
+  /// recorded at once.
+  func rateAllowance(of context: CampaignContext) -> Int {
+    if let deadline = context.deadline, deadline * 1000 <= Int(now) { return .max }
+    return context.limits.allowance
+  }
+
+  /// Targets of a campaign that are enough to have in hand, where its rate and not the window says so; else `nil`.
+  func enough(of context: CampaignContext) -> Int? {
+    context.limits.ahead.flatMap { $0 < 2 * configuration.window ? $0 : nil }
+  }
+
+  /// Lets go of what is due, and asks control for more where slices have a use for it.
+  func refreshRates(_ now: UInt64) {
+    var demands: [(limit: RateLimit, wanted: Int)] = []
+    for session in slices.sessions where !session.context.limits.isEmpty {
+      let wanted = wanted(by: session, now)
+      for limit in session.context.limits {
+        if let position = demands.lastIndex(where: { $0.limit === limit }) {
+          demands[position].wanted += wanted
+        } else {
+          demands.append((limit, wanted))
+        }
+      }
+    }
+    for (limit, wanted) in demands {
+      limit.lease.advance(now)
+      // The next slice is prepared while the last one is being sent.
+      if limit.runsShort(of: wanted) { wakeClaims() }
+      // One task a question, not one a push.
+      if let question = limit.lease.question(wanted: wanted, now: now) { Task { await ask(question, limit) } }
+    }
+  }
+
+  /// Pushes that a slice could make if its rates let it.
+  private func wanted(by session: SliceSession, _ now: UInt64) -> Int {
+    let context = session.context
+    guard session.intent == .send, session.isReady, session.claim.graceEnd <= now else { return 0 }
+    // One push after the other is enough to find out when the pool can send again.
+    if context.route.isStuck { return min(1, session.sendable(now)) }
+    let trial = context.guard.isUndecided ? max(0, context.trial.allowance) : .max
+    return min(session.sendable(now), trial)
+  }
+
+  /// The slices in hand of what has a rate of which the targets are known, and these.
+  private func known(of limit: RateLimit) -> (slices: Int, targets: Int) {
+    slices.sessions.reduce((0, 0)) { known, session in
+      guard let count = session.count, session.context.limits.contains(where: { $0 === limit }) else { return known }
+      return (known.0 + 1, known.1 + count)
+    }
+  }
+
+  private func ask(_ question: RateLease.Question, _ limit: RateLimit) async {
+    do {
+      let answer = try await control.lend(
+        question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
+      limit.take(answer, to: question, now: EventLoop.now)
+    } catch {
+      limit.take(nil, to: question, now: EventLoop.now)
+      log.report("could not ask what \(limit.subject) may send", error)
+    }
+    // What came for slices that are not in hand any more.
+    if !slices.sessions.contains(where: { $0.context.limits.contains { $0 === limit } }) { tellRest(of: limit) }
+    wakeSlices(takingMore: false)
+  }
+
+  /// Gives back what was lent for a campaign and not sent, when none of its slices is in hand any more.
+  func tellRates(of context: CampaignContext) {
+    for limit in context.limits {
+      let isNeeded = slices.sessions.contains { $0.context.limits.contains { $0 === limit } }
+      if !isNeeded { tellRest(of: limit) }
+    }
+  }
+
+  private func tellRest(of limit: RateLimit) {
+    guard let question = limit.lease.rest(EventLoop.now) else { return }
+    Task { await ask(question, limit) }
+  }
+
+  // MARK: Room for others
+
+  /// Whether so many slices are in hand that wait for their rates as there may be.
+  private var isCrowded: Bool {
+    slices.sessions.count(where: { enough(of: $0.context) != nil }) >= Scheduler.maximumLimited
+  }
+
+  /// Campaigns of which no slice is to be taken, as too many wait for their rates already.
+  func campaignsWithoutPlace() -> Set<String> {
+    isCrowded ? Set(campaigns.contexts.filter { enough(of: $0.value) != nil }.keys) : []
+  }
+
+  /// Gives a slice back that was taken before anybody here knew that its campaign has a rate, where there is enough in hand.
+  ///
+  /// - Returns: whether it was given back.
+  func leavesForRate(_ reference: SliceReference, _ context: CampaignContext) async throws -> Bool {
+    guard let enough = enough(of: context) else { return false }
+    let others = slices.sessions.filter { $0.slice.campaign == reference.campaign }
+    // Of those that are taken up at the same time one goes on.
+    let hasEnough =
+      others.reduce(0) { $0 + $1.ungranted } >= enough || others.contains { !$0.isReady }
+      || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
+    guard isCrowded || hasEnough else { return false }
+    try await control.requeue(
+      reference, lane: Lane.allCases[context.account.lane], worker: configuration.name)
+    return true
+  }
+
+  /// What holds a campaign up when nothing but its rate does, and since when.
+  func rateObstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
+    guard let obstacle = context.limits.obstacle, now - obstacle.since >= Self.shortestWait,
+      slices.sessions.contains(where: { $0.context === context && wanted(by: $0, now) > 0 })
+    else { return nil }
+    return obstacle
+  }
+
+  /// ns: who waits for less than that goes on as it is told of.
+  private static let shortestWait: UInt64 = 1_000_000_000
+}

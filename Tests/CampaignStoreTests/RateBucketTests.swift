@@ -1,0 +1,173 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Pushes of campaigns and apps that have a rate.
+@Suite struct RateBucketTests {
+  /// The script with a clock of the test's own: seconds and µs are its last two arguments.
+  private static let timed = RedisScript(
+    name: "rate",
+    source: StoreScripts.rate.source.replacing("redis.call('TIME')", with: "{ARGV[#ARGV - 1], ARGV[#ARGV]}"))
+
+  private func lend(
+    _ world: TestStore, _ wanted: Int, returned: Int = 0, _ rate: CampaignRate = .perSecond(1000),
+    known: (slices: Int, targets: Int) = (0, 0), at now: Int
+  ) async throws -> RateAnswer {
+    var names = [world.keys.rate(campaign: "a")]
+    if case .perSecond = rate {} else { names.append(world.keys.campaign("a")) }
+    var pipeline = RedisPipeline()
+    pipeline.script(Self.timed, keys: names) {
+      RateBucket.write(wanted, rate, returned, known, to: &$0)
+      $0.append(now / 1_000_000)
+      $0.append(now % 1_000_000)
+    }
+    let reply = try #require(try await world.redis.execute(pipeline).first).get()
+    return try #require(RateBucket.answer(reply))
+  }
+
+  /// µs since the epoch.
+  private static let start = 1_790_000_000_000_000
+
+  @Test(arguments: Backend.allCases)
+  func bucketBeginsWithOnePush(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    #expect(try await lend(world, 500, at: Self.start) == RateAnswer(lent: 1, wait: 1000, perSecond: 1000))
+    #expect(try await lend(world, 500, at: Self.start + 125_000).lent == 125)
+    #expect(try await lend(world, 500, at: Self.start + 125_000).lent == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatNobodyAskedForIsABurstAtMostAndIsCaughtUpSlowly(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await lend(world, 1, at: Self.start)
+    let first = Self.start + 3_000_000
+    #expect(try await lend(world, 5000, at: first).lent == 178)
+    var lent = 178
+    for slice in 1...480 { lent += try await lend(world, 5000, at: first + slice * RateBucket.slice).lent }
+    // Sixty seconds at 1.02 times the rate; the three that were missed are two hundredths of 150.
+    #expect((61_300...61_400).contains(lent), "\(lent)")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatComesBackIsLentAgain(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await lend(world, 1, at: Self.start)
+    #expect(try await lend(world, 125, at: Self.start + 125_000).lent == 125)
+    #expect(try await lend(world, 0, returned: 40, at: Self.start + 125_000).lent == 0)
+    #expect(try await lend(world, 1000, at: Self.start + 250_000).lent == 165)
+    // However much comes back, it is no burst.
+    #expect(try await lend(world, 9000, returned: 5000, at: Self.start + 375_000).lent == 178)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func slowRateLendsOnePushAtItsTime(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    #expect(
+      try await lend(world, 9, .perSecond(0.5), at: Self.start) == RateAnswer(lent: 1, wait: 2_000_000, perSecond: 0.5))
+    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 1_900_000).wait == 100_000)
+    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 2_000_000).lent == 1)
+    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 3_900_000).lent == 0)
+  }
+
+  /// After a failover the time may be an earlier one, and what is stored may be anything.
+  @Test(arguments: Backend.allCases)
+  func clockThatGoesBackAndValuesThatCannotBeRightHoldNothingUp(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await lend(world, 1, at: Self.start)
+    let earlier = Self.start - 3_600_000_000
+    #expect(try await lend(world, 1, at: earlier).lent == 0)
+    #expect(try await lend(world, 10, at: earlier + 125_000).lent == 10)
+    for value in ["inf", "nan", "-1", "1e300", "x", ""] {
+      for field in ["at", "brisk", "slot", "asks", "before"] {
+        _ = try await world.command("HSET", world.keys.rate(campaign: "a"), field, value)
+        let lent = try await lend(world, 500, at: earlier + 250_000).lent
+        #expect((0...178).contains(lent), "\(field) \(value): \(lent)")
+      }
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func workersThatAskGetEqualParts(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    var lent = [0, 0, 0, 0]
+    for round in 0..<80 {
+      for worker in 0..<4 {
+        let now = Self.start + round * 125_000 + worker * 20_000
+        lent[worker] += try await lend(world, 500, at: now).lent
+      }
+    }
+    // What is asked for in a slice of time stays in the bucket that long.
+    #expect((9800...10_000).contains(lent.reduce(0, +)), "\(lent)")
+    #expect(lent.allSatisfy { (2000...3000).contains($0) }, "\(lent)")
+  }
+
+  /// A worker gives back what it has left when the campaign has ended, and its keys have gone.
+  @Test(arguments: Backend.allCases)
+  func whatComesBackOfNoBucketMakesNone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for rate in [CampaignRate.perSecond(100), .over(seconds: 60)] {
+      #expect(try await world.store.lend(0, of: .campaign("a"), at: rate, returned: 5).lent == 0)
+      #expect(try await world.command("EXISTS", world.keys.rate(campaign: "a")).integer == 0)
+    }
+  }
+
+  private static let rates: [CampaignRate] =
+    [0.3, 1, 7.5, 80, 1000, 50_000, 1_000_000].map { .perSecond($0) }
+    + [1, 30, 900, 604_800].map { .over(seconds: $0) }
+    + [10, 100, 9000].map { .until(milliseconds: start / 1000 + $0 * 1000) }
+
+  @Test(arguments: rates, [1, 2] as [UInt64])
+  func modelDoesWhatTheScriptDoes(rate: CampaignRate, seed: UInt64) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    var chance = Seed(value: seed)
+    let modelled: RateBucketModel.Rate =
+      switch rate {
+      case .perSecond(let perSecond): .perSecond(perSecond)
+      case .over(let seconds): .over(Double(seconds) * 1_000_000)
+      case .until(let milliseconds): .until(Double(milliseconds) * 1000)
+      }
+    var model = RateBucketModel(
+      modelled, slice: RateBucket.slice, burst: RateBucket.burst, memory: RateBucket.memory)
+    var progress = RateBucketModel.Progress()
+    (progress.slices, progress.startedAt) = (40, Self.start)
+    var now = Self.start
+    for step in 0..<300 {
+      now += Int.random(in: 0...(step % 50 == 0 ? 9_000_000 : 90_000), using: &chance)
+      if step % 97 == 96 {
+        model.forget()
+        _ = try await world.command("DEL", world.keys.rate(campaign: "a"))
+      }
+      if step % 10 == 0, progress.finished.slices < 40 {
+        progress.finished.slices += 1
+        progress.finished.targets += Int.random(in: 0...2000, using: &chance)
+        _ = try await world.command(
+          "HSET", world.keys.campaign("a"), "slices", 40, "finished", progress.finished.slices, "targets",
+          progress.finished.targets, "startedAt", Self.start / 1000)
+      }
+      progress.inHand = (Int.random(in: 0...2, using: &chance), Int.random(in: 0...2000, using: &chance))
+      let wanted = Int.random(in: 0...3, using: &chance) * 100
+      let returned = step % 5 == 0 ? Int.random(in: 0...20, using: &chance) : 0
+      let answer = try await lend(world, wanted, returned: returned, rate, known: progress.inHand, at: now)
+      let expected = model.lend(wanted, returned: returned, now: now, progress)
+      #expect(answer.lent == expected.lent && answer.wait == expected.wait, "step \(step): \(answer), not \(expected)")
+      guard answer.lent == expected.lent, answer.wait == expected.wait else { return }
+    }
+  }
+
+  /// By the store's own call, and Redis' own clock.
+  @Test(arguments: Backend.allCases)
+  func campaignAndAppHaveBucketsOfTheirOwnWhichExpire(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for subject in [RateSubject.campaign("x"), .app("x")] {
+      let answer = try await world.store.lend(10, of: subject, at: .perSecond(0.001), returned: 0)
+      #expect(answer.lent == 1 && answer.wait == 1_000_000_000)
+      #expect(try await world.store.lend(10, of: subject, at: .perSecond(0.001), returned: 0).lent == 0)
+    }
+    for key in [world.keys.rate(campaign: "x"), world.keys.rate(app: "x")] {
+      let seconds = try #require(try await world.command("TTL", key).integer)
+      #expect((2000...2060).contains(seconds))
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import CampaignStore
+import Glibc
+import TestSupport
+
+/// Campaigns that have a rate, and workers that die or stand still meanwhile: what they had been lent is missed, and nothing
+/// is sent faster to make up for it.
+enum RateCases {
+  static let all = [rateAndKill]
+
+  private static let window = 100
+
+  static let rateAndKill = FaultCase(
+    "rate-and-kill", faults: ["SIGKILL while a rate is kept to", "SIGSTOP while a rate is kept to"],
+    invariant: "every target has one outcome; never faster than the rate; ends when the rate says",
+    bound: "window × (kills + stops)"
+  ) { stage in
+    let rate = stage.times(short: 200, full: 400)
+    let devices = stage.times(short: 1200, full: 12_000)
+    let world = try await stage.world {
+      $0.partitions = 32
+      $0.window = window
+      $0.devices = devices
+      $0.simulator = ["--latency", "30ms"]
+    }
+    let fleet = try await Fleet(stage, world, size: 3)
+    let campaign = FaultCampaign("paced") { $0.more["rate"] = "\(rate)" }
+    let start = try await world.store.time() / 1000
+    try await world.submit(campaign)
+    try await world.reached(20, of: campaign)
+    var left = stage.times(short: 1, full: 10)
+    while left > 0, try await !world.hasEnded(campaign) {
+      if try await fleet.killOne() { stage.fired("SIGKILL while a rate is kept to", duplicates: window) }
+      await stage.elapse(milliseconds: 500...1500)
+      guard let sleeper = stage.random(of: fleet.workers), try await !world.hasEnded(campaign) else { break }
+      sleeper.process.send(signal: SIGSTOP)
+      await stage.elapse(milliseconds: 300...900)
+      sleeper.process.send(signal: SIGCONT)
+      stage.fired("SIGSTOP while a rate is kept to", duplicates: window)
+      await stage.elapse(milliseconds: 300...800)
+      left -= 1
+    }
+    try await world.ended(campaign)
+    let end = try await world.store.campaign(campaign.id)?.finishedAt ?? 0
+    let arrivals = try world.simulatorLog().requests.map(\.at).sorted()
+    try await stage.check(world)
+
+    // Since the job was there, whatever the machine does: what has arrived was lent before it.
+    let late = arrivals.enumerated().first { number, at in
+      Double(number + 1) > Double(rate) * (1.02 * Double(at - start) / 1000 + 0.25) + 3
+    }
+    if let late {
+      stage.require(false, "\(late.offset + 1) requests \(late.element - start) ms after the job: the rate is \(rate)")
+    }
+    let worst = busiestSecond(arrivals)
+    stage.note("busiest second: \(worst) requests at a rate of \(rate)")
+    // On a machine that has much else to do a second's requests may wait for a part of the next one: then this says nothing.
+    if stage.scale == .full {
+      stage.require(
+        Double(worst) <= Double(rate) * (1.02 + 0.25) + 3, "\(worst) requests in a second: the rate is \(rate)")
+    }
+    let (took, ideal) = (Double(end - start) / 1000, Double(arrivals.count) / Double(rate))
+    stage.note("\(arrivals.count) requests in \(took) s; the rate alone is \(ideal) s")
+    // What the dead held last is taken over when everything else has been sent: two leases at most.
+    stage.expect(took <= ideal * 1.02 + 12, "took \(took) s; \(ideal) s and what a takeover takes were expected")
+  }
+
+  /// The most requests that arrived within a second.
+  private static func busiestSecond(_ arrivals: [Int]) -> Int {
+    var (first, most) = (0, 0)
+    for (number, at) in arrivals.enumerated() {
+      while at - arrivals[first] >= 1000 { first += 1 }
+      most = max(most, number - first + 1)
+    }
+    return most
+  }
+}

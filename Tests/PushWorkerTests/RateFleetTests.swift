@@ -1,0 +1,208 @@
+import CampaignStore
+import TestSupport
+import Testing
+
+@testable import PushWorker
+
+/// A fleet with a rate, its bucket and its clock simulated: workers that die, stand still and come, a Redis that is away and
+/// forgets. What is checked is what was sent between any two moments.
+@Suite struct RateFleetTests {
+  private struct Worker {
+    var lease = RateLease()
+    /// ns.
+    var standsUntil = 0
+    var ticksAt = 0
+    /// A question under way: when its answer comes.
+    var question: (question: RateLease.Question, at: Int)?
+    /// Credit that Redis has yet to grant.
+    var commits: [(count: Int, at: Int)] = []
+  }
+
+  private struct Fleet {
+    let perSecond: Double
+    var chance: Seed
+    var bucket: RateBucketModel
+    var workers: [Worker]
+    /// ns.
+    var now = 1_000_000_000
+    var redisBackAt = 0
+    var sent = 0
+    /// Pushes beyond 1.02 times the rate since the moment at which there were the most.
+    var excess = 0.0
+    var worst = 0.0
+    var questions = 0
+    /// By worker.
+    var shares: [Int]
+    /// Targets of the campaign's slices; of a campaign without an end none.
+    var slices: [Int] = []
+    /// ns until which it is paused.
+    var pausedUntil = 0
+
+    init(perSecond: Double, workers: Int, seed: UInt64, rate: RateBucketModel.Rate? = nil) {
+      self.perSecond = perSecond
+      chance = Seed(value: seed)
+      bucket = RateBucketModel(
+        rate ?? .perSecond(perSecond), slice: RateBucket.slice, burst: RateBucket.burst, memory: RateBucket.memory)
+      self.workers = (0..<workers).map { _ in Worker() }
+      shares = Array(repeating: 0, count: workers)
+    }
+
+    /// A ms of the fleet.
+    mutating func step() {
+      now += 1_000_000
+      excess = max(0, excess - perSecond * 1.02 / 1000)
+      for index in workers.indices { step(index) }
+      worst = max(worst, excess)
+    }
+
+    /// Targets that nobody has sent, or is about to.
+    private var left: Int {
+      guard !slices.isEmpty else { return 100_000 }
+      return slices.reduce(0, +) - sent - workers.reduce(0) { $0 + $1.lease.reserved }
+    }
+
+    /// What the store and a worker know of the targets: one slice is sent after the other.
+    private var progress: RateBucketModel.Progress {
+      var progress = RateBucketModel.Progress()
+      guard !slices.isEmpty else { return progress }
+      (progress.slices, progress.startedAt) = (slices.count, 1_000_000)
+      var behind = 0
+      for size in slices {
+        if behind + size > sent {
+          progress.inHand = (1, size)
+          break
+        }
+        progress.finished = (progress.finished.slices + 1, progress.finished.targets + size)
+        behind += size
+      }
+      return progress
+    }
+
+    private mutating func step(_ index: Int) {
+      guard workers[index].standsUntil <= now, workers[index].ticksAt <= now else { return }
+      // A machine with other things to do.
+      workers[index].ticksAt = now + Int.random(in: 4...8, using: &chance) * 1_000_000
+      let isAway = redisBackAt > now
+      if let (question, at) = workers[index].question, at <= now, !isAway {
+        let answer = bucket.lend(question.wanted, returned: question.returned, now: now / 1000, progress)
+        workers[index].lease.take(
+          RateAnswer(lent: answer.lent, wait: answer.wait, perSecond: perSecond), to: question, now: UInt64(now))
+        workers[index].question = nil
+      }
+      for (count, at) in workers[index].commits where at <= now && !isAway {
+        workers[index].lease.settle(spent: count, sent: count)
+        sent += count
+        shares[index] += count
+        excess += Double(count)
+      }
+      if !isAway { workers[index].commits.removeAll { $0.at <= now } }
+      workers[index].lease.advance(UInt64(now))
+      if let question = workers[index].lease.question(wanted: pausedUntil > now ? 0 : left, now: UInt64(now)) {
+        questions += 1
+        workers[index].question = (question, now + Int.random(in: 0...4, using: &chance) * 1_000_000)
+      }
+      let count = pausedUntil > now ? 0 : min(left, workers[index].lease.allowance)
+      if count > 0 {
+        workers[index].lease.spend(count)
+        workers[index].commits.append((count, now + Int.random(in: 0...4, using: &chance) * 1_000_000))
+      }
+    }
+
+    /// What may be sent beyond the rate: a quarter of a second's worth, and a push for each worker.
+    var burst: Double { perSecond / 4 + Double(workers.count) + 1 }
+  }
+
+  @Test(arguments: [1, 40, 1000, 50_000], [1, 2, 7, 30])
+  func rateIsKeptToByEveryFleet(perSecond: Int, workers: Int) {
+    var fleet = Fleet(perSecond: Double(perSecond), workers: workers, seed: 7)
+    let seconds = 60
+    for _ in 0..<seconds * 1000 { fleet.step() }
+    let share = Double(fleet.sent) / Double(perSecond * seconds)
+    #expect((0.98...1.02).contains(share), "\(share)")
+    #expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
+    // A handful each second, whatever the rate.
+    #expect(fleet.questions <= 9 * workers * seconds, "\(fleet.questions)")
+    // Nobody takes it all, where there is something for everybody.
+    let fair = fleet.sent / workers
+    if fair >= 50 { #expect(fleet.shares.allSatisfy { (fair / 3...3 * fair).contains($0) }, "\(fleet.shares)") }
+  }
+
+  @Test(arguments: [30, 1000, 50_000], 1...8 as ClosedRange<UInt64>)
+  func deathsStandstillsAndAForgetfulRedisMakeItSlowerAndNeverFaster(perSecond: Int, seed: UInt64) {
+    var fleet = Fleet(perSecond: Double(perSecond), workers: 4, seed: seed)
+    let seconds = 300
+    for millisecond in 0..<seconds * 1000 {
+      fleet.step()
+      guard millisecond % 20_000 == 19_999 else { continue }
+      let victim = Int.random(in: 0..<4, using: &fleet.chance)
+      switch Int.random(in: 0..<4, using: &fleet.chance) {
+      case 0:
+        fleet.workers[victim] = Worker()
+        // Somebody notices, and takes over.
+        fleet.workers[victim].standsUntil = fleet.now + 2_000_000_000
+      case 1:
+        fleet.workers[victim].standsUntil = fleet.now + Int.random(in: 100...5000, using: &fleet.chance) * 1_000_000
+      case 2: fleet.redisBackAt = fleet.now + Int.random(in: 50...1000, using: &fleet.chance) * 1_000_000
+      default: fleet.bucket.forget()
+      }
+    }
+    let share = Double(fleet.sent) / Double(perSecond * seconds)
+    #expect((0.98...1.02).contains(share), "\(share)")
+    #expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
+  }
+
+  /// Sixty seconds, with slices that differ from each other.
+  private func spread(_ targets: Int, workers: Int, seed: UInt64, _ rate: RateBucketModel.Rate) -> Fleet {
+    var fleet = Fleet(perSecond: Double(targets) / 60, workers: workers, seed: seed, rate: rate)
+    let most = max(1, targets / 32)
+    while fleet.slices.reduce(0, +) < targets { fleet.slices.append(Int.random(in: 0...most, using: &fleet.chance)) }
+    return fleet
+  }
+
+  @Test(arguments: [5, 600, 30_000, 600_000], 1...4 as ClosedRange<UInt64>)
+  func pushesAreSpreadEvenlyOverATime(targets: Int, seed: UInt64) {
+    var fleet = spread(targets, workers: 4, seed: seed, .over(60_000_000))
+    let total = fleet.slices.reduce(0, +)
+    var (second, worst) = (0, 0.0)
+    while fleet.sent < total, second < 120 {
+      for _ in 0..<1000 { fleet.step() }
+      second += 1
+      if second.isMultiple(of: 5), fleet.sent < total {
+        worst = max(worst, abs(Double(fleet.sent) / Double(total) - Double(second) / 60))
+      }
+      // A bucket that was forgotten begins with a push: of five of them that is one too early.
+      if second == 20, targets > 100 { fleet.bucket.forget() }
+    }
+    // Of a few nobody knows how many there are; and the last one comes when its part of the time begins.
+    #expect((targets > 100 ? 57...63 : 35...63).contains(second), "\(second)")
+    #expect(worst <= (targets > 100 ? 0.08 : 0.35), "\(worst)")
+  }
+
+  @Test(arguments: [600, 30_000], 1...4 as ClosedRange<UInt64>)
+  func pauseMovesTheEndOfTheTimeOn(targets: Int, seed: UInt64) {
+    var fleet = spread(targets, workers: 4, seed: seed, .over(60_000_000))
+    let total = fleet.slices.reduce(0, +)
+    for _ in 0..<30_000 { fleet.step() }
+    fleet.pausedUntil = fleet.now + 40_000_000_000
+    var second = 30
+    while fleet.sent < total, second < 200 {
+      for _ in 0..<1000 { fleet.step() }
+      second += 1
+    }
+    #expect((92...104).contains(second), "\(second)")
+  }
+
+  @Test(arguments: [600, 30_000, 600_000], 1...4 as ClosedRange<UInt64>)
+  func everythingIsSentByTheEndWhateverHappensOnTheWay(targets: Int, seed: UInt64) {
+    var fleet = spread(targets, workers: 4, seed: seed, .until(61_000_000))
+    let total = fleet.slices.reduce(0, +)
+    for second in 1...60 {
+      for _ in 0..<1000 { fleet.step() }
+      // It is not much faster than it must be, and a pause is made up for.
+      if second == 10 { #expect((0.13...0.23).contains(Double(fleet.sent) / Double(total)), "\(fleet.sent)") }
+      if second == 20 { fleet.pausedUntil = fleet.now + 15_000_000_000 }
+      if second == 40 { fleet.bucket.forget() }
+    }
+    #expect(fleet.sent == total, "\(fleet.sent) of \(total)")
+  }
+}

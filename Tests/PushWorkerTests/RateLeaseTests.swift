@@ -1,0 +1,114 @@
+import CampaignStore
+import Testing
+
+@testable import PushWorker
+
+/// What a worker may send of what it was lent of a rate, and what it asks for.
+@Suite struct RateLeaseTests {
+  private static let millisecond: UInt64 = 1_000_000
+
+  /// Asks, and is lent so much at once.
+  private func ask(_ lease: inout RateLease, _ wanted: Int, lent: Int, wait: Int = 0, at time: UInt64) throws {
+    let asked = lease.question(wanted: wanted, now: time * Self.millisecond)
+    let question = try #require(asked)
+    lease.take(RateAnswer(lent: lent, wait: wait, perSecond: 1000), to: question, now: time * Self.millisecond)
+  }
+
+  private func use(_ lease: inout RateLease) -> Int {
+    let count = lease.allowance
+    lease.spend(count)
+    lease.settle(spent: count, sent: count)
+    return count
+  }
+
+  @Test func whatWasLentIsLetGoOfInSteps() throws {
+    var lease = RateLease()
+    try ask(&lease, 1000, lent: 100, at: 1000)
+    var used = [use(&lease)]
+    for time in stride(from: 1025 as UInt64, through: 1125, by: 25) {
+      lease.advance(time * Self.millisecond)
+      used.append(use(&lease))
+    }
+    #expect(used == [20, 20, 20, 20, 20, 0])
+  }
+
+  @Test func whatWasNotSentInTimeGoesBackWithTheNextQuestion() throws {
+    var lease = RateLease()
+    try ask(&lease, 1000, lent: 100, at: 1000)
+    lease.advance(1120 * Self.millisecond)
+    // Two steps of five.
+    #expect(lease.allowance == 40)
+    let question = lease.question(wanted: 1000, now: 1125 * Self.millisecond)
+    #expect(question == RateLease.Question(wanted: 1, returned: 60))
+    lease.take(nil, to: try #require(question), now: 1130 * Self.millisecond)
+    lease.advance(1300 * Self.millisecond)
+    #expect(lease.allowance == 0)
+    // What a lost reply said is not said again.
+    #expect(lease.question(wanted: 0, now: 1300 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 40))
+  }
+
+  @Test func whoCouldNotUseEverythingAsksForLittleMoreThanItCould() throws {
+    var lease = RateLease()
+    try ask(&lease, 1000, lent: 100, at: 1000)
+    lease.spend(20)
+    lease.settle(spent: 20, sent: 20)
+    lease.advance(1124 * Self.millisecond)
+    #expect(lease.question(wanted: 1000, now: 1125 * Self.millisecond) == RateLease.Question(wanted: 26, returned: 40))
+  }
+
+  @Test func creditThatCameBackMayBeSpentAgainAndPushesThatWereNotSentAreGivenBack() throws {
+    var lease = RateLease()
+    try ask(&lease, 10, lent: 5, at: 1000)
+    lease.advance(1124 * Self.millisecond)
+    #expect(lease.allowance == 2)
+    lease.spend(2)
+    #expect(lease.allowance == 0 && lease.reserved == 2)
+    lease.settle(spent: 2, sent: 1)
+    #expect(lease.allowance == 1 && lease.reserved == 0)
+    lease.giveBack(7)
+    #expect(lease.question(wanted: 0, now: 1125 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 11))
+  }
+
+  @Test func asksOncePerSliceAndNotBeforeAPushIsDue() throws {
+    var lease = RateLease()
+    #expect(lease.question(wanted: 0, now: 900 * Self.millisecond) == nil)
+    try ask(&lease, 10, lent: 1, wait: 1_000_000, at: 1000)
+    #expect(use(&lease) == 1)
+    #expect(lease.question(wanted: 9, now: 1999 * Self.millisecond) == nil)
+    try ask(&lease, 9, lent: 1, wait: 10, at: 2000)
+    #expect(use(&lease) == 1)
+    #expect(lease.question(wanted: 8, now: 2124 * Self.millisecond) == nil)
+    #expect(lease.question(wanted: 8, now: 2125 * Self.millisecond) != nil)
+    #expect(lease.question(wanted: 8, now: 9000 * Self.millisecond) == nil, "the last one is not answered")
+  }
+
+  @Test func whoHasNothingLeftToSendGivesBackAtOnce() throws {
+    var lease = RateLease()
+    try ask(&lease, 10, lent: 10, at: 1000)
+    #expect(lease.rest(1001 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 10))
+    #expect(lease.allowance == 0)
+    #expect(lease.rest(1001 * Self.millisecond) == nil)
+  }
+
+  @Test func isLimitedByItsRateOnlyWhileItUsesWhatItIsLent() throws {
+    var lease = RateLease()
+    try ask(&lease, 10, lent: 10, at: 1000)
+    #expect(lease.limitedSince == nil)
+    for time in stride(from: 1000 as UInt64, to: 1125, by: 25) {
+      lease.advance(time * Self.millisecond)
+      _ = use(&lease)
+    }
+    try ask(&lease, 1000, lent: 5, at: 1125)
+    #expect(lease.limitedSince == 1125 * Self.millisecond)
+    for time in stride(from: 1125 as UInt64, to: 1250, by: 25) {
+      lease.advance(time * Self.millisecond)
+      _ = use(&lease)
+    }
+    try ask(&lease, 1000, lent: 5, at: 1250)
+    #expect(lease.limitedSince == 1125 * Self.millisecond)
+    // It does not use them: something else holds it up.
+    lease.advance(1374 * Self.millisecond)
+    _ = lease.question(wanted: 1000, now: 1375 * Self.millisecond)
+    #expect(lease.limitedSince == nil)
+  }
+}

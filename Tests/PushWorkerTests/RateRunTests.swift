@@ -1,0 +1,143 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+import Testing
+
+/// Whole campaigns that have a rate. Bounds are those that no machine is too slow for: what has arrived by a moment was lent
+/// before it, and lent it was since the job was there.
+@Suite(.timeLimit(.minutes(4))) struct RateRunTests {
+  /// Pushes that may have arrived so many ms after a job was there.
+  private static func most(_ perSecond: Double, after milliseconds: Int) -> Double {
+    perSecond * 1.02 * Double(milliseconds) / 1000 + perSecond / 4 + 1
+  }
+
+  /// When requests arrived, in ms since the epoch.
+  private func arrivals(_ log: URL) throws -> [Int] {
+    try String(contentsOf: log, encoding: .utf8).split(separator: "\n").compactMap { line in
+      line.split(separator: " ").first.flatMap { Int($0) }
+    }
+  }
+
+  private func rig(_ engine: PushEngineKind, partitions: Int = 8) async throws -> (rig: WorkerRig, log: URL) {
+    let log = FileManager.default.temporaryDirectory.appending(path: "rate-\(UUID().uuidString).log")
+    return (try await WorkerRig(engine: engine, partitions: partitions) { $0.log = log.path }, log)
+  }
+
+  private func expectRate(_ perSecond: Double, _ log: URL, since start: Int, count: Int) throws {
+    let arrivals = try arrivals(log).sorted()
+    try FileManager.default.removeItem(at: log)
+    #expect(arrivals.count == count)
+    for (number, at) in arrivals.enumerated() {
+      let most = Self.most(perSecond, after: at - start)
+      #expect(Double(number + 1) <= most, "\(number + 1) of \(most) after \(at - start) ms")
+      guard Double(number + 1) <= most else { return }
+    }
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func workersTogetherKeepToTheRateOfTheJob(engine: PushEngineKind) async throws {
+    let (rig, log) = try await rig(engine)
+    try await rig.register(900)
+    // The simulator's clock, which is this machine's.
+    let start = Int(Date().timeIntervalSince1970 * 1000)
+    try await rig.submit("steady", #","rate":300"#)
+    let workers = [rig.worker("one"), rig.worker("other")]
+    try await withThrowingTaskGroup { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await group.waitForAll()
+    }
+    try expectRate(300, log, since: start, count: 900)
+    let record = try #require(try await rig.store.show("steady"))
+    #expect(record.counters.outcomes == [.accepted: 900])
+    #expect(record.rate == .perSecond(300))
+    #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func allCampaignsOfAnAppShareItsRate(engine: PushEngineKind) async throws {
+    var (rig, log) = try await rig(engine)
+    rig.channel.rate = 300
+    try await rig.register(300)
+    let start = Int(Date().timeIntervalSince1970 * 1000)
+    for id in ["a", "b", "c"] { try await rig.submit(id) }
+    try await rig.worker("w").run()
+    try expectRate(300, log, since: start, count: 900)
+    for id in ["a", "b", "c"] { #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: 300]) }
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignThatWaitsForItsRateSaysSoAndIsCancelledAtOnce(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(40)
+    try await rig.submit("slow", #","rate":0.001"#)
+    let worker = rig.worker("w")
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.show("slow")?.waiting != nil }
+    let waiting = try #require(try await rig.store.show("slow")?.waiting)
+    #expect(waiting.reason == "rate: it may have 0.001 pushes a second, by its job")
+    #expect(waiting.since != nil)
+    #expect(try await rig.store.control("slow", .pause) == .paused)
+    try await rig.until { try await rig.store.show("slow")?.counters.inDoubt == 0 }
+    #expect(try await rig.store.control("slow", .resume) == .active)
+    #expect(try await rig.store.control("slow", .cancel) == .cancelled)
+    try await running
+    let record = try #require(try await rig.store.show("slow"))
+    #expect(record.waiting == nil)
+    #expect(record.counters.outcomes == [.accepted: 1, .cancelled: record.counters.targets - 1])
+    #expect(await rig.simulator.counters().received == 1)
+  }
+
+  /// The rate follows from the targets, of which the first slice says how many there may be: an estimate that may be
+  /// wrong by some, and a rate that may be a quarter above the average.
+  @Test(arguments: PushEngineKind.allCases, [#""spread":"4s""#, #""finishBy":"END""#])
+  func rateMayFollowFromATime(engine: PushEngineKind, rate: String) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(600)
+    let end = Timestamp.format(milliseconds: try await rig.store.time() / 1000 + 4000)
+    try await rig.submit("in-time", "," + rate.replacing("END", with: end))
+    let workers = [rig.worker("one"), rig.worker("other")]
+    try await withThrowingTaskGroup { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await rig.store.show("in-time"))
+    #expect(record.counters.outcomes == [.accepted: 600])
+    // The later it begins, the less time it has until its end.
+    let (from, to) = (try #require(record.startedAt), try #require(record.finishedAt))
+    #expect(
+      to - from >= (record.rate == .over(seconds: 4) ? 2500 : 2500 - (from - record.createdAt)), "\(to - from) ms")
+    #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
+  /// More of them than slices that a worker has in hand, and each with more targets than its window.
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignsThatWaitForTheirRatesHoldUpNobody(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2)
+    try await rig.register(400)
+    for number in 0..<70 { try await rig.submit("slow-\(number)", #","lane":"urgent","rate":0.001"#) }
+    let worker = rig.worker(
+      "w", window: 50, guard: GuardPolicy(threshold: 1, pruneShare: 1, minimum: 1), drains: false)
+    let running = Task { try await worker.run() }
+    try await rig.until { await rig.simulator.counters().received >= 60 }
+    try await rig.submit("plain", #","lane":"bulk""#)
+    try await rig.until { try await rig.store.show("plain")?.state == .completed }
+    let received = await rig.simulator.counters().received
+    #expect((460...470).contains(received), "\(received)")
+    await worker.stop()
+    try await running.value
+  }
+
+  /// Nothing is sent of it any more, so nothing waits for its rate.
+  @Test(arguments: PushEngineKind.allCases)
+  func whatIsLeftWhenItsTimeHasPassedIsRecordedAtOnce(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(300)
+    try await rig.submit("late", #","rate":0.001,"expiration":"2020-01-01T00:00:00Z""#)
+    try await rig.worker("w").run()
+    #expect(try await rig.store.show("late")?.counters.outcomes == [.expired: 300])
+  }
+}

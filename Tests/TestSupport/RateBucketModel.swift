@@ -1,0 +1,113 @@
+/// `rate.lua`, in Swift and with a clock of the test's own: what a fleet of workers is lent, without Redis. A test holds the
+/// two against each other.
+public struct RateBucketModel: Sendable {
+  /// What a rate follows from.
+  public enum Rate: Sendable {
+    case perSecond(Double)
+    /// Spread over so many µs.
+    case over(Double)
+    /// Until that many µs since the epoch.
+    case until(Double)
+  }
+
+  /// What is known of the campaign's targets, where the rate follows from them.
+  public struct Progress: Sendable {
+    /// All slices.
+    public var slices = 1
+    /// Slices that are finished, and their targets.
+    public var finished = (slices: 0, targets: 0)
+    /// Slices that the worker who asks has in hand, and their targets.
+    public var inHand = (slices: 0, targets: 0)
+    /// µs since the epoch.
+    public var startedAt = 0
+
+    public init() {}
+  }
+
+  private let rate: Rate
+  private let slice: Double
+  private let burst: Double
+  private let memory: Double
+  private var clocks: (at: Double, brisk: Double)?
+  private var schedule: (sent: Double, end: Double)?
+  private var slot = -1.0
+  private var asks = 0
+  private var before = 0
+
+  /// - Parameters:
+  ///   - slice: µs, as `RateBucket` has it.
+  ///   - burst: µs, likewise.
+  ///   - memory: µs, likewise.
+  public init(_ rate: Rate, slice: Int, burst: Int, memory: Int) {
+    self.rate = rate
+    self.slice = Double(slice)
+    self.burst = Double(burst)
+    self.memory = Double(memory)
+  }
+
+  /// Redis has forgotten it.
+  public mutating func forget() { (clocks, schedule, slot, asks, before) = (nil, nil, -1, 0, 0) }
+
+  /// - Parameter now: µs since the epoch.
+  /// - Returns: the script's answer, and the µs that a push takes.
+  public mutating func lend(
+    _ wanted: Int, returned: Int, now: Int, _ progress: Progress = Progress()
+  ) -> (lent: Int, wait: Int, interval: Double) {
+    if wanted == 0, clocks == nil { return (0, 0, 0) }
+    let now = Double(now)
+    let interval = min(interval(now, Double(returned), progress), 31_536_000_000_000)
+    let briskInterval = interval / 1.02
+    func clock(_ value: Double?, _ length: Double, _ lag: Double) -> Double {
+      min(now, max((value ?? now - length) - Double(returned) * length, now - max(lag, length)))
+    }
+    var (at, brisk) = (clock(clocks?.at, interval, memory), clock(clocks?.brisk, briskInterval, burst))
+    let due = Int(min(((now - at + 1) / interval).rounded(.down), ((now - brisk + 1) / briskInterval).rounded(.down)))
+    let current = (now / max(slice, interval)).rounded(.down)
+    if slot != current { (asks, before) = (0, slot == current - 1 ? asks : 0) }
+    slot = current
+    if wanted > 0 { asks += 1 }
+    let askers = max(asks, before, 1)
+    let lent = max(0, min(wanted, (due + askers - 1) / askers))
+    at += Double(lent) * interval
+    brisk += Double(lent) * briskInterval
+    clocks = (at, brisk)
+    schedule?.sent += Double(lent)
+    var wait = max(0, at + interval - now, brisk + briskInterval - now)
+    if lent > 0, due < askers { wait += Double(askers - due) * interval / 2 }
+    return (lent, Int(wait.rounded(.up)), interval)
+  }
+
+  /// µs that a push takes.
+  private mutating func interval(_ now: Double, _ returned: Double, _ progress: Progress) -> Double {
+    if case .perSecond(let perSecond) = rate { return 1_000_000 / perSecond }
+    let (known, targets) = (
+      Double(max(1, progress.finished.slices + progress.inHand.slices)),
+      Double(progress.finished.targets + progress.inHand.targets)
+    )
+    let total = max(1, targets, targets * Double(progress.slices) / known)
+    let started = progress.startedAt > 0 ? Double(progress.startedAt) : now
+    var (length, spread) = (0.0, false)
+    switch rate {
+    case .perSecond: break
+    case .over(let time): (length, spread) = (time, true)
+    case .until(let end): length = max(1, end - started)
+    }
+    let average = length / total
+    var sent = schedule?.sent ?? Double(progress.finished.targets)
+    if schedule == nil, spread, now - started > memory {
+      sent = max(sent, total * min(1, (now - started) / length))
+    }
+    sent = max(0, sent - returned)
+    let at = max(clocks?.at ?? now - average, now - max(memory, average * 1.25))
+    let left = total - sent
+    guard spread else {
+      let end = started + length - length / 50
+      schedule = (sent, end)
+      return max(1, (end - now) / max(left, total / 100))
+    }
+    let end = (schedule?.end ?? started + length) + max(0, at - (clocks?.at ?? at))
+    schedule = (sent, end)
+    let interval = left > 0 && end > at ? (end - at) / (left + 1) : average
+    return max(1, average / 1.25, min(average * 1.25, interval))
+  }
+}
