@@ -86,7 +86,7 @@ import Testing
       if let (question, at) = workers[index].question, at <= now, !isAway {
         let answer = bucket.lend(question.wanted, returned: question.returned, now: now / 1000, progress)
         workers[index].lease.take(
-          RateAnswer(lent: answer.lent, wait: answer.wait, perSecond: perSecond), to: question, now: UInt64(now))
+          RateAnswer(lent: answer.lent, wait: answer.wait, perSecond: perSecond), now: UInt64(now))
         workers[index].question = nil
       }
       for (count, at) in workers[index].commits where at <= now && !isAway {
@@ -112,7 +112,7 @@ import Testing
     var burst: Double { perSecond / 4 + Double(workers.count) + 1 }
   }
 
-  @Test(arguments: [1, 40, 1000, 50_000], [1, 2, 7, 30])
+  @Test(arguments: [1, 40, 1000, 50_000], [1, 2, 7])
   func rateIsKeptToByEveryFleet(perSecond: Int, workers: Int) {
     var fleet = Fleet(perSecond: Double(perSecond), workers: workers, seed: 7)
     let seconds = 60
@@ -127,7 +127,7 @@ import Testing
     if fair >= 50 { #expect(fleet.shares.allSatisfy { (fair / 3...3 * fair).contains($0) }, "\(fleet.shares)") }
   }
 
-  @Test(arguments: [30, 1000, 50_000], 1...8 as ClosedRange<UInt64>)
+  @Test(arguments: [30, 1000, 50_000], 1...5 as ClosedRange<UInt64>)
   func deathsStandstillsAndAForgetfulRedisMakeItSlowerAndNeverFaster(perSecond: Int, seed: UInt64) {
     var fleet = Fleet(perSecond: Double(perSecond), workers: 4, seed: seed)
     let seconds = 300
@@ -159,7 +159,7 @@ import Testing
     return fleet
   }
 
-  @Test(arguments: [5, 600, 30_000, 600_000], 1...4 as ClosedRange<UInt64>)
+  @Test(arguments: [5, 600, 600_000], 1...2 as ClosedRange<UInt64>)
   func pushesAreSpreadEvenlyOverATime(targets: Int, seed: UInt64) {
     var fleet = spread(targets, workers: 4, seed: seed, .over(60_000_000))
     let total = fleet.slices.reduce(0, +)
@@ -178,7 +178,7 @@ import Testing
     #expect(worst <= (targets > 100 ? 0.08 : 0.35), "\(worst)")
   }
 
-  @Test(arguments: [600, 30_000], 1...4 as ClosedRange<UInt64>)
+  @Test(arguments: [600, 30_000], 1...2 as ClosedRange<UInt64>)
   func pauseMovesTheEndOfTheTimeOn(targets: Int, seed: UInt64) {
     var fleet = spread(targets, workers: 4, seed: seed, .over(60_000_000))
     let total = fleet.slices.reduce(0, +)
@@ -192,7 +192,7 @@ import Testing
     #expect((92...104).contains(second), "\(second)")
   }
 
-  @Test(arguments: [600, 30_000, 600_000], 1...4 as ClosedRange<UInt64>)
+  @Test(arguments: [600, 600_000], 1...2 as ClosedRange<UInt64>)
   func everythingIsSentByTheEndWhateverHappensOnTheWay(targets: Int, seed: UInt64) {
     var fleet = spread(targets, workers: 4, seed: seed, .until(61_000_000))
     let total = fleet.slices.reduce(0, +)

@@ -10,8 +10,8 @@ import Testing
   /// Asks, and is lent so much at once.
   private func ask(_ lease: inout RateLease, _ wanted: Int, lent: Int, wait: Int = 0, at time: UInt64) throws {
     let asked = lease.question(wanted: wanted, now: time * Self.millisecond)
-    let question = try #require(asked)
-    lease.take(RateAnswer(lent: lent, wait: wait, perSecond: 1000), to: question, now: time * Self.millisecond)
+    _ = try #require(asked)
+    lease.take(RateAnswer(lent: lent, wait: wait, perSecond: 1000), now: time * Self.millisecond)
   }
 
   private func use(_ lease: inout RateLease) -> Int {
@@ -40,7 +40,7 @@ import Testing
     #expect(lease.allowance == 40)
     let question = lease.question(wanted: 1000, now: 1125 * Self.millisecond)
     #expect(question == RateLease.Question(wanted: 1, returned: 60))
-    lease.take(nil, to: try #require(question), now: 1130 * Self.millisecond)
+    lease.take(nil, now: 1130 * Self.millisecond)
     lease.advance(1300 * Self.millisecond)
     #expect(lease.allowance == 0)
     // What a lost reply said is not said again.
@@ -92,23 +92,37 @@ import Testing
 
   @Test func isLimitedByItsRateOnlyWhileItUsesWhatItIsLent() throws {
     var lease = RateLease()
-    try ask(&lease, 10, lent: 10, at: 1000)
-    #expect(lease.limitedSince == nil)
-    for time in stride(from: 1000 as UInt64, to: 1125, by: 25) {
+    func look(_ time: UInt64, wanted: Int = 1000) -> UInt64? {
       lease.advance(time * Self.millisecond)
-      _ = use(&lease)
+      if lease.question(wanted: wanted, now: time * Self.millisecond) != nil {
+        lease.take(RateAnswer(lent: 5, wait: 0, perSecond: 40), now: time * Self.millisecond)
+      }
+      return lease.limitedSince
     }
-    try ask(&lease, 1000, lent: 5, at: 1125)
-    #expect(lease.limitedSince == 1125 * Self.millisecond)
-    for time in stride(from: 1125 as UInt64, to: 1250, by: 25) {
-      lease.advance(time * Self.millisecond)
+    #expect(look(1000, wanted: 0) == nil)
+    #expect(look(1005) == 1005 * Self.millisecond)
+    for time in stride(from: 1010 as UInt64, to: 1400, by: 5) {
       _ = use(&lease)
+      #expect(look(time) == 1005 * Self.millisecond)
     }
-    try ask(&lease, 1000, lent: 5, at: 1250)
-    #expect(lease.limitedSince == 1125 * Self.millisecond)
-    // It does not use them: something else holds it up.
-    lease.advance(1374 * Self.millisecond)
-    _ = lease.question(wanted: 1000, now: 1375 * Self.millisecond)
+    // What it has it does not use: something else holds it up.
+    for time in stride(from: 1400 as UInt64, to: 1600, by: 5) { _ = look(time) }
     #expect(lease.limitedSince == nil)
+    // There is nothing to send.
+    for time in stride(from: 1600 as UInt64, to: 1700, by: 5) {
+      _ = use(&lease)
+      _ = look(time)
+    }
+    #expect(lease.limitedSince != nil)
+    #expect(look(1700, wanted: 0) == nil)
+  }
+
+  /// However long it is until the next one.
+  @Test func whoSentTheOnlyPushThatIsDueIsLimited() throws {
+    var lease = RateLease()
+    try ask(&lease, 1, lent: 1, wait: 1_000_000_000, at: 1000)
+    #expect(use(&lease) == 1)
+    #expect(lease.question(wanted: 1, now: 1010 * Self.millisecond) == nil)
+    #expect(lease.limitedSince != nil)
   }
 }

@@ -57,6 +57,18 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
+  /// Slices of a target or two, which are driven in bunches.
+  @Test(arguments: PushEngineKind.allCases)
+  func manySmallSlicesKeepToTheRate(engine: PushEngineKind) async throws {
+    let (rig, log) = try await rig(engine, partitions: 256)
+    try await rig.register(450)
+    let start = Int(Date().timeIntervalSince1970 * 1000)
+    try await rig.submit("small", #","rate":150"#)
+    try await rig.worker("w").run()
+    try expectRate(150, log, since: start, count: 450)
+    #expect(try await rig.store.show("small")?.counters.outcomes == [.accepted: 450])
+  }
+
   @Test(arguments: PushEngineKind.allCases)
   func allCampaignsOfAnAppShareItsRate(engine: PushEngineKind) async throws {
     var (rig, log) = try await rig(engine)

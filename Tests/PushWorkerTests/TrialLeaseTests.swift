@@ -81,6 +81,23 @@ import Testing
     #expect(try ask(1000, isAlone: true, answers: 90, unanswered: 100, at: 400) == 400)
   }
 
+  /// Two hundred answers at one a second are told one by one, and what is held waits for all of them.
+  @Test func slowCampaignAsksLessOften() {
+    var probe = TrialLease()
+    var asked = 0
+    for time in stride(from: 1000 as UInt64, to: 2000, by: 5) {
+      let question = probe.question(
+        wanted: 0, unanswered: 0, isHolding: true, counts: GuardCounts(), minimum: 200, isSlow: true,
+        now: time * Self.millisecond)
+      guard let question else { continue }
+      asked += 1
+      probe.take(
+        GuardTrialAnswer(counts: GuardCounts(), leased: 0, underWay: 0), to: question, lease: Self.lease,
+        now: time * Self.millisecond)
+    }
+    #expect(asked == 5)
+  }
+
   @Test func answersThatNeverCameSayNothing() throws {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 1600, by: 20), underWay: 0)

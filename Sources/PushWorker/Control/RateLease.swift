@@ -85,10 +85,13 @@ struct RateLease {
   ///   - wanted: pushes that slices could make at once.
   ///   - now: `EventLoop.now`.
   mutating func question(wanted: Int, now: UInt64) -> Question? {
-    if wanted == 0 { limitedSince = nil }
+    if wanted == 0 || unused > 0 {
+      limitedSince = nil
+    } else if allowance == 0 {
+      limitedSince = limitedSince ?? now
+    }
     guard !isAsking, now >= dueAt else { return nil }
     guard wanted > 0 else { return rest(now) }
-    if unused + allowance > 0 { limitedSince = nil }
     guard wanted > allowance else { return nil }
     // Who could not use all that it was lent asks for little more than it could: others may.
     let usable = used + reserved
@@ -113,10 +116,9 @@ struct RateLease {
 
   /// Takes note of control's answer, or that there was none: nobody knows then what was lent or taken back, so it is
   /// neither sent nor given back again.
-  mutating func take(_ answer: RateAnswer?, to question: Question, now: UInt64) {
+  mutating func take(_ answer: RateAnswer?, now: UInt64) {
     isAsking = false
     guard let answer else { return }
-    limitedSince = answer.lent < question.wanted ? limitedSince ?? now : nil
     unused += lot.total - lot.released
     lot = Lot(total: answer.lent, at: now)
     dueAt = max(dueAt, now + UInt64(answer.wait) * 1000)

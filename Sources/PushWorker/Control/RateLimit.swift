@@ -18,8 +18,8 @@ final class RateLimit {
   }
 
   /// Takes note of control's answer, or that there was none.
-  func take(_ answer: RateAnswer?, to question: RateLease.Question, now: UInt64) {
-    lease.take(answer, to: question, now: now)
+  func take(_ answer: RateAnswer?, now: UInt64) {
+    lease.take(answer, now: now)
     if let answer, answer.perSecond > 0 { perSecond = answer.perSecond }
   }
 
@@ -51,6 +51,9 @@ final class RateLimit {
 extension [RateLimit] {
   /// Pushes that may be sent now; `.max` for no limit.
   var allowance: Int { reduce(.max) { Swift.min($0, $1.lease.allowance) } }
+
+  /// Pushes that may be sent in the next quarter of a second, by all workers; `.max` for no limit.
+  var soon: Int { reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
 
   /// The smallest number of targets that are enough to have in hand; `nil` for no limit.
   var ahead: Int? { lazy.map(\.ahead).min() }

@@ -29,6 +29,8 @@ struct TrialLease {
 
   /// ns between two questions that are not urgent.
   private static let pace: UInt64 = 20_000_000
+  /// ns between such questions of a campaign whose rate makes its trial a long one.
+  private static let slowPace: UInt64 = 200_000_000
   /// ns without news after which nothing more is expected, nothing being under way.
   private static let silence: UInt64 = 500_000_000
 
@@ -53,14 +55,16 @@ struct TrialLease {
   ///   - counts: what was answered here so far.
   ///   - isAlone: whether there are no other workers. Among others a worker takes no more than half of what the fleet may
   ///     send: should it be the only one to be answered badly, as much is left to the others.
+  ///   - isSlow: whether the campaign's rate lets it send little.
   mutating func question(
-    wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, isAlone: Bool = true, now: UInt64
+    wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, isAlone: Bool = true,
+    isSlow: Bool = false, now: UInt64
   ) -> Question? {
     guard !isAsking else { return nil }
     let ended = lent - counts.answers - unanswered - reserved - allowance
     let most = isAlone ? 2 * minimum : max(0, minimum - (lent - ended))
     let news = counts - told
-    let isDue = now - askedAt >= Self.pace
+    let isDue = now - askedAt >= (isSlow ? Self.slowPace : Self.pace)
     let isShort = wanted > 0 && allowance <= 0 && (isDue || answer.map { $0.leased > 0 } ?? true)
     let isUnused = wanted == 0 && allowance > 0
     guard isShort || news.answers * 8 >= minimum || isDue && (news.answers > 0 || isHolding || isUnused) else {

@@ -44,9 +44,11 @@ extension PushWorker {
         isHolding = isHolding || !session.held.isEmpty
       }
       let question = context.trial.question(
-        wanted: min(wanted, budget.allowance(context.account)), unanswered: unanswered, isHolding: isHolding,
+        wanted: min(wanted, budget.allowance(context.account), context.limits.soon), unanswered: unanswered,
+        isHolding: isHolding,
         counts: context.guard.counts,
-        minimum: context.guard.policy.minimum, isAlone: scheduler.fleet <= 1, now: now)
+        minimum: context.guard.policy.minimum, isAlone: scheduler.fleet <= 1,
+        isSlow: enough(of: context) != nil, now: now)
       // One task a round trip, not one a push.
       if let question { Task { await ask(question, context) } }
     }

@@ -25,7 +25,8 @@ extension PushWorker {
 
   /// Targets of a campaign that are enough to have in hand, where its rate and not the window says so; else `nil`.
   func enough(of context: CampaignContext) -> Int? {
-    context.limits.ahead.flatMap { $0 < 2 * configuration.window ? $0 : nil }
+    guard !context.limits.isEmpty, let ahead = context.limits.ahead else { return nil }
+    return ahead < 2 * configuration.window ? ahead : nil
   }
 
   /// Lets go of what is due, and asks control for more where slices have a use for it.
@@ -72,9 +73,9 @@ extension PushWorker {
     do {
       let answer = try await control.lend(
         question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
-      limit.take(answer, to: question, now: EventLoop.now)
+      limit.take(answer, now: EventLoop.now)
     } catch {
-      limit.take(nil, to: question, now: EventLoop.now)
+      limit.take(nil, now: EventLoop.now)
       log.report("could not ask what \(limit.subject) may send", error)
     }
     // What came for slices that are not in hand any more.
