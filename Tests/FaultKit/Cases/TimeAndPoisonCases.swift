@@ -70,10 +70,12 @@ enum TimeAndPoisonCases {
       try await world.submit(campaign)
       var deaths = 0
       try await until("campaign \(campaign.id) ends", within: .seconds(240), every: .milliseconds(200)) {
+        // In this order: nobody dies after the end, and whoever died before is counted.
+        let hasEnded = try await world.hasEnded(campaign)
         let dead = try await fleet.refill(environment: environment).count
         deaths += dead
         if dead > 0 { stage.fired("a target that kills its worker", times: dead, duplicates: dead * window) }
-        return try await world.hasEnded(campaign)
+        return hasEnded
       }
       // Three before anybody suspects, and then a half of what is in doubt each time.
       stage.expect(deaths <= 5 + Int(log2(Double(window)).rounded(.up)), "it took \(deaths) deaths")

@@ -202,6 +202,13 @@ public final class FaultWorld: Sendable {
     contents.withLock { $0.campaigns.append(campaign) }
   }
 
+  /// Puts events about users and devices on their list, in their order.
+  func push(events: [String]) async throws {
+    var pipeline = RedisPipeline()
+    for event in events { pipeline.append("LPUSH", store.keys.events(.registrations), event) }
+    for reply in try await redis.execute(pipeline) { try reply.get() }
+  }
+
   /// Runs a command of the program that must succeed.
   @discardableResult
   public func succeed(_ arguments: String...) async throws -> String {
