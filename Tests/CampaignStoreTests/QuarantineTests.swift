@@ -112,4 +112,28 @@ import Testing
     _ = try await world.store.edit([.init(user: "z", token: token, action: .prune, instant: 7000)])
     #expect(try await listed(world) == [])
   }
+
+  /// A device moves between users of one partition: it is written with the new one before it leaves the former.
+  @Test(arguments: Backend.allCases)
+  func deviceThatLeavesItsFormerUserLeavesTheNoteOfTheNewOne(on backend: Backend) async throws {
+    let (world, _) = try await made(on: backend)
+    let token = CampaignStore.OwnedToken(TestStore.token(1), "apns")
+    // The half of a move that is written first; the other half is the prune below.
+    let x = try #require(try await world.command("HGET", world.keys.devices(0), "x").bytes)
+    let flags = 3
+    #expect(x[flags] == 1)
+    _ = try await world.command("HSET", world.keys.devices(0), "z", x[..<flags] + [0] + x[(flags + 1)...])
+    _ = try await world.command("SADD", world.keys.users(0), "z")
+    let notice = DeviceNotice(
+      head: .init(at: 7000, service: "apns", app: "news", campaign: "b"), action: .quarantine,
+      reason: Reason.badDeviceToken.code, unknownReason: "", instant: 7000, token: [], user: "z")
+    for (user, action) in [("z", CampaignStore.DeviceEdit.Action.quarantine), ("x", .prune)] {
+      let edit = CampaignStore.DeviceEdit(
+        user: user, token: token, action: action, instant: 7000, note: notice.bytes)
+      #expect(try await world.store.edit([edit]) == [true])
+      #expect(try await listed(world).map(\.user) == ["z"])
+    }
+    #expect(try await world.store.release(listed(world)) == [true])
+    #expect(try await listed(world) == [])
+  }
 }

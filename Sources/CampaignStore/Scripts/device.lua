@@ -33,16 +33,19 @@ local function write_devices(devices, users, attributes, user, blob)
   end
 end
 
+-- Removes the note why a device of the user is in quarantine. A note stands under the token, and ends with its user:
+-- while a device moves to another user of the partition, both have it, and the note may be the other's.
+local function remove_note(quarantine, user, token)
+  local note = redis.call('HGET', quarantine, token)
+  if note and note:sub(-#user - 2) == struct.pack('>I2', #user) .. user then redis.call('HDEL', quarantine, token) end
+end
+
 -- Prunes, quarantines or releases one device, unless it registered after `instant` (ms). Returns whether it changed.
 -- What is in quarantine has a note there, why and since when.
 local function edit_device(devices, users, attributes, quarantine, user, token, action, instant, note)
   local blob = redis.call('HGET', devices, user) or ''
   local at, behind = find_device(blob, token)
-  -- Somebody else of the partition may have the device by now, and the note with it.
-  local known_note = not at and redis.call('HGET', quarantine, token)
-  if known_note and known_note:sub(-#user - 2) == struct.pack('>I2', #user) .. user then
-    redis.call('HDEL', quarantine, token)
-  end
+  if not at then remove_note(quarantine, user, token) end
   if not at or registered_at(blob, at) > instant then return false end
   local known_flags = flags_of(blob, at)
   if action == 'prune' then
@@ -56,7 +59,7 @@ local function edit_device(devices, users, attributes, quarantine, user, token, 
   if action == 'quarantine' then
     redis.call('HSET', quarantine, token, note)
   elseif known_flags == 1 then
-    redis.call('HDEL', quarantine, token)
+    remove_note(quarantine, user, token)
   end
   return true
 end

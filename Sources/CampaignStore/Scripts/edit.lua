@@ -2,7 +2,7 @@
 -- edit: prunes, quarantines or releases devices of users.
 -- Keeps: a device that registered after the given instant stays as it is.
 -- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes
--- ARGV five each: user, raw token, 'prune' | 'quarantine' | 'release', instant in ms, note (JSON) for the quarantine
+-- ARGV five each: user, raw token, 'prune' | 'quarantine' | 'release', instant in ms, note for the quarantine
 -- Returns for each 1 when the device was changed, else 0
 local changed = {}
 for i = 1, #ARGV, 5 do

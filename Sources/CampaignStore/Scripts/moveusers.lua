@@ -11,7 +11,7 @@ for i = 1, #ARGV, 2 do
     local at = 1
     while at < #blob do
       if flags_of(blob, at) == 1 then
-        redis.call('HDEL', KEYS[4], blob:sub(at + 19, at + 18 + struct.unpack('>I2', blob, at + 17)))
+        remove_note(KEYS[4], user, blob:sub(at + 19, at + 18 + struct.unpack('>I2', blob, at + 17)))
       end
       at = at + 2 + struct.unpack('>I2', blob, at)
     end

@@ -50,7 +50,7 @@ local function with_device(user, blob, record)
     if known_at == new_at then
       record = with_flags(record, 1, flags_of(blob, at))
     elseif flags_of(blob, at) == 1 then
-      redis.call('HDEL', KEYS[4], token)
+      remove_note(KEYS[4], user, token)
     end
     return blob:sub(1, at - 1) .. record .. blob:sub(behind), false
   end
@@ -58,7 +58,7 @@ local function with_device(user, blob, record)
   for _ = limit + 1, count_devices(blob) do
     local leaves
     blob, leaves = without_oldest(blob)
-    if flags_of(leaves, 1) == 1 then redis.call('HDEL', KEYS[4], token_of(leaves)) end
+    if flags_of(leaves, 1) == 1 then remove_note(KEYS[4], user, token_of(leaves)) end
     answer[#answer + 1] = user
     answer[#answer + 1] = leaves
   end

@@ -15,7 +15,7 @@ struct Leftovers {
   ]
   private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished", "answers"]
   /// Slice keys that stay.
-  private static let slice: Set<String> = ["users", "devices", "attributes", "owner"]
+  private static let slice: Set<String> = ["users", "devices", "attributes", "owner", "taken"]
   private static let sliceOfCampaign: Set<String> = [
     "segment", "audience", "slice", "targets", "ledger", "reasons", "results",
   ]
