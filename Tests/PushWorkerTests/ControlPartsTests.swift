@@ -66,19 +66,46 @@ import Testing
     #expect(housekeeping.untilMissing(5 * second) == 700)
     #expect(housekeeping.untilMissing(6 * second) == 0)
     // Nobody waits longer than for the slowest beat there is.
-    for next in [1000, 9_999_999] {
+    for next in [4000, 9_999_999] {
       housekeeping.heard(7 * second, next: next)
-      #expect(housekeeping.untilMissing(7 * second) == 2200)
+      #expect(housekeeping.untilMissing(7 * second) == 8200)
+    }
+    // And not for the beat where a heartbeat has said that nobody keeps house.
+    housekeeping.heardOfNone()
+    #expect(housekeeping.untilMissing(7 * second) == 0)
+  }
+
+  /// ms until the next of each beat that is given to a fleet without campaigns; `nil` for each look without one.
+  private func idleBeats(_ housekeeping: inout Housekeeping, looks: Int, fleet: Int) -> [Int?] {
+    (0..<looks).map { _ in
+      let beat = housekeeping.untilIdleBeat(fleet: fleet)
+      _ = housekeeping.begin(HousekeepingNotes())
+      if let beat { housekeeping.gaveIdleBeat(next: beat) }
+      _ = housekeeping.looksAround()
+      return beat
     }
   }
 
   @Test func fleetWithoutCampaignsIsGivenABeatWithEachFourthLook() {
     var housekeeping = Housekeeping()
-    let beats = (0..<8).map { _ in
-      defer { _ = housekeeping.looksAround() }
-      return housekeeping.untilIdleBeat
-    }
+    let beats = idleBeats(&housekeeping, looks: 8, fleet: 16)
     #expect(beats == [1000, nil, nil, nil, 1000, nil, nil, nil])
+  }
+
+  @Test func largerFleetIsGivenFewerBeats() {
+    let between = [1, 16, 40, 60, 500].map { fleet in
+      var housekeeping = Housekeeping()
+      return idleBeats(&housekeeping, looks: 40, fleet: fleet).compactMap(\.self).dropFirst().first
+    }
+    #expect(between == [1000, 1000, 2500, 3750, 4000])
+  }
+
+  @Test func whoeverBeginsToKeepHouseGivesABeatAtOnce() {
+    var housekeeping = Housekeeping()
+    _ = idleBeats(&housekeeping, looks: 3, fleet: 500)
+    housekeeping.end(1)
+    let beat = housekeeping.untilIdleBeat(fleet: 500)
+    #expect(beat == 4000)
   }
 
   // MARK: Presence
@@ -115,6 +142,11 @@ import Testing
     }
     #expect([looking(1, 3), looking(1, 500), looking(10, 500), looking(256, 500)] == [3, 4, 40, 500])
     #expect(looking(.max, 500) == 500)
+  }
+
+  @Test func ofAFleetAFewWaitForJobs() {
+    let waiting = { (fleet: Int) in (0..<fleet).count { WakeRule.waitsForJobs(roll: $0) } }
+    #expect([waiting(1), waiting(16), waiting(500)] == [1, 16, 16])
   }
 
   // MARK: Campaigns that wait

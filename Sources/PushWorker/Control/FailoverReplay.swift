@@ -60,7 +60,7 @@ struct FailoverReplay {
   /// ns of grace after Redis may have forgotten, in which nothing is taken or sent anew: the others' turn to tell it what
   /// they know. They try to connect at least once a second; looking and telling takes some 100 ms.
   static let grace: UInt64 = 3_000_000_000
-  /// ms without any heartbeat after which there was nobody, or Redis was away: an idle worker gives one every two seconds.
+  /// ms without any heartbeat after which there was nobody, or Redis was away: an idle worker gives one every 2.5 s.
   static let silence = 4000
   /// ms by which a campaign may be older than the last look at a server that has forgotten it, and still be missing only
   /// because the end of its log is: what is older Redis has really lost, and it is not for us to begin it again.

@@ -4,8 +4,11 @@ import CampaignStore
 struct Housekeeping {
   /// ms between two beats while a campaign runs, and between looks what is to do.
   static let beat = 250
-  /// Looks for each beat while no campaign runs: nothing can be lost then, and a beat costs Redis a write for each worker.
-  private static let idleBeat = 4
+  /// Looks for each beat while no campaign runs: at least, and at most. Nothing can be lost then, and a beat costs Redis a
+  /// write for each worker: so it gets rarer with the fleet, whose heartbeats say sooner that the lease has run out.
+  private static let idleBeats = 4...16
+  /// Workers of a fleet for each of these looks.
+  private static let workersPerLook = 4
   /// ms that a beat may be late.
   private static let patience = 200
   /// ms between two looks at a housekeeper that gives no beat.
@@ -19,7 +22,10 @@ struct Housekeeping {
   private var nextRound: UInt64 = 0
   /// Looks so far. With every second one others are looked at: twice makes them dead, so within a second they are.
   private var beats = 0
-  private var lastBeat: UInt64 = 0
+  /// The look with which a fleet without campaigns is given its next beat.
+  private var nextIdleBeat = 0
+  /// `nil` where nobody keeps house as far as is known.
+  private var lastBeat: UInt64?
   /// ms from the last beat until the next.
   private var interval = Self.beat
 
@@ -28,17 +34,31 @@ struct Housekeeping {
   /// - Parameter next: ms until the next, by whoever gave it. What is longer than any of ours is not believed.
   mutating func heard(_ now: UInt64, next: Int) {
     lastBeat = now
-    interval = min(max(Self.beat, next), Self.beat * Self.idleBeat)
+    interval = min(max(Self.beat, next), Self.beat * Self.idleBeats.upperBound)
   }
 
   /// ms until a beat is missing; 0 when one is. The housekeeper may be dead when two are.
   func untilMissing(_ now: UInt64) -> Int {
+    guard let lastBeat else { return 0 }
     let end = lastBeat + UInt64(2 * interval + Self.patience) * 1_000_000
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
 
-  /// ms until the next beat of a fleet without campaigns; `nil` when none is due with this look.
-  var untilIdleBeat: Int? { beats.isMultiple(of: Self.idleBeat) ? Self.beat * Self.idleBeat : nil }
+  /// A heartbeat said that nobody has the lease: nobody waits for the beat any more.
+  mutating func heardOfNone() { lastBeat = nil }
+
+  /// ms from this look's beat of a fleet without campaigns to the next; `nil` when none is due with this look. Whoever is
+  /// new in the house gives one at once.
+  ///
+  /// - Parameter fleet: workers that live.
+  func untilIdleBeat(fleet: Int) -> Int? {
+    guard !isMine || beats >= nextIdleBeat else { return nil }
+    let looks = min(max(Self.idleBeats.lowerBound, fleet / Self.workersPerLook), Self.idleBeats.upperBound)
+    return Self.beat * looks
+  }
+
+  /// A beat for a fleet without campaigns was given, with so many ms until the next.
+  mutating func gaveIdleBeat(next: Int) { nextIdleBeat = beats + next / Self.beat }
 
   /// This worker keeps house, still or from now on.
   ///
@@ -109,13 +129,21 @@ struct PresenceWatch {
 }
 
 /// Who of a fleet looks when there is something to take: few enough that not all ask at once for one slice, and enough that
-/// nearly always one does. The rest is told with the next beat. Pure.
+/// nearly always one does. The rest is told with the next beat. It also says who waits for jobs. Pure.
 public enum WakeRule {
   /// Workers that look for each slice, on average.
   private static let looks = 4
 
   /// - Parameter roll: 0 up to the number of workers, exclusive.
   public static func looks(for slices: Int, roll: Int) -> Bool { roll < slices.multipliedCapped(by: looks) }
+
+  /// Workers that wait for jobs at a time, on average: that nobody does happens once in 10⁷ turns, and lasts for one.
+  private static let waiters = 16
+
+  /// Whether a worker's turn is one in which it waits for jobs: each waiting one costs Redis a call every few seconds.
+  ///
+  /// - Parameter roll: 0 up to the number of workers, exclusive.
+  static func waitsForJobs(roll: Int) -> Bool { roll < waiters }
 }
 
 extension Int {

@@ -46,9 +46,11 @@ extension PushWorker {
   }
 
   private func keepHouse(replacing former: WorkerInstance?) async throws -> CampaignStore.Chores? {
-    try await control.housekeep(
-      as: instance, replacing: former, timeout: configuration.lease, beat: Housekeeping.beat,
-      idleBeat: housekeeping.untilIdleBeat)
+    let idleBeat = housekeeping.untilIdleBeat(fleet: scheduler.fleet)
+    let chores = try await control.housekeep(
+      as: instance, replacing: former, timeout: configuration.lease, beat: Housekeeping.beat, idleBeat: idleBeat)
+    if chores != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
+    return chores
   }
 
   /// Whether it means anything that somebody does not listen: not just after Redis was away, when all come back.

@@ -4,7 +4,7 @@ import PushCore
 
 /// Jobs become campaigns, or go to the dead list with the reason.
 extension PushWorker {
-  /// Seconds that one wait for a job lasts. Less than a lease without a heartbeat: what Redis hands to a worker that stands
+  /// Seconds that one wait for a job lasts, and the turn of a worker that does not wait. Less than a lease without a heartbeat: what Redis hands to a worker that stands
   /// still must be in its list before it is taken for dead, and others look there. A stopping worker ends the wait.
   private static let intakeWait = 3
 
@@ -14,6 +14,8 @@ extension PushWorker {
 
   func intakeLoop() async {
     defer { intakeConnection = nil }
+    // Whoever got a job waits for the next: where there was one there may be many.
+    var waits = true
     var nextLook: UInt64 = 0
     // What an earlier life of our name, or a reply that was lost, left in our own list.
     var mayHaveLeftover = true
@@ -30,7 +32,12 @@ extension PushWorker {
         var job = mayHaveLeftover ? try await control.unfinishedJob(worker: configuration.name) : nil
         mayHaveLeftover = job != nil
         if job == nil {
+          guard waits || configuration.drains || WakeRule.waitsForJobs(roll: .random(in: 0..<scheduler.fleet)) else {
+            await leaveWaitingToOthers()
+            continue
+          }
           job = try await awaitJob()
+          waits = job != nil
           // Redis may have been filled meanwhile.
           if job != nil { try await control.checkRoom() }
         }
@@ -50,6 +57,13 @@ extension PushWorker {
           await pause(milliseconds: 500)
         }
       }
+    }
+  }
+
+  /// In a large fleet enough others wait for jobs.
+  private func leaveWaitingToOthers() async {
+    await intakeAlarm.sleep(milliseconds: Self.intakeWait * 1000) { [weak self] in
+      self?.assumeIsolated { $0.intakeAlarm.ring() }
     }
   }
 

@@ -7,8 +7,8 @@ import PushCore
 extension PushWorker {
   /// ms between signs of life while there is something in hand.
   private static let pulseInterval = 1000
-  /// ms between signs of life of a worker that has nothing to do; two of them are within a lease.
-  private static let idlePulseInterval = 2000
+  /// ms between signs of life of a worker that has nothing to do.
+  private static let idlePulseInterval = 2500
   /// ms between looks which server answers, on the same connections, of a worker that knows nothing that it may forget.
   private static let idleServerInterval = 60_000
   /// ms between looks that nothing should need: whoever has news tells, and the answer to each sign of life says it again.
@@ -35,7 +35,8 @@ extension PushWorker {
         if await !isServerKnown() { await checkServer() }
       }
       guard !life.isFinished else { return }
-      let interval = min(isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, configuration.lease / 3))
+      // Two of them are within a lease, also when one is late.
+      let interval = min(isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, configuration.lease * 5 / 12))
       await pulseAlarm.sleep(milliseconds: interval) { [weak self] in self?.assumeIsolated { $0.pulseAlarm.ring() } }
     }
   }
@@ -61,7 +62,10 @@ extension PushWorker {
     }
     if pulse.hasWork { offer(1) }
     if pulse.epoch != campaigns.epoch { controlAlarm.ring() }
-    if !pulse.hasHousekeeper { housekeepingAlarm.ring() }
+    if !pulse.hasHousekeeper {
+      housekeeping.heardOfNone()
+      housekeepingAlarm.ring()
+    }
   }
 
   private func lookAfterOwn() async throws {

@@ -39,6 +39,7 @@ public actor PushWorker {
 
   // Control plane: campaigns and other workers, in seconds.
   var life = WorkerLife()
+  let intakeAlarm: Alarm
   let claimAlarm: Alarm
   let pulseAlarm: Alarm
   let controlAlarm: Alarm
@@ -101,6 +102,7 @@ public actor PushWorker {
     inbox = CompletionInbox(loop: loop)
     var chance = SystemRandomNumberGenerator()
     instance = WorkerInstance(name: configuration.name, using: &chance)
+    intakeAlarm = Alarm(on: loop, remembers: true)
     claimAlarm = Alarm(on: loop, remembers: true)
     pulseAlarm = Alarm(on: loop, remembers: true)
     controlAlarm = Alarm(on: loop, remembers: true)
@@ -182,6 +184,7 @@ public actor PushWorker {
     log.tell(.draining)
     for session in slices.sessions { withdraw(session, .leave) }
     wakeClaims()
+    intakeAlarm.ring()
     Task { await endIntakeWait() }
   }
 
