@@ -98,6 +98,8 @@ public struct DeviceFilter: Sendable {
 public struct SealedTargets: Sendable {
   /// How many there are.
   public internal(set) var count = 0
+  /// Whether they are admitted before they are granted.
+  public internal(set) var admits = false
   /// The pages one behind the other: a slice is one block, which goes back to the system as a whole.
   var bytes: [UInt8] = []
   /// Where each page ends.
@@ -124,16 +126,18 @@ extension CampaignStore {
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
     ledger.append(targets, to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, admits: targets.admits, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
   /// Expands a slice that is not sealed.
   ///
+  /// - Parameter admits: whether its targets are to be admitted before they are granted.
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
-  public func expand(_ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter) async throws -> SealedTargets?
-  {
-    var builder = TargetBuilder(ledger: ledger)
+  public func expand(
+    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, admits: Bool = false
+  ) async throws -> SealedTargets? {
+    var builder = TargetBuilder(ledger: ledger, admits: admits)
     let source = source(of: campaign, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
       page, pipeline in
@@ -193,8 +197,9 @@ struct TargetBuilder {
   private var flushedPages = 0
   private var renewedAt = ContinuousClock.now
 
-  init(ledger: SliceLedger) {
+  init(ledger: SliceLedger, admits: Bool) {
     self.ledger = ledger
+    targets.admits = admits
   }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
@@ -229,7 +234,7 @@ struct TargetBuilder {
   mutating func seal(to pipeline: inout RedisPipeline) {
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
     flush(to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, admits: targets.admits, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

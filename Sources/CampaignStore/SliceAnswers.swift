@@ -30,6 +30,8 @@ public struct SliceStanding: Sendable {
   public var deaths: Int
   /// First and last of the targets that were bisected when the last of them died, if any were.
   public var bisected: ClosedRange<Int>?
+  /// Targets that are admitted, where they are before they are granted; `nil` where they need not be.
+  public var admitted: Int?
 }
 
 /// A target that may be sent.

@@ -47,7 +47,7 @@ public struct SliceLedger: Sendable {
     commitKeys = [
       keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
       keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
-      keys.owner(partition), keys.quarantine(partition), keys.attributes(partition),
+      keys.owner(partition), keys.quarantine(partition), keys.attributes(partition), keys.pressure(partition),
     ].map { Array($0.utf8) }
   }
 
@@ -85,8 +85,10 @@ public struct SliceLedger: Sendable {
       guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.inspect(slice) }
       throw StoreError(unreadable: slice, version: version)
     default:
-      guard reply.count == 13 else { throw await store.inspect(slice) }
+      guard reply.count == 14 else { throw await store.inspect(slice) }
       let count = try await number(reply[2], upTo: StoredHash.mostTargets)
+      var admitted: Int?
+      if reply[13].bytes?.isEmpty == false { admitted = try await number(reply[13], upTo: count) }
       return .claimed(
         SliceStanding(
           isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
@@ -94,7 +96,8 @@ public struct SliceLedger: Sendable {
           claims: try await number(reply[6], upTo: StoredHash.mostCounted),
           seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
           deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
-          bisected: Self.range(reply[12].string ?? "", of: count)))
+          bisected: Self.range(reply[12].string ?? "", of: count),
+          admitted: admitted))
     }
   }
 
@@ -105,7 +108,7 @@ public struct SliceLedger: Sendable {
   }
 
   /// A number that a script has read from the slice.
-  private func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
+  func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
     guard let number = reply.integer, (0...most).contains(number) else { throw await store.inspect(slice) }
     return number
   }
@@ -162,13 +165,15 @@ public struct SliceLedger: Sendable {
   /// - Parameters:
   ///   - count: of targets.
   ///   - pages: that they stand on.
-  func seal(count: Int, pages: Int, to pipeline: inout RedisPipeline) {
+  ///   - admits: whether they are admitted before they are granted.
+  func seal(count: Int, pages: Int, admits: Bool = false, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets]) {
       $0.append(claim)
       $0.append(count)
       $0.append(pages)
       $0.append(lease)
       $0.append(TargetPage.formatVersion)
+      $0.append(admits ? 1 : 0)
     }
   }
 

@@ -56,9 +56,9 @@ enum StoredHash {
       "phase": .word(["expanding", "sealed", "done", "cancelled"]), "lease": .number(times),
       "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
-      "seal": .text(64), "claim": .text(64), "bisected": .text(64),
+      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "admittedLast": .text(4 + Int(UInt16.max)),
     ]
-    for field in ["count", "granted", "doubt", "waiting", "pruned", "quarantined"] + outcomes {
+    for field in ["count", "granted", "doubt", "waiting", "admitted", "pruned", "quarantined"] + outcomes {
       values[field] = .number(0...mostTargets)
     }
     values["resent"] = .number(0...mostCounted)
@@ -76,7 +76,9 @@ enum StoredHash {
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
     ]
-    for field in ["targets", "pruned", "quarantined"] + outcomes { values[field] = .number(0...mostTargets * 16384) }
+    for field in ["targets", "pruned", "quarantined", "admitted"] + outcomes {
+      values[field] = .number(0...mostTargets * 16384)
+    }
     values["resent"] = .number(0...mostCounted)
     values["takenOut"] = .number(0...16384)
     return values
@@ -165,7 +167,7 @@ struct StoredFields {
     }
     guard key.hash == .slice else { return }
     let count = try number("count") ?? 0
-    for field in ["granted", "doubt", "waiting"] { _ = try number(field, upTo: count) }
+    for field in ["granted", "doubt", "waiting", "admitted"] { _ = try number(field, upTo: count) }
   }
 
   private func damage(_ field: String, _ reply: RedisReply, _ value: StoredHash.Value) -> StoreError {

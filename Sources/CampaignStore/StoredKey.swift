@@ -64,13 +64,13 @@ struct StoredKey {
     let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
     return switch kind {
     case "slice": ("hash", slice, .slice)
-    case "targets", "building": ("list", slice, nil)
+    case "targets", "building", "admitted": ("list", slice, nil)
     case "ledger": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
     case "reasons", "results": ("hash", slice, nil)
     case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
-    case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
+    case "devices", "attributes", "pressure", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
     case "taken": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)
     default: nil

@@ -95,6 +95,7 @@ struct ConfigurationTests {
           certificate: { file: push.p12, passphraseFile: /run/secrets/push.pass }
           port: 2197
           rate: 2500.5
+          caps: [{ category: offers, most: 3, per: 7d }, { most: 5, per: 1d }]
           proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
     let app = try #require(configuration.apps["news"])
@@ -103,6 +104,10 @@ struct ConfigurationTests {
         == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
     #expect(app.port == 2197)
     #expect(app.rate == 2500.5)
+    #expect(
+      app.caps == [
+        FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400), FrequencyCap(most: 5, seconds: 86_400),
+      ])
     #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
@@ -133,6 +138,14 @@ struct ConfigurationTests {
     (yaml("retry: { jiter: 0 }"), ["retry.jiter: unknown key", "did you mean 'jitter'?"]),
     (yaml(app: "    rate: 0"), ["apps.news.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
     (yaml(app: "    rate: many"), ["apps.news.rate: 'many' is no rate"]),
+    (yaml(app: "    caps: { most: 1, per: 1d }"), ["apps.news.caps: must be a list", "begin each entry with a dash"]),
+    (yaml(app: "    caps: [{ mots: 1 }]"), ["apps.news.caps[0].mots: unknown key", "line 7", "did you mean 'most'?"]),
+    (yaml(app: "    caps: [{ most: 1, per: 1d }, { most: 1 }]"), ["apps.news.caps[1].per: is missing"]),
+    (yaml(app: "    caps: [{ most: 1, per: 10s }]"), ["apps.news.caps[0].per: '10s' is not a duration from 1m"]),
+    (yaml(app: "    caps: [{ per: 1d }]"), ["apps.news.caps[0].most: is missing"]),
+    (yaml(app: "    caps: [{ most: 0, per: 1d }]"), ["'0' is not a whole number from 1 to 255"]),
+    (yaml(app: "    caps: [{ most: 200, per: 1d }, { most: 56, per: 7d }]"), ["256 campaigns a user together"]),
+    (yaml(app: "    caps: [{ category: 'a b', most: 1, per: 1d }]"), ["'a b' can't name a category"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),

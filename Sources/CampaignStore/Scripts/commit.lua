@@ -9,7 +9,7 @@
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
---      11 attributes
+--      11 attributes, 12 pressure
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
 --      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 names of service, app and
 --      campaign, each u8 length and text, 10 number of result lines, 11... lines in the order of the records they are
@@ -30,7 +30,7 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
-  'deaths', 'bisected', 'replays', '16')
+  'deaths', 'bisected', 'replays', '16', 'admitted')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
@@ -88,7 +88,8 @@ local function settle(i)
   if edited then
     local note = not prunes and notice_head() .. notice(1, reason, timestamp, '', user)
     local instant = tonumber(timestamp)
-    if not edit_device(KEYS[6], KEYS[7], KEYS[11], KEYS[10], user, token, action, instant, note) then return end
+    if not edit_device(
+      KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10], user, token, action, instant, note) then return end
   else
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)
@@ -265,7 +266,8 @@ if expected then
       waiting, doubt, credit = waiting - 1, doubt + 1, credit - 1
     end
   end
-  local fresh = math.min(credit, count - granted)
+  -- Of a slice whose targets are admitted page by page (`admit`) no more than that.
+  local fresh = math.min(credit, (slice[13] or count) - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
 local lease = now + ARGV[2]

@@ -22,12 +22,13 @@ local function with_flags(blob, at, flags)
   return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
 
--- A user without a device is not kept, and neither are the attributes.
-local function write_devices(devices, users, attributes, user, blob)
+-- A user without a device is not kept, and neither are the attributes, nor what the user's apps have sent lately.
+local function write_devices(devices, users, attributes, pressure, user, blob)
   if blob == '' then
     redis.call('HDEL', devices, user)
     redis.call('SREM', users, user)
     redis.call('HDEL', attributes, user)
+    redis.call('HDEL', pressure, user)
   else
     redis.call('HSET', devices, user, blob)
   end
@@ -42,7 +43,7 @@ end
 
 -- Prunes, quarantines or releases one device, unless it registered after `instant` (ms). Returns whether it changed.
 -- What is in quarantine has a note there, why and since when.
-local function edit_device(devices, users, attributes, quarantine, user, token, action, instant, note)
+local function edit_device(devices, users, attributes, pressure, quarantine, user, token, action, instant, note)
   local blob = redis.call('HGET', devices, user) or ''
   local at, behind = find_device(blob, token)
   if not at then remove_note(quarantine, user, token) end
@@ -55,7 +56,7 @@ local function edit_device(devices, users, attributes, quarantine, user, token, 
     if known_flags == flags then return false end
     blob = with_flags(blob, at, flags)
   end
-  write_devices(devices, users, attributes, user, blob)
+  write_devices(devices, users, attributes, pressure, user, blob)
   if action == 'quarantine' then
     redis.call('HSET', quarantine, token, note)
   elseif known_flags == 1 then

@@ -3,10 +3,11 @@
 -- Keeps: only the owner of the claim seals, and only its own list. Sealed targets are immutable; their number is the
 -- slice's count. The claim that sealed names the list from then on: should Redis lose the seal, the next list may have
 -- another order.
--- Says of which version targets and ledger are: a worker that can't read them keeps its hands off.
+-- Says of which version targets and ledger are: a worker that can't read them keeps its hands off; and, where they are
+-- admitted before they are granted (`admit`), that none is yet.
 -- KEYS 1 slice, 2 building, of this claim, 3 targets
 -- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of
---      targets and ledger
+--      targets and ledger, 6 '1' when targets are admitted first
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
@@ -21,4 +22,5 @@ end
 local time = redis.call('TIME')
 redis.call('HSET', KEYS[1], 'phase', 'sealed', 'seal', ARGV[1], 'count', count, 'format', ARGV[5],
   'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]))
+if ARGV[6] == '1' then redis.call('HSET', KEYS[1], 'admitted', 0) end
 return 1

@@ -81,6 +81,8 @@ package struct CarillonConfiguration: Equatable {
     package var lastDeviceOnly = false
     /// Pushes a second of all its campaigns together, over all workers; `nil` for as fast as it goes.
     package var rate: Double?
+    /// How often its campaigns come to a user at most.
+    package var caps: [FrequencyCap] = []
   }
 
   /// What APNs lets an app's pushes in for.

@@ -12,8 +12,9 @@ enum ConfigurationSchema {
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
-      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate",
+      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps",
     ],
+    "apps.*.caps[]": ["category", "most", "per"],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "apps.*.certificate": ["file", "passphraseFile"],
     "apps.*.proxy": ["url", "credentialsFile"],
@@ -26,7 +27,8 @@ enum ConfigurationSchema {
   static func paths(apps: some Sequence<String>) -> [[String]] {
     let apps = Array(apps)
     var paths: [[String]] = []
-    for (section, keys) in sections where !section.isEmpty {
+    // What stands in lists a variable can't set.
+    for (section, keys) in sections where !section.isEmpty && !section.hasSuffix("[]") {
       let parts = section.split(separator: ".").map(String.init)
       for key in keys where sections[section + "." + key] == nil {
         if parts.contains("*") {

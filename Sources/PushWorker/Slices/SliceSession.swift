@@ -8,7 +8,7 @@ import PushCore
 /// What it does next is ``SliceSituation/next``; the worker does it, and wakes the session when there may be something
 /// new. What it holds stands in parts: what Redis told (``claim``), what is under way (``targets``), what is known and
 /// yet to be recorded (``outcomes``, ``held``), what is in doubt (``doubt``), what Redis may forget (``journal``).
-/// Fourteen properties: the parts, what never changes, who drives it, and the numbers that every step looks at.
+/// Fifteen properties: the parts, what never changes, who drives it, and the numbers that every step looks at.
 final class SliceSession {
   /// Its place in the table, and what every tag of its pushes begins with.
   let tag: SliceTag
@@ -30,6 +30,8 @@ final class SliceSession {
   var journal = SliceJournal()
   var outcomes = OutcomeQueue()
   var targets = TargetsUnderWay()
+  /// What was decided of its targets, where they are admitted before they are granted; `nil` where they need not be.
+  private(set) var admitted: AdmittedTargets?
   /// What it is woken by: of its own, or that of the bunch that it is driven with.
   private(set) var bell = Bell()
   /// Which bunch it is driven with; `nil` for none.
@@ -67,6 +69,7 @@ final class SliceSession {
   func adopt(_ standing: SliceStanding) {
     guard standing.isSealed else { return }
     claim.version = standing.version
+    if standing.admitted != nil, admitted == nil { admitted = AdmittedTargets() }
     if isReady {
       claim.seal = standing.seal
     } else {
@@ -123,10 +126,10 @@ final class SliceSession {
     return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting : 0)
   }
 
-  /// Whether the tokens are there that a commit could grant.
+  /// Whether the tokens are there that a commit could grant, and admitted where that is asked for.
   func mayCommitAtOnce(_ credit: Int) -> Bool {
-    let first = claim.granted
-    return credit == 0 || targets.missing(first..<min(first + credit, count ?? 0)) == nil
+    let next = claim.granted..<min(claim.granted + credit, count ?? 0)
+    return credit == 0 || targets.missing(next) == nil && admitted?.count ?? next.upperBound >= next.upperBound
   }
 
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
@@ -160,7 +163,13 @@ final class SliceSession {
     outcomes.markUntold(index)
   }
 
-  /// Reads the tokens of these targets, where that has not happened yet.
+  /// Takes note of what was decided of its targets.
+  func note(admitted: AdmittedTargets?, at now: UInt64) {
+    self.admitted = admitted
+    if let admitted { journal.note(admitted, at: now) }
+  }
+
+  /// Reads the tokens of these targets, and has them admitted, where that has not happened yet.
   func load(_ indexes: some Collection<Int>, isolation: isolated (any Actor)? = #isolation) async throws {
     // What was read may be let go while more is being read, so this looks again until nothing is missing.
     while let number = targets.missing(indexes) {
@@ -168,5 +177,26 @@ final class SliceSession {
       targets.keep(
         try await ledger.targets(from: number * size, count: size, of: count ?? 0, seal: claim.seal), number: number)
     }
+    if admitted != nil, let last = indexes.max() { try await admit(through: last) }
+  }
+
+  /// Why targets can't be sent yet.
+  private struct NotAdmitted: Error, CustomStringConvertible {
+    var description: String { "its targets could not be admitted: its claim is lost, or Redis has forgotten some" }
+  }
+
+  private func admit(through last: Int, isolation: isolated (any Actor)? = #isolation) async throws {
+    guard var known = admitted, known.count <= last else { return }
+    // A whole chunk for a round trip, unless it takes long to send that: until then its users may get other things.
+    let size = context.limits.isEmpty ? TargetsUnderWay.chunkSize : 1
+    let wanted = min((last / size + 1) * size, count ?? 0) - 1
+    let answer = try await ledger.admit(&known, through: wanted, seal: claim.seal, by: context.admission)
+    if known.count > admitted?.count ?? 0 { note(admitted: known, at: EventLoop.now) }
+    switch answer {
+    case .admitted: return
+    case .forgotten: claim.mustReplay = true
+    case .stale: claim.mustReconcile = true
+    }
+    throw NotAdmitted()
   }
 }

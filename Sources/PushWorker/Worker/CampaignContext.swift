@@ -12,6 +12,8 @@ final class CampaignContext {
   /// Makes its pushes.
   let composer: any PushComposer
   let filter: DeviceFilter
+  /// What is counted when its targets are admitted.
+  let admission: AdmissionRules
   /// Whose credit its pushes take.
   let account: CreditBudget.Account
   /// UNIX seconds after which nothing is sent any more; `nil` for no limit.
@@ -69,6 +71,7 @@ final class CampaignContext {
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
       campaign, service: service, environment: app.environment, start: max(record.createdAt, record.sendAt ?? 0))
+    admission = AdmissionRules(campaign, caps: app.caps)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant.

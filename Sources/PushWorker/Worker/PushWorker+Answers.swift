@@ -28,7 +28,19 @@ extension PushWorker {
       for target in fresh { settle(session, target.index, isExpired ? .expired : nil) }
       return
     }
-    try submit(session, fresh.map(\.index))
+    try submit(session, settleCapped(session, fresh.map(\.index)))
+  }
+
+  /// Records those of granted targets that don't get the push, as their users have had enough.
+  ///
+  /// - Returns: the others.
+  private func settleCapped(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
+    guard let admitted = session.admitted else { return indexes }
+    let capped = indexes.filter { admitted.isCapped($0) }
+    guard !capped.isEmpty else { return indexes }
+    session.context.unspend(capped.count)
+    for index in capped { settle(session, index, .capped) }
+    return indexes.filter { !admitted.isCapped($0) }
   }
 
   /// Hands targets that are under way to the connections.

@@ -52,7 +52,7 @@ extension PushWorker {
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, filter: context.filter)
+        ledgers, store: expanding, of: context.campaign, filter: context.filter, admission: context.admission)
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
       let claims = try await slices.claim(
@@ -156,6 +156,7 @@ extension PushWorker {
         self.slices.drop(session.slice)
       case .success(let answer):
         noteSeal(targets, of: session)
+        if let admitted = answer.admitted { session.note(admitted: admitted, at: EventLoop.now) }
         if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.keep(targets.chunk, number: 0) }
         if let counters = answer.counters {
           session.claim.ending = .finish

@@ -185,7 +185,9 @@ extension PushWorker {
 
   /// Records that nobody knows whether a target in doubt was reached, on credit that was lent for it.
   private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
-    let record = LedgerRecord(state: .terminal(.unknown), attempt: target.attempt, free: target.free, at: now)
+    // Who was not to get it did not.
+    let outcome: Outcome = session.admitted?.isCapped(target.index) == true ? .capped : .unknown
+    let record = LedgerRecord(state: .terminal(outcome), attempt: target.attempt, free: target.free, at: now)
     append(HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     session.outcomes.markUntold(target.index)
   }

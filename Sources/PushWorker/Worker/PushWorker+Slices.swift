@@ -149,7 +149,10 @@ extension PushWorker {
         return false
       }
       let (campaign, filter) = (session.context.campaign, session.context.filter)
-      guard let targets = try await session.expanding.expand(session.ledger, of: campaign, filter: filter) else {
+      let admits = session.context.admission.isNeeded
+      guard
+        let targets = try await session.expanding.expand(session.ledger, of: campaign, filter: filter, admits: admits)
+      else {
         log.tell(.lost(slice: session.slice))
         return false
       }
@@ -163,6 +166,7 @@ extension PushWorker {
     pass(.sealed)
     session.journal.note(targets, at: EventLoop.now)
     session.seal(session.ledger.claim, count: targets.count)
+    session.note(admitted: targets.admits ? AdmittedTargets() : nil, at: EventLoop.now)
     session.context.noteExpanded(targets: targets.count)
     log.tell(.sealed(slice: session.slice, targets: targets.count))
   }

@@ -67,6 +67,8 @@ public struct AppChannel: Sendable {
   public var credential: any PushCredential
   /// Pushes a second of all its campaigns together, over the whole fleet; `nil` for as fast as it goes.
   public var rate: Double?
+  /// How often its campaigns come to a user at most.
+  public var caps: [FrequencyCap] = []
 
   /// Memberwise.
   public init(
