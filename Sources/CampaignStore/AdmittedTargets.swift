@@ -144,7 +144,8 @@ extension SliceLedger {
       guard reply.count == 2, reply[1].withBytes({ admitted.append(page: $0) }) else {
         throw StoreError(
           .slice(slice),
-          "the key \(store.keys.admitted(slice.partition, slice.campaign)) has decisions that nothing of ours has written")
+          "the key \(store.keys.admitted(slice.partition, slice.campaign)) has decisions that nothing of ours has written"
+        )
       }
       return .admitted
     default: throw await store.inspect(slice)

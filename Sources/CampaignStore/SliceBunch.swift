@@ -34,10 +34,11 @@ public struct SliceBunch: Sendable {
   ///   - store: where they are, pinned.
   ///   - campaign: theirs.
   ///   - filter: likewise.
+  ///   - quotas: how many users each partition takes; `nil` for all.
   ///   - admission: what is counted when targets are admitted.
   public init(
     _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,
-    admission: AdmissionRules = .none
+    quotas: AudienceQuotas? = nil, admission: AdmissionRules = .none
   ) {
     self.store = store
     self.filter = filter
@@ -51,7 +52,7 @@ public struct SliceBunch: Sendable {
       let source = search.map { .users($0) } ?? store.source(of: campaign, in: partition)
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, attributes: filter.needsAttributes, store.keys),
-        builder: TargetBuilder(ledger: ledger, admits: admits))
+        builder: TargetBuilder(ledger: ledger, quota: quotas.map { $0[partition] }, admits: admits))
     }
   }
 
@@ -104,7 +105,9 @@ public struct SliceBunch: Sendable {
     }
     return positions.map { position in
       if let error = failures[position] { return .failure(error) }
-      return .success(members[position].walk.isOver ? members[position].builder.targets.count : nil)
+      guard members[position].walk.isOver else { return .success(nil) }
+      members[position].builder.finish()
+      return .success(members[position].builder.targets.count)
     }
   }
 

@@ -224,8 +224,9 @@ struct AdmissionTests {
       #expect(chunk.count == devices.count)
       runs.append(
         Run(
-          id: "c\(number)", rules: rules, users: (0..<chunk.count).map { String(decoding: chunk.user($0), as: UTF8.self) },
-          seal: ledger.claim, owners: [(ledger, AdmittedTargets())]))
+          id: "c\(number)", rules: rules,
+          users: (0..<chunk.count).map { String(decoding: chunk.user($0), as: UTF8.self) }, seal: ledger.claim,
+          owners: [(ledger, AdmittedTargets())]))
     }
     var model = Model()
     var snapshot: [(key: String, dump: [UInt8]?)]?
@@ -236,7 +237,8 @@ struct AdmissionTests {
       switch Int.random(in: 0..<10, using: &seed) {
       case 0..<5:
         // Somebody who was the owner once asks, or who is: of a reply that is lost nothing is kept.
-        let owner = Bool.random(using: &seed) ? run.owners.count - 1 : Int.random(in: 0..<run.owners.count, using: &seed)
+        let last = run.owners.count - 1
+        let owner = Bool.random(using: &seed) ? last : Int.random(in: 0...last, using: &seed)
         var known = run.owners[owner].known
         let before = known.count
         let wanted = min(known.count + Int.random(in: 0..<200, using: &seed), run.users.count - 1)

@@ -148,10 +148,16 @@ extension PushWorker {
         try await setAside(session)
         return false
       }
+      guard try await knowsQuotas(of: session) else {
+        try await setAside(session, for: Self.rankingPause)
+        return false
+      }
       let (campaign, filter) = (session.context.campaign, session.context.filter)
+      let quota = session.context.quotas.map { $0[session.slice.partition] }
       let admits = session.context.admission.isNeeded
       guard
-        let targets = try await session.expanding.expand(session.ledger, of: campaign, filter: filter, admits: admits)
+        let targets = try await session.expanding.expand(
+          session.ledger, of: campaign, filter: filter, quota: quota, admits: admits)
       else {
         log.tell(.lost(slice: session.slice))
         return false

@@ -30,8 +30,8 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       _ = try await scene.command("HSET", scene.keys.attributes(scene.partition(of: "x")), "x", "{}")
     },
     StoreWound(name: "counted for nobody", kind: .pressureOfNobody) { scene in
-      _ = try await scene.command(
-        "HSET", scene.keys.pressure(scene.partition(of: "x")), "x", UserPressure.record(app: "news", badge: 3, times: []))
+      let record = UserPressure.record(app: "news", badge: 3, times: [])
+      _ = try await scene.command("HSET", scene.keys.pressure(scene.partition(of: "x")), "x", record)
     },
     StoreWound(name: "record that can't be read", kind: .unreadableRecord, isOpen: true) { scene in
       let key = scene.keys.devices(scene.partition(of: scene.user))
