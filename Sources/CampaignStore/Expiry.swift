@@ -12,6 +12,7 @@ extension CampaignStore {
         of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts,
         admitted: record.counters.admitted > 0)
       pipeline.append("EXPIRE", keys.finished(id), seconds)
+      pipeline.append("EXPIRE", keys.timeline(id), seconds)
       pipeline.append(
         "UNLINK", keys.guardTrial(id), keys.guardWatch(id), keys.rate(campaign: id), keys.ranking(id))
       pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)

@@ -84,19 +84,21 @@ extension CampaignStore {
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
-  /// - Parameter narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
-  ///   can mean nobody; not where Redis may have lost who was in them.
+  /// - Parameters:
+  ///   - narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
+  ///     can mean nobody; not where Redis may have lost who was in them.
+  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
   ///   it is.
   public func activate(
-    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool = true
+    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool = true, approval: String? = nil
   ) async throws -> Admission {
-    try await pinned().activateHere(campaign, job: job, worker: worker, narrowing: narrowing)
+    try await pinned().activateHere(campaign, job: job, worker: worker, narrowing: narrowing, approval: approval)
   }
 
   /// Activates, all on one connection: who is in which partition must be so where the campaign is written.
   private func activateHere(
-    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool
+    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool, approval: String?
   ) async throws -> Admission {
     try await check(campaign)
     let canonical = try CampaignJob.canonical(job)
@@ -117,7 +119,7 @@ extension CampaignStore {
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
-      campaign, job: job, digest: digest, partitions: partitions, start: start, worker: worker)
+      campaign, job: job, digest: digest, partitions: partitions, start: start, worker: worker, approval: approval)
   }
 
   /// Writes the campaign, its audience being there.
@@ -125,8 +127,10 @@ extension CampaignStore {
   /// - Parameters:
   ///   - digest: what the id was reserved for.
   ///   - start: when it begins, in UNIX seconds.
+  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   func write(
-    _ campaign: Campaign, job: [UInt8], digest: String, partitions: [Int], start: Int, worker: String
+    _ campaign: Campaign, job: [UInt8], digest: String, partitions: [Int], start: Int, worker: String,
+    approval: String? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified(job[...])
     var pipeline = RedisPipeline(reserving: job.count + minified.count + 256)
@@ -145,6 +149,7 @@ extension CampaignStore {
       arguments.append(digest)
       arguments.append(keys.partitions)
       arguments.append(partitions.count)
+      arguments.append(approval ?? "")
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
       var fields: [(String, String)] = [
@@ -152,6 +157,7 @@ extension CampaignStore {
         ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
         ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
       ]
+      if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
       switch campaign.rate {
       case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))

@@ -45,6 +45,8 @@ public struct Keyspace: Sendable {
   func job(_ id: String) -> String { control + "job:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
+  /// List: what was done to a campaign, when and by whom, see `control.lua`.
+  func timeline(_ id: String) -> String { control + "timeline:" + id }
   /// Hash: what all workers have leased and were answered during a campaign's guard trial, see `guardtrial.lua`.
   func guardTrial(_ id: String) -> String { control + "trial:" + id }
   /// Hash: the latest answers to a campaign whose guard is open, see `guardwatch.lua`.

@@ -44,7 +44,7 @@ struct StoredKey {
     switch kind {
     case "campaign": ("hash", .campaign(rest), .campaign)
     case "job", "finished": ("string", .campaign(rest), nil)
-    case "open", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
+    case "open", "timeline", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied": ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)

@@ -96,6 +96,7 @@ struct ConfigurationTests {
           port: 2197
           rate: 2500.5
           caps: [{ category: offers, most: 3, per: 7d }, { most: 5, per: 1d }]
+          approval: { above: 100000 }
           proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
     let app = try #require(configuration.apps["news"])
@@ -104,6 +105,7 @@ struct ConfigurationTests {
         == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
     #expect(app.port == 2197)
     #expect(app.rate == 2500.5)
+    #expect(app.approvalAbove == 100_000)
     #expect(
       app.caps == [
         FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400), FrequencyCap(most: 5, seconds: 86_400),
@@ -146,6 +148,8 @@ struct ConfigurationTests {
     (yaml(app: "    caps: [{ most: 0, per: 1d }]"), ["'0' is not a whole number from 1 to 255"]),
     (yaml(app: "    caps: [{ most: 200, per: 1d }, { most: 56, per: 7d }]"), ["256 campaigns a user together"]),
     (yaml(app: "    caps: [{ category: 'a b', most: 1, per: 1d }]"), ["'a b' can't name a category"]),
+    (yaml(app: "    approval: { over: 5 }"), ["apps.news.approval.over: unknown key"]),
+    (yaml(app: "    approval: { above: -1 }"), ["apps.news.approval.above: '-1' is not a whole number from 0"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),

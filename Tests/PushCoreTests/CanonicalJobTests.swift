@@ -22,7 +22,8 @@ struct CanonicalJobTests {
       #"{"audience":{"exclude":{"campaign":null,"segment":"a"},"segment":"*"}}"#,
       #"{"audience":{"exclude":{"segment":"a"},"segment":"*"}}"#
     ),
-    (#"{"audience":null}"#, "{}"), (#"[null,true]"#, "[null,true]"),
+    // Whoever submits it, it is the same job.
+    (#"{"submittedBy":"ada","id":"a"}"#, #"{"id":"a"}"#), (#"{"audience":null}"#, "{}"), (#"[null,true]"#, "[null,true]"),
   ])
   func jobIsWrittenInOneWay(job: String, expected: String) throws {
     #expect(try canonical(job) == expected)

@@ -27,7 +27,7 @@ extension StoreCheck {
       guard !rest.isEmpty else { return nil }
       let ofCampaign: Set<String> =
         isControl
-        ? ["campaign", "finished", "open", "trial", "watch", "ranking"]
+        ? ["campaign", "finished", "open", "trial", "watch", "ranking", "timeline"]
         : [
           "slice", "targets", "admitted", "ledger", "retry", "reasons", "results", "audience", "delivered", "opened",
           "dismissed",

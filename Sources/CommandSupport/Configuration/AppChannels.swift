@@ -29,6 +29,7 @@ package enum AppChannels {
       }
       channel.rate = app.rate
       channel.caps = app.caps
+      channel.approvalAbove = app.approvalAbove
       channels[name] = channel
     }
     return channels

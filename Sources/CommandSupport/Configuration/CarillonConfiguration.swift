@@ -83,6 +83,8 @@ package struct CarillonConfiguration: Equatable {
     package var rate: Double?
     /// How often its campaigns come to a user at most.
     package var caps: [FrequencyCap] = []
+    /// Targets above which a campaign waits for somebody's approval; `nil` for never.
+    package var approvalAbove: Int?
   }
 
   /// What APNs lets an app's pushes in for.

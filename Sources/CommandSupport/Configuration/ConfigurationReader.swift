@@ -60,7 +60,17 @@ struct ConfigurationReader {
       proxy: try readProxy(section),
       lastDeviceOnly: try section.boolean("lastDeviceOnly"),
       rate: try readRate(section),
-      caps: try readCaps(section))
+      caps: try readCaps(section),
+      approvalAbove: try readApproval(section))
+  }
+
+  private func readApproval(_ section: ConfigurationSection) throws(ConfigurationError) -> Int? {
+    guard section.has("approval") else { return nil }
+    let approval = try section.section("approval", schema: "apps.*.approval")
+    guard let most = try approval.integer("above", in: 0...1_000_000_000) else {
+      throw approval.error("above", "is missing", hint: "above how many targets a campaign needs approval")
+    }
+    return most
   }
 
   private func readCaps(_ section: ConfigurationSection) throws(ConfigurationError) -> [FrequencyCap] {

@@ -12,8 +12,9 @@ enum ConfigurationSchema {
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
-      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps",
+      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval",
     ],
+    "apps.*.approval": ["above"],
     "apps.*.caps[]": ["category", "most", "per"],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "apps.*.certificate": ["file", "passphraseFile"],

@@ -42,6 +42,8 @@ public struct Campaign: Sendable, Equatable {
   public var ambiguity: Ambiguity
   /// Seconds that results and ledger stay after the end.
   public var timeToLive: Int
+  /// Who submitted it, as whoever did says; `nil` for nobody.
+  public var submittedBy: String?
 
   /// Seconds that results stay unless the job says otherwise: a week.
   public static let defaultTimeToLive = 7 * 86400
@@ -54,7 +56,7 @@ public struct Campaign: Sendable, Equatable {
     isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
-    timeToLive: Int = Campaign.defaultTimeToLive
+    timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil
   ) {
     self.id = id
     self.app = app
@@ -77,6 +79,7 @@ public struct Campaign: Sendable, Equatable {
     self.results = results
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive
+    self.submittedBy = submittedBy
   }
 
   /// The id of the broadcast channel that it goes to; `nil` when it goes to devices.

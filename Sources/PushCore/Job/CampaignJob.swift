@@ -11,6 +11,7 @@ public enum CampaignJob {
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
+    "submittedBy",
   ]
   private static let plannedFields: Set = ["localized", "localTime", "repeat"]
 
@@ -86,7 +87,8 @@ public enum CampaignJob {
       rate: try fields.rate(sendAt: sendAt),
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
-      timeToLive: try readTimeToLive(fields))
+      timeToLive: try readTimeToLive(fields),
+      submittedBy: try readSubmitter(fields))
     return (campaign, service)
   }
 
@@ -137,6 +139,12 @@ public enum CampaignJob {
       throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
     }
     return instant
+  }
+
+  private static func readSubmitter(_ fields: JobFields) throws(JobError) -> String? {
+    guard let name = try fields.string("submittedBy") else { return nil }
+    if let problem = PersonName.problem(name) { throw fields.error("submittedBy", problem, hint: "leave it out") }
+    return name
   }
 
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {

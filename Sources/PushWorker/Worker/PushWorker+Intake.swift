@@ -89,11 +89,21 @@ extension PushWorker {
     }
   }
 
+  /// Why a campaign waits for somebody's approval; `nil` where it need not.
+  private func whyApprovalIsNeeded(_ campaign: Campaign) async throws -> String? {
+    guard let most = configuration.apps[campaign.app]?.approvalAbove else { return nil }
+    let targets = try await control.estimate(of: campaign).targets
+    guard targets > most else { return nil }
+    return "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
+      + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME"
+  }
+
   /// - Returns: what is to be done with the job instead; `nil` for nothing.
   private func activate(_ campaign: Campaign, _ job: [UInt8]) async throws -> Intake? {
     do {
       let admission = try await control.activate(
-        campaign, job: job, worker: configuration.name, narrowing: !isInGrace)
+        campaign, job: job, worker: configuration.name, narrowing: !isInGrace,
+        approval: try await whyApprovalIsNeeded(campaign))
       if admission == .new {
         pass(.activated)
         log.tell(.activated(campaign: campaign.id, isTransactional: campaign.isTransactional))

@@ -71,6 +71,8 @@ public struct AppChannel: Sendable {
   public var rate: Double?
   /// How often its campaigns come to a user at most.
   public var caps: [FrequencyCap] = []
+  /// Targets above which a campaign waits for somebody's approval; `nil` for never.
+  public var approvalAbove: Int?
 
   /// Memberwise.
   public init(

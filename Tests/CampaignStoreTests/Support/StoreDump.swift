@@ -22,8 +22,8 @@ struct StoreDump {
   }
 
   private func content(of name: String, _ type: String) async throws -> [String] {
-    // A notice begins with the time in six bytes, and the last record of the ledger ends in one.
-    let cut = name.hasSuffix(":outbox") || name.hasSuffix(":quarantine") ? 6 : 0
+    // A notice begins with the time in six bytes, an entry of a timeline with it as text, and the last record of the ledger ends in one.
+    let cut = name.hasSuffix(":outbox") || name.hasSuffix(":quarantine") ? 6 : name.contains(":timeline:") ? 13 : 0
     let end = name.contains(":ledger:") ? -7 : -1
     switch type {
     case "string": return [text(try await world.command("GETRANGE", name, 0, end))]

@@ -14,8 +14,9 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
+    @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .pause, to: [.paused], reason: reason) }
+    func run() async throws { try await control(id, .pause, to: [.paused], reason: reason, by: who) }
   }
 
   /// `carillon campaign resume`.
@@ -35,8 +36,11 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Flag(help: "Carry out every prune and quarantine, whatever their share.") var unguarded = false
+    @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .resume, to: [.active, .scheduled], unguarded: unguarded) }
+    func run() async throws {
+      try await control(id, .resume, to: [.active, .scheduled], unguarded: unguarded, by: who)
+    }
   }
 
   /// `carillon campaign cancel`.
@@ -52,15 +56,51 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
+    @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .cancel, to: [.cancelled], reason: reason) }
+    func run() async throws { try await control(id, .cancel, to: [.cancelled], reason: reason, by: who) }
+  }
+
+  /// `carillon campaign approve`.
+  struct Approve: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lets a campaign go on that waits for approval, as it is large; not by who submitted it.",
+      discussion: """
+        Above how many targets that is the configuration says, apps.NAME.approval.above.
+
+        Example:
+          carillon campaign approve spring-sale-2026 --by grace
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+    @Option(help: "Who approves it.") var by: String
+
+    func validate() throws { try Who.check(by) }
+
+    func run() async throws {
+      let store = try await global.openStore()
+      try tell(id, try await store.approve(id, by: by), unconfirmed: [])
+    }
+  }
+
+  /// Who does something to a campaign.
+  struct Who: ParsableArguments {
+    @Option(help: "Who does it; noted in the campaign's timeline.") var by: String?
+
+    func validate() throws { if let by { try Self.check(by) } }
+
+    static func check(_ name: String) throws {
+      if let problem = PersonName.problem(name) { throw ValidationError("--by: \(problem).") }
+    }
   }
 }
 
 extension CarillonCommand {
   /// Controls a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
   fileprivate func control(
-    _ id: String, _ verb: ControlVerb, to wanted: Set<CampaignState>, reason: String = "", unguarded: Bool = false
+    _ id: String, _ verb: ControlVerb, to wanted: Set<CampaignState>, reason: String = "", unguarded: Bool = false,
+    by who: CampaignCommand.Who
   ) async throws {
     let store = try await global.openStore()
     let lease = WorkerConfiguration.standardLease
@@ -75,9 +115,10 @@ extension CarillonCommand {
     let state: CampaignState
     var unconfirmed: [String] = []
     if verb == .resume {
-      state = try await store.control(id, verb, unguarded: unguarded)
+      state = try await store.resume(id, unguarded: unguarded, by: who.by ?? "")
     } else {
-      (state, unconfirmed) = try await store.controlEverywhere(id, verb, reason: reason, lease: lease)
+      (state, unconfirmed) = try await store.controlEverywhere(
+        id, verb, reason: reason, by: who.by ?? "", lease: lease)
     }
     guard wanted.contains(state) else {
       throw CommandError(
@@ -95,7 +136,7 @@ extension CarillonCommand {
     try tell(id, state, unconfirmed: unconfirmed)
   }
 
-  private func tell(_ id: String, _ state: CampaignState, unconfirmed: [String]) throws {
+  fileprivate func tell(_ id: String, _ state: CampaignState, unconfirmed: [String]) throws {
     guard global.json else { return try StandardOutput.printLine("\(id) \(state.rawValue)") }
     var json = JSONWriter()
     json.beginObject()
