@@ -168,7 +168,7 @@ struct AdmissionTests {
 
   /// What should have been decided, and is counted: written down without a look at the script.
   private struct Model {
-    var times: [String: [(campaign: String, category: String?)]] = [:]
+    var times: [String: [(campaign: String, category: String?, counts: Bool)]] = [:]
     var badges: [String: Int] = [:]
     /// Campaign to user to what was decided first.
     var decisions: [String: [String: (isCapped: Bool, badge: Int?)]] = [:]
@@ -177,9 +177,9 @@ struct AdmissionTests {
       guard decisions[campaign]?[user] == nil else { return }
       let had = times[user, default: []]
       let isCapped = rules.caps.contains { cap in
-        had.count { cap.category == nil || cap.category == $0.category } >= cap.most
+        had.count { $0.counts && (cap.category == nil || cap.category == $0.category) } >= cap.most
       }
-      if !isCapped, !rules.caps.isEmpty { times[user, default: []].append((campaign, rules.category)) }
+      if !isCapped { times[user, default: []].append((campaign, rules.category, !rules.caps.isEmpty)) }
       if !isCapped { badges[user, default: 0] += rules.badgeStep }
       let badge = isCapped || rules.badgeStep == 0 ? nil : badges[user]
       decisions[campaign, default: [:]][user] = (isCapped, badge)

@@ -29,9 +29,11 @@ local names, known, place = {}, {}, {}
 local at = 1
 while at < #page do
   local token, user = struct.unpack('>I2I2', page, at)
-  local from = at + 4 + token
+  local from = at + 4 + token % 32768
   at = from + user
   local name = page:sub(from, at - 1)
+  -- Values of the target, where the length of the token says that there are any.
+  if token >= 32768 then at = at + 2 + struct.unpack('>I2', page, at) end
   names[#names + 1] = name
   if name ~= '' and not place[name] then
     known[#known + 1] = name
@@ -45,6 +47,8 @@ local now = tonumber(time[1])
 local oldest, step = now - ARGV[8], tonumber(ARGV[9])
 local app, campaign = ARGV[5], ARGV[6]
 local category = ARGV[7] == '' and '\0\0\0\0' or ARGV[7]
+-- The category of what counts for no cap, and is only kept so that its badge is not raised twice.
+local uncounted = '\255\255\255\255'
 local caps = {}
 for i = 11, #ARGV, 3 do
   caps[#caps + 1] = {category = ARGV[i], most = tonumber(ARGV[i + 1]), from = now - ARGV[i + 2]}
@@ -65,7 +69,8 @@ local function decide(record, told)
       kept[#kept + 1] = times:sub(i, i + 15)
       has_it = has_it or times:sub(i + 8, i + 15) == campaign
       for k, cap in ipairs(caps) do
-        if instant > cap.from and (cap.category == '' or times:sub(i + 4, i + 7) == cap.category) then
+        local kind = times:sub(i + 4, i + 7)
+        if instant > cap.from and (kind == cap.category or cap.category == '' and kind ~= uncounted) then
           counts[k] = (counts[k] or 0) + 1
         end
       end
@@ -80,13 +85,14 @@ local function decide(record, told)
     decision = 4294967295
   else
     if step > 0 then
-      badge = told and math.max(badge, told) or math.min(badge + step, 2147483647)
+      -- Another device of the user may have been decided on before: they have times of their own.
+      badge = told and math.max(badge, told) or math.min(badge + (has_it and 0 or step), 2147483647)
       decision = told or badge
     end
-    if #caps > 0 and not has_it then
+    if not has_it then
       -- No more than fit; by the caps there are never as many.
       if #kept >= 255 then table.remove(kept, 1) end
-      kept[#kept + 1] = struct.pack('>I4', now) .. category .. campaign
+      kept[#kept + 1] = struct.pack('>I4', now) .. (#caps > 0 and category or uncounted) .. campaign
     end
   end
   return decision, pressure_record(front, app, badge, table.concat(kept), behind)

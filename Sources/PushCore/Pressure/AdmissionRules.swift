@@ -6,7 +6,8 @@ public struct AdmissionRules: Sendable, Equatable {
   public var category: String?
   /// The caps that it is held against, and counts for; none where it keeps to none.
   public var caps: [FrequencyCap]
-  /// Seconds for which it is remembered what came to a user: the longest of all caps of the app.
+  /// Seconds for which it is remembered what came to a user: the longest of all caps of the app, and no less than a
+  /// campaign may take that goes by each device's own time.
   public var memory: Int
   /// What is added to the badge of each user; 0 for none.
   public var badgeStep: Int
@@ -31,8 +32,10 @@ public struct AdmissionRules: Sendable, Equatable {
       app: campaign.app, category: campaign.category,
       caps: campaign.keepsToCaps
         ? caps.filter { $0.category == nil || $0.category == campaign.category } : [],
-      memory: caps.map(\.seconds).max() ?? 0)
+      memory: max(caps.map(\.seconds).max() ?? 0, Self.leastMemory))
   }
+
+  private static let leastMemory = 3 * 86_400
 
   /// Whether anything is counted: only then are targets admitted before they are granted.
   public var isNeeded: Bool { !caps.isEmpty || badgeStep > 0 }
