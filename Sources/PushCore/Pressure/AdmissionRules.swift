@@ -47,7 +47,7 @@ extension Campaign {
   public var keepsToCaps: Bool {
     switch audience {
     case .segment, .users, .campaign: lane != .urgent && !isTransactional
-    case .tokens, .channel: false
+    case .tokens, .activity, .channel: false
     }
   }
 }
