@@ -9,6 +9,7 @@ public struct DeviceFilter: Sendable {
   let environment: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
+  private let canary: Canary?
   private let devices: DeviceChoice
   /// The Live Activity whose tokens are meant; empty where it does not matter.
   private let activity: [UInt8]
@@ -22,13 +23,14 @@ public struct DeviceFilter: Sendable {
   ///   - environment: likewise.
   ///   - predicate: devices for which it doesn't hold are left out.
   ///   - sample: users who are not in it are left out.
+  ///   - canary: users who are not in its part are left out.
   ///   - devices: how many of those that are left each user gets it on.
   ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
   ///     matter.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, activity: String? = nil, start: Int = 0
+    sample: UserSample? = nil, canary: Canary? = nil, devices: DeviceChoice = .all, activity: String? = nil, start: Int = 0
   ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
@@ -36,6 +38,7 @@ public struct DeviceFilter: Sendable {
     self.environment = Array(environment.utf8)
     self.predicate = predicate
     self.sample = sample
+    self.canary = canary
     self.devices = devices
     self.activity = Array((activity ?? "").utf8)
     self.start = start
@@ -51,8 +54,8 @@ public struct DeviceFilter: Sendable {
   public init(_ campaign: Campaign, service: any PushService, environment: String, start: Int) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
-      activity: campaign.activity, start: start)
+      predicate: campaign.predicate, sample: campaign.sample, canary: campaign.canary,
+      devices: campaign.devices, activity: campaign.activity, start: start)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
@@ -75,7 +78,7 @@ public struct DeviceFilter: Sendable {
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
   ) {
-    guard sample?.has(user) ?? true else { return }
+    guard sample?.has(user) ?? true, canary?.has(user) ?? true else { return }
     let attributes = attributes(json)
     var latest: DeviceView?
     for device in DeviceCursor(record) where admits(device, attributes) {

@@ -44,6 +44,8 @@ public struct Campaign: Sendable, Equatable {
   public var timeToLive: Int
   /// Who submitted it, as whoever did says; `nil` for nobody.
   public var submittedBy: String?
+  /// Of which part of its users it is, where some are first; `nil` where all are.
+  public var canary: Canary?
 
   /// Seconds that results stay unless the job says otherwise: a week.
   public static let defaultTimeToLive = 7 * 86400
@@ -56,7 +58,8 @@ public struct Campaign: Sendable, Equatable {
     isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
-    timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil
+    timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil,
+    canary: Canary? = nil
   ) {
     self.id = id
     self.app = app
@@ -80,6 +83,7 @@ public struct Campaign: Sendable, Equatable {
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive
     self.submittedBy = submittedBy
+    self.canary = canary
   }
 
   /// The id of the broadcast channel that it goes to; `nil` when it goes to devices.

@@ -11,7 +11,7 @@ extension CampaignJob {
     guard case .object(let members) = root.kind else { return job }
     var json = JSONWriter()
     json.beginObject()
-    for member in members where !["sendAt", "rate", "spread", "finishBy"].contains(member.name) {
+    for member in members where !["sendAt", "rate", "spread", "finishBy", "canary"].contains(member.name) {
       json.name(member.name)
       switch member.name {
       case "id":

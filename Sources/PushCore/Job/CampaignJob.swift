@@ -11,7 +11,7 @@ public enum CampaignJob {
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
-    "submittedBy",
+    "submittedBy", "canary",
   ]
   private static let plannedFields: Set = ["localized", "localTime", "repeat"]
 
@@ -88,7 +88,8 @@ public enum CampaignJob {
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields),
-      submittedBy: try readSubmitter(fields))
+      submittedBy: try readSubmitter(fields),
+      canary: try Canary(fields, of: id, audience))
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",

@@ -49,6 +49,8 @@ final class CampaignContext {
   var quotas: AudienceQuotas?
   /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
   var earlierEndedAt: UInt64?
+  /// Whether its first part has ended well, or was looked at by a person.
+  var isCanaryOver = false
   /// How many targets a slice of it has by what the store estimates, if it was asked.
   var estimatedTargetsPerSlice: Int?
   /// Slices of it that were not finished when one was claimed last.

@@ -85,6 +85,9 @@ extension CampaignCommand {
       _ campaign: Campaign, _ configuration: CarillonConfiguration, _ warnings: [Finding]
     ) async throws {
       let store = try await global.openStore()
+      var campaign = campaign
+      // Both parts together.
+      campaign.canary = nil
       let filter = try await store.filter(of: campaign, configuration)
       let reached = try await store.count(campaign, filter: filter)
       let bytes = CampaignSize.bytes(of: reached.targets, results: campaign.results, partitions: store.keys.partitions)
