@@ -29,6 +29,12 @@ struct StoreDump {
     case "string": return [text(try await world.command("GETRANGE", name, 0, end))]
     case "list": return try await world.command("LRANGE", name, 0, -1).map { text($0, after: cut) }
     case "set": return try await world.command("SMEMBERS", name).map { text($0) }.sorted()
+    case "hash" where name.hasSuffix(":pressure"):
+      // It has times in it.
+      let pairs = try await world.command("HGETALL", name)
+      return stride(from: 0, to: pairs.count, by: 2).map {
+        "\(text(pairs[$0])) = \(UserPressure(Array(pairs[$0 + 1].bytes ?? [])).text)"
+      }.sorted()
     case "hash":
       let pairs = try await world.command("HGETALL", name)
       return stride(from: 0, to: pairs.count, by: 2).map { "\(text(pairs[$0])) = \(text(pairs[$0 + 1], after: cut))" }

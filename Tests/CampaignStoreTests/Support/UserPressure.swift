@@ -39,6 +39,14 @@ struct UserPressure: Equatable {
     }
   }
 
+  /// Everything but when it was.
+  var text: String {
+    apps.sorted { $0.key < $1.key }.map { name, app in
+      let times = app.times.map { String(decoding: Hex.encode($0.category + $0.campaign), as: UTF8.self) }
+      return ([name, "badge \(app.badge)"] + times).joined(separator: ", ")
+    }.joined(separator: "; ")
+  }
+
   /// The record of an app's times alone.
   static func record(app: String, badge: Int = 0, times: [Time]) -> [UInt8] {
     func bytes(_ number: Int, _ size: Int) -> [UInt8] {
