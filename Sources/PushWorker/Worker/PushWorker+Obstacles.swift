@@ -73,7 +73,7 @@ extension PushWorker {
       pauseCampaign(id, reason + "; resume or cancel the rest")
       return reason
     }
-    let opened = canary.leastOpened == nil ? 0 : try await control.receipts(of: record)[.opened] ?? 0
+    let opened = try await canary.leastOpened == nil ? 0 : control.receipts(of: record)[.opened] ?? 0
     let finding = Canary.Finding(
       outcomes: record.counters.outcomes, opened: opened, finishedAt: record.finishedAt,
       isCancelled: record.state == .cancelled)

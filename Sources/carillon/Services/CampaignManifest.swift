@@ -1,5 +1,6 @@
 import CampaignStore
 import CommandSupport
+import Foundation
 import PushCore
 import TLS
 
@@ -53,7 +54,7 @@ struct CampaignManifest {
     Self.write(record, timeline, to: &json)
     Self.write(rate, to: &json)
     json.endObject()
-    let body = json.text.dropLast()
+    let body = String(json.text.dropLast())
     self.json = body + Self.seal + Self.sha256(Array(body.utf8)) + "\"}"
   }
 
