@@ -21,6 +21,7 @@ test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-dependencies test
 	@deploy/install-foreign-clients
 	@deploy/install-foreign-servers
+	@deploy/install-checkers
 	@$(MAKE) --no-print-directory lint
 	@mkdir -p .build; set -o pipefail; swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
 	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
