@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
 
 .DEFAULT_GOAL := help
-.PHONY: help build test faults soak lint demo bench clean
+.PHONY: help build test faults soak lint demo bench deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -53,6 +53,12 @@ bench: ## everything measured beside what is asked of it, on this machine (ARGS=
 	swift build -c release --product carillon && swift build -c release --product carillon-bench
 	@$${CC:-cc} -O2 -o .build/release/curl-loop deploy/bench/curl-loop.c -lcurl
 	@$(CARILLON)-bench --curl-loop .build/release/curl-loop $(ARGS)
+
+# With the Swift library in it, so that it runs where there is no Swift.
+deb: ## a Debian package with units, man pages and completions, in .build
+	@deploy/install-dependencies build
+	swift build -c release --product carillon --static-swift-stdlib
+	@deploy/debian/build $(CARILLON) .build
 
 clean: ## removes everything that was built
 	swift package clean

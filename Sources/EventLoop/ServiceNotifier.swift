@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 
 /// Tells the service manager how the program fares: systemd's notification protocol (sd_notify(3)), a datagram to the

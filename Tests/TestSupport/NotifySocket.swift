@@ -12,7 +12,8 @@ public final class NotifySocket: Sendable {
   /// - Parameter address: a path, or `@` and a name that only the kernel knows (unix(7)).
   public init(_ address: String) throws {
     self.address = address
-    descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    self.descriptor = descriptor
     guard descriptor >= 0 else { throw TestSupportError("socket: \(errno)") }
     var own = sockaddr_un()
     own.sun_family = sa_family_t(AF_UNIX)
@@ -21,12 +22,12 @@ public final class NotifySocket: Sendable {
     withUnsafeMutableBytes(of: &own.sun_path) { $0.copyBytes(from: name) }
     let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
     let status = withUnsafePointer(to: &own) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { [descriptor] in bind(descriptor, $0, length) }
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
     }
     guard status == 0 else { throw TestSupportError("bind to \(address): \(errno)") }
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     messages = stream
-    let thread = Thread { [descriptor] in
+    let thread = Thread {
       var buffer = [UInt8](repeating: 0, count: 4096)
       while true {
         let count = recv(descriptor, &buffer, buffer.count, 0)
