@@ -22,3 +22,9 @@ static inline void carillon_raise_descriptor_limit(void) {
   limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
   setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+// glibc says since 2.41 (Debian 13) that the events can't be null, and Swift then asks for a pointer that is no optional; an
+// older one's is. This takes either.
+static inline int carillon_epoll_wait(int poll, struct epoll_event *events, int capacity, int milliseconds) {
+  return epoll_wait(poll, events, capacity, milliseconds);
+}

@@ -225,7 +225,7 @@ extension DeviceColumn {
   fileprivate var isDetail: Bool {
     switch self {
     case .locale, .timezone, .appVersion, .osVersion, .registeredAt, .lastSeen: true
-    case .user, .token, .service, .kind, .app, .environment: false
+    case .user, .token, .service, .kind, .app, .environment, .activity: false
     }
   }
 }
