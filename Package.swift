@@ -30,11 +30,12 @@ let package = Package(
     .library(name: "ClockShift", type: .dynamic, targets: ["ClockShift"]),
     .library(name: "StuckResolver", type: .dynamic, targets: ["StuckResolver"]),
   ],
+  // Exact, so that a build of this commit is the same build next year.
   dependencies: [
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
   ],
   targets: [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -122,7 +123,7 @@ let package = Package(
     .target(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
-    tests("EventLoopTests", ["EventLoop"]),
+    tests("EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),
     tests("RedisTests", ["Redis", "EventLoop", "TLS", "FaultKit", "TestSupport"]),
@@ -152,7 +153,7 @@ let package = Package(
       ]),
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),
-    tests("DeployTests", ["carillon", "TestSupport"]),
+    tests("DeployTests", ["carillon", "TestSupport"], exclude: ["Checks"]),
     tests("EndToEndTests", ["carillon", "PushTransport", "FaultKit", "TestSupport"]),
   ]
 )

@@ -30,3 +30,9 @@ static inline int carillon_clock_is_kept(void) {
   struct timex time = {0};
   return adjtimex(&time) < 0 ? -1 : (time.status & STA_UNSYNC) == 0;
 }
+
+// glibc says since 2.41 (Debian 13) that the events can't be null, and Swift then asks for a pointer that is no optional; an
+// older one's is. This takes either.
+static inline int carillon_epoll_wait(int poll, struct epoll_event *events, int capacity, int milliseconds) {
+  return epoll_wait(poll, events, capacity, milliseconds);
+}

@@ -17,6 +17,9 @@ struct WorkerCommand: CarillonCommand {
       is in flight, records it and exits 0, within worker.deadline; a second signal: at once. A worker that is killed \
       loses nothing: another takes over what it held.
 
+      Under systemd (Type=notify) it says when it is ready and when it stops, and gives the signs of life that a \
+      watchdog asks for.
+
       Examples:
         carillon worker
         carillon worker --name east-1 --json
@@ -41,9 +44,11 @@ struct WorkerCommand: CarillonCommand {
     let configuration = try global.loadConfiguration()
     let name = self.name ?? Self.ownName
     let signals = StopSignals()
+    let notifier = ServiceNotifier(ProcessInfo.processInfo.environment)
     let stopper = Task {
       var deadline = configuration.worker.deadline
       for await _ in signals.numbers {
+        notifier?.stopping()
         await stop.ask(within: Int(deadline.components.seconds))
         // Whoever asks twice doesn't want to wait: what is unanswered stays in doubt, in the ledger.
         deadline = .zero
@@ -53,6 +58,8 @@ struct WorkerCommand: CarillonCommand {
     let connection = try StoreConnection(configuration.redis)
     // Its first two connections live where the worker does: no thread is woken for a call.
     let loop = EventLoop(label: "worker")
+    let watchdog = notifier?.keepAlive(on: loop)
+    defer { withExtendedLifetime(watchdog) {} }
     // A store that is given other partitions is left, and taken up again under its new ones.
     var isHeld = false
     repeat {
@@ -60,12 +67,16 @@ struct WorkerCommand: CarillonCommand {
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      guard let store = try await open(connection, name, on: loop, unless: stop) else { return }
+      guard let store = try await open(connection, name, on: loop, unless: stop, notifier) else { return }
       let control = connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys)
       let blocking = connection.store(for: "carillon worker \(name) intake", keys: store.keys)
       let worker = PushWorker(
         configuration: try setup(configuration, name: name, channels), store: store, control: control,
-        blocking: blocking, loop: loop, observer: WorkerLog().write)
+        blocking: blocking, loop: loop
+      ) { event in
+        if case .started = event { notifier?.ready("worker \(name) takes campaigns") }
+        WorkerLog().write(event)
+      }
       let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
       let watching = Task { await watcher.run() }
       defer { watching.cancel() }
@@ -95,7 +106,8 @@ struct WorkerCommand: CarillonCommand {
   ///
   /// - Returns: `nil` when the worker was asked to stop meanwhile.
   private func open(
-    _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop
+    _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop,
+    _ notifier: ServiceNotifier?
   ) async throws -> CampaignStore? {
     let store = connection.store(for: "carillon worker \(name)", on: loop)
     var isNew = true
@@ -103,7 +115,11 @@ struct WorkerCommand: CarillonCommand {
       do {
         return try await connection.open(store, creating: true, changing: true)
       } catch let error as StoreError where error.code == .held && !drain {
-        if isNew { WorkerLog().write(.trouble("waits: \(error)")) }
+        // It does all that there is to do: what starts after it need not wait.
+        if isNew {
+          WorkerLog().write(.trouble("waits: \(error)"))
+          notifier?.ready("worker \(name) waits: \(error)")
+        }
         isNew = false
         try await Task.sleep(for: .seconds(1))
       }
