@@ -121,9 +121,18 @@ public struct SealedTargets: Sendable {
   var ends: [Int] = []
 
   /// All of them, as they would be read again.
-  public var chunk: TargetChunk {
-    var chunk = TargetChunk(first: 0, capacity: count)
-    for number in ends.indices { page(number).withUnsafeBytes { chunk.append(page: $0) } }
+  public var chunk: TargetChunk { chunk(from: 0, count: count) }
+
+  /// Some of them, as they would be read again.
+  ///
+  /// - Parameters:
+  ///   - first: the first of them, the first of its page.
+  ///   - count: how many, fewer at the end.
+  public func chunk(from first: Int, count: Int) -> TargetChunk {
+    var chunk = TargetChunk(first: first, capacity: count)
+    for number in TargetPage.pages(of: first..<min(first + count, self.count)) where number < ends.count {
+      page(number).withUnsafeBytes { chunk.append(page: $0) }
+    }
     return chunk
   }
 
