@@ -40,12 +40,15 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
 
     module("EventLoop", ["CLinux"]),
     module("TLS", ["EventLoop", "COpenSSL"]),
     module("HTTP2", ["CNghttp2"]),
+    module("HTTPServer", ["CMicrohttpd"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),
     module("PushCore", []),
     module(
@@ -60,6 +63,8 @@ let package = Package(
     module(
       "PushWorker", ["PushCore", "CampaignStore", "PushTransport", "EventLoop"], exclude: ["README.md"],
       flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
+    module(
+      "Admin", ["HTTPServer", "PushCore", "Redis", "PushTransport", "PushWorker", "TLS"], exclude: ["README.md"]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
       name: "CommandSupport",
@@ -74,7 +79,8 @@ let package = Package(
     .executableTarget(
       name: "carillon",
       dependencies: [
-        "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs", "CampaignStore",
+        "Admin", "HTTPServer", "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs",
+        "CampaignStore",
         "PushWorker",
         "APNsSimulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -122,6 +128,7 @@ let package = Package(
     .target(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
+    tests("AdminTests", ["Admin", "HTTPServer", "PushCore", "PushTransport", "PushWorker", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),

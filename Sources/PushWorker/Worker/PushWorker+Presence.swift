@@ -30,6 +30,7 @@ extension PushWorker {
         if !isIdle { try await lookAfterOwn() }
         reportConnections()
       } catch {
+        pulseError = "\(error)"
         log.report("sign of life failed", error)
         await mend(error)
         if await !isServerKnown() { await checkServer() }
@@ -53,6 +54,8 @@ extension PushWorker {
   /// Takes note of what messages may have said that did not arrive.
   func giveSignOfLife() async throws {
     let pulse = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
+    pulseTakenAt = EventLoop.now
+    pulseError = nil
     note(clock: pulse.now)
     scheduler.fleet = pulse.workers
     // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.

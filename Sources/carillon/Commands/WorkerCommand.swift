@@ -1,9 +1,11 @@
+import Admin
 import ArgumentParser
 import CampaignStore
 import CommandSupport
 import EventLoop
 import Foundation
 import PushCore
+import PushTransport
 import PushWorker
 import Synchronization
 
@@ -15,7 +17,8 @@ struct WorkerCommand: CarillonCommand {
     discussion: """
       Any number of workers can run, on any number of machines. SIGTERM or SIGINT: it takes nothing new, finishes what \
       is in flight, records it and exits 0, within worker.deadline; a second signal: at once. A worker that is killed \
-      loses nothing: another takes over what it held.
+      loses nothing: another takes over what it held. With admin.listen, or --listen, it serves /livez, /readyz and \
+      /metrics.
 
       Examples:
         carillon worker
@@ -31,6 +34,7 @@ struct WorkerCommand: CarillonCommand {
   @Option(
     help: "What the worker is called in logs and lists; no two may have one name. Host and process id unless given.")
   var name: String?
+  @OptionGroup var endpoint: ListenOption
 
   func validate() throws {
     if let name, !PlainName.isValid(name) { throw ValidationError("--name must be \(PlainName.form).") }
@@ -50,6 +54,28 @@ struct WorkerCommand: CarillonCommand {
       }
     }
     defer { stopper.cancel() }
+    // Before Redis is asked: whoever looks sees what it waits for.
+    let (watch, ends) = (WorkerWatch(), CertificateEnds())
+    let identity = WorkerIdentity(
+      name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue
+    ) { ends.all }
+    let served = try endpoint.admin(configuration).map {
+      try AdminEndpoint($0, WorkerSite.routes(of: watch, identity), needsTokens: false)
+    }
+    do {
+      try await work(configuration, name: name, unless: stop, watch, ends)
+    } catch {
+      await served?.stop()
+      throw error
+    }
+    await served?.stop()
+  }
+
+  /// Runs workers, one after the other where the store is given other partitions.
+  private func work(
+    _ configuration: CarillonConfiguration, name: String, unless stop: WorkerStop, _ watch: WorkerWatch,
+    _ ends: CertificateEnds
+  ) async throws {
     let connection = try StoreConnection(configuration.redis)
     // Its first two connections live where the worker does: no thread is woken for a call.
     let loop = EventLoop(label: "worker")
@@ -60,7 +86,8 @@ struct WorkerCommand: CarillonCommand {
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      guard let store = try await open(connection, name, on: loop, unless: stop) else { return }
+      ends.use(channels)
+      guard let store = try await open(connection, name, on: loop, unless: stop, watch) else { return }
       let control = connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys)
       let blocking = connection.store(for: "carillon worker \(name) intake", keys: store.keys)
       let worker = PushWorker(
@@ -69,6 +96,7 @@ struct WorkerCommand: CarillonCommand {
       let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
       let watching = Task { await watcher.run() }
       defer { watching.cancel() }
+      watch.begin(worker)
       stop.begin(worker)
       try await worker.run()
       isHeld = await worker.isHeld
@@ -94,7 +122,8 @@ struct WorkerCommand: CarillonCommand {
   ///
   /// - Returns: `nil` when the worker was asked to stop meanwhile.
   private func open(
-    _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop
+    _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop,
+    _ watch: WorkerWatch
   ) async throws -> CampaignStore? {
     let store = connection.store(for: "carillon worker \(name)", on: loop)
     var isNew = true
@@ -102,6 +131,7 @@ struct WorkerCommand: CarillonCommand {
       do {
         return try await connection.open(store, creating: true, changing: true)
       } catch let error as StoreError where error.code == .held && !drain {
+        watch.waits(because: "\(error)")
         if isNew { WorkerLog().write(.trouble("waits: \(error)")) }
         isNew = false
         try await Task.sleep(for: .seconds(1))
