@@ -53,7 +53,15 @@ extension PushWorker {
 
   /// Takes note of what messages may have said that did not arrive.
   func giveSignOfLife() async throws {
-    let pulse = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
+    let report = reporting.next(self.report(), EventLoop.now)
+    let pulse: CampaignStore.Heartbeat
+    do {
+      pulse = try await control.heartbeat(
+        worker: configuration.name, timeout: configuration.lease, report: report)
+    } catch {
+      reporting.forget()
+      throw error
+    }
     pulseTakenAt = EventLoop.now
     pulseError = nil
     note(clock: pulse.now)
@@ -61,6 +69,7 @@ extension PushWorker {
     // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.
     if pulse.isNew {
       hasJoined = false
+      reporting.forget()
       campaigns.forgetEpoch()
     }
     if pulse.hasWork { offer(1) }
