@@ -2,6 +2,7 @@ import Foundation
 @testable import Admin
 @testable import PushTransport
 import PushCore
+import CampaignStore
 import PushWorker
 import TestSupport
 import Testing
@@ -19,7 +20,7 @@ struct MetricsTests {
           unanswered: 0, retries: 0, prunes: 0, quarantines: 1)
       ],
       pools: [.init(apps: ["news", "weather", "sport"], state: state)],
-      credentials: [.init(apps: ["news"], stopped: "refused")], totals: WorkerTotals(),
+      credentials: [.init(apps: ["news"], stopped: "refused", expiresAt: 1_800_000_000_000)], totals: WorkerTotals(),
       events: WorkerEventCounts(), window: 1000, windowUsed: 7, slicesInHand: 2, fleet: 3, isStopping: false,
       isListed: true, isHeld: false, silence: 1, pulseError: nil)
   }()
@@ -27,7 +28,7 @@ struct MetricsTests {
   private static var text: String {
     var exposition = Exposition()
     WorkerExposition(
-      identity: WorkerIdentity(name: "w", version: "1", engine: "native") { [("news", 1_800_000_000)] },
+      identity: WorkerIdentity(name: "w", version: "1", engine: "native"),
       worker: metrics, isReady: true
     ).write(to: &exposition)
     ProcessUsage.read()?.write(to: &exposition)

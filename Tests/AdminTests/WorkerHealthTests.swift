@@ -1,4 +1,5 @@
 import Admin
+import CampaignStore
 import PushWorker
 import Testing
 

@@ -1,3 +1,4 @@
+import CampaignStore
 import PushCore
 public import PushWorker
 

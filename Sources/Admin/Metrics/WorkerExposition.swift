@@ -1,3 +1,4 @@
+import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
@@ -8,18 +9,12 @@ public struct WorkerIdentity: Sendable {
   public var name: String
   public var version: String
   public var engine: String
-  /// When certificates end, in UNIX seconds, by the first app that uses them. Keys of tokens have no end.
-  public var certificateEnds: @Sendable () -> [(app: String, at: Int64)]
 
   /// Memberwise.
-  public init(
-    name: String, version: String, engine: String,
-    certificateEnds: @escaping @Sendable () -> [(app: String, at: Int64)]
-  ) {
+  public init(name: String, version: String, engine: String) {
     self.name = name
     self.version = version
     self.engine = engine
-    self.certificateEnds = certificateEnds
   }
 }
 
@@ -38,10 +33,6 @@ struct WorkerExposition {
       1, ("worker", identity.name), ("version", identity.version), ("engine", identity.engine))
     metrics.single("carillon_worker_ready", .gauge, "Whether /readyz says that it is ready.", isReady ? 1 : 0)
     writeRedis(to: &metrics)
-    metrics.family(
-      "carillon_certificate_expiry_timestamp_seconds", .gauge,
-      "When the certificate of an app ceases to be valid, in seconds since 1970.")
-    for end in identity.certificateEnds() { metrics.sample(Int(end.at), ("app", end.app)) }
     guard let worker else { return }
     writePushes(worker.apps, to: &metrics)
     writePools(worker.pools, to: &metrics)
@@ -50,6 +41,12 @@ struct WorkerExposition {
       "Whether the push service refuses the credential of an app, so that nothing is sent.")
     for credential in worker.credentials {
       metrics.sample(credential.stopped == nil ? 0 : 1, ("app", Self.label(credential.apps)))
+    }
+    metrics.family(
+      "carillon_certificate_expiry_timestamp_seconds", .gauge,
+      "When the certificate of an app ceases to be valid, in seconds since 1970.")
+    for credential in worker.credentials {
+      if let end = credential.expiresAt { metrics.sample(end / 1000, ("app", Self.label(credential.apps))) }
     }
     writeWorker(worker, to: &metrics)
   }

@@ -15,14 +15,6 @@ extension PushWorker {
   /// What it is doing and has done.
   public func metrics() -> WorkerMetrics {
     let apps = configuration.apps.sorted { $0.key < $1.key }
-    var credentials: [(credential: any PushCredential, apps: [String])] = []
-    for (name, app) in apps {
-      if let index = credentials.firstIndex(where: { $0.credential === app.credential }) {
-        credentials[index].apps.append(name)
-      } else {
-        credentials.append((app.credential, [name]))
-      }
-    }
     return WorkerMetrics(
       apps: tallies.map(\.published),
       pools: routes.routes.map { route in
@@ -34,9 +26,7 @@ extension PushWorker {
             : names,
           state: route.pool.published)
       },
-      credentials: credentials.map { credential, names in
-        .init(apps: names, stopped: credential.stopped.map { credential.explain($0) })
-      },
+      credentials: credentials(),
       totals: totals, events: log.counts, window: budget.window, windowUsed: budget.lent,
       slicesInHand: slices.taken.count, fleet: scheduler.fleet, isStopping: life.isStopping, isListed: hasJoined,
       isHeld: isHeld, silence: pulseTakenAt.map { EventLoop.now - min($0, EventLoop.now) }, pulseError: pulseError)

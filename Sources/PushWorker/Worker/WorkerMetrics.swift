@@ -1,3 +1,4 @@
+public import CampaignStore
 public import PushCore
 public import PushTransport
 
@@ -28,17 +29,10 @@ public struct WorkerMetrics: Sendable {
     public var state: PoolState
   }
 
-  /// What nothing is sent with.
-  public struct Credential: Sendable {
-    /// Who shares it, in order.
-    public var apps: [String]
-    /// Why nothing is sent with it; `nil` while something is.
-    public var stopped: String?
-  }
-
   public var apps: [App]
   public var pools: [Pool]
-  public var credentials: [Credential]
+  /// What it is let in for, each credential once.
+  public var credentials: [WorkerReport.Credential]
   public var totals: WorkerTotals
   public var events: WorkerEventCounts
   /// Targets in doubt at most, and those that may be.

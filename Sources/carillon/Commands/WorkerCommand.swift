@@ -55,15 +55,14 @@ struct WorkerCommand: CarillonCommand {
     }
     defer { stopper.cancel() }
     // Before Redis is asked: whoever looks sees what it waits for.
-    let (watch, ends) = (WorkerWatch(), CertificateEnds())
+    let watch = WorkerWatch()
     let identity = WorkerIdentity(
-      name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue
-    ) { ends.all }
+      name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue)
     let served = try endpoint.admin(configuration).map {
       try AdminEndpoint($0, WorkerSite.routes(of: watch, identity), needsTokens: false)
     }
     do {
-      try await work(configuration, name: name, unless: stop, watch, ends)
+      try await work(configuration, name: name, unless: stop, watch)
     } catch {
       await served?.stop()
       throw error
@@ -74,7 +73,6 @@ struct WorkerCommand: CarillonCommand {
   /// Runs workers, one after the other where the store is given other partitions.
   private func work(
     _ configuration: CarillonConfiguration, name: String, unless stop: WorkerStop, _ watch: WorkerWatch,
-    _ ends: CertificateEnds
   ) async throws {
     let connection = try StoreConnection(configuration.redis)
     // Its first two connections live where the worker does: no thread is woken for a call.
@@ -86,7 +84,6 @@ struct WorkerCommand: CarillonCommand {
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      ends.use(channels)
       guard let store = try await open(connection, name, on: loop, unless: stop, watch) else { return }
       let control = connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys)
       let blocking = connection.store(for: "carillon worker \(name) intake", keys: store.keys)
