@@ -41,12 +41,15 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
 
     module("EventLoop", ["CLinux"]),
     module("TLS", ["EventLoop", "COpenSSL"]),
     module("HTTP2", ["CNghttp2"]),
+    module("HTTPServer", ["CMicrohttpd"]),
     module("Redis", ["EventLoop", "TLS", "CHiredis"]),
     module("PushCore", []),
     module(
@@ -61,6 +64,9 @@ let package = Package(
     module(
       "PushWorker", ["PushCore", "CampaignStore", "PushTransport", "EventLoop"], exclude: ["README.md"],
       flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
+    module(
+      "Admin", ["HTTPServer", "CampaignStore", "PushCore", "Redis", "PushTransport", "PushWorker", "TLS"],
+      exclude: ["README.md"]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
       name: "CommandSupport",
@@ -75,7 +81,8 @@ let package = Package(
     .executableTarget(
       name: "carillon",
       dependencies: [
-        "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs", "CampaignStore",
+        "Admin", "HTTPServer", "CommandSupport", "EventLoop", "TLS", "Redis", "PushCore", "PushTransport", "APNs",
+        "CampaignStore",
         "PushWorker",
         "APNsSimulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -123,6 +130,8 @@ let package = Package(
     .target(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
+    tests(
+      "AdminTests", ["Admin", "CampaignStore", "HTTPServer", "PushCore", "PushTransport", "PushWorker", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),

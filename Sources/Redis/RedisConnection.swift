@@ -26,6 +26,7 @@ public actor RedisConnection {
 
   let loop: EventLoop
   let endpoint: String
+  private let traffic: RedisTraffic.Counter
   let answerTimeout: Duration
   let tls: TLSPeer?
   /// 64 KB hold some hundred commits' answers, and are what a socket's buffer gives.
@@ -53,6 +54,7 @@ public actor RedisConnection {
     self.loop = loop
     self.tls = tls
     self.endpoint = endpoint
+    traffic = RedisTraffic.counter(of: endpoint)
     self.answerTimeout = answerTimeout
   }
 
@@ -152,6 +154,7 @@ extension RedisConnection {
     guard !Task.isCancelled else {
       throw RedisError(.cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none)
     }
+    traffic.note(commands: replies)
     let result: Result<[RedisReply], RedisError> = await withCheckedContinuation { continuation in
       inFlight.append(
         .init(missing: replies, deadline: deadline, offset: outgoing.accepted, waiter: continuation))

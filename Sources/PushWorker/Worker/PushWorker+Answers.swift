@@ -65,6 +65,7 @@ extension PushWorker {
     session.unanswered += batch.pushes.count
     session.context.noteServed(batch.pushes.count)
     totals.submitted += batch.pushes.count
+    session.context.tally.submitted += batch.pushes.count
     if !session.context.route.pool.submit(batch, lane: session.context.account.lane) {
       takeBack(session, batch.pushes.map(\.tag))
     }
@@ -99,6 +100,7 @@ extension PushWorker {
       if completion.answer.isAccepted {
         pass(.answered)
         totals.accepted += 1
+        session.context.tally.accepted += 1
         let attempt = session.targets.attempt(of: index)
         let record = LedgerRecord(
           state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: completion.status, at: now)
@@ -139,6 +141,12 @@ extension PushWorker {
   /// An answer that says more than "accepted", or a push without an answer.
   private func handle(_ completion: PushCompletion, of session: SliceSession, _ index: Int, _ now: UInt64) {
     let campaign = session.context.campaign
+    let tally = session.context.tally
+    if completion.answer.kind != .answered {
+      tally.unanswered += 1
+    } else if !completion.answer.isAccepted {
+      tally.count(refusal: completion.reason)
+    }
     let (attempt, free) = session.targets.attempt(of: index)
     let decision = Disposition.decide(
       completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, of: session.context.app.service,
@@ -170,6 +178,7 @@ extension PushWorker {
       // Sending again is the new owner's to decide.
       giveBack(1, of: session)
     case (.waiting, _):
+      tally.retries += 1
       session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     default:
       var answer = HeldAnswer(
@@ -204,6 +213,8 @@ extension PushWorker {
   /// Records a final answer, with what it does to the device.
   func append(_ answer: HeldAnswer, to session: SliceSession, fate: Disposition.TokenFate) {
     let (index, record) = (answer.index, answer.record)
+    let tally = session.context.tally
+    if case .terminal(let outcome) = record.state { tally.count(outcome) }
     let results = session.context.campaign.results
     let keepsResult = results == .all || results == .failures && record.state != .terminal(.accepted)
     guard keepsResult || fate != .keep || record.reason == .other,
@@ -218,6 +229,8 @@ extension PushWorker {
       case .prune: .prune
       case .quarantine: .quarantine
       }
+    if fate == .prune { tally.prunes += 1 }
+    if fate == .quarantine { tally.quarantines += 1 }
     session.outcomes.record(EventLoop.now) { batch in
       batch.append(
         record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),

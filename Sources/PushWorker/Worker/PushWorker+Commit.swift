@@ -62,6 +62,7 @@ extension PushWorker {
     session.outcomes.markTold(batch)
     session.doubt.resent -= resent
     totals.recorded += batch.count
+    totals.commits += 1
     giveBack(batch.count, of: session)
     guard answer.isOwner || breaks(.fenceIgnored) else {
       giveBack(credit, of: session)

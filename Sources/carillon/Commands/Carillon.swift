@@ -27,7 +27,7 @@ struct Carillon: AsyncParsableCommand {
       SegmentCommand.self, SuppressionCommand.self,
       ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
       LintCommand.self,
-      ChannelCommand.self, SimulateCommand.self,
+      ChannelCommand.self, SimulateCommand.self, AdminCommand.self,
     ])
 
   /// The version of this program.
