@@ -35,6 +35,7 @@ extension CampaignStore {
     case .users:
       // Under a name that no campaign can have.
       var listed = campaign
+      listed.recipientValues = [:]
       listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)
       let partitions = try await writeAudience(of: listed, narrowing: false)
       var pipeline = RedisPipeline()
@@ -59,8 +60,8 @@ extension CampaignStore {
     guard let search = AudienceSearch(campaign) else { return Reached(users: nil, targets: 0) }
     var (users, targets) = (0, 0)
     for partition in partitions {
-      try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
-        page.forEachUser { user, record, json in
+      try await forEachUser(of: search, in: partition, reading: filter.asks) { page in
+        page.forEachUser { user, record, json, _ in
           let before = targets
           filter.forEachTarget(of: user, record, json) { _ in targets += 1 }
           if targets > before { users += 1 }

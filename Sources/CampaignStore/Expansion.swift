@@ -12,6 +12,10 @@ public struct DeviceFilter: Sendable {
   private let devices: DeviceChoice
   /// From when ages are counted, in ms since the epoch.
   private let start: Int
+  /// What the pushes say that are not all the same; `nil` when they are.
+  let content: PersonalContent?
+  /// The campaign whose job says something of its users; `nil` for none.
+  private let valuesOf: String?
 
   /// - Parameters:
   ///   - service: the name of the campaign's push service; devices of any other are left out.
@@ -22,10 +26,15 @@ public struct DeviceFilter: Sendable {
   ///   - sample: users who are not in it are left out.
   ///   - devices: how many of those that are left each user gets it on.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
+  ///   - content: what the pushes say that are not all the same.
+  ///   - valuesOf: the campaign whose job says something of its users; `nil` for none.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, start: Int = 0
+    sample: UserSample? = nil, devices: DeviceChoice = .all, start: Int = 0, content: PersonalContent? = nil,
+    valuesOf: String? = nil
   ) {
+    self.content = content?.needsTarget == true ? content : nil
+    self.valuesOf = valuesOf
     self.service = Array(service.utf8)
     self.kind = kind.code
     self.app = Array(app.utf8)
@@ -46,15 +55,23 @@ public struct DeviceFilter: Sendable {
   public init(_ campaign: Campaign, service: any PushService, environment: String, start: Int) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices, start: start)
+      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices, start: start,
+      content: campaign.content, valuesOf: campaign.recipientValues.isEmpty ? nil : campaign.id)
   }
 
-  /// Whether it asks for attributes of users.
-  var needsAttributes: Bool { predicate?.attributes.isEmpty == false }
+  /// Whether pushes differ by what is sealed with their targets.
+  public var isPersonal: Bool { content != nil }
+
+  /// What it asks for of users.
+  var asks: UserReads {
+    UserReads(attributes: asksForAttributes || content?.names.isEmpty == false, valuesOf: valuesOf)
+  }
+
+  private var asksForAttributes: Bool { predicate?.attributes.isEmpty == false }
 
   /// What it asks of a user's attributes.
   private func attributes(_ json: RedisReply?) -> PredicateAttributes {
-    guard needsAttributes, let predicate else { return PredicateAttributes([], of: []) }
+    guard asksForAttributes, let predicate else { return PredicateAttributes([], of: []) }
     return PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: predicate.attributes)
   }
 
@@ -135,7 +152,7 @@ extension CampaignStore {
   {
     var builder = TargetBuilder(ledger: ledger)
     let source = source(of: campaign, in: ledger.slice.partition)
-    let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
+    let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
       builder.flush(to: &pipeline)
@@ -152,9 +169,10 @@ extension CampaignStore {
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.
   func forEachUser(
-    of search: AudienceSearch, in partition: Int, attributes: Bool = false, _ body: (MemberPage) throws -> Void
+    of search: AudienceSearch, in partition: Int, reading reads: UserReads = UserReads(),
+    _ body: (MemberPage) throws -> Void
   ) async throws {
-    _ = try await walk(.users(search), in: partition, attributes: attributes) { page, _ in try body(page) }
+    _ = try await walk(.users(search), in: partition, reading: reads) { page, _ in try body(page) }
   }
 
   /// Walks over the members of an audience. One round trip a page: what `body` writes goes with the next reads.
@@ -162,14 +180,14 @@ extension CampaignStore {
   /// - Parameters:
   ///   - source: whose they are.
   ///   - partition: where.
-  ///   - attributes: whether the users' attributes are wanted, too.
+  ///   - reads: what is wanted of users beside their devices.
   ///   - body: gets each page. What it adds to the pipeline are steps of an expansion; one that is refused ends the walk.
   /// - Returns: what `body` has added and nobody has run yet; `nil` when a step was refused.
   private func walk(
-    _ source: MemberSource, in partition: Int, attributes: Bool,
+    _ source: MemberSource, in partition: Int, reading reads: UserReads,
     _ body: (MemberPage, inout RedisPipeline) throws -> Void
   ) async throws -> RedisPipeline? {
-    var members = MemberWalk(source, in: partition, attributes: attributes, keys)
+    var members = MemberWalk(source, in: partition, reading: reads, keys)
     var pipeline = RedisPipeline()
     var steps = 0
     while !members.isOver {
@@ -203,15 +221,73 @@ struct TargetBuilder {
 
   /// Adds the devices of users, each token once within its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
-    page.forEachUser { user, record, json in
-      filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
+    guard let content = filter.content else {
+      page.forEachUser { user, record, json, _ in
+        filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
+      }
+      return
+    }
+    var found = PersonalContent.User(content)
+    page.forEachUser { user, record, json, values in
+      json.withBytes { attributes in
+        values.withBytes {
+          content.find(&found, values: $0, attributes: attributes)
+          add(user, record, json, content, &found, filter)
+        }
+      }
+    }
+  }
+
+  /// Adds the devices of one user.
+  ///
+  /// - Parameters:
+  ///   - json: the user's attributes.
+  ///   - values: what the job says of the user.
+  mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
+    values: UnsafeRawBufferPointer, filter: DeviceFilter
+  ) {
+    guard let content = filter.content else {
+      return filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
+    }
+    var found = PersonalContent.User(content)
+    json.withBytes { attributes in
+      content.find(&found, values: values, attributes: attributes)
+      add(user, record, json, content, &found, filter)
+    }
+  }
+
+  /// Adds the devices of a user, with what the campaign's content has found of them.
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ content: PersonalContent,
+    _ found: inout PersonalContent.User, _ filter: DeviceFilter
+  ) {
+    filter.forEachTarget(of: user, record, json) { device in
+      add(token: device.token, user: user) { content.writeValues(of: &found, locale: device.name(.locale), to: &$0) }
     }
   }
 
   /// Adds a target. What can't be one, nothing of ours has written: it is left out.
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
-    guard 1...DeviceToken.maximumLength ~= token.count, user.count <= Int(UInt16.max) else { return }
+    guard Self.canBeTarget(token, user) else { return }
     TargetPage.write(token: token, user: user, to: &targets.bytes)
+    endTarget()
+  }
+
+  /// Adds a target of which the campaign's content knows something.
+  private mutating func add(
+    token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, values: (inout [UInt8]) -> Void
+  ) {
+    guard Self.canBeTarget(token, user) else { return }
+    TargetPage.write(token: token, user: user, to: &targets.bytes, values: values)
+    endTarget()
+  }
+
+  private static func canBeTarget(_ token: UnsafeRawBufferPointer, _ user: UnsafeRawBufferPointer) -> Bool {
+    1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
+  }
+
+  private mutating func endTarget() {
     targets.count += 1
     if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
   }
@@ -225,11 +301,23 @@ struct TargetBuilder {
     renewedAt = .now
   }
 
+  /// Nothing more is added.
+  mutating func endPage() {
+    if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
+  }
+
   /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
   mutating func seal(to pipeline: inout RedisPipeline) {
-    if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
+    endPage()
     flush(to: &pipeline)
     ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
+  }
+}
+
+extension RedisReply? {
+  /// Calls `body` with the bytes of a reply; with none where nothing was asked for.
+  fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+    if let self { self.withBytes(body) } else { body(UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
 }

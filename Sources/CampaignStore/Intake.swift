@@ -174,7 +174,9 @@ extension CampaignStore {
     if !isOurs { isOurs = try await standing(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
-      for partition in partitions { pipeline.append("UNLINK", keys.audience(partition, campaign.id)) }
+      for partition in partitions {
+        pipeline.append("UNLINK", keys.audience(partition, campaign.id), keys.values(partition, campaign.id))
+      }
       _ = try await run(pipeline)
     }
     guard answer == 0 else { throw try await whyHeld() }
@@ -254,9 +256,25 @@ extension CampaignStore {
         }
       }
     }
+    for (partition, list) in members where !campaign.recipientValues.isEmpty {
+      let known = list.filter { campaign.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
+      // Of one user it may be some kilobytes.
+      for start in stride(from: 0, to: known.count, by: Self.valuesBatch) {
+        pipeline.command("HSET") { arguments in
+          arguments.append(keys.values(partition, campaign.id))
+          for user in known[start..<min(start + Self.valuesBatch, known.count)] {
+            arguments.append(user)
+            arguments.append(campaign.recipientValues[String(decoding: user, as: UTF8.self)] ?? [])
+          }
+        }
+      }
+    }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     return members.keys.sorted()
   }
+
+  /// Users of whom one command writes what the job says.
+  private static let valuesBatch = 50
 
   /// Members that one command works on at most, so that no command holds Redis up for long.
   static let batch = 500

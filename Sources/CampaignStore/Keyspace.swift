@@ -148,6 +148,8 @@ public struct Keyspace: Sendable {
   }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
+  /// Hash: user → what the job says of the user, a JSON object.
+  func values(_ partition: Int, _ id: String) -> String { slice(partition, "values:" + id) }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
   /// List: pages of targets, as far as the expansion under a claim has got, behind an empty one that `claim.lua` writes.

@@ -67,7 +67,7 @@ struct StoredKey {
     case "targets", "building": ("list", slice, nil)
     case "ledger": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
-    case "reasons", "results": ("hash", slice, nil)
+    case "reasons", "results", "values": ("hash", slice, nil)
     case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
     case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)

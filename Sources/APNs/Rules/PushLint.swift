@@ -67,13 +67,13 @@ public struct PushLint: Sendable {
       }
     }
     self.init(kind: Self.isJob(root) ? .job : .payload)
-    let draft =
+    let drafts =
       kind == .job
-      ? PushDraft(job: root, in: bytes, app: Self.traits(of: Self.app(of: root), apps))
-      : Self.draft(root, in: bytes, as: pushType, app: Self.traits(of: app, apps))
+      ? PushDraft.all(job: root, in: bytes, app: Self.traits(of: Self.app(of: root), apps))
+      : [Self.draft(root, in: bytes, as: pushType, app: Self.traits(of: app, apps))]
     findings = kind == .job ? Self.jobFindings(root, in: bytes, apps) : []
-    if let draft {
-      findings += PushInspector.findings(in: draft, now: now)
+    if let draft = drafts.first {
+      findings += PushInspector.findings(in: drafts, now: now)
       self.pushType = draft.pushType
       isInferred = kind == .payload && pushType == nil
       sizes = Self.sizes(of: draft, all: isInferred)

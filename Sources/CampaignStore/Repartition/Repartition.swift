@@ -290,7 +290,7 @@ private struct RepartitionMove {
     for start in stride(from: 0, to: spread, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + CampaignStore.batch, spread) {
-        pipeline.append("UNLINK", keys.audience(partition, id))
+        pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id))
       }
       _ = try await here.run(pipeline)
     }

@@ -20,6 +20,10 @@ public struct Campaign: Sendable, Equatable {
   public var isTransactional: Bool
   /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
   public var payload: [UInt8]
+  /// What of it differs from push to push; `nil` when all say the payload as it stands.
+  public var content: PersonalContent?
+  /// What the job says of users that it lists, for ``content``: by user a JSON object.
+  public var recipientValues: [String: [UInt8]]
   /// The push service's word for what kind of push it is.
   public var pushType: String
   /// How much it matters, in the service's own numbers.
@@ -48,7 +52,9 @@ public struct Campaign: Sendable, Equatable {
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
     devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(), category: String? = nil,
-    isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
+    isTransactional: Bool = false, payload: [UInt8], content: PersonalContent? = nil,
+    recipientValues: [String: [UInt8]] = [:], pushType: String = "alert",
+    priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
     timeToLive: Int = Campaign.defaultTimeToLive
@@ -63,6 +69,8 @@ public struct Campaign: Sendable, Equatable {
     self.category = category
     self.isTransactional = isTransactional
     self.payload = payload
+    self.content = content
+    self.recipientValues = recipientValues
     self.pushType = pushType
     self.priority = priority
     self.expiration = expiration

@@ -11,8 +11,9 @@ public enum CampaignJob {
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
+    "localized", "trim", "uniqueKey",
   ]
-  private static let plannedFields: Set = ["localized", "localTime", "repeat"]
+  private static let plannedFields: Set = ["localTime", "repeat"]
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -64,7 +65,8 @@ public enum CampaignJob {
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
     let sendAt = try readSendAt(fields)
-    let audience = try JobAudience(fields.required("audience"), of: service, campaign: id, path: "audience")
+    let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
+    let payload = try JobPayload(fields, in: bytes, to: audience.audience)
     let campaign = Campaign(
       id: id,
       app: app,
@@ -75,7 +77,9 @@ public enum CampaignJob {
       exclusion: audience.exclusion,
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),
-      payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
+      payload: payload.payload,
+      content: payload.content,
+      recipientValues: payload.content?.values.isEmpty == false ? audience.values : [:],
       pushType: options.pushType,
       priority: options.priority,
       expiration: try fields.expiration(sendAt: sendAt) ?? options.expiration,

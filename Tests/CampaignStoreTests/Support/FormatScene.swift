@@ -52,7 +52,9 @@ struct FormatScene {
 
   private mutating func takeInJobs() async throws {
     let store = world.store
-    try await world.activate("a", audience: #"{"users":["u0","u1","u2","u3","u4","u5"]}"#)
+    try await world.activate(
+      "a", audience: #"{"users":[{"user":"u0","vars":{"x":"1"}},"u1","u2","u3","u4","u5"]}"#,
+      #","localized":{"de":{"aps":{"alert":"{{x}}"}}}"#)
     let tomorrow = Timestamp.format(milliseconds: try await store.time() / 1000 + 86_400_000)
     try await world.activate("later", #","sendAt":"\#(tomorrow)""#)
     let digest = try await world.command("GETRANGE", world.keys.job("later"), 0, 39).string ?? ""

@@ -84,7 +84,7 @@ extension CampaignCommand {
       let store = try await global.openStore()
       let filter = try await store.filter(of: campaign, configuration)
       let reached = try await store.count(campaign, filter: filter)
-      let bytes = CampaignSize.bytes(of: reached.targets, results: campaign.results, partitions: store.keys.partitions)
+      let bytes = CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions)
       guard global.json else {
         say(warnings)
         let users = reached.users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
