@@ -11,7 +11,7 @@ public struct DeviceFilter: Sendable {
   private let sample: UserSample?
   private let devices: DeviceChoice
   /// From when ages are counted, in ms since the epoch.
-  private let start: Int
+  let start: Int
   /// What the pushes say that are not all the same; `nil` when they are.
   let content: PersonalContent?
   /// The campaign whose job says something of its users; `nil` for none.
@@ -62,7 +62,10 @@ public struct DeviceFilter: Sendable {
   /// Whether pushes differ by what is sealed with their targets.
   public var isPersonal: Bool { content != nil }
 
-  /// What it asks for of users.
+  /// What it asks for of users to choose among them.
+  var asksToChoose: UserReads { UserReads(attributes: asksForAttributes) }
+
+  /// What it asks for of users to know all of their targets.
   var asks: UserReads {
     UserReads(attributes: asksForAttributes || content?.names.isEmpty == false, valuesOf: valuesOf)
   }
@@ -95,6 +98,14 @@ public struct DeviceFilter: Sendable {
       }
     }
     if let latest { body(latest) }
+  }
+
+  /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
+  /// where there is none.
+  func seenAt(of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?) -> UInt64? {
+    var seenAt: UInt64?
+    forEachTarget(of: user, record, json) { seenAt = max(seenAt ?? 0, $0.seenAt) }
+    return seenAt
   }
 
   private func admits(_ device: DeviceView, _ attributes: PredicateAttributes) -> Bool {
@@ -147,10 +158,12 @@ extension CampaignStore {
 
   /// Expands a slice that is not sealed.
   ///
+  /// - Parameter quota: how many users it takes at most, those seen last; `nil` for all.
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
-  public func expand(_ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter) async throws -> SealedTargets?
-  {
-    var builder = TargetBuilder(ledger: ledger)
+  public func expand(
+    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil
+  ) async throws -> SealedTargets? {
+    var builder = TargetBuilder(ledger: ledger, quota: quota)
     let source = source(of: campaign, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in
@@ -210,9 +223,13 @@ struct TargetBuilder {
   private(set) var targets = SealedTargets()
   private var flushedPages = 0
   private var renewedAt = ContinuousClock.now
+  /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
+  private var best: BestUsers?
 
-  init(ledger: SliceLedger) {
+  /// - Parameter quota: how many users are taken at most; `nil` for all.
+  init(ledger: SliceLedger, quota: Int? = nil) {
     self.ledger = ledger
+    best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
   }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
@@ -222,9 +239,7 @@ struct TargetBuilder {
   /// Adds the devices of users, each token once within its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
     guard let content = filter.content else {
-      page.forEachUser { user, record, json, _ in
-        filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
-      }
+      page.forEachUser { user, record, json, _ in add(user, record, json, filter) }
       return
     }
     var found = PersonalContent.User(content)
@@ -232,7 +247,7 @@ struct TargetBuilder {
       json.withBytes { attributes in
         values.withBytes {
           content.find(&found, values: $0, attributes: attributes)
-          add(user, record, json, content, &found, filter)
+          add(user, record, json, filter, content, &found)
         }
       }
     }
@@ -247,44 +262,77 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
     values: UnsafeRawBufferPointer, filter: DeviceFilter
   ) {
-    guard let content = filter.content else {
-      return filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
-    }
+    guard let content = filter.content else { return add(user, record, json, filter) }
     var found = PersonalContent.User(content)
     json.withBytes { attributes in
       content.find(&found, values: values, attributes: attributes)
-      add(user, record, json, content, &found, filter)
+      add(user, record, json, filter, content, &found)
     }
+  }
+
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
+  ) {
+    add(user, record, json, filter) { TargetPage.write(token: $0.token, user: user, to: &$1) }
   }
 
   /// Adds the devices of a user, with what the campaign's content has found of them.
   private mutating func add(
-    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ content: PersonalContent,
-    _ found: inout PersonalContent.User, _ filter: DeviceFilter
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    _ content: PersonalContent, _ found: inout PersonalContent.User
   ) {
-    filter.forEachTarget(of: user, record, json) { device in
-      add(token: device.token, user: user) { content.writeValues(of: &found, locale: device.name(.locale), to: &$0) }
+    add(user, record, json, filter) { device, page in
+      TargetPage.write(token: device.token, user: user, to: &page) {
+        content.writeValues(of: &found, locale: device.name(.locale), to: &$0)
+      }
     }
   }
 
-  /// Adds a target. What can't be one, nothing of ours has written: it is left out.
+  /// - Parameter write: writes a target's place in a page.
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    write: (DeviceView, inout [UInt8]) -> Void
+  ) {
+    guard best == nil else { return addBest(user, record, json, filter, write: write) }
+    filter.forEachTarget(of: user, record, json) { device in
+      guard Self.canBeTarget(token: device.token, user: user) else { return }
+      write(device, &targets.bytes)
+      endTarget()
+    }
+  }
+
+  private mutating func addBest(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    write: (DeviceView, inout [UInt8]) -> Void
+  ) {
+    var seenAt: UInt64 = 0
+    filter.forEachTarget(of: user, record, json) { device in
+      seenAt = max(seenAt, device.seenAt)
+      guard Self.canBeTarget(token: device.token, user: user) else { return }
+      best?.add { write(device, &$0) }
+    }
+    best?.end(user: user, seenAt: seenAt)
+  }
+
+  /// Adds the targets of those who are taken, once everybody was looked at.
+  private mutating func takeBest() {
+    guard var best else { return }
+    self.best = nil
+    _ = best.forEachTarget { target in
+      targets.bytes += target
+      endTarget()
+    }
+  }
+
+  /// What can't be a target, nothing of ours has written: it is left out.
+  private static func canBeTarget(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) -> Bool {
+    1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
+  }
+
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
-    guard Self.canBeTarget(token, user) else { return }
+    guard Self.canBeTarget(token: token, user: user) else { return }
     TargetPage.write(token: token, user: user, to: &targets.bytes)
     endTarget()
-  }
-
-  /// Adds a target of which the campaign's content knows something.
-  private mutating func add(
-    token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, values: (inout [UInt8]) -> Void
-  ) {
-    guard Self.canBeTarget(token, user) else { return }
-    TargetPage.write(token: token, user: user, to: &targets.bytes, values: values)
-    endTarget()
-  }
-
-  private static func canBeTarget(_ token: UnsafeRawBufferPointer, _ user: UnsafeRawBufferPointer) -> Bool {
-    1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
   }
 
   private mutating func endTarget() {
@@ -301,8 +349,12 @@ struct TargetBuilder {
     renewedAt = .now
   }
 
+  /// Everybody was looked at.
+  mutating func finish() { takeBest() }
+
   /// Nothing more is added.
   mutating func endPage() {
+    finish()
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
   }
 
