@@ -106,6 +106,10 @@ public struct Keyspace: Sendable {
   public var feedback: String { control + "feedback" }
   /// Hash: how far the import of a file has come.
   func importOf(file: String) -> String { control + "import:" + file }
+  /// Hash: the versions of a template by their numbers, and `latest`.
+  func template(_ name: String) -> String { control + "template:" + name }
+  /// Set: names of templates.
+  var templates: String { control + "templates" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
 

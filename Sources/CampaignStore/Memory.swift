@@ -75,7 +75,7 @@ public enum CampaignSize {
   /// Bytes of a slice, whatever it has.
   static let slice = 1200
   /// Bytes of a user or token that the job lists, in the set of its slice.
-  private static let listed = 80
+  fileprivate static let listed = 80
 
   /// Bytes of a target: its place in a page and its record, the line of its result, and what its push says of its own.
   static func target(_ results: ResultsMode, _ content: PersonalContent? = nil) -> Int {
@@ -158,7 +158,8 @@ extension CampaignStore {
   }
 
   private static func listed(_ count: Int, _ campaign: Campaign) -> (targets: Int, bytes: Int) {
-    (count, CampaignSize.bytes(listed: count, of: campaign) + count * CampaignSize.slice)
+    let values = campaign.recipientValues.values.reduce(0) { $0 + $1.count + CampaignSize.listed }
+    return (count, CampaignSize.bytes(listed: count, of: campaign) + count * CampaignSize.slice + values)
   }
 
   private var sample: [Int] {

@@ -28,6 +28,16 @@ struct PreviewTests {
     let text = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: job)
     #expect(
       text.contains(#"> {"aps":{"alert":"Hi you: 1299.50"},"push":""#) && text.contains("> apns-push-type: alert"))
+    // The same as a template of the store.
+    let template = #"{"payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}},"uniqueKey":"push"}"#
+    #expect(try await world.succeed("template", "put", "hello", "-", input: template) == "hello@1\n")
+    let named = job.replacing(#/"payload".*/#.dotMatchesNewlines(), with: #""template":"hello@1"}"#)
+    let same = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: named)
+    #expect(same == text)
+    #expect(try await world.succeed("template", "list", "--json").contains(#"{"name":"hello","version":1}"#))
+    #expect(try await world.succeed("template", "show", "hello") == template + "\n")
+    #expect(try await world.succeed("template", "remove", "hello") == "hello removed\n")
+    #expect(try await world.run("campaign", "submit", "-", input: named).exit == .status(65))
     let nobody = try await world.run("campaign", "preview", "-", "--user", "eve", input: job)
     #expect(nobody.exit == .status(1) && nobody.standardOutput.contains("has no device"))
     let unknown = try await world.run("campaign", "preview", "c2", "--user", "ada")

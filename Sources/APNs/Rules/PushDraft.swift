@@ -46,6 +46,13 @@ public struct PushDraft: Sendable {
   /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to APNs".
   public static let maximumBroadcast = 5120
 
+  /// Makes it a push of another type, with what that has by default.
+  mutating func become(_ type: PushType) {
+    pushType = type
+    priority = type.defaultPriority
+    expiration = destination.defaultExpiration(of: type)
+  }
+
   /// The largest payload in bytes.
   public var maximumSize: Int { destination == .channel ? Self.maximumBroadcast : pushType.maximumPayload }
 }
@@ -56,10 +63,16 @@ extension PushDestination {
 }
 
 extension PushDraft {
+  /// The payload of a job: its own, or that of its template.
+  private static func payload(of job: [JSONValue.Member]) -> JSONValue? {
+    if case .object(let template)? = job.value("template")?.kind { return template.value("payload") }
+    return job.value("payload")
+  }
+
   /// The push of a job, in each of its languages, the payload itself first; none when there is none to speak of. What is
   /// wrong with a field by itself counts as not given: that is ``PushCore/CampaignJob/read(_:in:_:)``'s to say.
   static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [PushDraft] {
-    guard case .object(let members) = root.kind, let payload = members.value("payload"), case .object = payload.kind
+    guard case .object(let members) = root.kind, let payload = payload(of: members), case .object = payload.kind
     else { return [] }
     let fields = JobFields(members)
     let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert

@@ -11,8 +11,8 @@ public struct PayloadVariant: Sendable {
   /// That recipient; `nil` where it is nobody's in particular.
   public internal(set) var largestFor: String?
 
-  init(locale: String?, value: JSONValue, template: PayloadTemplate) {
-    (self.locale, self.value, self.template) = (locale, value, template)
+  init(locale: String?, path: String, value: JSONValue, template: PayloadTemplate) {
+    (self.locale, self.path, self.value, self.template) = (locale, path, value, template)
     size = template.shortestSize
   }
 
@@ -27,7 +27,7 @@ public struct PayloadVariant: Sendable {
   public var fixedSize: Int { template.size { _ in 0 } }
 
   /// Where it stands in the job.
-  public var path: String { locale.map { "localized." + Excerpt.bare($0) } ?? "payload" }
+  public let path: String
 }
 
 /// Makes the variants of a job's payload out of its fields.
@@ -40,15 +40,18 @@ struct PayloadReader {
   /// The names from the payload to the text that may be shortened; `nil` for none.
   private let trimmed: [String]?
   private let fields: JobFields
+  /// Of the job; `nil` where there is none.
+  private let audience: JSONValue?
   /// What placeholders stand for, in the order of their places.
   private(set) var values: [PersonalContent.Value] = []
   private(set) var isPersonal: Bool
 
   /// - Parameters:
-  ///   - fields: the job's.
+  ///   - fields: the job's, or its template's.
   ///   - bytes: the text that they stand in.
-  init(_ fields: JobFields, in bytes: [UInt8]) throws(JobError) {
+  init(_ fields: JobFields, in bytes: [UInt8], audience: JSONValue?) throws(JobError) {
     self.fields = fields
+    self.audience = audience
     self.bytes = bytes
     payload = try fields.required("payload")
     guard case .object(let members) = payload.kind else {
@@ -62,11 +65,15 @@ struct PayloadReader {
 
   /// The payload itself, and then one variant for each language.
   mutating func variants() throws(JobError) -> [PayloadVariant] {
-    var variants = [PayloadVariant(locale: nil, value: payload, template: try template(payload, path: "payload"))]
+    let path = fields.path("payload")
+    var variants = [
+      PayloadVariant(locale: nil, path: path, value: payload, template: try template(payload, path: path))
+    ]
     for patch in patches {
       let value = MergePatch.apply(patch.value, to: payload)
-      let path = "localized." + Excerpt.bare(patch.name)
-      variants.append(PayloadVariant(locale: patch.name, value: value, template: try template(value, path: path)))
+      let path = fields.path("localized." + Excerpt.bare(patch.name))
+      variants.append(
+        PayloadVariant(locale: patch.name, path: path, value: value, template: try template(value, path: path)))
     }
     measure(&variants)
     if let trimmed, !variants.contains(where: \.template.canShorten) {
@@ -80,7 +87,7 @@ struct PayloadReader {
   /// Makes sizes those with what the job says of its recipients: of each variant the largest, as nobody knows here who reads
   /// which language.
   private func measure(_ variants: inout [PayloadVariant]) {
-    guard !values.isEmpty, let audience = fields.value("audience"), case .object(let members) = audience.kind,
+    guard !values.isEmpty, let audience, case .object(let members) = audience.kind,
       let recipients = try? JobRecipient.all(JobFields(members))
     else { return }
     let content = PersonalContent(

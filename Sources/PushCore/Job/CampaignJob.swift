@@ -11,7 +11,7 @@ public enum CampaignJob {
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
-    "localized", "trim", "uniqueKey",
+    "localized", "trim", "uniqueKey", "template",
   ]
   private static let plannedFields: Set = ["localTime", "repeat"]
 
@@ -66,7 +66,8 @@ public enum CampaignJob {
     let options = try service.options(of: fields, to: destination(root))
     let sendAt = try readSendAt(fields)
     let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
-    let payload = try JobPayload(fields, in: bytes, to: audience.audience)
+    let payload = try JobPayload(
+      content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
     let campaign = Campaign(
       id: id,
       app: app,

@@ -6,11 +6,14 @@ struct JobPayload {
   let content: PersonalContent?
 
   /// - Parameters:
-  ///   - fields: the job's.
+  ///   - fields: the job's, or its template's.
   ///   - bytes: the text that they stand in.
   ///   - audience: whom it goes to.
-  init(_ fields: JobFields, in bytes: [UInt8], to audience: Audience) throws(JobError) {
-    var reader = try PayloadReader(fields, in: bytes)
+  ///   - value: the same as the job says it.
+  init(
+    _ fields: JobFields, in bytes: [UInt8], to audience: Audience, as value: JSONValue? = nil
+  ) throws(JobError) {
+    var reader = try PayloadReader(fields, in: bytes, audience: value)
     let variants = try reader.variants()
     payload = JSONValue.minified(bytes[variants[0].value.range])
     guard reader.isPersonal else {
@@ -25,7 +28,7 @@ struct JobPayload {
     case .tokens, .channel:
       if content.needsTarget || fields.value("uniqueKey") != nil && audience.isChannel {
         throw JobError(
-          field: fields.value("localized") == nil ? "payload" : "localized",
+          field: fields.path(fields.value("localized") == nil ? "payload" : "localized"),
           message: "depends on whom it goes to, and nothing is known of \(audience.isChannel ? "a channel" : "tokens")",
           hint: "give a segment or users instead")
       }
@@ -44,7 +47,8 @@ extension PayloadVariant {
   /// - Parameter bytes: the text that the job stands in.
   /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey` or `trim` by itself.
   public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadVariant] {
-    var reader = try PayloadReader(JobFields(job), in: bytes)
+    let fields = try CampaignJob.content(of: JobFields(job))
+    var reader = try PayloadReader(fields, in: bytes, audience: job.value("audience"))
     return try reader.variants()
   }
 }

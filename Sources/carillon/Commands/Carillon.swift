@@ -23,7 +23,7 @@ struct Carillon: AsyncParsableCommand {
     version: version,
     subcommands: [
       StatusCommand.self, TopCommand.self, WorkerCommand.self, CampaignCommand.self, DevicesCommand.self,
-      SegmentCommand.self, SuppressionCommand.self,
+      SegmentCommand.self, SuppressionCommand.self, TemplateCommand.self,
       ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
       LintCommand.self,
       ChannelCommand.self, SimulateCommand.self,

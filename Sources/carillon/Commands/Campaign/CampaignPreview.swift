@@ -46,7 +46,7 @@ extension CampaignCommand {
     ) async throws -> (Campaign, CampaignRecord?) {
       if campaign == "-" || FileManager.default.fileExists(atPath: campaign) {
         let job = try InputFile.contents(campaign, limit: CampaignJob.maximumSize)
-        return (try CampaignJob.parse(job, configuration.jobApps()), nil)
+        return (try await CampaignJob.parse(store.resolve(job), configuration.jobApps()), nil)
       }
       guard let (record, job) = try await store.campaignAndJob(campaign) else { throw try await store.absent(campaign) }
       return (try CampaignJob.parse(job, configuration.jobApps()), record)
