@@ -110,6 +110,8 @@ public struct Keyspace: Sendable {
   func template(_ name: String) -> String { control + "template:" + name }
   /// Set: names of templates.
   var templates: String { control + "templates" }
+  /// Sorted set: Live Activities by when a token of them registered last, ms since the epoch.
+  var activities: String { control + "activities" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
 

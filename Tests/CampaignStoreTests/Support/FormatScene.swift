@@ -61,6 +61,7 @@ struct FormatScene {
     names.merge([tomorrow: "<tomorrow>", digest: "<digest>"]) { $1 }
     try await world.activate("paused", audience: #"{"tokens":["d000"]}"#)
     try await store.control("paused", .pause, reason: "why not")
+    _ = try await store.put(JobTemplate.content(Array(#"{"payload":{"aps":{}}}"#.utf8)), asTemplate: "welcome")
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
     _ = try await store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
     try await store.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
