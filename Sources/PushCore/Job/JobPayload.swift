@@ -24,7 +24,7 @@ struct JobPayload {
       values: reader.values,
       variants: variants.map { .init(locale: LanguageTag.normal($0.locale ?? ""), template: $0.template) })
     switch audience {
-    case .segment, .users, .campaign: break
+    case .segment, .users, .campaign, .activity: break
     case .tokens, .channel:
       if content.needsTarget || fields.value("uniqueKey") != nil && audience.isChannel {
         throw JobError(
