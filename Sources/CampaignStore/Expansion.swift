@@ -62,7 +62,7 @@ public struct DeviceFilter: Sendable {
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
       activity: campaign.activity, start: start, content: campaign.content,
-      valuesOf: campaign.recipientValues.isEmpty ? nil : campaign.id)
+      valuesOf: campaign.hasValues ? campaign.id : nil)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)

@@ -177,7 +177,9 @@ extension CampaignStore {
     if isOurs {
       pipeline.removeAll()
       for partition in partitions {
-        pipeline.append("UNLINK", keys.audience(partition, campaign.id), keys.values(partition, campaign.id))
+        pipeline.append("UNLINK", keys.audience(partition, campaign.id))
+        // What stands there beside the job is not written again.
+        if !campaign.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
       }
       _ = try await run(pipeline)
     }
@@ -232,6 +234,7 @@ extension CampaignStore {
   /// - Returns: the partitions that get a slice: those with anybody in them; for an expression that is not to be
   ///   narrowed, all.
   func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
+    try await keepValues(of: campaign)
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
     case .segment, .campaign, .activity:
@@ -275,9 +278,6 @@ extension CampaignStore {
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     return members.keys.sorted()
   }
-
-  /// Users of whom one command writes what the job says.
-  private static let valuesBatch = 50
 
   /// Members that one command works on at most, so that no command holds Redis up for long.
   static let batch = 500

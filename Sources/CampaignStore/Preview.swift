@@ -27,7 +27,9 @@ extension CampaignStore {
     let ledger = SliceLedger(
       store: self, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
     var builder = TargetBuilder(ledger: ledger)
-    let values = campaign.recipientValues[user] ?? []
+    // What the job itself says of a user is written over what stands beside it.
+    var values = campaign.recipientValues[user] ?? []
+    if values.isEmpty { values = try await self.values(of: user, in: campaign) }
     Array(user.utf8).withUnsafeBytes { user in
       replies[0].withBytes { record in
         values.withUnsafeBytes { builder.add(user, record, replies[1], values: $0, filter: filter) }

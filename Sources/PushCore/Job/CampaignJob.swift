@@ -11,7 +11,7 @@ public enum CampaignJob {
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
-    "localized", "trim", "uniqueKey", "template",
+    "localized", "trim", "uniqueKey", "template", "vars",
   ]
   private static let plannedFields: Set = ["localTime", "repeat"]
 
@@ -82,6 +82,7 @@ public enum CampaignJob {
       payload: payload.payload,
       content: payload.content,
       recipientValues: payload.content?.values.isEmpty == false ? audience.values : [:],
+      hasValuesBeside: try readVars(fields, for: payload.content),
       pushType: options.pushType,
       priority: options.priority,
       expiration: try fields.expiration(sendAt: sendAt) ?? options.expiration,
@@ -99,6 +100,16 @@ public enum CampaignJob {
         hint: "it takes pushType liveactivity with event update or end; a start goes to users: segment, users")
     }
     return (campaign, service)
+  }
+
+  private static func readVars(_ fields: JobFields, for content: PersonalContent?) throws(JobError) -> Bool {
+    guard try fields.flag("vars") else { return false }
+    guard content?.values.isEmpty == false else {
+      throw fields.error(
+        "vars", "no text of the payload asks for a value",
+        hint: "write {{name}} where it is to stand, or leave vars out")
+    }
+    return true
   }
 
   /// Where the push of a job goes.

@@ -1,6 +1,7 @@
 /// A user that a job lists: an id, or `{"user":"ada","vars":{"price":12.5}}` with what the job says of this user.
-struct JobRecipient {
-  let user: String
+public struct JobRecipient: Sendable {
+  /// The user's id.
+  public let user: String
   /// An object; `nil` for none.
   let values: JSONValue?
 
@@ -59,6 +60,26 @@ struct JobRecipient {
         throw fields.error(name, "must be a string, a number or a boolean, not \(member.value.kindName)")
       }
     }
+  }
+
+  /// The most bytes of a line that stands for one.
+  public static let mostLineBytes = mostBytes + 4 * UserID.maximumLength
+
+  /// A line of a file: `{"user":"ada","vars":{"price":12.5}}`.
+  ///
+  /// - Returns: the user, and the values without white space.
+  public static func line(_ text: String) throws(JobError) -> (user: String, values: [UInt8]) {
+    let bytes = Array(text.utf8)
+    let root: JSONValue
+    do {
+      root = try JSONValue(parsing: bytes, maximumDepth: 4)
+    } catch {
+      throw JobError(field: "", message: "not valid JSON: \(error)")
+    }
+    let recipient = try recipient(root, path: "")
+    guard let values = recipient.values else { throw JobError(field: "vars", message: "is missing") }
+    if let problem = UserID.problem(recipient.user) { throw JobError(field: "user", message: problem) }
+    return (recipient.user, JSONValue.minified(bytes[values.range]))
   }
 
   /// What an audience says of its users, by user: objects without white space.
