@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import APNs
 import PushCore
+import Redis
 import TestSupport
 import Testing
 
