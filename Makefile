@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
 
 .DEFAULT_GOAL := help
-.PHONY: help build test faults soak lint demo bench clean
+.PHONY: help build test faults soak lint demo bench deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -21,6 +21,7 @@ test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-dependencies test
 	@deploy/install-foreign-clients
 	@deploy/install-foreign-servers
+	@deploy/install-checkers
 	@$(MAKE) --no-print-directory lint
 	@mkdir -p .build; set -o pipefail; swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
 	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
@@ -52,6 +53,12 @@ bench: ## everything measured beside what is asked of it, on this machine (ARGS=
 	swift build -c release --product carillon && swift build -c release --product carillon-bench
 	@$${CC:-cc} -O2 -o .build/release/curl-loop deploy/bench/curl-loop.c -lcurl
 	@$(CARILLON)-bench --curl-loop .build/release/curl-loop $(ARGS)
+
+# With the Swift library in it, so that it runs where there is no Swift.
+deb: ## a Debian package with units, man pages and completions, in .build
+	@deploy/install-dependencies build
+	swift build -c release --product carillon --static-swift-stdlib
+	@deploy/debian/build $(CARILLON) .build
 
 clean: ## removes everything that was built
 	swift package clean

@@ -178,7 +178,8 @@ extension CampaignStore {
       pipeline.script(StoreScripts.unbind, keys: [keys.owner(partition), keys.taken(partition)]) { arguments in
         for index in part {
           arguments.append(edits[index].token.bytes)
-          arguments.append("\(edits[index].instant):\(edits[index].user)")
+          arguments.append(edits[index].user)
+          arguments.append(edits[index].instant)
         }
       }
     }

@@ -7,11 +7,12 @@ public struct OutcomeBatch: Sendable {
   public enum Action: Sendable {
     case none, prune, quarantine
 
-    fileprivate var word: StaticString {
+    /// As `commit.lua` reads it; `isOfUser` says whether the device is to be looked for among a user's.
+    fileprivate func code(isOfUser: Bool) -> UInt8 {
       switch self {
-      case .none: ""
-      case .prune: "prune"
-      case .quarantine: "quarantine"
+      case .prune: (isOfUser ? DeviceNotice.Action.pruned : .prune).rawValue
+      case .quarantine: DeviceNotice.Action.quarantine.rawValue
+      case .none: DeviceNotice.Action.pruned.rawValue + 1
       }
     }
   }
@@ -160,75 +161,92 @@ public struct OutcomeBatch: Sendable {
   ///   - service: whose tokens and reasons these are.
   ///   - names: what the notices of the slice begin with, see ``DeviceNotice/Head``.
   func write(to arguments: inout RedisArguments, of service: any PushService, names: [UInt8]) {
-    arguments.append(stretches())
+    let (heads, stretches) = stretches()
     arguments.append(names)
-    arguments.append(lineCount)
-    if lineCount > 0 { writeLines(to: &arguments, of: service) }
-    guard !details.isEmpty else { return }
-    for entry in entries where entry.detail >= 0 {
-      let detail = details[Int(entry.detail)]
-      arguments.append(entry.index)
-      arguments.append(detail.action.word)
-      arguments.append(bytes[detail.token])
-      arguments.append(bytes[detail.user])
-      arguments.append(detail.timestamp)
-      arguments.append([entry.record.reason.rawValue] + detail.unknownReason)
+    arguments.append(heads)
+    arguments.append(packedDetails())
+    withUnsafeTemporaryAllocation(byteCount: entries.count * LedgerRecord.size, alignment: 1) { buffer in
+      let records = buffer.bindMemory(to: UInt8.self)
+      for (place, entry) in entries.enumerated() {
+        Self.write(entry.record, to: records, at: place * LedgerRecord.size)
+      }
+      for stretch in stretches {
+        let bytes = stretch.lowerBound * LedgerRecord.size..<stretch.upperBound * LedgerRecord.size
+        arguments.append(UnsafeRawBufferPointer(rebasing: buffer[bytes]))
+      }
     }
+    if lineCount > 0 { writeLines(to: &arguments, of: service) }
   }
 
   /// One more than the largest state.
   private static let states = Int(Outcome.allCases.map(\.rawValue).max() ?? 0) + 1
 
-  /// The records as `commit.lua` reads them.
-  private func stretches() -> [UInt8] {
-    let head = 10
-    let tally = 3
+  /// Which entries are neighbours, and what `commit.lua` is told of them beside their records.
+  private func stretches() -> (heads: [UInt8], ranges: [Range<Int>]) {
+    var heads: [UInt8] = []
+    var ranges: [Range<Int>] = []
     var tallies = [Int](repeating: 0, count: Self.states)
-    return [UInt8](unsafeUninitializedCapacity: entries.count * (head + tally + LedgerRecord.size)) { buffer, count in
-      var start = 0
-      while start < entries.count {
-        var (end, details, lines) = (start, 0, entries[start].lines)
-        let isTerminal = entries[start].isTerminal
-        repeat {
-          lines.formIntersection(entries[end].lines)
-          tallies[Int(entries[end].record.state.code)] += 1
-          if entries[end].detail >= 0 { details += 1 }
-          end += 1
-        } while end < entries.count && entries[end].index == entries[end - 1].index + 1
-          && entries[end].isTerminal == isTerminal && !entries[end].lines.isDisjoint(with: lines)
-          && end - start < Int(UInt16.max)
-        let outcomes = count + head - 1
-        let sizes = UInt64(end - start) << 16 | UInt64(details)
-        count += Self.write(UInt64(entries[start].index) << 32 | sizes, 8, to: buffer, at: count)
-        count += Self.write(UInt64(lines.code) << 8, 2, to: buffer, at: count)
-        for state in tallies.indices where tallies[state] > 0 {
-          if isTerminal {
-            buffer[outcomes] += 1
-            count += Self.write(UInt64(state) << 16 | UInt64(tallies[state]), tally, to: buffer, at: count)
-          }
-          tallies[state] = 0
+    var start = 0
+    while start < entries.count {
+      var (end, details, lines) = (start, 0, entries[start].lines)
+      let isTerminal = entries[start].isTerminal
+      repeat {
+        lines.formIntersection(entries[end].lines)
+        tallies[Int(entries[end].record.state.code)] += 1
+        if entries[end].detail >= 0 { details += 1 }
+        end += 1
+      } while end < entries.count && entries[end].index == entries[end - 1].index + 1
+        && entries[end].isTerminal == isTerminal && !entries[end].lines.isDisjoint(with: lines)
+        && end - start < Int(UInt16.max)
+      Self.append(UInt64(entries[start].index) << 32 | UInt64(end - start) << 16 | UInt64(details), 8, to: &heads)
+      heads.append(lines.code)
+      let outcomes = heads.count
+      heads.append(0)
+      for state in tallies.indices where tallies[state] > 0 {
+        if isTerminal {
+          heads[outcomes] += 1
+          Self.append(UInt64(state) << 16 | UInt64(tallies[state]), 3, to: &heads)
         }
-        for entry in entries[start..<end] {
-          let (record, free) = (entry.record, UInt64(entry.record.free))
-          let words = UInt64(record.state.code) << 24 | UInt64(record.attempt) << 16 | UInt64(record.status)
-          count += Self.write(words, 4, to: buffer, at: count)
-          let rest = UInt64(record.reason.rawValue) << 56 | free << 48 | record.at & 0xffff_ffff_ffff
-          count += Self.write(rest, 8, to: buffer, at: count)
-        }
-        start = end
+        tallies[state] = 0
       }
+      ranges.append(start..<end)
+      start = end
     }
+    return (heads, ranges)
   }
 
-  /// Writes the last `size` bytes of a value, big-endian; returns their number. The buffer has the room: its capacity is
-  /// that of stretches of one record each.
-  private static func write(
-    _ value: UInt64, _ size: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int
-  ) -> Int {
-    for place in 0..<size {
-      buffer[offset + place] = UInt8(truncatingIfNeeded: value >> UInt64(8 * (size - 1 - place)))
+  /// The details as `commit.lua` reads them: each the target's index, and a notice.
+  private func packedDetails() -> [UInt8] {
+    guard !details.isEmpty else { return [] }
+    var packed: [UInt8] = []
+    packed.reserveCapacity(bytes.count + details.count * 32)
+    for entry in entries where entry.detail >= 0 {
+      let detail = details[Int(entry.detail)]
+      Self.append(UInt64(entry.index), 4, to: &packed)
+      packed.append(detail.action.code(isOfUser: !detail.user.isEmpty))
+      packed.append(entry.record.reason.rawValue)
+      Self.append(detail.timestamp, 6, to: &packed)
+      packed.append(UInt8(detail.unknownReason.count))
+      packed += detail.unknownReason
+      packed.append(length: detail.token.count)
+      packed += bytes[detail.token]
+      packed.append(length: detail.user.count)
+      packed += bytes[detail.user]
     }
-    return size
+    return packed
+  }
+
+  /// Writes a record of the ledger. The buffer has the room.
+  private static func write(_ record: LedgerRecord, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
+    let words = UInt64(record.state.code) << 24 | UInt64(record.attempt) << 16 | UInt64(record.status)
+    for place in 0..<4 { buffer[offset + place] = UInt8(truncatingIfNeeded: words >> UInt64(24 - 8 * place)) }
+    let rest = UInt64(record.reason.rawValue) << 56 | UInt64(record.free) << 48 | record.at & 0xffff_ffff_ffff
+    for place in 0..<8 { buffer[offset + 4 + place] = UInt8(truncatingIfNeeded: rest >> UInt64(56 - 8 * place)) }
+  }
+
+  /// Appends the last `size` bytes of a value, big-endian.
+  private static func append(_ value: UInt64, _ size: Int, to bytes: inout [UInt8]) {
+    for place in 0..<size { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * (size - 1 - place)))) }
   }
 
   /// The token's text and the line of each outcome that has one, in the order of the records.

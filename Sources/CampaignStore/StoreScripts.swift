@@ -11,6 +11,7 @@ enum StoreScripts {
 
   static let queue = script("queue", PackageResources.queue_lua)
   static let unqueue = script("unqueue", PackageResources.unqueue_lua)
+  static let putTemplate = script("puttemplate", PackageResources.puttemplate_lua)
   static let submit = script("submit", PackageResources.submit_lua)
   static let reserve = script("reserve", PackageResources.reserve_lua)
   static let activate = script("activate", PackageResources.activate_lua)
@@ -48,6 +49,7 @@ enum StoreScripts {
   static let setBadges = script("setbadges", PackageResources.setbadges_lua, countsUsers: true)
   static let setAttributes = script("setattributes", PackageResources.setattributes_lua)
   static let reached = script("reached", PackageResources.reached_lua)
+  static let rights = script("rights", PackageResources.rights_lua)
   static let oldest = script("oldest", PackageResources.oldest_lua)
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
   static let housekeep = script("housekeep", PackageResources.housekeep_lua)

@@ -51,7 +51,7 @@ final class IdleLoops: Sendable {
   private func run() {
     withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.capacity) { events in
       while true {
-        let count = Int(epoll_wait(descriptor, events.baseAddress, Int32(Self.capacity), -1))
+        let count = Int(carillon_epoll_wait(descriptor, events.baseAddress, Int32(Self.capacity), -1))
         for event in events.prefix(max(0, count)) {
           loops.withLock { $0[Int32(event.data.u64)] }?.loop?.comeBack()
         }

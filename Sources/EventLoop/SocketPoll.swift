@@ -60,7 +60,7 @@ final class SocketPoll: Sendable {
 
   /// - Returns: how many events there are.
   func wait(_ events: UnsafeMutableBufferPointer<epoll_event>, milliseconds: Int32) -> Int {
-    max(0, Int(epoll_wait(descriptor, events.baseAddress, Int32(events.count), milliseconds)))
+    max(0, Int(carillon_epoll_wait(descriptor, events.baseAddress, Int32(events.count), milliseconds)))
   }
 
   /// Tells whoever waits for it of an event.

@@ -26,6 +26,7 @@ public actor RedisConnection {
 
   let loop: EventLoop
   let endpoint: String
+  private let traffic: RedisTraffic.Counter
   let answerTimeout: Duration
   let tls: TLSPeer?
   /// 64 KB hold some hundred commits' answers, and are what a socket's buffer gives.
@@ -53,6 +54,7 @@ public actor RedisConnection {
     self.loop = loop
     self.tls = tls
     self.endpoint = endpoint
+    traffic = RedisTraffic.counter(of: endpoint)
     self.answerTimeout = answerTimeout
   }
 
@@ -152,6 +154,7 @@ extension RedisConnection {
     guard !Task.isCancelled else {
       throw RedisError(.cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none)
     }
+    traffic.note(commands: replies)
     let result: Result<[RedisReply], RedisError> = await withCheckedContinuation { continuation in
       inFlight.append(
         .init(missing: replies, deadline: deadline, offset: outgoing.accepted, waiter: continuation))
@@ -239,7 +242,8 @@ extension RedisConnection {
       case .incomplete: continue
       case .complete(let waiter, let roots):
         let arena = parser.take()
-        waiter.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
+        let replies = roots.map { RedisReply(arena: arena, index: $0) }
+        EventLoop.resuming { waiter.resume(returning: .success(replies)) }
       case .unexpected:
         let reply = RedisReply(arena: parser.take(), index: root)
         if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }

@@ -70,7 +70,9 @@ struct ConnectionPoolTests {
     _ = pool.take(upTo: 4, for: 0)
     #expect(pool.published.inFlight == 4)
     #expect(pool.published.backlog == 6)
-    pool.complete([PushCompletion(tag: 3, answer: PushAnswer(kind: .answered, status: 200))], by: 0, window: 8)
+    pool.complete(
+      [PushCompletion(tag: 3, answer: PushAnswer(kind: .answered, status: 200))], by: 0, window: 8,
+      times: AnswerTimes())
     #expect(pool.published.inFlight == 3)
     #expect(pool.published.connections.map(\.window) == [8, 1])
     #expect(delivered.withLock { $0 } == [3])
@@ -208,7 +210,7 @@ struct ConnectionPoolTests {
     pool.complete(
       tags.map { PushCompletion(tag: $0, answer: PushAnswer(kind: .answered, status: status, reason: reason.code)) },
       by: 0,
-      window: 1)
+      window: 1, times: AnswerTimes())
   }
 
   @Test("while it is open nothing is taken, no connection is opened, and every engine starts small, once")

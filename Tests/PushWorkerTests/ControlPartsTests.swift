@@ -23,10 +23,10 @@ import Testing
 
   @Test func prunesAreDeliveredTogether() {
     var upkeep = Upkeep()
-    for partition in 0..<15 { upkeep.note(prunesIn: partition) }
+    for partition in 0..<63 { upkeep.note(prunesIn: partition) }
     upkeep.note(prunesIn: 3)
     #expect(!upkeep.isDeliveryDue)
-    upkeep.note(prunesIn: 15)
+    upkeep.note(prunesIn: 63)
     #expect(upkeep.isDeliveryDue)
   }
 

@@ -11,19 +11,20 @@
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure
 -- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
---      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 records, 9 names of service, app and
---      campaign, each u8 length and text, 10 number of result lines, 11... lines in the order of the records they are
---      of, two each: token's text, line; behind them details, in that order too, six each: index, action ('' |
---      'prune' | 'quarantine'), token, user ('' for a raw token of a job), timestamp ms, reason: u8 code, and its text
---      where it has no code
--- Records come in stretches of neighbours, sorted by index: index of the first u32, their number u16, how many have
--- details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8 number of different outcomes,
--- for each outcome its state u8 and number u16, then the 12 bytes of the ledger for each record: state u8, attempt u8,
--- status u16, reason u8, free u8, at u48 (ms). A stretch has either terminal records only, or none and no outcomes. A
--- waiting record has its delay in ms in `at` instead.
--- A quarantine's note and an outbox entry are: u48 time (ms), the names of ARGV 9, then notices, one in a note: u8
--- action (0 prune, 1 quarantine, 2 pruned here), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason
--- that has no code, u16 length and token (none in a note: it stands under it), u16 length and user.
+--      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 names of service, app and campaign,
+--      each u8 length and text, 9 heads of stretches, 10 details, 11... the records of each stretch, and behind those
+--      lines in the order of the records they are of, two each: token's text, line
+-- Records come in stretches of neighbours, sorted by index. The head of one is: index of its first record u32, their
+-- number u16, how many have details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8
+-- number of different outcomes, for each outcome its state u8 and number u16. A stretch has either terminal records
+-- only, or none and no outcomes. A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
+-- free u8, at u48 (ms). A waiting one has its delay in ms in `at` instead.
+-- Details stand in the order of the records they are of, each: index u32, and a notice.
+-- A notice is: u8 action (0 prune, 1 quarantine, 2 pruned here; in details 2 prunes a user's device here, and 3 does
+-- nothing), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason that has no code, u16 length and
+-- token, u16 length and user ('' for a raw token of a job).
+-- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. A quarantine's note is the same of one notice,
+-- without the token: it stands under that.
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
 --          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored, u32 indexes of
 --          targets that have an acceptance here and another outcome in the ledger, which stands}
@@ -71,65 +72,81 @@ end
 local outgoing = {}
 local head
 local function notice_head()
-  head = head or struct.pack('>I6', now) .. ARGV[9]
+  head = head or struct.pack('>I6', now) .. ARGV[8]
   return head
 end
-local function notice(action, reason, timestamp, token, user)
-  return struct.pack('>BBI6B', action, reason:byte(), timestamp, #reason - 1) .. reason:sub(2)
-    .. struct.pack('>I2', #token) .. token .. struct.pack('>I2', #user) .. user
+
+-- Details: which target each is of, where its notice begins and where its user's name does, and whose device it may
+-- change. The devices are read for all of them.
+local detail_of, detail_at, user_at, user_of = {}, {}, {}, {}
+if sealed and ARGV[10] ~= '' then
+  local details, at, n, names = ARGV[10], 1, 0, {}
+  while at <= #details do
+    n = n + 1
+    local token = at + 13 + details:byte(at + 12)
+    local name = token + 4 + struct.unpack('>I2', details, token)
+    local behind = name + struct.unpack('>I2', details, name - 2)
+    local user = details:sub(name, behind - 1)
+    detail_of[n], detail_at[n], user_at[n], user_of[n] = struct.unpack('>I4', details, at), at + 4, name, user
+    if user ~= '' and details:byte(at + 4) ~= 3 then names[#names + 1] = user end
+    at = behind
+  end
+  read_devices(KEYS[6], names)
 end
 
--- What the details in ARGV from `i` on say of a record that has just become terminal.
-local function settle(i)
-  local action, token, user, timestamp, reason = ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
-  if #reason > 1 then redis.call('HSET', KEYS[5], ARGV[i], reason:sub(2)) end
-  if action == '' then return end
-  local prunes, edited = action == 'prune', user ~= ''
-  if edited then
-    local note = not prunes and notice_head() .. notice(1, reason, timestamp, '', user)
-    local instant = tonumber(timestamp)
-    if not edit_device(
-      KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10], user, token, action, instant, note) then return end
-  else
+-- What a detail says of a record that has just become terminal.
+local function settle(n)
+  local details, at, user = ARGV[10], detail_at[n], user_of[n]
+  local action, _, instant, length, word = struct.unpack('>BBI6B', details, at)
+  local behind_word, name = word + length, user_at[n]
+  if length > 0 then redis.call('HSET', KEYS[5], detail_of[n], details:sub(word, behind_word - 1)) end
+  if action == 3 then return end
+  local token = details:sub(behind_word + 2, name - 3)
+  if user == '' then
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)
     if not owner then return end
     user = owner:match('^%d+:(.*)$')
+    outgoing[#outgoing + 1] = details:sub(at, name - 3) .. struct.pack('>I2', #user) .. user
+  elseif action == 1 then
+    local note = notice_head() .. details:sub(at, behind_word - 1) .. '\0\0' .. details:sub(name - 2, name + #user - 1)
+    if not edit_device(KEYS[10], user, token, 'quarantine', instant, note) then return end
+  else
+    if not edit_device(KEYS[10], user, token, 'prune', instant) then return end
+    outgoing[#outgoing + 1] = details:sub(at, name + #user - 1)
   end
-  count_by(prunes and 'pruned' or 'quarantined', 1)
-  if prunes or not edited then
-    outgoing[#outgoing + 1] = notice(edited and 2 or prunes and 0 or 1, reason, timestamp, token, user)
-  end
+  count_by(action == 1 and 'quarantined' or 'pruned', 1)
 end
 
-local wire = ARGV[8]
-local stretches = {}
-local position, line = 1, 11
-local detail = line + 2 * tonumber(ARGV[10])
-while position <= #wire do
-  local a, b, c, d, high, low, details_high, details_low, has_lines, outcomes = wire:byte(position, position + 9)
-  local first, number = ((a * 256 + b) * 256 + c) * 256 + d, high * 256 + low
-  local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
-    line = line, detail = detail}
-  local lines = has_lines > 0 and number or 0
-  for at = position + 10, position + 7 + outcomes * 3, 3 do
-    local state, tally_high, tally_low = wire:byte(at, at + 2)
-    stretch.tally[state] = tally_high * 256 + tally_low
-    if state == 16 and has_lines == 2 then lines = lines - stretch.tally[state] end
+local stretches, stretch_count = {}, 0
+do
+  local heads, at, lines, detail = ARGV[9], 1, 0, 1
+  while at <= #heads do
+    local first, number, its_details, has_lines, outcomes, tally = struct.unpack('>I4I2I2BB', heads, at)
+    at = tally + outcomes * 3
+    stretch_count = stretch_count + 1
+    local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
+      records = ARGV[10 + stretch_count], line = lines, detail = detail}
+    stretch.lines = has_lines > 0 and number or 0
+    for place = tally, at - 1, 3 do
+      local state, its_number = struct.unpack('>BI2', heads, place)
+      stretch.tally[state] = its_number
+      if state == 16 and has_lines == 2 then stretch.lines = stretch.lines - its_number end
+    end
+    lines = lines + 2 * stretch.lines
+    detail = detail + its_details
+    stretch.behind_details = detail
+    -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis lost.
+    stretch.is_whole = outcomes > 0 and first + number <= count
+    if first < count then stretches[#stretches + 1] = stretch end
   end
-  detail = detail + 6 * (details_high * 256 + details_low)
-  line = line + 2 * lines
-  stretch.at, stretch.behind_details, stretch.lines = position + 10 + outcomes * 3, detail, lines
-  position = stretch.at + number * 12
-  -- No target, no record: an index beyond the count is another slice's, or of a seal that Redis lost.
-  stretch.is_whole = outcomes > 0 and first + number <= count
-  if first < count then stretches[#stretches + 1] = stretch end
+  for _, stretch in ipairs(stretches) do stretch.line = 11 + stretch_count + stretch.line end
 end
 
--- Merges the record that begins at `base` of the wire into the old one; returns the new record, or nil to leave the
+-- Merges the record that begins at `base` of a stretch's into the old one; returns the new record, or nil to leave the
 -- old.
-local function merge(base, index, old)
-  local state, attempt = wire:byte(base, base + 1)
+local function merge(records, base, index, old)
+  local state, attempt = records:byte(base, base + 1)
   local old_state, old_attempt = old:byte(1, 2)
   -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it,
   -- and since the commits that are replayed, another may have been. What is left in doubt is safe.
@@ -148,16 +165,16 @@ local function merge(base, index, old)
   if state >= 16 then
     count_by(state, 1)
     settled = true
-    return wire:sub(base, base + 11)
+    return records:sub(base, base + 11)
   end
   if state == 0 then
     doubt = doubt + 1
-    return wire:sub(base, base + 11)
+    return records:sub(base, base + 11)
   end
-  local delay = struct.unpack('>I6', wire, base + 6)
+  local delay = struct.unpack('>I6', records, base + 6)
   waiting = waiting + 1
   redis.call('ZADD', KEYS[3], now + delay, index)
-  return wire:sub(base, base + 5) .. struct.pack('>I6', now + delay)
+  return records:sub(base, base + 5) .. struct.pack('>I6', now + delay)
 end
 
 if replay and sealed then
@@ -168,36 +185,32 @@ if replay and sealed then
   end
 end
 
--- The first attempts of that many bytes' worth of targets, in doubt or not granted.
-local untouched_record = ('\0'):rep(12)
-local function blank(bytes) return untouched_record:rep(bytes / 12) end
-
 -- A stretch of first attempts in doubt that have all ended: what nearly every push is.
 local function settle_all(stretch)
   doubt = doubt - (stretch.last + 1 - stretch.first)
   settled = true
   for state, number in pairs(stretch.tally) do count_by(state, number) end
   if stretch.lines > 0 then keep_lines(stretch.line, stretch.lines) end
-  for i = stretch.detail, stretch.behind_details - 1, 6 do settle(i) end
+  for i = stretch.detail, stretch.behind_details - 1 do settle(i) end
 end
 
 -- Any other: record by record. Puts what is to be stored into `pieces`: of the block, which begins with the record of
 -- `origin` and of which what stands before `from` is there already, and of the new records. Returns the new `from`.
 local function merge_each(stretch, block, origin, pieces, from)
-  local details = {}
-  for i = stretch.detail, stretch.behind_details - 1, 6 do details[tonumber(ARGV[i])] = i end
-  local base, line = stretch.at, stretch.line
+  local records, base, line, detail = stretch.records, 1, stretch.line, stretch.detail
   for index = stretch.first, stretch.last do
     local offset = (index - origin) * 12
-    local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and wire:byte(base) ~= 16
-    local record = merge(base, index, block:sub(offset + 1, offset + 12))
+    local has_line = stretch.has_lines == 1 or stretch.has_lines == 2 and records:byte(base) ~= 16
+    local its_detail = detail < stretch.behind_details and detail_of[detail] == index and detail
+    if its_detail then detail = detail + 1 end
+    local record = merge(records, base, index, block:sub(offset + 1, offset + 12))
     if record then
       if from <= offset then pieces[#pieces + 1] = block:sub(from, offset) end
       pieces[#pieces + 1] = record
       from = offset + 13
       if record:byte(1) >= 16 then
         if has_line then keep_lines(line, 1) end
-        if details[index] then settle(details[index]) end
+        if its_detail then settle(its_detail) end
       end
     end
     base = base + 12
@@ -206,47 +219,47 @@ local function merge_each(stretch, block, origin, pieces, from)
   return from
 end
 
-local i = 1
-while sealed and i <= #stretches do
-  -- Stretches that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than
-  -- split.
-  local first, last, j = stretches[i].first, stretches[i].last, i
-  while j < #stretches and stretches[j + 1].first > last and stretches[j + 1].first - last <= 17 do
-    j = j + 1
-    last = stretches[j].last
-  end
+-- Redis' Lua hashes every byte of each string that it makes, so none is made of a stretch all of which is new.
+local mixed = {}
+for i = 1, sealed and #stretches or 0 do
+  local stretch = stretches[i]
+  local first, last = stretch.first, stretch.last
   if last >= granted then
     -- Redis lost a grant that it had acknowledged: what was sent had been granted.
     doubt = doubt + last + 1 - granted
     granted = last + 1
     restored = restored or not owner
   end
-  local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
-  local size = (last - first + 1) * 12
-  local untouched = block == ''
-  -- Redis' Lua hashes every byte of each string that it makes, so none is made that is not needed.
-  local is_replaced = untouched and i == j and stretches[i].is_whole
-  if #block < size and not is_replaced then block = block .. blank(size - #block) end
-  local pieces, from = {}, 1
-  for k = i, j do
-    local stretch = stretches[k]
-    local start, behind = (stretch.first - first) * 12, (stretch.last + 1 - first) * 12
-    if stretch.is_whole and (untouched or block:sub(start + 1, behind) == blank(behind - start)) then
-      if from <= start then pieces[#pieces + 1] = block:sub(from, start) end
-      pieces[#pieces + 1] = wire:sub(stretch.at, stretch.at + behind - start - 1)
-      from = behind + 1
-      settle_all(stretch)
-    else
-      from = merge_each(stretch, block, first, pieces, from)
-    end
+  if stretch.is_whole and redis.call('BITPOS', KEYS[2], 1, first * 12, last * 12 + 11) < 0 then
+    redis.call('SETRANGE', KEYS[2], first * 12, stretch.records)
+    settle_all(stretch)
+  else
+    mixed[#mixed + 1] = stretch
   end
+end
+
+local i = 1
+while i <= #mixed do
+  -- Stretches that are near each other are read and written at once; a gap of up to 16 records is cheaper copied than
+  -- split.
+  local first, last, j = mixed[i].first, mixed[i].last, i
+  while j < #mixed and mixed[j + 1].first > last and mixed[j + 1].first - last <= 17 do
+    j = j + 1
+    last = mixed[j].last
+  end
+  local size = (last - first + 1) * 12
+  local block = redis.call('GETRANGE', KEYS[2], first * 12, last * 12 + 11)
+  if #block < size then block = block .. ('\0'):rep(size - #block) end
+  local pieces, from = {}, 1
+  for k = i, j do from = merge_each(mixed[k], block, first, pieces, from) end
   if from > 1 then
     if from <= size then pieces[#pieces + 1] = block:sub(from) end
-    redis.call('SETRANGE', KEYS[2], first * 12, #pieces == 1 and pieces[1] or table.concat(pieces))
+    redis.call('SETRANGE', KEYS[2], first * 12, table.concat(pieces))
   end
   i = j + 1
 end
 write_lines()
+write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10])
 if #outgoing > 0 then redis.call('RPUSH', KEYS[8], notice_head() .. table.concat(outgoing)) end
 
 local retries = {}
@@ -273,10 +286,20 @@ end
 local lease = now + ARGV[2]
 if sealed then
   local values, place = {'granted', granted, 'doubt', doubt, 'waiting', waiting}, 6
-  if owner and not replay then values[place + 1], values[place + 2], place = 'seq', seq + 1, place + 2 end
-  if owner then values[place + 1], values[place + 2], place = 'lease', lease, place + 2 end
-  -- What nearly every commit counts is read and written with the rest.
-  if moved[16] then values[place + 1], values[place + 2], moved[16] = '16', (slice[12] or 0) + moved[16], nil end
+  local function set(field, n) values[place + 1], values[place + 2], place = field, n, place + 2 end
+  if owner and not replay then set('seq', seq + 1) end
+  if owner then set('lease', lease) end
+  -- What nearly every commit counts was read with the rest.
+  if moved[16] then
+    set('16', (slice[12] or 0) + moved[16])
+    moved[16] = nil
+  end
+  local fields = {}
+  for field in pairs(moved) do fields[#fields + 1] = field end
+  if #fields > 0 then
+    local before = redis.call('HMGET', KEYS[1], unpack(fields))
+    for i = 1, #fields do set(fields[i], (before[i] or 0) + moved[fields[i]]) end
+  end
   redis.call('HSET', KEYS[1], unpack(values))
   -- The owner must not take for granted to itself what others say that they were granted.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
@@ -286,9 +309,6 @@ if settled and slice[9] and not slice[10] then redis.call('HDEL', KEYS[1], 'deat
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
 -- Not a second time, where it was counted and the reply was lost; nor when the slice has been counted.
 if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
-for field, n in pairs(moved) do
-  if n ~= 0 then redis.call('HINCRBY', KEYS[1], field, n) end
-end
 local due = -1
 if waiting > 0 then
   local nearest = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')

@@ -22,45 +22,84 @@ local function with_flags(blob, at, flags)
   return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
 
--- A user without a device is not kept, and neither are the attributes, nor what the user's apps have sent lately.
-local function write_devices(devices, users, attributes, pressure, user, blob)
-  if blob == '' then
-    redis.call('HDEL', devices, user)
-    redis.call('SREM', users, user)
-    redis.call('HDEL', attributes, user)
-    redis.call('HDEL', pressure, user)
-  else
-    redis.call('HSET', devices, user, blob)
-  end
+-- A user without a device is not kept, and neither are the attributes, nor what the user's apps have sent lately. Of at
+-- most 500 users.
+local function remove_users(devices, users, attributes, pressure, names)
+  redis.call('HDEL', devices, unpack(names))
+  redis.call('SREM', users, unpack(names))
+  redis.call('HDEL', attributes, unpack(names))
+  redis.call('HDEL', pressure, unpack(names))
+end
+
+-- Whether the note why a device is in quarantine is of one of this user.
+local function is_note_of(note, user)
+  return note and note:sub(-#user - 2) == struct.pack('>I2', #user) .. user
 end
 
 -- Removes the note why a device of the user is in quarantine. A note stands under the token, and ends with its user:
 -- while a device moves to another user of the partition, both have it, and the note may be the other's.
 local function remove_note(quarantine, user, token)
-  local note = redis.call('HGET', quarantine, token)
-  if note and note:sub(-#user - 2) == struct.pack('>I2', #user) .. user then redis.call('HDEL', quarantine, token) end
+  if is_note_of(redis.call('HGET', quarantine, token), user) then redis.call('HDEL', quarantine, token) end
 end
 
--- Prunes, quarantines or releases one device, unless it registered after `instant` (ms). Returns whether it changed.
--- What is in quarantine has a note there, why and since when.
-local function edit_device(devices, users, attributes, pressure, quarantine, user, token, action, instant, note)
-  local blob = redis.call('HGET', devices, user) or ''
+-- What a script has read of users' devices, and what it is to write of them and of the quarantine: one command for all
+-- costs Redis little more than one for a single user.
+local devices_of, edited, is_edited, notes = {}, {}, {}, {}
+
+-- Reads the devices of users that are to be edited, at most 500.
+local function read_devices(devices, names)
+  if #names == 0 then return end
+  local blobs = redis.call('HMGET', devices, unpack(names))
+  for i = 1, #names do devices_of[names[i]] = blobs[i] or '' end
+end
+
+-- Prunes, quarantines or releases one device of a user whose devices were read, unless it registered after `instant`
+-- (ms). Returns whether it changed; `write_edits` writes that. What is in quarantine has a note there, why and since
+-- when.
+local function edit_device(quarantine, user, token, action, instant, note)
+  local blob = devices_of[user]
   local at, behind = find_device(blob, token)
-  if not at then remove_note(quarantine, user, token) end
-  if not at or registered_at(blob, at) > instant then return false end
-  local known_flags = flags_of(blob, at)
-  if action == 'prune' then
-    blob = blob:sub(1, at - 1) .. blob:sub(behind)
-  else
-    local flags = action == 'quarantine' and 1 or 0
-    if known_flags == flags then return false end
-    blob = with_flags(blob, at, flags)
-  end
-  write_devices(devices, users, attributes, pressure, user, blob)
-  if action == 'quarantine' then
-    redis.call('HSET', quarantine, token, note)
+  if at and registered_at(blob, at) > instant then return false end
+  local known_flags = at and flags_of(blob, at) or 1
+  local flags = action == 'quarantine' and 1 or 0
+  if at and action ~= 'prune' and known_flags == flags then return false end
+  if at and action == 'quarantine' then
+    notes[token] = note
   elseif known_flags == 1 then
+    if is_note_of(notes[token], user) then notes[token] = nil end
     remove_note(quarantine, user, token)
   end
+  if not at then return false end
+  if action == 'prune' then
+    devices_of[user] = at == 1 and blob:sub(behind) or blob:sub(1, at - 1) .. blob:sub(behind)
+  else
+    devices_of[user] = with_flags(blob, at, flags)
+  end
+  if not is_edited[user] then
+    is_edited[user] = true
+    edited[#edited + 1] = user
+  end
   return true
+end
+
+-- Writes what was edited.
+local function write_edits(devices, users, attributes, pressure, quarantine)
+  local gone, left, noted = {}, {}, {}
+  for i = 1, #edited do
+    local user = edited[i]
+    local blob = devices_of[user]
+    if blob == '' then
+      gone[#gone + 1] = user
+    else
+      left[#left + 1] = user
+      left[#left + 1] = blob
+    end
+  end
+  for token, note in pairs(notes) do
+    noted[#noted + 1] = token
+    noted[#noted + 1] = note
+  end
+  if #gone > 0 then remove_users(devices, users, attributes, pressure, gone) end
+  if #left > 0 then redis.call('HSET', devices, unpack(left)) end
+  if #noted > 0 then redis.call('HSET', quarantine, unpack(noted)) end
 end

@@ -15,7 +15,7 @@ for i = 1, #ARGV, 2 do
       end
       at = at + 2 + struct.unpack('>I2', blob, at)
     end
-    write_devices(KEYS[1], KEYS[2], KEYS[3], KEYS[5], user, '')
+    remove_users(KEYS[1], KEYS[2], KEYS[3], KEYS[5], {user})
     moved = moved + 1
   end
 end

@@ -10,6 +10,28 @@ package struct CarillonConfiguration: Equatable {
   package var worker: Worker
   package var retry: Retry
   package var `guard`: Guard
+  /// Where this process serves health, metrics and API; `nil` for nowhere.
+  package var admin: Admin?
+
+  package struct Admin: Equatable {
+    package var listen: ListenAddress
+    /// A file with the hashes of tokens.
+    package var tokenFile: String?
+    package var tls: AdminTLS?
+
+    package init(listen: ListenAddress, tokenFile: String? = nil, tls: AdminTLS? = nil) {
+      self.listen = listen
+      self.tokenFile = tokenFile
+      self.tls = tls
+    }
+  }
+
+  package struct AdminTLS: Equatable {
+    /// A PEM file with the server's certificate, and those that lead to its root.
+    package var certificate: String
+    /// A PEM file with its key.
+    package var key: String
+  }
 
   package struct Redis: Equatable {
     package var url: String

@@ -12,13 +12,13 @@ struct ConfigurationReader {
 
   func read(_ root: ConfigurationNode) throws(ConfigurationError) -> CarillonConfiguration {
     let top = try ConfigurationSection(root, path: "", schema: "")
-    if top.has("admin") { throw top.error("admin", "is not supported yet", hint: "take the section out") }
     let redis = try readRedis(try top.section("redis", schema: "redis"))
     let apps = try readApps(try top.section("apps", schema: nil))
     return CarillonConfiguration(
       redis: redis, apps: apps, worker: try readWorker(try top.section("worker", schema: "worker"), apps),
       retry: try readRetry(try top.section("retry", schema: "retry")),
-      guard: try readGuard(try top.section("guard", schema: "guard")))
+      guard: try readGuard(try top.section("guard", schema: "guard")),
+      admin: try readAdmin(try top.section("admin", schema: "admin")))
   }
 
   private func readApps(_ section: ConfigurationSection) throws(ConfigurationError) -> [String: CarillonConfiguration

@@ -22,6 +22,8 @@ enum ConfigurationSchema {
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
     "retry": ["firstServerError", "serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],
+    "admin": ["listen", "tokenFile", "tls"],
+    "admin.tls": ["certificate", "key"],
   ]
 
   /// The paths of all keys that hold a value, with these app names in the place of `*`.

@@ -28,6 +28,9 @@ public struct DeviceRowReader: Sendable {
   /// read again when a quote turns out to be never closed.
   public static let maximumRecord = 16384
 
+  /// The same of another system's export, where a record may be all that is known of a user.
+  public static let maximumForeignRecord = 1 << 20
+
   /// Between two rows of a file.
   public struct Mark: Equatable, Sendable {
     /// Bytes of the file before it.
@@ -43,10 +46,14 @@ public struct DeviceRowReader: Sendable {
   }
 
   private let format: Format
+  private let system: ForeignSystem?
+  private let maximumRecord: Int
   private let vocabulary: DeviceVocabulary
   /// Names of attributes that have been looked at: rows of a file have the same ones.
   private var attributes: Set<String> = []
   private var header: [Column]?
+  /// What the columns of another system's export became, so far.
+  public private(set) var foreign = ForeignColumns()
   private var fields = CSVFields()
   private var pending: [UInt8] = []
   private var position = 0
@@ -60,6 +67,8 @@ public struct DeviceRowReader: Sendable {
   private enum Column: Sendable {
     case known(DeviceColumn)
     case attribute(String)
+    /// A column of another system.
+    case foreign(String)
   }
 
   /// A reader at the beginning of a file.
@@ -67,9 +76,12 @@ public struct DeviceRowReader: Sendable {
   /// - Parameters:
   ///   - format: how its rows are written.
   ///   - vocabulary: what its rows may name.
-  public init(format: Format, _ vocabulary: DeviceVocabulary) {
+  ///   - system: whose export it is; `nil` for a file with columns of ours.
+  public init(format: Format, _ vocabulary: DeviceVocabulary, from system: ForeignSystem? = nil) {
     self.format = format
     self.vocabulary = vocabulary
+    self.system = system
+    maximumRecord = system == nil ? Self.maximumRecord : Self.maximumForeignRecord
   }
 
   /// Takes the next bytes of the file and gives the rows that they complete.
@@ -113,7 +125,7 @@ public struct DeviceRowReader: Sendable {
       if skipping, !skipLine(isFinal: isFinal) { break }
       let start = position
       let startLine = line
-      let end = min(pending.count, start + Self.maximumRecord + 1)
+      let end = min(pending.count, start + maximumRecord + 1)
       let step =
         switch format {
         case .csv: fields.scan(pending, in: start..<end, isFinal: isFinal && end == pending.count)
@@ -121,15 +133,20 @@ public struct DeviceRowReader: Sendable {
         }
       switch step {
       case .needsMore:
-        guard end - start > Self.maximumRecord else { return rows }
-        let message = "longer than \(Self.maximumRecord) bytes" + (format == .csv ? ", or a quote is never closed" : "")
+        guard end - start > maximumRecord else { return rows }
+        let message = "longer than \(maximumRecord) bytes" + (format == .csv ? ", or a quote is never closed" : "")
         rows.append(dropLine(message, at: startLine, isFinal: isFinal))
       case .malformed(let message):
         rows.append(dropLine(message, at: startLine, isFinal: isFinal))
       case .record(let content, let next, let lines):
         position = next
         line += lines
-        if !content.isEmpty, let row = try row(content, line: startLine) { rows.append(row) }
+        guard !content.isEmpty else { continue }
+        if let system, format == .ndjson || header != nil {
+          rows += foreignRows(content, of: system, line: startLine)
+        } else if let row = try row(content, line: startLine) {
+          rows.append(row)
+        }
       }
     }
     return rows
@@ -147,6 +164,32 @@ public struct DeviceRowReader: Sendable {
     } catch {
       return .failure(RowError(line: line, message: error.description))
     }
+  }
+
+  /// The rows of a record of another system.
+  private mutating func foreignRows(
+    _ content: Range<Int>, of system: ForeignSystem, line: Int
+  ) -> [Result<DeviceRow, RowError>] {
+    do throws(DeviceRowDraft.Problem) {
+      let members = try format == .csv ? foreignFields() : NDJSONLine.members(Array(pending[content]))
+      return try ForeignRecord.rows(members, of: system, vocabulary, &foreign).map { row in
+        row.mapError { RowError(line: line, message: $0.description) }
+      }
+    } catch {
+      return [.failure(RowError(line: line, message: error.description))]
+    }
+  }
+
+  /// A record's fields under their names.
+  private func foreignFields() throws(DeviceRowDraft.Problem) -> [(name: String, value: JSONValue)] {
+    let header = header ?? []
+    try checkCount(header)
+    var members: [(name: String, value: JSONValue)] = []
+    for (index, column) in header.enumerated() {
+      guard case .foreign(let name) = column else { continue }
+      members.append((name, JSONValue(kind: .string(try text(index)), range: 0..<0)))
+    }
+    return members
   }
 
   /// Drops the line that a bad record began on: what stands behind it may be good rows.
@@ -180,6 +223,14 @@ public struct DeviceRowReader: Sendable {
       if names.contains(name) { throw Self.headerError("two columns are named \(Excerpt.quoted(name))") }
       names.append(name)
     }
+    if let system {
+      guard names.contains(where: system.mapping.isToken) else {
+        throw Self.headerError(
+          "no column of it is one in which \(system.rawValue) has tokens: "
+            + system.mapping.tokenColumns.joined(separator: ", "))
+      }
+      return names.map { .foreign($0) }
+    }
     for needed in [DeviceColumn.user, .token] where !names.contains(needed.rawValue) {
       let near = Nearest.match(needed.rawValue, among: names).map { "; is \(Excerpt.quoted($0)) meant?" } ?? ""
       throw Self.headerError("the header has no column '\(needed.rawValue)'\(near)")
@@ -209,20 +260,30 @@ public struct DeviceRowReader: Sendable {
 
   private func readCSVRow() throws(DeviceRowDraft.Problem) -> DeviceRow {
     let header = header ?? []
-    guard fields.count == header.count else {
-      throw DeviceRowDraft.Problem(description: "\(fields.count) fields, but the header has \(header.count)")
-    }
+    try checkCount(header)
     var draft = DeviceRowDraft(vocabulary)
     for (index, column) in header.enumerated() {
-      guard let text = fields.text(index, in: pending) else {
-        throw DeviceRowDraft.Problem(description: "field \(index + 1) is not UTF-8")
-      }
+      let text = try text(index)
       switch column {
       case .known(let known): try draft.set(known, to: text)
       case .attribute(let name): try draft.setAttribute(name, to: text)
+      case .foreign: break
       }
     }
     return try draft.row()
+  }
+
+  private func checkCount(_ header: [Column]) throws(DeviceRowDraft.Problem) {
+    guard fields.count == header.count else {
+      throw .init(description: "\(fields.count) fields, but the header has \(header.count)")
+    }
+  }
+
+  private func text(_ index: Int) throws(DeviceRowDraft.Problem) -> String {
+    guard let text = fields.text(index, in: pending) else {
+      throw .init(description: "field \(index + 1) is not UTF-8")
+    }
+    return text
   }
 }
 

@@ -11,21 +11,32 @@ enum NDJSONLine {
     return .record(content: content, next: lineEnd.map { $0 + 1 } ?? end, lines: lineEnd == nil ? 0 : 1)
   }
 
-  /// - Parameter attributes: names that have been looked at, of earlier lines too.
-  static func row(
-    _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout Set<String>
-  ) throws(DeviceRowDraft.Problem) -> DeviceRow {
+  /// The members of a line of another system's export.
+  static func members(_ bytes: [UInt8]) throws(DeviceRowDraft.Problem) -> [(name: String, value: JSONValue)] {
+    try object(bytes, maximumDepth: ForeignRecord.maximumNesting).map { ($0.name, $0.value) }
+  }
+
+  private static func object(
+    _ bytes: [UInt8], maximumDepth: Int
+  ) throws(DeviceRowDraft.Problem) -> [JSONValue.Member] {
     let value: JSONValue
     do {
-      value = try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
+      value = try JSONValue(parsing: bytes, maximumDepth: maximumDepth)
     } catch {
       throw DeviceRowDraft.Problem(description: "not valid JSON: column \(error.column): \(error.message)")
     }
     guard case .object(let members) = value.kind else {
       throw DeviceRowDraft.Problem(description: "must be a JSON object, not \(value.kindName)")
     }
+    return members
+  }
+
+  /// - Parameter attributes: names that have been looked at, of earlier lines too.
+  static func row(
+    _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout Set<String>
+  ) throws(DeviceRowDraft.Problem) -> DeviceRow {
     var draft = DeviceRowDraft(vocabulary)
-    for member in members {
+    for member in try object(bytes, maximumDepth: maximumNesting) {
       let text: String
       switch member.value.kind {
       case .string(let string): text = string

@@ -18,6 +18,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private var ending: [Int: Connector.Connection] = [:]
   private var ended: [EndedPush] = []
   private var completions: [PushCompletion] = []
+  /// How long the answers among them took.
+  private var times = AnswerTimes()
   /// For what the supply has asked to wait for.
   private var supplyTimer: LoopTimer?
   private var ticker: LoopTimer?
@@ -136,7 +138,9 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     // A new array of the same size: the receiver keeps the old one.
     completions = []
     completions.reserveCapacity(batch.count)
-    supply.complete(batch, by: number, window: driver.window.limit)
+    let times = times
+    self.times = AnswerTimes()
+    supply.complete(batch, by: number, window: driver.window.limit, times: times)
   }
 
   // MARK: What has ended
@@ -150,6 +154,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     let stopped = connection.authorization.identity == nil ? nil : supply.stopped
     for index in ended.indices {
       let answer = completions[first + index].answer
+      if answer.kind == .answered { times.note(now &- min(now, ended[index].sentAt)) }
       if isCurrent, answer.kind == .answered {
         note(answer, completions[first + index].unknownReason, ended[index], waiting, now)
         continue

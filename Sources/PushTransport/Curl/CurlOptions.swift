@@ -9,8 +9,8 @@ extension ConnectionPool.Configuration {
       [
         // ALPN decides; cleartext HTTP/2 is never spoken (it fails on reused connections in 7.88).
         carillon_easy_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
-        // APNs asks for TLS 1.2 or later.
-        carillon_easy_set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+        // APNs asks for TLS 1.2 or later. (A C int since libcurl 8.13, a long before.)
+        carillon_easy_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         carillon_easy_set_long(easy, CURLOPT_POST, 1),
         // Wait for the connection's streams instead of opening another connection.
         carillon_easy_set_long(easy, CURLOPT_PIPEWAIT, 1),

@@ -76,6 +76,7 @@ public final class ConnectionPool: Sendable {
     var connections: [ConnectionState] = []
     var isDraining = false
     var lastError: String?
+    var times = AnswerTimes()
     /// When the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
     /// When connections began to fail, and how the last did; `nil` from an answer on.
@@ -255,6 +256,7 @@ extension ConnectionPool.State {
     }
     published.backlog = backlog.count + unproven.count
     published.lastError = lastError
+    published.times = times
     published.breakerOpenings = breaker.openings
     published.breaker = breaker.state
     return published
@@ -338,10 +340,11 @@ extension ConnectionPool: PushSupply {
     wakeAll()
   }
 
-  func complete(_ completions: [PushCompletion], by engine: Int, window: Int) {
+  func complete(_ completions: [PushCompletion], by engine: Int, window: Int, times: AnswerTimes) {
     let (isNews, slowed) = state.withLock { state -> (Bool, [any PushEngine]) in
       state.connections[engine].inFlight -= completions.count
       state.connections[engine].window = window
+      state.times.add(times)
       if completions.contains(where: { $0.kind == .answered }) { state.noteAnswer(on: engine, now: EventLoop.now) }
       let openings = state.breaker.openings
       let isNews = state.breaker.note(completions, of: service)

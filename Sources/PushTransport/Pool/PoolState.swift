@@ -4,6 +4,8 @@ public struct PoolState: Sendable, Equatable {
   public var connections: [ConnectionState] = []
   /// Pushes not taken by any connection yet.
   public var backlog = 0
+  /// How long answers took, since the start.
+  public var times = AnswerTimes()
   /// What went wrong last, in the engine's words.
   public var lastError: String?
   /// Whether pushes are held back because the service answers 503.

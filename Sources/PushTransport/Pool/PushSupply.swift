@@ -16,8 +16,10 @@ protocol PushSupply: AnyObject, Sendable {
   func note(_ event: ConnectionEvent, of engine: Int)
   /// Delivers completions, in batches.
   ///
-  /// - Parameter window: how many may be on their way on the engine's connection now, for whoever looks.
-  func complete(_ completions: [PushCompletion], by engine: Int, window: Int)
+  /// - Parameters:
+  ///   - window: how many may be on their way on the engine's connection now, for whoever looks.
+  ///   - times: how long the answers among them took.
+  func complete(_ completions: [PushCompletion], by engine: Int, window: Int, times: AnswerTimes)
 }
 
 /// What an engine that asks for pushes gets.

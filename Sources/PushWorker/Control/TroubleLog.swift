@@ -6,12 +6,17 @@ final class TroubleLog {
   private let observer: @Sendable (WorkerEvent) -> Void
   /// When each kind of trouble was last told of.
   private var kinds: [String: Repetition] = [:]
+  /// How often what was told of, and trouble that was not.
+  private(set) var counts = WorkerEventCounts()
 
   init(_ observer: @escaping @Sendable (WorkerEvent) -> Void) {
     self.observer = observer
   }
 
-  func tell(_ event: WorkerEvent) { observer(event) }
+  func tell(_ event: WorkerEvent) {
+    counts.note(event)
+    observer(event)
+  }
 
   /// Tells of a failure that is tried again: many slices fail at once, and for as long as Redis is away.
   ///
@@ -23,6 +28,7 @@ final class TroubleLog {
   }
 
   func report(_ kind: String, _ message: String) {
+    counts.troubles += 1
     guard let unsaid = kinds[kind, default: Repetition()].note(EventLoop.now) else { return }
     observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) more like it unsaid)" : "")))
   }

@@ -7,8 +7,10 @@ struct Upkeep {
   /// References in our list that we knew nothing of at the last look.
   private var unaccounted: Set<SliceReference> = []
 
-  /// Slices with prunes after which these are delivered together.
-  private static let deliveredTogether = 16
+  /// Slices with prunes after which these are delivered together, if a second has not passed before: whose their tokens
+  /// were is noted in the tokens' partitions, which cost a script each however many of the tokens are theirs.
+  private static let deliveredTogether = 64
+
   /// Takes note of a partition that may have prunes to deliver.
   mutating func note(prunesIn partition: Int) { undelivered.insert(partition) }
 

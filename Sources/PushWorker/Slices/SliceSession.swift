@@ -169,13 +169,18 @@ final class SliceSession {
     if let admitted { journal.note(admitted, at: now) }
   }
 
-  /// Reads the tokens of these targets, and has them admitted, where that has not happened yet.
+  /// Sees to it that the tokens of these targets are there: those that were sealed here a moment ago are kept for Redis'
+  /// sake, others are read. And that they are admitted, where that is asked for.
   func load(_ indexes: some Collection<Int>, isolation: isolated (any Actor)? = #isolation) async throws {
+    let size = TargetsUnderWay.chunkSize
     // What was read may be let go while more is being read, so this looks again until nothing is missing.
     while let number = targets.missing(indexes) {
-      let size = TargetsUnderWay.chunkSize
-      targets.keep(
-        try await ledger.targets(from: number * size, count: size, of: count ?? 0, seal: claim.seal), number: number)
+      if let sealed = journal.targets, sealed.count == count {
+        targets.keep(sealed.chunk(from: number * size, count: size), number: number)
+      } else {
+        targets.keep(
+          try await ledger.targets(from: number * size, count: size, of: count ?? 0, seal: claim.seal), number: number)
+      }
     }
     if admitted != nil, let last = indexes.max() { try await admit(through: last) }
   }

@@ -24,6 +24,8 @@ final class CampaignContext {
   var `guard`: CampaignGuard
   /// What may be sent while the guard has not decided.
   var trial = TrialLease()
+  /// Where its pushes are counted.
+  let tally: PushTally
   /// The rates that it is held against: its own, its app's, or none.
   let limits: [RateLimit]
   /// What the fleet has yet to hear of it since the guard is open.
@@ -62,8 +64,9 @@ final class CampaignContext {
 
   init(
     campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, route: Route, policy: GuardPolicy,
-    limits: [RateLimit] = []
+    limits: [RateLimit] = [], tally: PushTally? = nil
   ) {
+    self.tally = tally ?? PushTally(app: campaign.app, lane: campaign.lane, service: app.service)
     self.campaign = campaign
     self.job = job
     createdAt = record.createdAt

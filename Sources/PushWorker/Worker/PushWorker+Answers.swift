@@ -48,6 +48,8 @@ extension PushWorker {
     let context = session.context
     var batch = context.composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
+    var tooLarge: [Int] = []
+    let isPersonal = context.filter.isPersonal
     for index in indexes {
       guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
         throw StoreError(
@@ -57,13 +59,18 @@ extension PushWorker {
       let token = chunk.token(position)
       meet(token)
       let tag = session.tag.tag(index)
+      let values = isPersonal ? chunk.values(position) : nil
+      let fits: Bool
       if isUnproven(index, of: session, token, user: chunk.user(position)) {
         if unproven == nil { unproven = context.composer.batch(isUnproven: true, capacity: indexes.count) }
-        unproven?.append(token, tag: tag, by: context.composer)
+        fits = unproven?.append(token, values, tag: tag, by: context.composer) ?? true
       } else {
-        batch.append(token, tag: tag, by: context.composer)
+        fits = batch.append(token, values, tag: tag, by: context.composer)
       }
+      if !fits { tooLarge.append(index) }
     }
+    context.unspend(tooLarge.count)
+    for index in tooLarge { settle(session, index, .rejected, reason: .payloadTooLarge) }
     submit(session, batch)
     if let unproven { submit(session, unproven) }
     if !indexes.isEmpty { pass(.sent) }
@@ -77,6 +84,7 @@ extension PushWorker {
     session.unanswered += batch.pushes.count
     session.context.noteServed(batch.pushes.count)
     totals.submitted += batch.pushes.count
+    session.context.tally.submitted += batch.pushes.count
     if !session.context.route.pool.submit(batch, lane: session.context.account.lane) {
       takeBack(session, batch.pushes.map(\.tag))
     }
@@ -111,6 +119,7 @@ extension PushWorker {
       if completion.answer.isAccepted {
         pass(.answered)
         totals.accepted += 1
+        session.context.tally.accepted += 1
         let attempt = session.targets.attempt(of: index)
         let record = LedgerRecord(
           state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: completion.status, at: now)
@@ -151,6 +160,12 @@ extension PushWorker {
   /// An answer that says more than "accepted", or a push without an answer.
   private func handle(_ completion: PushCompletion, of session: SliceSession, _ index: Int, _ now: UInt64) {
     let campaign = session.context.campaign
+    let tally = session.context.tally
+    if completion.answer.kind != .answered {
+      tally.unanswered += 1
+    } else if !completion.answer.isAccepted {
+      tally.count(refusal: completion.reason)
+    }
     let (attempt, free) = session.targets.attempt(of: index)
     let decision = Disposition.decide(
       completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, of: session.context.app.service,
@@ -182,6 +197,7 @@ extension PushWorker {
       // Sending again is the new owner's to decide.
       giveBack(1, of: session)
     case (.waiting, _):
+      tally.retries += 1
       session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     default:
       var answer = HeldAnswer(
@@ -216,6 +232,8 @@ extension PushWorker {
   /// Records a final answer, with what it does to the device.
   func append(_ answer: HeldAnswer, to session: SliceSession, fate: Disposition.TokenFate) {
     let (index, record) = (answer.index, answer.record)
+    let tally = session.context.tally
+    if case .terminal(let outcome) = record.state { tally.count(outcome) }
     let results = session.context.campaign.results
     let keepsResult = results == .all || results == .failures && record.state != .terminal(.accepted)
     guard keepsResult || fate != .keep || record.reason == .other,
@@ -230,6 +248,8 @@ extension PushWorker {
       case .prune: .prune
       case .quarantine: .quarantine
       }
+    if fate == .prune { tally.prunes += 1 }
+    if fate == .quarantine { tally.quarantines += 1 }
     session.outcomes.record(EventLoop.now) { batch in
       batch.append(
         record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
@@ -258,9 +278,9 @@ extension PushWorker {
   }
 
   /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
-  func settle(_ session: SliceSession, _ index: Int, _ outcome: Outcome?) {
+  func settle(_ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none) {
     let (attempt, free) = session.targets.attempt(of: index)
-    var record = LedgerRecord(state: .waiting, attempt: attempt, free: free)
+    var record = LedgerRecord(state: .waiting, attempt: attempt, free: free, reason: reason)
     defer { session.end(index) }
     if let outcome {
       record.state = .terminal(outcome)

@@ -77,10 +77,18 @@ extension PushWorker {
 
   /// Does with a job what is to be done. Only failures of the way to Redis are thrown.
   private func take(in job: [UInt8]) async throws {
-    var next: Intake? = Intake(job, configuration.jobApps)
+    var resolved = job
+    var next: Intake?
+    do {
+      resolved = try await control.resolve(job)
+      next = Intake(resolved, configuration.jobApps)
+    } catch let error as StoreError {
+      guard let refusal = Intake(error) else { throw error }
+      next = refusal
+    }
     while let step = next {
       switch step {
-      case .activate(let campaign): next = try await activate(campaign, job)
+      case .activate(let campaign): next = try await activate(campaign, job, resolved)
       case .deadLetter(let reason, let hint):
         let key = try await control.deadLetter(job, reason: reason, hint: hint, worker: configuration.name)
         log.tell(.deadLettered(key: key, campaign: JobOutline(job)?.id, reason: reason))
@@ -93,10 +101,9 @@ extension PushWorker {
   /// between, whoever takes the job in again does both, and the rest knows that it has to wait.
   ///
   /// - Returns: what is to be done with the job where that can't be.
-  private func enqueueRest(of campaign: Campaign, _ job: [UInt8]) async throws -> Intake? {
-    let rest = try CampaignJob.rest(of: job)
-    let parsed = try CampaignJob.parse(rest, configuration.jobApps)
-    guard try await control.submit(rest, as: parsed) == .conflict else { return nil }
+  private func enqueueRest(of campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
+    let parsed = try CampaignJob.parse(try CampaignJob.rest(of: resolved), configuration.jobApps)
+    guard try await control.submit(try CampaignJob.rest(of: job), as: parsed) == .conflict else { return nil }
     return .deadLetter(
       reason: "id: the rest of \(campaign.id) is campaign \(parsed.id), and that id was used for another job",
       hint: "give the job an id of its own")
@@ -113,13 +120,15 @@ extension PushWorker {
   }
 
   /// - Returns: what is to be done with the job instead; `nil` for nothing.
-  private func activate(_ campaign: Campaign, _ job: [UInt8]) async throws -> Intake? {
+  private func activate(_ campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
     do {
-      if campaign.canary?.first == nil, campaign.canary != nil, let refusal = try await enqueueRest(of: campaign, job) {
+      if campaign.canary?.first == nil, campaign.canary != nil, 
+        let refusal = try await enqueueRest(of: campaign, job, resolved)
+      {
         return refusal
       }
       let admission = try await control.activate(
-        campaign, job: job, worker: configuration.name, narrowing: !isInGrace,
+        campaign, job: job, resolved: resolved, worker: configuration.name, narrowing: !isInGrace,
         approval: try await whyApprovalIsNeeded(campaign))
       if admission == .new {
         pass(.activated)

@@ -30,6 +30,7 @@ extension PushWorker {
         if !isIdle { try await lookAfterOwn() }
         reportConnections()
       } catch {
+        pulseError = "\(error)"
         log.report("sign of life failed", error)
         await mend(error)
         if await !isServerKnown() { await checkServer() }
@@ -61,6 +62,8 @@ extension PushWorker {
       reporting.forget()
       throw error
     }
+    pulseTakenAt = EventLoop.now
+    pulseError = nil
     note(clock: pulse.now)
     scheduler.fleet = pulse.workers
     // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.

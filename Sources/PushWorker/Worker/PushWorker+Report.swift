@@ -29,7 +29,7 @@ extension PushWorker {
   }
 
   /// Each credential once, with the apps that use it.
-  private func credentials() -> [WorkerReport.Credential] {
+  func credentials() -> [WorkerReport.Credential] {
     var order: [any PushCredential] = []
     var known: [ObjectIdentifier: WorkerReport.Credential] = [:]
     for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {

@@ -221,7 +221,8 @@ extension PushWorker {
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),
-        policy: configuration.guard.within(window: configuration.window), limits: limits(of: campaign, app))
+        policy: configuration.guard.within(window: configuration.window), limits: limits(of: campaign, app),
+        tally: tally(of: campaign, app.service))
       context.unfinished = standing.unfinished
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.

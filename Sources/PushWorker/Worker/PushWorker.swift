@@ -34,6 +34,11 @@ public actor PushWorker {
   var answers = AnswerDesk()
   /// The rates of apps that have one, by the app's name, once a campaign of theirs came into hand.
   var appLimits: [String: RateLimit] = [:]
+  /// What became of pushes, by app and lane.
+  var tallies: [PushTally] = []
+  /// When Redis took the last sign of life, in `EventLoop.now`, and why not the latest.
+  var pulseTakenAt: UInt64?
+  var pulseError: String?
   /// What has been done so far.
   public internal(set) var totals = WorkerTotals()
 

@@ -72,6 +72,8 @@ public struct WorkerTotals: Sendable, Equatable {
   public var submitted = 0
   /// Outcomes and retries recorded.
   public var recorded = 0
+  /// Commits that Redis answered.
+  public var commits = 0
   /// Accepted by the push service.
   public var accepted = 0
   /// Slices finished.

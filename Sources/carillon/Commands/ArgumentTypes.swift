@@ -8,6 +8,8 @@ public import PushCore
 
 extension DeviceRowReader.Format: ExpressibleByArgument {}
 
+extension ForeignSystem: ExpressibleByArgument {}
+
 extension SimulatorKnobs.UnknownTokens: ExpressibleByArgument {
   public static var allValueStrings: [String] { [Self.accept, .bad].map(\.rawValue) }
 }

@@ -22,11 +22,12 @@ struct Carillon: AsyncParsableCommand {
       """,
     version: version,
     subcommands: [
-      StatusCommand.self, TopCommand.self, WorkerCommand.self, CampaignCommand.self, DevicesCommand.self,
-      SegmentCommand.self, SuppressionCommand.self,
+      InitCommand.self, DoctorCommand.self, StatusCommand.self, TopCommand.self, WorkerCommand.self,
+      CampaignCommand.self, DevicesCommand.self,
+      SegmentCommand.self, SuppressionCommand.self, TemplateCommand.self,
       ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
       LintCommand.self,
-      ChannelCommand.self, SimulateCommand.self,
+      ChannelCommand.self, SimulateCommand.self, AdminCommand.self,
     ])
 
   /// The version of this program.

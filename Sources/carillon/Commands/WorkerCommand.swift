@@ -1,9 +1,11 @@
+import Admin
 import ArgumentParser
 import CampaignStore
 import CommandSupport
 import EventLoop
 import Foundation
 import PushCore
+import PushTransport
 import PushWorker
 import Synchronization
 
@@ -15,7 +17,11 @@ struct WorkerCommand: CarillonCommand {
     discussion: """
       Any number of workers can run, on any number of machines. SIGTERM or SIGINT: it takes nothing new, finishes what \
       is in flight, records it and exits 0, within worker.deadline; a second signal: at once. A worker that is killed \
-      loses nothing: another takes over what it held.
+      loses nothing: another takes over what it held. With admin.listen, or --listen, it serves /livez, /readyz and \
+      /metrics.
+
+      Under systemd (Type=notify) it says when it is ready and when it stops, and gives the signs of life that a \
+      watchdog asks for.
 
       Examples:
         carillon worker
@@ -31,6 +37,7 @@ struct WorkerCommand: CarillonCommand {
   @Option(
     help: "What the worker is called in logs and lists; no two may have one name. Host and process id unless given.")
   var name: String?
+  @OptionGroup var endpoint: ListenOption
 
   func validate() throws {
     if let name, !PlainName.isValid(name) { throw ValidationError("--name must be \(PlainName.form).") }
@@ -41,18 +48,42 @@ struct WorkerCommand: CarillonCommand {
     let configuration = try global.loadConfiguration()
     let name = self.name ?? Self.ownName
     let signals = StopSignals()
+    let notifier = ServiceNotifier(ProcessInfo.processInfo.environment)
     let stopper = Task {
       var deadline = configuration.worker.deadline
       for await _ in signals.numbers {
+        notifier?.stopping()
         await stop.ask(within: Int(deadline.components.seconds))
         // Whoever asks twice doesn't want to wait: what is unanswered stays in doubt, in the ledger.
         deadline = .zero
       }
     }
     defer { stopper.cancel() }
+    // Before Redis is asked: whoever looks sees what it waits for.
+    let watch = WorkerWatch()
+    let identity = WorkerIdentity(
+      name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue)
+    let served = try endpoint.admin(configuration).map {
+      try AdminEndpoint($0, WorkerSite.routes(of: watch, identity), needsTokens: false)
+    }
+    do {
+      try await work(configuration, name: name, unless: stop, watch)
+    } catch {
+      await served?.stop()
+      throw error
+    }
+    await served?.stop()
+  }
+
+  /// Runs workers, one after the other where the store is given other partitions.
+  private func work(
+    _ configuration: CarillonConfiguration, name: String, unless stop: WorkerStop, _ watch: WorkerWatch,
+  ) async throws {
     let connection = try StoreConnection(configuration.redis)
     // Its first two connections live where the worker does: no thread is woken for a call.
     let loop = EventLoop(label: "worker")
+    let watchdog = notifier?.keepAlive(on: loop)
+    defer { withExtendedLifetime(watchdog) {} }
     // A store that is given other partitions is left, and taken up again under its new ones.
     var isHeld = false
     repeat {
@@ -60,15 +91,20 @@ struct WorkerCommand: CarillonCommand {
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      guard let store = try await open(connection, name, on: loop, unless: stop) else { return }
+      guard let store = try await open(connection, name, on: loop, unless: stop, watch, notifier) else { return }
       let control = connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys)
       let blocking = connection.store(for: "carillon worker \(name) intake", keys: store.keys)
       let worker = PushWorker(
         configuration: try setup(configuration, name: name, channels), store: store, control: control,
-        blocking: blocking, loop: loop, observer: WorkerLog().write)
+        blocking: blocking, loop: loop
+      ) { event in
+        if case .started = event { notifier?.ready("worker \(name) takes campaigns") }
+        WorkerLog().write(event)
+      }
       let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
       let watching = Task { await watcher.run() }
       defer { watching.cancel() }
+      watch.begin(worker)
       stop.begin(worker)
       try await worker.run()
       isHeld = await worker.isHeld
@@ -95,7 +131,8 @@ struct WorkerCommand: CarillonCommand {
   ///
   /// - Returns: `nil` when the worker was asked to stop meanwhile.
   private func open(
-    _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop
+    _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop,
+    _ watch: WorkerWatch, _ notifier: ServiceNotifier?
   ) async throws -> CampaignStore? {
     let store = connection.store(for: "carillon worker \(name)", on: loop)
     var isNew = true
@@ -103,7 +140,12 @@ struct WorkerCommand: CarillonCommand {
       do {
         return try await connection.open(store, creating: true, changing: true)
       } catch let error as StoreError where error.code == .held && !drain {
-        if isNew { WorkerLog().write(.trouble("waits: \(error)")) }
+        watch.waits(because: "\(error)")
+        // It does all that there is to do: what starts after it need not wait.
+        if isNew {
+          WorkerLog().write(.trouble("waits: \(error)"))
+          notifier?.ready("worker \(name) waits: \(error)")
+        }
         isNew = false
         try await Task.sleep(for: .seconds(1))
       }

@@ -24,6 +24,8 @@ struct ImportReport {
   var crowdedOut: Int?
   /// Of the users that were imported, those that are registered; `nil` where users are not what is imported.
   var known: Int?
+  /// What became of the columns of another system's export.
+  var foreign = ForeignColumns()
   private(set) var errors: [RowError] = []
 
   /// Counts a bad row, and says so on standard error at once unless the report is going to be JSON.
@@ -45,7 +47,7 @@ struct ImportReport {
     if skipped > 0 { text += ", \(skipped.grouped) bad ones skipped" }
     if let outdated, outdated > 0 { text += ", \(outdated.grouped) older than what is registered" }
     if let crowdedOut, crowdedOut > 0 { text += ", \(crowdedOut.grouped) left users who have too many" }
-    return text
+    return text + foreign.countsText
   }
 
   /// The counts for machines.
@@ -58,6 +60,14 @@ struct ImportReport {
     if let outdated { json.member("outdated", outdated) }
     if let crowdedOut, crowdedOut > 0 { json.member("crowdedOut", crowdedOut) }
     if let known { json.member("known", known) }
+    foreign.appendCounts(to: &json)
+    appendErrors(to: &json)
+    json.endObject()
+    return json.text
+  }
+
+  /// The bad rows, as a member of an object.
+  func appendErrors(to json: inout JSONWriter) {
     json.name("errors")
     json.beginArray()
     for error in errors {
@@ -67,7 +77,5 @@ struct ImportReport {
       json.endObject()
     }
     json.endArray()
-    json.endObject()
-    return json.text
   }
 }

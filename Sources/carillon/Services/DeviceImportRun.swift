@@ -42,9 +42,11 @@ struct DeviceImportRun: ~Copyable {
   var isResumable: Bool { file != nil }
 
   /// Goes to where the file is to be read from.
-  mutating func begin(format: DeviceRowReader.Format, resuming: Bool) async throws {
+  mutating func begin(
+    format: DeviceRowReader.Format, from system: ForeignSystem?, resuming: Bool
+  ) async throws {
     beginning = try input.read()
-    file = ImportIdentity.of(input, beginning: beginning, format: format, app: app)
+    file = ImportIdentity.of(input, beginning: beginning, format: format, app: app, from: system)
     guard let file else { return }
     devices = DeviceImport(store: store, app: app, file: file)
     guard resuming else { return try await store.forgetImport(of: file) }
@@ -114,6 +116,7 @@ struct DeviceImportRun: ~Copyable {
     report.imported = devices.totals.imported
     report.outdated = devices.totals.outdated
     report.crowdedOut = devices.totals.crowdedOut
+    report.foreign = reader.foreign
   }
 }
 

@@ -10,12 +10,14 @@ enum ImportIdentity {
   ///   - beginning: its first bytes.
   ///   - format: as it is read.
   ///   - app: of rows that name none.
+  ///   - system: whose export it is; `nil` for columns of ours.
   /// - Returns: hex; `nil` for a pipe or a terminal, where nobody can go on.
   static func of(
-    _ input: InputFile, beginning: [UInt8], format: DeviceRowReader.Format, app: String
+    _ input: InputFile, beginning: [UInt8], format: DeviceRowReader.Format, app: String, from system: ForeignSystem?
   ) -> String? {
     guard let size = input.size else { return nil }
-    let digest = Digest(.sha256).hash(Array("\(size) \(input.modified) \(format.rawValue) \(app)\n".utf8) + beginning)
+    let options = "\(size) \(input.modified) \(format.rawValue) \(app) \(system?.rawValue ?? "-")\n"
+    let digest = Digest(.sha256).hash(Array(options.utf8) + beginning)
     return String(decoding: Hex.encode(digest.prefix(16)), as: UTF8.self)
   }
 }

@@ -6,7 +6,7 @@ struct CampaignCommand: AsyncParsableCommand {
     commandName: "campaign",
     abstract: "Submits, shows and controls campaigns.",
     subcommands: [
-      Submit.self, Show.self, List.self, Watch.self, Pause.self, Resume.self, Cancel.self,
+      Submit.self, Preview.self, Vars.self, Show.self, List.self, Watch.self, Pause.self, Resume.self, Cancel.self,
       Approve.self, Manifest.self,
     ])
 }

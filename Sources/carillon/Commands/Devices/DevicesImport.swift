@@ -26,6 +26,11 @@ extension DevicesCommand {
         where it was: for a week, while the file stays as it is, and with the same --format and --app. What is in already \
         does no harm. Where none was interrupted it begins at the beginning.
 
+        An export of another system is taken as it is with --from: its columns become ours, devices that are not Apple's \
+        are left out and counted by the reason, and a column that nobody knows is named and left out, unless \
+        --allow-attribute names it. --dry-run shows what would become of everything, and stores nothing: it needs no \
+        Redis. Where the system has no app or environment to a device say --app.
+
         A user has at most redis.devicesPerUser devices: for another one the device leaves that was seen longest ago.
 
         Examples:
@@ -33,6 +38,7 @@ extension DevicesCommand {
           carillon devices import devices.ndjson --app news
           carillon devices import devices.csv --resume
           zcat devices.csv.gz | carillon devices import - --format csv
+          carillon devices import users.csv --from onesignal --app news --dry-run
         """)
 
     @OptionGroup var global: GlobalOptions
@@ -43,11 +49,23 @@ extension DevicesCommand {
     @Option(help: "The app of rows that name none.")
     var app: String?
     @Option(
+      help: ArgumentHelp(
+        "Whose export it is: \(ForeignSystem.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "system"))
+    var from: ForeignSystem?
+    @Option(
       help: ArgumentHelp("A column that is an attribute, though its name is nearly a known one's.", valueName: "name"))
     var allowAttribute: [String] = []
 
     @Flag(help: "Go on where an interrupted import of the same file was.")
     var resume = false
+    @Flag(help: "Show what would be imported, and store nothing.")
+    var dryRun = false
+
+    func validate() throws {
+      if dryRun, resume {
+        throw ValidationError("--dry-run imports nothing that could be gone on with: leave --resume out")
+      }
+    }
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
@@ -59,14 +77,21 @@ extension DevicesCommand {
           .usage, "\(input.path) can't be gone on with: what was read of it is gone",
           hint: "import a file, or all of it again: that is safe")
       }
-      let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       let vocabulary = DeviceVocabulary(
         services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute))
+      let reader = DeviceRowReader(format: format, vocabulary, from: from)
+      if dryRun {
+        var run = DeviceDryRun(input: input, reader: reader, app: app, services: .known, isJSON: global.json)
+        try run.read()
+        try StandardOutput.printLine(global.json ? run.json : run.text)
+        if run.report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
+        return
+      }
+      let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       var run = DeviceImportRun(
-        input: input, reader: DeviceRowReader(format: format, vocabulary), store: store, app: app ?? "",
-        isJSON: global.json)
+        input: input, reader: reader, store: store, app: app ?? "", isJSON: global.json)
       do {
-        try await run.begin(format: format, resuming: resume)
+        try await run.begin(format: format, from: from, resuming: resume)
         try await run.read()
       } catch {
         var failure = CommandError(error)
@@ -86,6 +111,7 @@ extension DevicesCommand {
       words += ["devices", "import", file]
       if let format { words += ["--format", format.rawValue] }
       if let app { words += ["--app", app] }
+      if let from { words += ["--from", from.rawValue] }
       for name in allowAttribute { words += ["--allow-attribute", name] }
       return (words + ["--resume"]).map(Self.shellWord).joined(separator: " ")
     }

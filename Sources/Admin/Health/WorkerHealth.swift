@@ -1,0 +1,74 @@
+import CampaignStore
+import PushCore
+public import PushWorker
+
+/// Whether a worker is ready, and what speaks against it. Pure.
+public struct WorkerHealth: Sendable, Equatable {
+  /// One thing that was looked at.
+  public struct Check: Sendable, Equatable {
+    public var name: String
+    /// Why it is not as it should be; `nil` where it is.
+    public var reason: String?
+    /// Whether the worker is not ready because of it.
+    public var isFatal: Bool
+  }
+
+  public var checks: [Check]
+
+  /// Nanoseconds without a sign of life that Redis took: a worker gives one at least every 2.5 seconds, and two may fail.
+  private static let patience: UInt64 = 8_000_000_000
+
+  public var isReady: Bool { !checks.contains { $0.isFatal && $0.reason != nil } }
+
+  /// - Parameters:
+  ///   - worker: `nil` before it began.
+  ///   - obstacle: what keeps it from beginning, if that is known.
+  public init(_ worker: WorkerMetrics?, obstacle: String?) {
+    guard let worker else {
+      checks = [Check(name: "started", reason: obstacle ?? "it waits for its first word with Redis", isFatal: true)]
+      return
+    }
+    var redis: String?
+    if worker.silence ?? .max > Self.patience {
+      let since = worker.silence.map { " for \($0 / 1_000_000_000) s" } ?? " yet"
+      redis = "Redis has taken no sign of life\(since)" + (worker.pulseError.map { ": \($0)" } ?? "")
+    }
+    checks = [
+      Check(name: "redis", reason: redis, isFatal: true),
+      Check(
+        name: "listed", reason: worker.isListed || redis != nil ? nil : "the fleet does not know of it yet",
+        isFatal: true),
+      Check(name: "draining", reason: worker.isStopping ? "it ends, and takes nothing new" : nil, isFatal: true),
+      Check(
+        name: "store",
+        reason: worker.isHeld ? "no campaign begins: the store is being given other partitions" : nil, isFatal: false),
+    ]
+    // With one of several credentials it still sends: that is for the metrics to tell.
+    let isUseless = worker.credentials.allSatisfy { $0.stopped != nil }
+    for credential in worker.credentials {
+      checks.append(
+        Check(
+          name: "credential \(credential.apps.joined(separator: ", "))", reason: credential.stopped,
+          isFatal: isUseless))
+    }
+  }
+
+  /// `{"ready":…,"checks":[{"name":…,"ok":…,"reason":…}]}`.
+  var json: String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("ready", isReady)
+    json.name("checks")
+    json.beginArray()
+    for check in checks {
+      json.beginObject()
+      json.member("name", check.name)
+      json.member("ok", check.reason == nil)
+      json.member("reason", check.reason)
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+    return json.text
+  }
+}

@@ -1,0 +1,58 @@
+import HTTPServer
+public import PushWorker
+import Synchronization
+
+/// The worker of this process as its health and its metrics show it; there is one before Redis is asked anything, and perhaps
+/// another later, when the store was given other partitions.
+public final class WorkerWatch: Sendable {
+  private struct State {
+    var worker: PushWorker?
+    var obstacle: String?
+  }
+
+  private let state = Mutex(State())
+
+  /// No worker yet.
+  public init() {}
+
+  /// A worker is about to run.
+  public func begin(_ worker: PushWorker) { state.withLock { $0 = State(worker: worker) } }
+
+  /// What keeps the worker from beginning, for people.
+  public func waits(because reason: String) { state.withLock { $0 = State(obstacle: reason) } }
+
+  var worker: PushWorker? { state.withLock { $0.worker } }
+  var obstacle: String? { state.withLock { $0.obstacle } }
+}
+
+/// What each worker serves: whether it lives, whether it is ready, its metrics. Nobody is asked for a token: no name of a
+/// campaign, a user or a device is in any of it.
+public enum WorkerSite {
+  /// How long the worker's loop may take to get to a question; a round of its takes milliseconds.
+  private static let patience = Duration.seconds(5)
+
+  public static func routes(of watch: WorkerWatch, _ identity: WorkerIdentity) -> [Route] {
+    [
+      Route("GET", "/livez", nil) { _ in
+        guard let worker = watch.worker else { return .init(200, "ok\n", type: "text/plain") }
+        guard await LoopPulse.turns(within: patience, { await worker.turn() }) else {
+          return .init(503, "the worker's loop has not turned for 5 s\n", type: "text/plain")
+        }
+        return .init(200, "ok\n", type: "text/plain")
+      },
+      Route("GET", "/readyz", nil) { _ in
+        let health = WorkerHealth(await watch.worker?.metrics(), obstacle: watch.obstacle)
+        return .init(health.isReady ? 200 : 503, health.json, type: "application/json")
+      },
+      Route("GET", "/metrics", nil) { _ in
+        let worker = await watch.worker?.metrics()
+        var metrics = Exposition()
+        WorkerExposition(
+          identity: identity, worker: worker, isReady: WorkerHealth(worker, obstacle: watch.obstacle).isReady
+        ).write(to: &metrics)
+        ProcessUsage.read()?.write(to: &metrics)
+        return .init(200, metrics.text, type: Exposition.type)
+      },
+    ]
+  }
+}

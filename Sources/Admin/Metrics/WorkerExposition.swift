@@ -1,0 +1,179 @@
+import CampaignStore
+import PushCore
+import PushTransport
+import PushWorker
+import Redis
+
+/// What a worker is, for its metrics: fixed for its life.
+public struct WorkerIdentity: Sendable {
+  public var name: String
+  public var version: String
+  public var engine: String
+
+  /// Memberwise.
+  public init(name: String, version: String, engine: String) {
+    self.name = name
+    self.version = version
+    self.engine = engine
+  }
+}
+
+/// A worker's metrics. `Sources/Admin/README.md` has the list; a test holds one against the other.
+struct WorkerExposition {
+  let identity: WorkerIdentity
+  /// `nil` before the worker began.
+  let worker: WorkerMetrics?
+  let isReady: Bool
+
+  private static let nanoseconds = 1e9
+
+  func write(to metrics: inout Exposition) {
+    metrics.family("carillon_worker_info", .gauge, "Always 1; the labels say what the worker is.")
+    metrics.sample(
+      1, ("worker", identity.name), ("version", identity.version), ("engine", identity.engine))
+    metrics.single("carillon_worker_ready", .gauge, "Whether /readyz says that it is ready.", isReady ? 1 : 0)
+    writeRedis(to: &metrics)
+    guard let worker else { return }
+    writePushes(worker.apps, to: &metrics)
+    writePools(worker.pools, to: &metrics)
+    metrics.family(
+      "carillon_credential_stopped", .gauge,
+      "Whether the push service refuses the credential of an app, so that nothing is sent.")
+    for credential in worker.credentials {
+      metrics.sample(credential.stopped == nil ? 0 : 1, ("app", Self.label(credential.apps)))
+    }
+    metrics.family(
+      "carillon_certificate_expiry_timestamp_seconds", .gauge,
+      "When the certificate of an app ceases to be valid, in seconds since 1970.")
+    for credential in worker.credentials {
+      if let end = credential.expiresAt { metrics.sample(end / 1000, ("app", Self.label(credential.apps))) }
+    }
+    writeWorker(worker, to: &metrics)
+  }
+
+  private func writePushes(_ apps: [WorkerMetrics.App], to metrics: inout Exposition) {
+    metrics.family("carillon_pushes_total", .counter, "Pushes handed to connections, repetitions included.")
+    for app in apps { metrics.sample(app.submitted, ("app", app.app), ("lane", app.lane.rawValue)) }
+    metrics.family("carillon_outcomes_total", .counter, "Targets whose outcome this worker recorded.")
+    for app in apps {
+      for outcome in Outcome.allCases {
+        metrics.sample(
+          app.outcomes[outcome] ?? 0, ("app", app.app), ("lane", app.lane.rawValue), ("outcome", outcome.name))
+      }
+    }
+    metrics.family(
+      "carillon_refusals_total", .counter, "Answers that were no acceptance, by the push service's reason.")
+    for app in apps {
+      for (reason, count) in app.refusals.sorted(by: { $0.key < $1.key }) {
+        metrics.sample(count, ("app", app.app), ("lane", app.lane.rawValue), ("reason", reason))
+      }
+    }
+    func count(_ name: String, _ meaning: String, _ value: (WorkerMetrics.App) -> Int) {
+      metrics.family(name, .counter, meaning)
+      for app in apps { metrics.sample(value(app), ("app", app.app), ("lane", app.lane.rawValue)) }
+    }
+    count("carillon_pushes_unanswered_total", "Pushes that ended without an answer.") { $0.unanswered }
+    count("carillon_pushes_postponed_total", "Pushes to be tried again later.") { $0.retries }
+    count("carillon_devices_pruned_total", "Devices that the push service called gone, and that were to be removed.") {
+      $0.prunes
+    }
+    count("carillon_devices_quarantined_total", "Devices whose tokens the push service called bad.") { $0.quarantines }
+  }
+
+  private func writePools(_ pools: [WorkerMetrics.Pool], to metrics: inout Exposition) {
+    metrics.family(
+      "carillon_answer_duration_seconds", .histogram, "From sending a push to its answer, in seconds.")
+    for pool in pools {
+      metrics.histogram(
+        bounds: AnswerTimes.bounds.map { Double($0) / Self.nanoseconds }, counts: pool.state.times.counts,
+        sum: Double(pool.state.times.sum) / Self.nanoseconds, ("app", Self.label(pool.apps)),
+        ("engine", identity.engine))
+    }
+    func value(
+      _ name: String, _ kind: Exposition.Kind, _ meaning: String, _ value: (PoolState) -> Int
+    ) {
+      metrics.family(name, kind, meaning)
+      for pool in pools { metrics.sample(value(pool.state), ("app", Self.label(pool.apps))) }
+    }
+    value("carillon_pushes_in_flight", .gauge, "Pushes sent without an answer yet.") { $0.inFlight }
+    value("carillon_stream_limit", .gauge, "Pushes that may be in flight at once on the connections that are open.") {
+      state in
+      state.connections.reduce(0) { $0 + ($1.phase == .established ? $1.window : 0) }
+    }
+    value("carillon_pushes_waiting", .gauge, "Pushes that no connection has taken yet.") { $0.backlog }
+    metrics.family("carillon_connections", .gauge, "Connections to the push service by state.")
+    for pool in pools {
+      for (name, phase) in [
+        ("closed", ConnectionState.Phase.closed), ("opening", .opening), ("established", .established),
+      ] {
+        metrics.sample(
+          pool.state.connections.count { $0.phase == phase }, ("app", Self.label(pool.apps)), ("state", name))
+      }
+    }
+    value("carillon_connections_opened_total", .counter, "Connections that were opened, or tried to.") { $0.openings }
+    value("carillon_connections_failed_total", .counter, "Connections that could not be opened, or broke.") {
+      $0.failures
+    }
+    value(
+      "carillon_breaker_open", .gauge,
+      "Whether sending waits because the push service answers nearly everything with 503."
+    ) {
+      $0.breaker == .closed ? 0 : 1
+    }
+    value("carillon_breaker_openings_total", .counter, "How often that began.") { $0.breakerOpenings }
+  }
+
+  private func writeWorker(_ worker: WorkerMetrics, to metrics: inout Exposition) {
+    let (totals, events) = (worker.totals, worker.events)
+    metrics.single("carillon_window_targets", .gauge, "Targets that may be in doubt at once.", worker.window)
+    metrics.single(
+      "carillon_window_used_targets", .gauge, "Targets that would be in doubt if the worker died now.",
+      worker.windowUsed)
+    metrics.single("carillon_slices_in_hand", .gauge, "Slices that the worker holds.", worker.slicesInHand)
+    for (name, meaning, value) in [
+      ("carillon_slices_finished_total", "Slices that it finished.", totals.slices),
+      ("carillon_slices_lost_total", "Slices that others took over from it.", events.lostSlices),
+      (
+        "carillon_slices_requeued_total", "Slices of dead workers that it gave back to everybody.",
+        events.requeuedSlices
+      ),
+      ("carillon_takeovers_total", "Slices that it took over with targets in doubt.", events.takeovers),
+      ("carillon_takeover_targets_total", "Targets in doubt that it took over.", events.takenOverInDoubt),
+      ("carillon_resent_total", "Targets in doubt that it sent again: what may have arrived twice.", totals.resent),
+      ("carillon_commits_total", "Commits that Redis answered.", totals.commits),
+      ("carillon_campaigns_accepted_total", "Jobs that it made campaigns of.", events.activated),
+      ("carillon_dead_jobs_total", "Jobs and events that it put on the dead list.", events.deadLettered),
+      (
+        "carillon_campaigns_paused_total", "Campaigns that it paused, by its guard or as every push was refused.",
+        events.pausedCampaigns
+      ),
+      (
+        "carillon_objections_total", "Campaigns that it left to others, as every push of them would fail here.",
+        events.objections
+      ),
+      (
+        "carillon_poison_targets_total", "Targets that it buried because they killed their workers.",
+        events.poisonTargets
+      ),
+      ("carillon_redis_changes_total", "How often Redis was restarted or replaced.", events.redisChanges),
+      ("carillon_redis_reconnects_total", "How often the way to Redis broke and came back.", events.redisReconnects),
+      ("carillon_troubles_total", "Failures that were tried again.", events.troubles),
+    ] {
+      metrics.single(name, .counter, meaning, value)
+    }
+  }
+
+  private func writeRedis(to metrics: inout Exposition) {
+    let totals = RedisTraffic.totals
+    metrics.family("carillon_redis_round_trips_total", .counter, "Pipelines sent to a Redis server.")
+    for total in totals { metrics.sample(total.roundTrips, ("node", total.node)) }
+    metrics.family("carillon_redis_commands_total", .counter, "Commands sent to a Redis server.")
+    for total in totals { metrics.sample(total.commands, ("node", total.node)) }
+  }
+
+  /// The app that connections belong to; of several that share them the first, and how many more.
+  static func label(_ apps: [String]) -> String {
+    guard let first = apps.first else { return "none" }
+    return apps.count == 1 ? first : "\(first)+\(apps.count - 1)"
+  }
+}

@@ -1,0 +1,113 @@
+import PushCore
+import TLS
+
+/// Who may ask for what: the token file, a line for each token with its name, its scopes and the SHA-256 of its text.
+public struct AccessTokens: Sendable {
+  /// Somebody who has shown a token.
+  public struct Holder: Sendable, Equatable {
+    /// The token's name, for the audit log.
+    public var name: String
+    public var scopes: Set<Scope>
+
+    /// Memberwise.
+    public init(name: String, scopes: Set<Scope>) {
+      self.name = name
+      self.scopes = scopes
+    }
+
+    /// Whether it is good for something.
+    public func may(_ scope: Scope) -> Bool { scopes.contains(scope) || scopes.contains(.admin) }
+  }
+
+  /// Why a token file can't be used.
+  public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
+    public var line: Int
+    public var message: String
+
+    public var description: String { "line \(line): \(message)" }
+  }
+
+  private var entries: [(holder: Holder, hash: [UInt8])] = []
+
+  /// Tokens of a file at most: each is compared with each request.
+  public static let limit = 256
+
+  /// Nobody.
+  public init() {}
+
+  /// - Parameter text: of the file. Empty lines, and those that begin with `#`, say nothing.
+  public init(parsing text: String) throws(FileError) {
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map(String.init)
+      guard let first = words.first, !first.hasPrefix("#") else { continue }
+      func fail(_ message: String) -> FileError { FileError(line: index + 1, message: message) }
+      guard words.count == 3 else { throw fail("is not: name scope[,scope] sha256-hex") }
+      guard PlainName.isValid(words[0]) else { throw fail("the name must be \(PlainName.form)") }
+      guard !entries.contains(where: { $0.holder.name == words[0] }) else {
+        throw fail("there are two tokens of the name \(words[0])")
+      }
+      let scopes = try Self.scopes(words[1]) { fail($0) }
+      guard let hash = Self.bytes(ofHex: words[2]), hash.count == 32 else {
+        throw fail("the third word is no SHA-256 in hex")
+      }
+      guard entries.count < Self.limit else { throw fail("there are more than \(Self.limit) tokens") }
+      entries.append((Holder(name: words[0], scopes: scopes), hash))
+    }
+  }
+
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// Whether there is one of this name.
+  public func has(_ name: String) -> Bool { entries.contains { $0.holder.name == name } }
+
+  /// Who holds a token; `nil` for nobody. Every entry is compared, each in the same time whatever it holds, so the time
+  /// says nothing of any of them.
+  public func holder(of token: String) -> Holder? {
+    let hash = Self.hash(token)
+    var found: Holder?
+    for (holder, known) in entries {
+      var difference: UInt8 = 0
+      for (one, other) in zip(hash, known) { difference |= one ^ other }
+      if difference == 0 { found = holder }
+    }
+    return found
+  }
+
+  /// A new token: 256 random bits, with a prefix by which scanners for leaked secrets find it.
+  public static func make() -> String {
+    var chance = SystemRandomNumberGenerator()
+    return "carillon_" + hex((0..<32).map { _ in UInt8.random(in: 0...255, using: &chance) })
+  }
+
+  /// The line of a token in its file.
+  public static func line(name: String, scopes: Set<Scope>, token: String) -> String {
+    let words = Scope.allCases.filter(scopes.contains).map(\.rawValue).joined(separator: ",")
+    return "\(name) \(words) \(hex(hash(token)))\n"
+  }
+
+  /// Scopes as they are written, with commas.
+  public static func scopes<Failure: Error>(
+    _ text: String, _ fail: (String) -> Failure
+  ) throws(Failure) -> Set<Scope> {
+    var scopes: Set<Scope> = []
+    for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let scope = Scope(rawValue: String(word)) else {
+        let known = Scope.allCases.map(\.rawValue)
+        throw fail(
+          "unknown scope \(Excerpt.quoted(String(word))); \(Nearest.hint(String(word), among: known))")
+      }
+      scopes.insert(scope)
+    }
+    return scopes
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String { String(decoding: Hex.encode(bytes), as: UTF8.self) }
+
+  private static func bytes(ofHex text: String) -> [UInt8]? {
+    let digits = text.utf8.compactMap(Hex.value)
+    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+
+  private static func hash(_ token: String) -> [UInt8] { Digest(.sha256).hash(Array(token.utf8)) }
+}

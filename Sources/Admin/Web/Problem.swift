@@ -1,0 +1,63 @@
+public import HTTPServer
+import PushCore
+
+/// An error as RFC 9457 has it: what is wrong and where, and what to do next.
+public struct Problem: Error, Sendable, Equatable {
+  public var status: Int
+  /// The same words as the `code` of a command's `--json` error, or one of HTTP's own here.
+  public var code: String
+  /// What is wrong, and where.
+  public var detail: String
+  /// What to do next.
+  public var hint: String?
+  /// Seconds after which to try again.
+  public var retryAfter: Int?
+
+  /// Memberwise.
+  public init(_ status: Int, _ code: String, _ detail: String, hint: String? = nil, retryAfter: Int? = nil) {
+    self.status = status
+    self.code = code
+    self.detail = detail
+    self.hint = hint
+    self.retryAfter = retryAfter
+  }
+
+  /// The answer.
+  public var response: HTTPResponse {
+    var json = JSONWriter()
+    json.beginObject()
+    // RFC 9457 section 4.2.1: about:blank says no more than the status, whose phrase is then the title.
+    json.member("type", "about:blank")
+    json.member("title", Self.title(of: status))
+    json.member("status", status)
+    json.member("detail", detail)
+    json.member("code", code)
+    json.member("hint", hint)
+    json.endObject()
+    var response = HTTPResponse(status, json.text, type: "application/problem+json")
+    if let retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
+    // RFC 6750 section 3.
+    if status == 401 { response.headers.append(("WWW-Authenticate", "Bearer realm=\"carillon\"")) }
+    return response
+  }
+
+  private static func title(of status: Int) -> String {
+    switch status {
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 409: "Conflict"
+    case 413: "Content Too Large"
+    case 415: "Unsupported Media Type"
+    case 422: "Unprocessable Content"
+    case 429: "Too Many Requests"
+    case 500: "Internal Server Error"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
+    default: "Error"
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import Dispatch
+public import HTTPServer
+import Synchronization
+
+/// All routes of a process: finds the one that is meant, holds the token against its scope, and makes problems of errors.
+public final class Site: HTTPHandler {
+  private struct State {
+    var tokens: AccessTokens
+    var rates: [String: RequestRate] = [:]
+    /// Of requests with a wrong token, or none: whoever guesses is slowed down, and nobody else.
+    var failures = RequestRate(rate: 5, burst: 20)
+    var counts: [Int: Int] = [:]
+  }
+
+  /// Requests a second of one token, and at once: a page asks for a handful of things every two seconds, a backend registers
+  /// devices one by one.
+  private static let rate = (perSecond: 200.0, burst: 400.0)
+
+  private let routes: [Route]
+  /// Makes a problem of any error of the modules below.
+  private let describe: @Sendable (any Error) -> Problem
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - routes: of two that match, the first is taken.
+  ///   - tokens: who may ask for what has a scope.
+  ///   - describe: makes a problem of any error.
+  public init(_ routes: [Route], tokens: AccessTokens, describe: @escaping @Sendable (any Error) -> Problem) {
+    self.routes = routes
+    self.describe = describe
+    state = Mutex(State(tokens: tokens))
+  }
+
+  /// Takes tokens in the place of those that it had.
+  public func replace(_ tokens: AccessTokens) {
+    state.withLock { state in
+      state.tokens = tokens
+      state.rates = state.rates.filter { tokens.has($0.key) }
+    }
+  }
+
+  /// Answers so far, by status.
+  public var counts: [Int: Int] { state.withLock { $0.counts } }
+
+  public func admit(_ request: HTTPRequest) -> HTTPAdmission {
+    do throws(Problem) {
+      let (route, _, _) = try find(request)
+      return .accept(bodyLimit: route.bodyLimit)
+    } catch {
+      return .refuse(count(error.response))
+    }
+  }
+
+  public func respond(to request: HTTPRequest) async -> HTTPResponse {
+    do {
+      let (route, parameters, holder) = try find(request, isAgain: true)
+      return count(try await route.handle(RouteCall(request: request, parameters: parameters, holder: holder)))
+    } catch {
+      return count((error as? Problem ?? describe(error)).response)
+    }
+  }
+
+  public func refusal(status: Int, reason: String) -> HTTPResponse {
+    let code = status == 503 ? "unreachable" : "usage"
+    return count(Problem(status, code, reason, retryAfter: status == 503 ? 1 : nil).response)
+  }
+
+  /// The route that is meant, and who asks.
+  ///
+  /// - Parameter isAgain: whether the request was counted before.
+  private func find(
+    _ request: HTTPRequest, isAgain: Bool = false
+  ) throws(Problem) -> (Route, [String: String], AccessTokens.Holder?) {
+    var others: [String] = []
+    for route in routes {
+      guard let parameters = route.match(request.path) else { continue }
+      guard route.answers(request.method) else {
+        others.append(route.method)
+        continue
+      }
+      let holder = try holder(of: request, for: route, isAgain: isAgain)
+      var seen: Set<String> = []
+      for (name, _) in request.query {
+        guard route.query.contains(name) else {
+          throw Problem(
+            400, "usage", "the query has an unknown name",
+            hint: route.query.isEmpty ? "it takes none" : "known: \(route.query.joined(separator: ", "))")
+        }
+        guard seen.insert(name).inserted else { throw Problem(400, "usage", "\(name) is given twice") }
+      }
+      return (route, parameters, holder)
+    }
+    guard others.isEmpty else {
+      throw Problem(405, "usage", "not with \(request.method)", hint: "with \(others.joined(separator: ", "))")
+    }
+    throw Problem(404, "notFound", "there is nothing at this path", hint: "see /api/v1/openapi.json of carillon admin")
+  }
+
+  private func holder(
+    of request: HTTPRequest, for route: Route, isAgain: Bool
+  ) throws(Problem) -> AccessTokens.Holder? {
+    guard let scope = route.scope else { return nil }
+    let now = DispatchTime.now().uptimeNanoseconds
+    let words = request.header("Authorization")?.split(separator: " ") ?? []
+    let token = words.count == 2 && words[0].lowercased() == "bearer" ? String(words[1]) : nil
+    return try state.withLock { state throws(Problem) in
+      guard let token, let holder = state.tokens.holder(of: token) else {
+        if !isAgain, let wait = state.failures.take(now: now) {
+          throw Problem(
+            429, "rate", "too many requests without a valid token", hint: "wait, and send a valid one",
+            retryAfter: wait)
+        }
+        throw Problem(
+          401, "unauthorized", token == nil ? "a token is needed" : "the token is not known",
+          hint: "send Authorization: Bearer TOKEN; carillon admin token NAME --scope \(scope.rawValue) makes one")
+      }
+      guard holder.may(scope) else {
+        throw Problem(
+          403, "forbidden", "the token \(holder.name) lacks the scope \(scope.rawValue)",
+          hint: "carillon admin token makes another one with --scope \(scope.rawValue)")
+      }
+      if !isAgain {
+        var rate =
+          state.rates[holder.name] ?? RequestRate(rate: Self.rate.perSecond, burst: Self.rate.burst)
+        let wait = rate.take(now: now)
+        state.rates[holder.name] = rate
+        if let wait {
+          throw Problem(
+            429, "rate", "more than \(Int(Self.rate.perSecond)) requests a second with one token",
+            hint: "wait, or put more into one request", retryAfter: wait)
+        }
+      }
+      return holder
+    }
+  }
+
+  private func count(_ response: HTTPResponse) -> HTTPResponse {
+    state.withLock { $0.counts[response.status, default: 0] += 1 }
+    return response
+  }
+}

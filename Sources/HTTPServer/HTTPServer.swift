@@ -1,0 +1,115 @@
+import CMicrohttpd
+import Dispatch
+import Glibc
+import Synchronization
+
+/// HTTP/1.1 by libmicrohttpd: one thread of its own waits for all sockets; answers are made by tasks, while their
+/// connections sleep.
+///
+/// Every wait, list and buffer has a bound (``HTTPServerOptions``). Without a free descriptor it accepts nothing until there
+/// is one (libmicrohttpd, `MHD_accept_connection`).
+public final class HTTPServer: Sendable {
+  /// `@unchecked Sendable` is sound because libmicrohttpd's functions for a daemon may be called from any thread, but for
+  /// `MHD_stop_daemon`, which ``stop(within:)`` calls once.
+  private struct Daemon: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let core: Unmanaged<ServerCore>
+  }
+
+  /// `@unchecked Sendable` is sound because a Dispatch source may be cancelled from any thread (dispatch_source_create(3)), and
+  /// nothing else is done to it once it runs.
+  private struct Clock: @unchecked Sendable {
+    let source: any DispatchSourceTimer
+  }
+
+  /// The port on which it listens.
+  public let port: Int
+  private let core: ServerCore
+  private let daemon: Mutex<Daemon?>
+  private let clock: Clock
+
+  /// How long requests under way may take, once they were told to end.
+  private static let lastWait = Duration.seconds(10)
+  /// Between two looks for connections that take too long.
+  private static let clockInterval = 2.0
+
+  /// Listens and serves from now on.
+  ///
+  /// - Throws: what keeps it from that, with the address.
+  public init(_ options: HTTPServerOptions, handler: any HTTPHandler) throws(HTTPServerError) {
+    let listener = try Listener.open(host: options.host, port: options.port)
+    let core = ServerCore(handler, bodyMemory: options.bodyMemory)
+    // Released when the daemon has ended: until then its callbacks may come.
+    let context = Unmanaged.passRetained(core)
+    let pointer = cmicrohttpd_start(
+      listener.descriptor, UInt32(options.connections), UInt32(options.connectionsPerAddress),
+      options.memoryPerConnection, UInt32(options.idleTimeout), options.identity?.key,
+      options.identity?.certificateChain,
+      { context, connection, url, method, _, upload, uploadSize, slot in
+        guard let context, let connection, let url, let method, let uploadSize, let slot else { return cmicrohttpd_no }
+        return Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+          .handle(connection, url: url, method: method, upload: upload, uploadSize: uploadSize, slot: slot)
+      },
+      { context, connection, slot, _ in
+        guard let context, let connection, let slot else { return }
+        Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue().completed(connection, slot: slot)
+      },
+      { context, connection, _, event in
+        guard let context, let connection else { return }
+        Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+          .notify(connection, hasStarted: event == cmicrohttpd_started)
+      }, context.toOpaque())
+    guard let pointer else {
+      context.release()
+      close(listener.descriptor)
+      throw HTTPServerError(
+        description: "can't serve on \(options.host):\(listener.port): libmicrohttpd does not start"
+          + (options.identity == nil ? "" : "; is the certificate PEM, and the key that of it?"))
+    }
+    self.core = core
+    port = listener.port
+    daemon = Mutex(Daemon(pointer: pointer, core: context))
+    let clock = DispatchSource.makeTimerSource(queue: .global())
+    let patience = UInt64(options.requestDeadline * 1e9)
+    let interval = min(Self.clockInterval, options.requestDeadline / 4)
+    clock.setEventHandler { core.clocks.endThose(before: ServerCore.now - min(patience, ServerCore.now)) }
+    clock.schedule(
+      deadline: .now() + interval, repeating: interval,
+      leeway: .milliseconds(500))
+    clock.resume()
+    self.clock = Clock(source: clock)
+  }
+
+  /// Connections that are open.
+  public var connections: Int { core.clocks.open }
+
+  /// Accepts nothing more, lets requests under way be answered, and ends. Idempotent: a second call returns at once.
+  ///
+  /// - Parameter deadline: for requests under way; then their connections are closed.
+  public func stop(within deadline: Duration) async {
+    guard
+      let daemon = daemon.withLock({ daemon -> Daemon? in
+        defer { daemon = nil }
+        return daemon
+      })
+    else { return }
+    clock.source.cancel()
+    core.beginStop()
+    let listener = MHD_quiesce_daemon(daemon.pointer)
+    if await !core.waitUntilIdle(deadline) {
+      core.cancel()
+      // MHD_stop_daemon must not be called while a connection is asleep: what doesn't wake up is left to the end of the process.
+      guard await core.waitUntilIdle(Self.lastWait) else { return }
+    }
+    await withCheckedContinuation { continuation in
+      // It joins its thread, which may be busy: not on a thread of the tasks'.
+      DispatchQueue.global().async {
+        MHD_stop_daemon(daemon.pointer)
+        // MHD_quiesce_daemon: the socket must not be closed before the daemon has ended.
+        if listener >= 0 { close(listener) }
+        daemon.core.release()
+        continuation.resume()
+      }
+    }
+  }
+}

@@ -1,0 +1,231 @@
+/// One record of a foreign export on its way to rows of ours.
+///
+/// A record may have several devices (a list in it, ``ForeignMeaning/each(_:)``) or none that APNs knows. What is wrong
+/// with a detail, such as a zone that nobody has heard of, costs the detail and not the device.
+struct ForeignRecord {
+  /// What is known of a device: of the whole record first, then of one in a list.
+  private struct Facts {
+    var columns: [DeviceColumn: (text: String, name: String)] = [:]
+    var standIns: [DeviceColumn: (text: String, name: String)] = [:]
+    var attributes: [String: (text: String, name: String)] = [:]
+    var reason: String?
+  }
+
+  private let system: ForeignSystem
+  private let vocabulary: DeviceVocabulary
+  private var shared = Facts()
+  private var lists: [(mapping: ForeignMapping, path: String, elements: [JSONValue])] = []
+
+  private static let noToken = "no token"
+
+  /// A level deeper than anything that a system writes.
+  static let maximumNesting = 32
+
+  private init(_ system: ForeignSystem, _ vocabulary: DeviceVocabulary) {
+    self.system = system
+    self.vocabulary = vocabulary
+  }
+
+  /// The rows of a record.
+  ///
+  /// - Parameters:
+  ///   - members: the members of its object, or a line's fields as texts under their names.
+  ///   - seen: hears of every column, and of what is left out.
+  /// - Returns: a row or what is wrong with it for each device that is taken.
+  static func rows(
+    _ members: [(name: String, value: JSONValue)], of system: ForeignSystem, _ vocabulary: DeviceVocabulary,
+    _ seen: inout ForeignColumns
+  ) throws(DeviceRowDraft.Problem) -> [Result<DeviceRow, DeviceRowDraft.Problem>] {
+    var record = ForeignRecord(system, vocabulary)
+    var shared = Facts()
+    try record.read(members, of: system.mapping, below: "", into: &shared, &seen)
+    if let reason = shared.reason {
+      seen.leaveOut(reason, record.devices)
+      return []
+    }
+    guard !record.lists.isEmpty else {
+      return record.row(shared, lacksUsers: system.mapping.lacksUsers, &seen).map { [$0] } ?? []
+    }
+    record.shared = shared
+    return record.listed(&seen)
+  }
+
+  /// How many devices it is about.
+  private var devices: Int { lists.isEmpty ? 1 : lists.reduce(0) { $0 + $1.elements.count } }
+
+  private func listed(_ seen: inout ForeignColumns) -> [Result<DeviceRow, DeviceRowDraft.Problem>] {
+    var rows: [Result<DeviceRow, DeviceRowDraft.Problem>] = []
+    for (mapping, path, elements) in lists {
+      if elements.isEmpty { seen.leaveOut(Self.noToken) }
+      for element in elements {
+        do throws(DeviceRowDraft.Problem) {
+          var inner = ForeignRecord(system, vocabulary)
+          var facts = shared
+          switch element.kind {
+          case .object(let members):
+            try inner.read(members.map { ($0.name, $0.value) }, of: mapping, below: path + ".", into: &facts, &seen)
+          case .string(let token): facts.columns[.token] = (token, path)
+          default: throw .init(description: "\(path): has \(element.kindName) where a device should be")
+          }
+          if let reason = facts.reason {
+            seen.leaveOut(reason, inner.devices)
+          } else if inner.lists.isEmpty {
+            if let row = row(facts, lacksUsers: mapping.lacksUsers, &seen) { rows.append(row) }
+          } else {
+            inner.shared = facts
+            rows += inner.listed(&seen)
+          }
+        } catch {
+          rows.append(.failure(error))
+        }
+      }
+    }
+    return rows
+  }
+
+  private mutating func read(
+    _ members: [(name: String, value: JSONValue)], of mapping: ForeignMapping, below prefix: String,
+    into facts: inout Facts, _ seen: inout ForeignColumns
+  ) throws(DeviceRowDraft.Problem) {
+    for (name, value) in members {
+      try read(value, of: mapping, path: name, shown: prefix + name, into: &facts, &seen)
+    }
+  }
+
+  /// - Parameters:
+  ///   - path: where it stands, as the mapping has it.
+  ///   - shown: where it stands in the record.
+  private mutating func read(
+    _ value: JSONValue, of mapping: ForeignMapping, path: String, shown: String, into facts: inout Facts,
+    _ seen: inout ForeignColumns
+  ) throws(DeviceRowDraft.Problem) {
+    if case .null = value.kind { return }
+    guard let meaning = mapping.meaning(of: path) else {
+      if case .object(let members) = value.kind, mapping.hasMembers(of: path) {
+        for member in members {
+          try read(
+            member.value, of: mapping, path: "\(path).\(member.name)", shown: "\(shown).\(member.name)", into: &facts,
+            &seen)
+        }
+        return
+      }
+      let isAttribute = vocabulary.allowedAttributes.contains(shown)
+      seen.see(shown, isAttribute ? "attribute \(shown)" : nil)
+      if isAttribute { add(value, as: shown, of: shown, into: &facts) }
+      return
+    }
+    seen.see(shown, meaning.explanation)
+    switch meaning {
+    case .nothing: break
+    case .column(let column, let form):
+      if let text = form.text(value), facts.columns[column] == nil { facts.columns[column] = (text, shown) }
+    case .standIn(let column, let form):
+      if let text = form.text(value) { facts.standIns[column] = (text, shown) }
+    case .attribute(let name): add(value, as: name, of: shown, into: &facts)
+    case .attributes:
+      for member in try Self.object(value, shown) { add(member.value, as: member.name, of: shown, into: &facts) }
+    case .device(let known, let otherwise):
+      guard let text = value.scalarText else { return }
+      guard let device = known[text.lowercased()] ?? otherwise else {
+        throw .init(
+          description: "\(shown): \(Excerpt.quoted(text)) is none that \(system.rawValue) is known to have: "
+            + known.keys.sorted().joined(separator: ", "))
+      }
+      if let kind = device.kind { facts.columns[.kind] = (kind.rawValue, shown) }
+      if let environment = device.environment { facts.columns[.environment] = (environment.rawValue, shown) }
+      facts.reason = facts.reason ?? device.reason
+    case .apnsToken(let reason):
+      guard let text = value.scalarText else { return }
+      if Self.isHex(text) {
+        facts.columns[.token] = facts.columns[.token] ?? (text, shown)
+      } else {
+        // Where the APNs token stands beside it that one is taken.
+        facts.standIns[.token] = (reason, shown)
+      }
+    case .each(let mapping): try list(value, mapping, shown)
+    case .tokens: try list(value, mapping, shown)
+    }
+  }
+
+  private mutating func list(
+    _ value: JSONValue, _ mapping: ForeignMapping, _ name: String
+  ) throws(DeviceRowDraft.Problem) {
+    guard case .array(let elements) = value.kind else {
+      throw .init(description: "\(name): must be a list, not \(value.kindName)")
+    }
+    lists.append((mapping, name, elements))
+  }
+
+  private func add(_ value: JSONValue, as name: String, of column: String, into facts: inout Facts) {
+    guard let text = value.scalarText else { return }
+    // Under the name of a column nobody could ask for it.
+    let name = DeviceColumn(rawValue: name) == nil ? name : "\(system.rawValue).\(name)"
+    facts.attributes[name] = (text, column)
+  }
+
+  /// `nil` where there is no device of ours.
+  private func row(
+    _ facts: Facts, lacksUsers: Bool, _ seen: inout ForeignColumns
+  ) -> Result<DeviceRow, DeviceRowDraft.Problem>? {
+    guard facts.columns[.token] != nil else {
+      seen.leaveOut(facts.standIns[.token]?.text ?? Self.noToken)
+      return nil
+    }
+    var draft = DeviceRowDraft(vocabulary)
+    var columns = facts.columns.merging(facts.standIns.filter { $0.key != .token }) { own, _ in own }
+    if lacksUsers, columns[.user] == nil { columns[.user] = columns[.token] }
+    do throws(DeviceRowDraft.Problem) {
+      for (column, (text, name)) in columns {
+        do throws(DeviceRowDraft.Problem) {
+          try draft.set(column, to: text)
+        } catch {
+          guard column.isDetail else { throw error }
+          seen.refuse(text, of: name)
+        }
+      }
+      var count = 0
+      for (attribute, (text, name)) in facts.attributes.sorted(by: { $0.key < $1.key }) {
+        let isUsable =
+          (1...DeviceRowDraft.maximumAttributeName).contains(attribute.utf8.count)
+          && !attribute.unicodeScalars.contains(where: Excerpt.isControl)
+          && text.utf8.count <= DeviceRowDraft.maximumAttributeValue && count < DeviceRowDraft.maximumAttributes
+        guard isUsable else {
+          seen.refuse(text, of: name)
+          continue
+        }
+        try draft.setAttribute(attribute, to: text)
+        count += 1
+      }
+      return .success(try draft.row())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// The members of an object, or of its JSON in a field of CSV.
+  private static func object(_ value: JSONValue, _ name: String) throws(DeviceRowDraft.Problem) -> [JSONValue.Member] {
+    switch value.kind {
+    case .object(let members): return members
+    case .string(let text):
+      guard !text.isEmpty else { return [] }
+      guard let parsed = try? JSONValue(parsing: Array(text.utf8), maximumDepth: maximumNesting),
+        case .object(let members) = parsed.kind
+      else { throw .init(description: "\(name): \(Excerpt.quoted(text)) is no JSON object") }
+      return members
+    default: throw .init(description: "\(name): must be an object, not \(value.kindName)")
+    }
+  }
+
+  /// Whether a token can be one of APNs: 32 bytes in hex, or more. FCM's have other letters.
+  private static func isHex(_ text: String) -> Bool { text.utf8.count >= 64 && text.allSatisfy(\.isHexDigit) }
+}
+
+extension DeviceColumn {
+  /// Whether a device is worth having without it.
+  fileprivate var isDetail: Bool {
+    switch self {
+    case .locale, .timezone, .appVersion, .osVersion, .registeredAt, .lastSeen: true
+    case .user, .token, .service, .kind, .app, .environment, .activity: false
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/// How a foreign value is written, and what it is in a column of ours.
+enum ForeignText: Sendable {
+  /// As it is.
+  case plain
+  /// An instant: seconds or milliseconds since 1970, RFC 3339, `2026-12-01 09:00:00 UTC`, or an object with `seconds`.
+  case instant
+  /// Seconds ahead of UTC: a zone of whole hours, or none.
+  case offset
+  /// Behind these words: what says whose number it is.
+  case prefixed(String)
+
+  /// For people, behind the column's name.
+  var explanation: String {
+    switch self {
+    case .plain, .instant: ""
+    case .offset: ", from seconds ahead of UTC"
+    case .prefixed(let words): ", as \(words)…"
+    }
+  }
+
+  /// - Returns: `nil` where the value says nothing.
+  func text(_ value: JSONValue) -> String? {
+    switch self {
+    case .plain: return value.scalarText
+    case .instant:
+      if case .object(let members) = value.kind {
+        let seconds = members.value("_seconds") ?? members.value("seconds")
+        return seconds?.scalarText.flatMap(Self.milliseconds)
+      }
+      guard let text = value.scalarText else { return nil }
+      return Self.milliseconds(text) ?? Self.timestamp(text)
+    case .offset:
+      guard let seconds = value.scalarText.flatMap({ Int($0) }), seconds % 3600 == 0, abs(seconds) <= 12 * 3600 else {
+        return nil
+      }
+      // The signs of these names are the other way round: POSIX counts westwards.
+      let hours = -seconds / 3600
+      return hours == 0 ? "UTC" : "Etc/GMT\(hours > 0 ? "+" : "-")\(abs(hours))"
+    case .prefixed(let words): return value.scalarText.map { words + $0 }
+    }
+  }
+
+  /// A number of seconds or, as it is after 2001 when taken for milliseconds, of milliseconds.
+  private static func milliseconds(_ text: String) -> String? {
+    guard let number = Double(text), number >= 0, number < 1e15 else { return nil }
+    return String(Int(number < 1e12 ? number * 1000 : number))
+  }
+
+  /// RFC 3339 from what leaves its zone out, or writes it as `UTC`: all of them mean UTC.
+  private static func timestamp(_ text: String) -> String {
+    var text = text
+    for zone in [" UTC", " +0000", "+0000"] where text.hasSuffix(zone) { text = text.dropLast(zone.utf8.count) + "Z" }
+    if text.utf8.count == 10 { text += "T00:00:00" }
+    return Timestamp.milliseconds(text) == nil && Timestamp.milliseconds(text + "Z") != nil ? text + "Z" : text
+  }
+}
+
+extension JSONValue {
+  /// A text, a number or a truth as text; of a list of such its elements behind commas. `nil` for nothing, and for what is
+  /// deeper.
+  var scalarText: String? {
+    switch kind {
+    case .string(let text): text.isEmpty ? nil : text
+    case .number(let digits): digits
+    case .bool(let bool): bool ? "true" : "false"
+    case .null, .object: nil
+    case .array(let elements):
+      elements.isEmpty ? nil : elements.compactMap(\.scalarText).joined(separator: ",")
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import CommandSupport
+import PushCore
+
+extension ForeignColumns {
+  /// What of another system's export is left out, for people: behind the counts of an import.
+  var countsText: String {
+    var text = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { ", \($0.value.grouped) left out: \($0.key)" }.joined()
+    for column in columns where column.unusable > 0 {
+      text +=
+        "\n\(Excerpt.bare(column.name)): \(column.unusable.grouped) values are left out, such as "
+        + "\(column.example ?? "")"
+    }
+    if !unknown.isEmpty {
+      text +=
+        "\nunknown columns are left out: \(unknown.map { Excerpt.bare($0) }.joined(separator: ", ")); "
+        + "--allow-attribute NAME makes one an attribute"
+    }
+    return text
+  }
+
+  /// The same for machines: members of the object that is open.
+  func appendCounts(to json: inout JSONWriter) {
+    guard !columns.isEmpty else { return }
+    json.name("leftOut")
+    json.beginObject()
+    for (reason, count) in leftOut.sorted(by: { $0.key < $1.key }) { json.member(reason, count) }
+    json.endObject()
+    json.name("unusable")
+    json.beginObject()
+    for column in columns where column.unusable > 0 { json.member(column.name, column.unusable) }
+    json.endObject()
+    json.name("unknown")
+    json.beginArray()
+    for name in unknown { json.value(name) }
+    json.endArray()
+  }
+}

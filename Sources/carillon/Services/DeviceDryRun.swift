@@ -1,0 +1,97 @@
+import CommandSupport
+import PushCore
+
+/// An import of a file that stores nothing: what would become of its columns, its rows, and the first devices.
+struct DeviceDryRun {
+  /// Devices that are shown: enough to see that the columns are the right ones.
+  private static let shown = 3
+
+  private let input: InputFile
+  private var reader: DeviceRowReader
+  private let app: String?
+  private let services: PushServices
+  private let isJSON: Bool
+  private var samples: [DeviceRow] = []
+  /// What would become of the rows; `imported` are those that would be.
+  private(set) var report = ImportReport()
+
+  /// - Parameters:
+  ///   - input: at its beginning.
+  ///   - reader: at its beginning, too.
+  ///   - app: of rows that name none.
+  ///   - services: those that the tokens are of.
+  ///   - isJSON: whether bad rows are told with the report only.
+  init(input: InputFile, reader: DeviceRowReader, app: String?, services: PushServices, isJSON: Bool) {
+    self.input = input
+    self.reader = reader
+    self.app = app
+    self.services = services
+    self.isJSON = isJSON
+  }
+
+  /// Reads to the end.
+  mutating func read() throws {
+    while true {
+      let chunk = try input.read()
+      for row in chunk.isEmpty ? try reader.finish() : try reader.read(chunk) {
+        switch row {
+        case .success(var row):
+          report.rows += 1
+          report.imported += 1
+          guard samples.count < Self.shown else { continue }
+          row.app = row.app ?? app
+          samples.append(row)
+        case .failure(let error):
+          report.skip(line: error.line, error.message, of: input.path, json: isJSON)
+        }
+      }
+      if chunk.isEmpty { break }
+    }
+    report.foreign = reader.foreign
+  }
+
+  /// For people.
+  var text: String {
+    var lines: [String] = []
+    if !report.foreign.columns.isEmpty {
+      let rows = report.foreign.columns.map { [Excerpt.bare($0.name), $0.meaning ?? "UNKNOWN, and left out"] }
+      lines += [TextTable([["COLUMN", "BECOMES"]] + rows).text, ""]
+    }
+    if !samples.isEmpty {
+      var writer = DeviceRowWriter(format: .ndjson, services: services)
+      for sample in samples { writer.append(sample) }
+      lines += ["The first devices:", String(decoding: writer.take(), as: UTF8.self)]
+    }
+    return (lines + [report.text(of: input.path), "a dry run: nothing is stored"]).joined(separator: "\n")
+  }
+
+  /// For machines.
+  var json: String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("rows", report.rows)
+    json.member("devices", report.imported)
+    json.member("skipped", report.skipped)
+    json.name("columns")
+    json.beginArray()
+    for column in report.foreign.columns {
+      json.beginObject()
+      json.member("name", column.name)
+      json.member("becomes", column.meaning)
+      json.endObject()
+    }
+    json.endArray()
+    json.name("first")
+    json.beginArray()
+    for sample in samples {
+      var writer = DeviceRowWriter(format: .ndjson, services: services)
+      writer.append(sample)
+      json.raw(writer.take().dropLast())
+    }
+    json.endArray()
+    report.foreign.appendCounts(to: &json)
+    report.appendErrors(to: &json)
+    json.endObject()
+    return json.text
+  }
+}

@@ -1,0 +1,283 @@
+import Glibc
+import HTTPServer
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
+  /// Answers with what a closure says; bodies have 1,000 bytes at most.
+  private struct Handler: HTTPHandler {
+    var answer: @Sendable (HTTPRequest) async -> HTTPResponse
+
+    func admit(_ request: HTTPRequest) -> HTTPAdmission {
+      request.path == ["refused"] ? .refuse(.init(403, "no", type: "text/plain")) : .accept(bodyLimit: 1000)
+    }
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse { await answer(request) }
+
+    func refusal(status: Int, reason: String) -> HTTPResponse { .init(status, reason, type: "text/plain") }
+  }
+
+  private func serve(
+    _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = { _ in
+      .init(200, "hello", type: "text/plain")
+    }, with change: (inout HTTPServerOptions) -> Void = { _ in }
+  ) throws -> HTTPServer {
+    var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
+    change(&options)
+    return try HTTPServer(options, handler: Handler(answer: answer))
+  }
+
+  @Test func pathAndQueryAreDecodedPieceByPiece() async throws {
+    let server = try serve { request in
+      let query = request.query.map { "\($0.name)=\($0.value)" }.joined(separator: ";")
+      return .init(200, "\(request.path) \(query)", type: "text/plain")
+    }
+    let answer = try await RawClient.exchange(
+      "GET /a%2Fb/%C3%A9?x=1%262&y=a+b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", port: server.port)
+    #expect(answer.hasPrefix("HTTP/1.1 200 OK") && answer.hasSuffix(#"["a/b", "é"] x=1&2;y=a b"#), "\(answer)")
+    for path in ["/%ff", "/%", "/%0a", "/a?x=%zz"] {
+      let answer = try await RawClient.exchange(
+        "GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", port: server.port)
+      #expect(answer.hasPrefix("HTTP/1.1 400"), "\(path): \(answer)")
+    }
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test func oneConnectionHasManyRequests() async throws {
+    let server = try serve { request in .init(200, "<\(request.body.count)>", type: "text/plain") }
+    let client = try RawClient(port: server.port)
+    for size in [0, 1, 1000] {
+      await client.send(
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n" + String(repeating: "b", count: size))
+      #expect(await client.read(until: ">").hasSuffix("<\(size)>"))
+    }
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("a body that is too large gets a 413 and is not kept, whether its length is announced or not")
+  func bodyLimit() async throws {
+    let server = try serve()
+    let body = String(repeating: "b", count: 1001)
+    for request in [
+      "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1001\r\n\r\n" + body,
+      "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 999999999999\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n\(body)\r\n0\r\n\r\n",
+    ] {
+      let answer = try await RawClient.exchange(request, port: server.port)
+      #expect(answer.hasPrefix("HTTP/1.1 413"), "\(answer)")
+    }
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("an endless body is cut off, not read for ever")
+  func endlessBody() async throws {
+    let server = try serve()
+    let client = try RawClient(port: server.port)
+    await client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    let chunk = "10000\r\n" + String(repeating: "b", count: 65536) + "\r\n"
+    var chunks = 0
+    while await client.send(chunk) {
+      chunks += 1
+      if chunks > 1000 { break }
+    }
+    #expect(chunks < 200)
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test func headersBeyondTheMemoryOfAConnectionAreRefused() async throws {
+    let server = try serve(with: { $0.memoryPerConnection = 8192 })
+    let answer = try await RawClient.exchange(
+      "GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "a", count: 20_000))\r\n\r\n", port: server.port)
+    #expect(answer.hasPrefix("HTTP/1.1 431") || answer.hasPrefix("HTTP/1.1 413"), "\(answer.prefix(100))")
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("who takes too long over a request is hung up on, though bytes keep coming")
+  func slowRequest() async throws {
+    let server = try serve(with: { $0.requestDeadline = 0.4 })
+    let client = try RawClient(port: server.port)
+    await client.send("GET / HTTP/1.1\r\nHost: x\r\n")
+    // Returns when the server hangs up; a byte more each round trip would keep an idle time-out from ever coming.
+    let end = Task { await client.read() }
+    while await client.send("X: y\r\n"), server.connections > 0 { await Task.yield() }
+    #expect(await end.value.isEmpty)
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("an answer that takes long is not cut by the deadline for requests")
+  func slowAnswer() async throws {
+    let (gate, open) = AsyncStream.makeStream(of: Void.self)
+    let server = try serve(
+      { _ in
+        for await _ in gate { break }
+        return .init(200, "late", type: "text/plain")
+      }, with: { $0.requestDeadline = 0.2 })
+    let client = try RawClient(port: server.port)
+    await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    // Begun later, and hung up on: so the deadline has passed for the first one, too.
+    let silent = try RawClient(port: server.port)
+    #expect(await silent.read().isEmpty)
+    open.yield()
+    #expect(await client.read().hasSuffix("late"))
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("beyond the most connections nobody is served, and who waits is served when one ends")
+  func connectionLimit() async throws {
+    let server = try serve(with: { $0.connections = 3 })
+    var clients = try (0..<3).map { _ in try RawClient(port: server.port) }
+    for client in clients {
+      await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      #expect(await client.read(until: "hello").contains("200"))
+    }
+    #expect(server.connections == 3)
+    let fourth = try RawClient(port: server.port)
+    await fourth.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    clients.removeFirst()
+    #expect(await fourth.read(until: "hello").contains("200"))
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test func bodiesOfAllConnectionsTogetherAreBounded() async throws {
+    let server = try serve(with: { $0.bodyMemory = 1500 })
+    let first = try RawClient(port: server.port)
+    let body = String(repeating: "b", count: 1000)
+    // It keeps its memory until its body is whole.
+    await first.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + body.dropLast())
+    let request = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n" + body
+    var answer = ""
+    repeat { answer = try await RawClient.exchange(request, port: server.port) } while answer.contains(" 200 ")
+    #expect(answer.hasPrefix("HTTP/1.1 503"))
+    await first.send("b")
+    #expect(await first.read(until: "hello").contains("200"))
+    repeat { answer = try await RawClient.exchange(request, port: server.port) } while answer.contains(" 503 ")
+    #expect(answer.hasPrefix("HTTP/1.1 200"))
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("a stream is written no faster than it is read, and all of it arrives")
+  func stream() async throws {
+    let written = Mutex(0)
+    let (count, piece) = (200, [UInt8](repeating: UInt8(ascii: "s"), count: 100_000))
+    let server = try serve { _ in
+      .init(
+        200,
+        body: .stream { writer in
+          for _ in 0..<count {
+            try await writer.write(piece)
+            written.withLock { $0 += 1 }
+          }
+        })
+    }
+    let client = try RawClient(port: server.port)
+    await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    _ = await client.read(until: "ssss", limit: 1)
+    // Sockets hold some megabytes between them; the rest has to wait until it is read.
+    #expect(written.withLock { $0 } < count)
+    let rest = await client.read()
+    #expect(rest.utf8.count { $0 == UInt8(ascii: "s") } > (count - 2) * piece.count)
+    #expect(written.withLock { $0 } == count)
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test func streamThatFailsIsCutSoThatTheClientSeesIt() async throws {
+    let server = try serve { _ in
+      .init(
+        200,
+        body: .stream { writer in
+          try await writer.write(Array("part".utf8))
+          throw TestSupportError("the rest is missing")
+        })
+    }
+    let answer = try await RawClient.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n", port: server.port)
+    // RFC 9112 section 8: a chunked body without its last chunk is incomplete.
+    #expect(answer.contains("part") && !answer.hasSuffix("0\r\n\r\n"))
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test func streamEndsWhenItsReaderGoesAway() async throws {
+    let (ended, end) = AsyncStream.makeStream(of: Bool.self)
+    let server = try serve { _ in
+      .init(
+        200,
+        body: .stream { writer in
+          do {
+            while true { try await writer.write([UInt8](repeating: 0, count: 100_000)) }
+          } catch {
+            end.yield(true)
+          }
+        })
+    }
+    do {
+      let client = try RawClient(port: server.port)
+      await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+      _ = await client.read(until: "\r\n\r\n", limit: 1)
+    }
+    #expect(await ended.first { _ in true } == true)
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("a stop answers what is under way, and frees the port")
+  func gracefulStop() async throws {
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let (gate, open) = AsyncStream.makeStream(of: Void.self)
+    let server = try serve { _ in
+      begin.yield()
+      for await _ in gate { break }
+      return .init(200, "at last", type: "text/plain")
+    }
+    let client = try RawClient(port: server.port)
+    await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    _ = await begun.first { _ in true }
+    let stopping = Task { await server.stop(within: .seconds(20)) }
+    open.yield()
+    let answer = await client.read()
+    #expect(answer.hasSuffix("at last"))
+    await stopping.value
+    #expect(throws: TestSupportError.self) { try RawClient(port: server.port) }
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test("after its deadline a stop ends what hangs")
+  func stopWithDeadline() async throws {
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let server = try serve { _ in
+      begin.yield()
+      // Until it is cancelled.
+      for await _ in AsyncStream<Void>.makeStream().stream {}
+      return .init(200, "never", type: "text/plain")
+    }
+    let client = try RawClient(port: server.port)
+    await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    _ = await begun.first { _ in true }
+    await server.stop(within: .milliseconds(10))
+    #expect(await client.read().isEmpty)
+  }
+
+  @Test func refusedRequestIsAnsweredThoughItHasABody() async throws {
+    let server = try serve()
+    let answer = try await RawClient.exchange(
+      "POST /refused HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", port: server.port)
+    #expect(answer.hasPrefix("HTTP/1.1 403"))
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test func listensOnBothKindsOfAddresses() async throws {
+    let server = try serve(with: { $0.host = "::" })
+    for host in ["::1", "127.0.0.1"] {
+      let answer = try await RawClient.exchange(
+        "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", port: server.port, host: host)
+      #expect(answer.hasSuffix("hello"))
+    }
+    await server.stop(within: .seconds(1))
+  }
+
+  @Test func takenPortAndNoAddressAreErrorsThatNameThem() async throws {
+    let server = try serve()
+    let error = #expect(throws: HTTPServerError.self) { try self.serve(with: { $0.port = server.port }) }
+    #expect(error?.description == "can't listen on 127.0.0.1:\(server.port): Address already in use")
+    #expect(throws: HTTPServerError.self) { try self.serve(with: { $0.host = "example" }) }
+    await server.stop(within: .seconds(1))
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+@testable import Admin
+@testable import PushTransport
+import PushCore
+import CampaignStore
+@testable import PushWorker
+import TestSupport
+import Testing
+
+struct MetricsTests {
+  private static let metrics: WorkerMetrics = {
+    var state = PoolState()
+    state.connections = [ConnectionState(), ConnectionState()]
+    state.connections[0].phase = .established
+    state.connections[0].window = 40
+    return WorkerMetrics(
+      apps: [
+        .init(
+          app: #"ne"ws\"#, lane: .urgent, submitted: 3, outcomes: [.accepted: 2], refusals: ["BadDeviceToken": 1],
+          unanswered: 0, retries: 0, prunes: 0, quarantines: 1)
+      ],
+      pools: [.init(apps: ["news", "weather", "sport"], state: state)],
+      credentials: [.init(apps: ["news"], stopped: "refused", expiresAt: 1_800_000_000_000)], totals: WorkerTotals(),
+      events: WorkerEventCounts(), window: 1000, windowUsed: 7, slicesInHand: 2, fleet: 3, isStopping: false,
+      isListed: true, isHeld: false, silence: 1, pulseError: nil)
+  }()
+
+  private static var text: String {
+    var exposition = Exposition()
+    WorkerExposition(
+      identity: WorkerIdentity(name: "w", version: "1", engine: "native"),
+      worker: metrics, isReady: true
+    ).write(to: &exposition)
+    ProcessUsage.read()?.write(to: &exposition)
+    return exposition.text
+  }
+
+  @Test func samplesAreWrittenAsPrometheusReadsThem() {
+    let lines = Self.text.split(separator: "\n")
+    for line in [
+      #"carillon_pushes_total{app="ne\"ws\\",lane="urgent"} 3"#,
+      #"carillon_outcomes_total{app="ne\"ws\\",lane="urgent",outcome="accepted"} 2"#,
+      #"carillon_refusals_total{app="ne\"ws\\",lane="urgent",reason="BadDeviceToken"} 1"#,
+      #"carillon_stream_limit{app="news+2"} 40"#,
+      #"carillon_connections{app="news+2",state="established"} 1"#,
+      #"carillon_credential_stopped{app="news"} 1"#,
+      #"carillon_certificate_expiry_timestamp_seconds{app="news"} 1800000000"#, "carillon_window_used_targets 7",
+      #"carillon_answer_duration_seconds_bucket{app="news+2",engine="native",le="+Inf"} 0"#,
+    ] {
+      #expect(lines.contains(Substring(line)), "\(line)")
+    }
+    #expect(lines.contains { $0.hasPrefix("process_resident_memory_bytes ") && !$0.hasSuffix(" 0") })
+  }
+
+  @Test("the page has every metric with its type and its labels, and no other")
+  func documented() throws {
+    let page = try String(contentsOf: Self.page, encoding: .utf8)
+    let table = Self.rows(of: "### Of each worker", in: page)
+    #expect(table == Self.families(of: Self.text).filter { !$0.name.hasPrefix("process_") })
+  }
+
+  @Test func everyRangeOfAnswersHasItsBound() {
+    for (index, bound) in AnswerTimes.bounds.enumerated() {
+      #expect(AnswerTimes.range(of: bound) == index && AnswerTimes.range(of: bound + 1) == index + 1)
+    }
+    #expect(AnswerTimes.range(of: 0) == 0)
+    var times = AnswerTimes()
+    for time in [1, 7_000_000, 7_000_000, 40_000_000_000] { times.note(UInt64(time)) }
+    var twice = times
+    twice.add(times)
+    #expect(times.counts == [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] && times.sum == 40_014_000_001)
+    #expect(twice.counts.reduce(0, +) == 8)
+  }
+
+  /// A metric as page and scrape have it.
+  struct Family: Hashable {
+    var name: String
+    var type: String
+    var labels: Set<String>
+  }
+
+  static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Sources/Admin/README.md")
+
+  /// The rows of the table below a headline.
+  static func rows(of headline: String, in page: String) -> Set<Family> {
+    let section = page.components(separatedBy: headline + "\n").last?.components(separatedBy: "\n#").first ?? ""
+    return Set(
+      section.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
+        let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        let labels =
+          cells.count > 3 ? cells[2].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } : []
+        return Family(
+          name: cells[0].trimmingCharacters(in: ["`"]), type: cells[1], labels: Set(labels.filter { !$0.isEmpty }))
+      })
+  }
+
+  /// What a scrape has; of families without a sample the labels are not known, so none may be without.
+  static func families(of text: String) -> Set<Family> {
+    var families: [String: Family] = [:]
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      if line.hasPrefix("# TYPE ") {
+        families[String(words[2])] = Family(name: String(words[2]), type: String(words[3]), labels: [])
+      } else if !line.hasPrefix("#") {
+        var name = String(line.prefix { $0 != "{" && $0 != " " })
+        for suffix in ["_bucket", "_sum", "_count"] where families[name] == nil && name.hasSuffix(suffix) {
+          name.removeLast(suffix.count)
+        }
+        let labels = line.matches(of: /([a-z]+)="/).map { String($0.1) }.filter { $0 != "le" }
+        families[name]?.labels.formUnion(labels)
+      }
+    }
+    return Set(families.values)
+  }
+}

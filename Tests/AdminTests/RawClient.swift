@@ -1,0 +1,71 @@
+import Dispatch
+import Glibc
+import TestSupport
+
+/// A client that sends bytes as they are given, and reads until the server hangs up, or has said something.
+final class RawClient: Sendable {
+  private let descriptor: Int32
+
+  init(port: Int, host: String = "127.0.0.1") throws {
+    var hints = addrinfo()
+    hints.ai_flags = AI_NUMERICHOST
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, String(port), &hints, &list) == 0, let address = list?.pointee else {
+      throw TestSupportError("no address \(host)")
+    }
+    defer { freeaddrinfo(list) }
+    descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else {
+      close(descriptor)
+      throw TestSupportError("connect to \(host):\(port): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// - Returns: whether all of it went out.
+  @discardableResult
+  func send(_ text: String) async -> Bool {
+    let bytes = Array(text.utf8)
+    return await blocking { descriptor in
+      var sent = 0
+      while sent < bytes.count {
+        let count = bytes.withUnsafeBytes {
+          Glibc.send(descriptor, $0.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL))
+        }
+        guard count > 0 else { return false }
+        sent += count
+      }
+      return true
+    }
+  }
+
+  /// Reads until the server hangs up, or until what came ends with `end`.
+  func read(until end: String? = nil, limit: Int = 64 << 20) async -> String {
+    await blocking { descriptor in
+      var text: [UInt8] = []
+      var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+      while text.count < limit {
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { break }
+        text += buffer[..<count]
+        if let end, String(decoding: text, as: UTF8.self).contains(end) { break }
+      }
+      return String(decoding: text, as: UTF8.self)
+    }
+  }
+
+  /// One request over a connection of its own.
+  static func exchange(_ request: String, port: Int, host: String = "127.0.0.1") async throws -> String {
+    let client = try RawClient(port: port, host: host)
+    await client.send(request)
+    return await client.read()
+  }
+
+  private func blocking<Value: Sendable>(_ body: @escaping @Sendable (Int32) -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { [self] in continuation.resume(returning: body(descriptor)) }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import Admin
+import HTTPServer
+import Testing
+
+struct SiteTests {
+  private let token = AccessTokens.make()
+
+  private func site() throws -> Site {
+    let tokens = try AccessTokens(parsing: AccessTokens.line(name: "looker", scopes: [.view], token: token))
+    return Site(
+      [
+        Route("GET", "/open", nil) { _ in .init(200, "open", type: "text/plain") },
+        Route("GET", "/things/{id}", .view, query: ["limit"]) { call in
+          .init(200, "\(call.parameter("id")) \(try call.number("limit", in: 1...10, default: 5))", type: "text/plain")
+        },
+        Route("DELETE", "/things/{id}", .operate) { _ in .init(204) },
+      ], tokens: tokens
+    ) { Problem(500, "defect", "\($0)") }
+  }
+
+  private func ask(
+    _ site: Site, _ method: String, _ path: [String], query: [(String, String)] = [], token: String? = nil
+  ) async -> (status: Int, text: String) {
+    let request = HTTPRequest(
+      method: method, path: path, query: query.map { (name: $0.0, value: $0.1) },
+      headers: token.map { [(name: "authorization", value: "Bearer \($0)")] } ?? [])
+    let response =
+      switch site.admit(request) {
+      case .refuse(let response): response
+      case .accept: await site.respond(to: request)
+      }
+    guard case .bytes(let bytes) = response.body else { return (response.status, "") }
+    return (response.status, String(decoding: bytes, as: UTF8.self))
+  }
+
+  @Test func scopeDecidesOnTheServer() async throws {
+    let site = try site()
+    #expect(await ask(site, "GET", ["open"]) == (200, "open"))
+    #expect(await ask(site, "GET", ["things", "a"]).status == 401)
+    #expect(await ask(site, "GET", ["things", "a"], token: "carillon_0").status == 401)
+    #expect(await ask(site, "GET", ["things", "a b"], token: token) == (200, "a b 5"))
+    let forbidden = await ask(site, "DELETE", ["things", "a"], token: token)
+    #expect(forbidden.status == 403 && forbidden.text.contains("lacks the scope operate"))
+    #expect(forbidden.text.contains(#""type":"about:blank""#) && forbidden.text.contains(#""code":"forbidden""#))
+  }
+
+  @Test func whatIsNotThereIsToldApart() async throws {
+    let site = try site()
+    #expect(await ask(site, "GET", ["nothing"]).status == 404)
+    #expect(await ask(site, "POST", ["open"]).status == 405)
+    #expect(await ask(site, "HEAD", ["open"]).status == 200)
+    for query in [[("limit", "0")], [("limit", "x")], [("lmit", "1")], [("limit", "1"), ("limit", "2")]] {
+      #expect(await ask(site, "GET", ["things", "a"], query: query, token: token).status == 400, "\(query)")
+    }
+    #expect(await ask(site, "GET", ["things", "a"], query: [("limit", "7")], token: token) == (200, "a 7"))
+  }
+
+  @Test("who guesses tokens is slowed down, and who has one is not")
+  func guessing() async throws {
+    let site = try site()
+    var last = (status: 0, text: "")
+    for number in 0..<60 { last = await ask(site, "GET", ["things", "a"], token: "carillon_\(number)") }
+    #expect(last.status == 429)
+    #expect(await ask(site, "GET", ["things", "a"], token: token).status == 200)
+  }
+
+  @Test func oneTokenHasABoundedRate() async throws {
+    let site = try site()
+    var statuses: Set<Int> = []
+    for _ in 0..<2000 { statuses.insert(await ask(site, "GET", ["things", "a"], token: token).status) }
+    #expect(statuses == [200, 429])
+  }
+
+  @Test func tokenThatWasTakenBackIsNoneAtOnce() async throws {
+    let site = try site()
+    site.replace(AccessTokens())
+    #expect(await ask(site, "GET", ["things", "a"], token: token).status == 401)
+  }
+}

@@ -1,0 +1,43 @@
+import Admin
+import CampaignStore
+@testable import PushWorker
+import Testing
+
+struct WorkerHealthTests {
+  private func metrics(
+    silence: UInt64? = 1_000_000_000, isStopping: Bool = false, isListed: Bool = true, isHeld: Bool = false,
+    stopped: [String?] = [nil]
+  ) -> WorkerMetrics {
+    WorkerMetrics(
+      apps: [], pools: [],
+      credentials: stopped.enumerated().map { .init(apps: ["app\($0)"], stopped: $1) }, totals: WorkerTotals(),
+      events: WorkerEventCounts(), window: 1, windowUsed: 0, slicesInHand: 0, fleet: 1, isStopping: isStopping,
+      isListed: isListed, isHeld: isHeld, silence: silence, pulseError: silence == nil ? nil : "connection refused")
+  }
+
+  private func reasons(_ metrics: WorkerMetrics?, obstacle: String? = nil) -> (isReady: Bool, reasons: [String]) {
+    let health = WorkerHealth(metrics, obstacle: obstacle)
+    return (health.isReady, health.checks.compactMap(\.reason))
+  }
+
+  @Test func workerIsReadyWhenNothingSpeaksAgainstIt() {
+    #expect(reasons(metrics()) == (true, []))
+  }
+
+  @Test func eachObstacleIsTold() {
+    #expect(reasons(nil) == (false, ["it waits for its first word with Redis"]))
+    #expect(reasons(nil, obstacle: "the store is held") == (false, ["the store is held"]))
+    #expect(
+      reasons(metrics(silence: 20_000_000_000))
+        == (false, ["Redis has taken no sign of life for 20 s: connection refused"]))
+    #expect(reasons(metrics(isStopping: true)) == (false, ["it ends, and takes nothing new"]))
+    #expect(reasons(metrics(isListed: false)) == (false, ["the fleet does not know of it yet"]))
+  }
+
+  @Test("a stopped credential is told; with the last one the worker is of no use")
+  func credentials() {
+    #expect(reasons(metrics(stopped: ["refused", nil])) == (true, ["refused"]))
+    #expect(reasons(metrics(stopped: ["refused", "refused too"])) == (false, ["refused", "refused too"]))
+    #expect(reasons(metrics(isHeld: true)).isReady)
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+/// What a worker serves by HTTP.
+struct WorkerEndpointTests {
+  @Test(arguments: PushEngineKind.allCases)
+  func workerSaysThatItIsReadyWhatItDidAndThatItEnds(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    let simulator = try await world.startSimulator()
+    try await world.importDevices(30)
+    try await simulator.load(["\(CarillonWorld.token(0)) unregistered com.example.news 1893456000000"])
+    try await world.submit("a")
+    let worker = try await world.start("worker", "--name", "w", "--json", "--listen", "127.0.0.1:0")
+    let url = try await Self.url(of: worker)
+    try await world.until("a") { $0.text("state") == "completed" }
+    #expect(try await Self.get(url + "/livez") == (200, "ok\n"))
+    let ready = try await Self.get(url + "/readyz")
+    #expect(ready.status == 200 && ready.text.contains(#""ready":true"#), "\(ready.text)")
+    let metrics = try await Self.get(url + "/metrics").text
+    let shown = try await world.show("a")
+    for (outcome, count) in shown.object("outcomes")?.numbers ?? [:] {
+      #expect(
+        metrics.contains("carillon_outcomes_total{app=\"news\",lane=\"normal\",outcome=\"\(outcome)\"} \(count)\n"))
+    }
+    for line in [
+      "carillon_worker_info{worker=\"w\",version=", "carillon_worker_ready 1\n",
+      "carillon_answer_duration_seconds_count{app=\"news\",engine=\"\(engine.rawValue)\"} 30\n",
+      "carillon_window_used_targets 0\n", "carillon_redis_round_trips_total{node=\"",
+    ] {
+      #expect(metrics.contains(line), "\(line) is not in \(metrics)")
+    }
+    try await Self.checkMetrics(metrics)
+
+    try await simulator.setLatency(milliseconds: 60_000)
+    try await world.submit("stuck")
+    try await world.until("stuck") { ($0.number("inDoubt") ?? 0) > 0 }
+    worker.send(signal: SIGTERM)
+    _ = try #require(await worker.errorLine(containing: #""event":"draining""#))
+    let draining = try await Self.get(url + "/readyz")
+    #expect(draining.status == 503 && draining.text.contains("it ends"), "\(draining.text)")
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  @Test("without Redis a worker lives and is not ready")
+  func withoutRedis() async throws {
+    let world = try await CarillonWorld(url: "redis://127.0.0.1:1")
+    let worker = try await world.start("worker", "--json", "--listen", "[::1]:0")
+    let url = try await Self.url(of: worker)
+    #expect(try await Self.get(url + "/livez").status == 200)
+    let ready = try await Self.get(url + "/readyz")
+    #expect(ready.status == 503 && ready.text.contains("first word with Redis"))
+    #expect(try await Self.get(url + "/metrics").text.contains("carillon_worker_ready 0\n"))
+    #expect(await worker.waitForExit() == .status(69))
+  }
+
+  @Test func takenPortIsAnErrorWithAWayOut() async throws {
+    let world = try await CarillonWorld()
+    let worker = try await world.start("worker", "--json", "--listen", "127.0.0.1:0")
+    let url = try await Self.url(of: worker)
+    let other = try await world.run("worker", "--listen", String(url.dropFirst("http://".count)))
+    #expect(other.exit == .status(1))
+    #expect(other.standardError.contains("Address already in use") && other.standardError.contains("--listen"))
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+
+  /// Where a process serves.
+  static func url(of process: ChildProcess) async throws -> String {
+    let line = try #require(await process.errorLine(containing: #""event":"listening""#))
+    return try #require(try JSONObject(line).text("url"))
+  }
+
+  static func get(_ url: String, _ options: String...) async throws -> (status: Int, text: String) {
+    let output = try await ChildProcess.run(
+      "curl", ["--silent", "--show-error", "--globoff", "--write-out", "\n%{http_code}"] + options + [url])
+    guard output.exit == .status(0) else { throw TestSupportError("curl \(url): \(output.standardError)") }
+    let lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
+    return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
+  }
+
+  /// Holds a scrape against Prometheus' own rules, where promtool is installed.
+  static func checkMetrics(_ metrics: String) async throws {
+    guard FileManager.default.fileExists(atPath: "/usr/bin/promtool") else { return }
+    let folder = try ScratchFolder("metrics")
+    let file = try folder.write("scrape", metrics)
+    let output = try await ChildProcess.run("sh", ["-c", "promtool check metrics < \(file)"])
+    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+  }
+}

@@ -1,0 +1,41 @@
+"""What the checks share: problems are collected and told together, and a check says what it could not look at."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[3]
+DEPLOY = PACKAGE / "deploy"
+
+
+class Report:
+    def __init__(self):
+        self.problems = []
+        self.counts = {}
+
+    def expect(self, holds, problem):
+        """Counts what was looked at, so that a check that looked at nothing fails."""
+        self.counts["checks"] = self.counts.get("checks", 0) + 1
+        if not holds:
+            self.problems.append(problem)
+
+    def end(self, least):
+        for problem in self.problems:
+            print(problem, file=sys.stderr)
+        count = self.counts.get("checks", 0)
+        if count < least:
+            sys.exit(f"only {count} things were looked at, of {least} at least: the check itself is broken")
+        if self.problems:
+            sys.exit(1)
+        print(f"{count} things hold")
+
+
+def has(program):
+    return shutil.which(program) is not None
+
+
+def run(*words, **options):
+    """The exit status and all that a program said."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    return done.returncode, done.stdout + done.stderr

@@ -1,0 +1,85 @@
+"""Holds deploy/monitoring against promtool: rules, a test of each alert in which it fires and one in which it is silent, and
+every expression of the dashboard. And against the code and the pages: names of metrics, sections of the runbook."""
+
+import json
+import pathlib
+import re
+import tempfile
+
+import yaml
+
+from checking import DEPLOY, PACKAGE, Report, run
+
+FOLDER = DEPLOY / "monitoring"
+PROMTOOL = PACKAGE / ".build/checkers/bin/promtool"
+NAME = re.compile(r"\bcarillon_[a-z0-9_]+")
+
+
+def expressions(dashboard):
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            yield panel["title"], target["expr"]
+
+
+def parses(expression):
+    """Whether promtool takes an expression, with the variables of Grafana as it would fill them in."""
+    filled = expression.replace("$__rate_interval", "5m").replace("$app", ".*")
+    rules = {"groups": [{"name": "a", "rules": [{"record": "a:b", "expr": filled}]}]}
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(rules, file)
+        file.flush()
+        status, said = run(str(PROMTOOL), "check", "rules", file.name)
+    return None if status == 0 else said
+
+
+def metric_names(text):
+    return {re.sub(r"_(bucket|sum|count)$", "", name) for name in NAME.findall(text)}
+
+
+def anchor(url):
+    return url.split("#")[1]
+
+
+def headings(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    return {
+        re.sub(r"[^a-z0-9 _-]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
+        for line in page.splitlines()
+        if line.startswith("#")
+    }
+
+
+def main():
+    report = Report()
+    rules = yaml.safe_load((FOLDER / "alerts.yaml").read_text())
+    alerts = [rule for group in rules["groups"] for rule in group["rules"]]
+    dashboard = json.loads((FOLDER / "dashboard.json").read_text())
+
+    copied = yaml.safe_load((DEPLOY / "kubernetes/components/prometheus/alerts.yaml").read_text())
+    report.expect(copied["spec"] == rules, "the PrometheusRule of deploy/kubernetes is not deploy/monitoring/alerts.yaml")
+
+    if PROMTOOL.exists():
+        status, said = run(str(PROMTOOL), "check", "rules", str(FOLDER / "alerts.yaml"))
+        report.expect(status == 0, said)
+        status, said = run(str(PROMTOOL), "test", "rules", "alerts_test.yaml", cwd=FOLDER)
+        report.expect(status == 0, said)
+        for title, expression in expressions(dashboard):
+            problem = parses(expression)
+            report.expect(problem is None, f"dashboard: {title}: {problem}")
+        report.expect(parses("sum(rate(a[5m])") is not None, "promtool takes what is no expression")
+
+    tests = yaml.safe_load((FOLDER / "alerts_test.yaml").read_text())["tests"]
+    fired = {
+        one["alertname"] for test in tests for one in test["alert_rule_test"] if one["exp_alerts"]
+    }
+    sections = headings((DEPLOY / "README.md").read_text())
+    for alert in alerts:
+        name = alert["alert"]
+        report.expect(name in fired, f"no test in which {name} fires")
+        report.expect(anchor(alert["annotations"]["runbook"]) in sections, f"deploy/README.md has no section for {name}")
+        report.expect(alert["labels"]["severity"] in ("page", "ticket"), f"{name}: severity")
+
+    report.end(least=75)
+
+
+main()

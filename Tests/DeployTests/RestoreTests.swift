@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Backup and restore as `deploy/README.md` has them, rehearsed: a copy is taken in the middle of a campaign, more is sent,
+/// everything is lost, and the copy goes on.
+struct RestoreTests {
+  enum Backup: String, CaseIterable {
+    /// `redis-cli --rdb` from the running server.
+    case snapshot
+    /// The folder of the append-only files, copied while the server runs and does not rewrite them.
+    case appendOnlyFiles
+
+    var arguments: [String] { self == .snapshot ? [] : ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0"] }
+  }
+
+  private static let devices = 600
+
+  private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
+
+  @Test(arguments: Backup.allCases) func copyOfTheMiddleGoesOnAndLosesNobody(backup: Backup) async throws {
+    let before = try await RedisServer.start(arguments: backup.arguments)
+    var world = try await CarillonWorld(engine: "native", server: before)
+    world.environment["CARILLON_WORKER_WINDOW"] = "50"
+    let simulator = try await world.startSimulator("--latency", "200ms")
+    try await world.importDevices(Self.devices)
+    let worker = try await world.start("worker", "--name", "before", "--json")
+    _ = try #require(await worker.errorLine(containing: #""event":"started""#))
+    try await world.submit("rehearsal")
+    try await world.until("rehearsal") { accepted($0) >= 100 }
+
+    let copy = try ScratchFolder("backup")
+    try await take(backup, of: before, into: copy)
+    // What is sent from now on the copy knows nothing of.
+    try await world.until("rehearsal") { accepted($0) >= 200 }
+    worker.send(signal: SIGKILL)
+    await worker.waitForExit()
+    await before.kill(SIGKILL)
+    let sent = try #require(try await simulator.counters().number("received"))
+
+    let after = try await RedisServer.start(
+      arguments: backup.arguments + ["--dir", copy.url.path, "--dbfilename", "dump.rdb"])
+    world.environment["CARILLON_REDIS_URL"] = after.url
+    let interim = try await world.show("rehearsal")
+    #expect(interim.text("state") == "active")
+    #expect((100..<Self.devices).contains(accepted(interim)), "\(interim)")
+    try await simulator.setLatency(milliseconds: 0)
+    try await world.drain("after")
+
+    let campaign = try await world.show("rehearsal")
+    #expect(campaign.text("state") == "completed")
+    #expect(campaign.object("outcomes")?.numbers == ["accepted": Self.devices])
+    let counters = try await simulator.counters()
+    let duplicates = try #require(counters.number("duplicates"))
+    // Nobody is left out, and what was sent twice is what the copy did not know of.
+    #expect(try #require(counters.number("accepted")) - duplicates == Self.devices)
+    #expect(duplicates <= sent - accepted(interim), "\(sent) sent, \(accepted(interim)) known to the copy")
+    let check = try await world.run("store", "check")
+    #expect(check.exit == .status(0), "\(check.standardOutput)\(check.standardError)")
+  }
+
+  private func take(_ backup: Backup, of server: RedisServer, into folder: ScratchFolder) async throws {
+    let output =
+      switch backup {
+      case .snapshot:
+        try await ChildProcess.run(
+          "redis-cli", ["-p", String(server.port), "--rdb", folder.path("dump.rdb")])
+      case .appendOnlyFiles:
+        try await ChildProcess.run(
+          "cp", ["--recursive", server.folder.path("appendonlydir"), folder.path("appendonlydir")])
+      }
+    try #require(output.exit == .status(0), "\(output.standardError)")
+  }
+}
