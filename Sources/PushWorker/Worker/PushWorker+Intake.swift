@@ -122,7 +122,7 @@ extension PushWorker {
   /// - Returns: what is to be done with the job instead; `nil` for nothing.
   private func activate(_ campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
     do {
-      if campaign.canary?.first == nil, campaign.canary != nil, 
+      if campaign.canary?.first == nil, campaign.canary != nil,
         let refusal = try await enqueueRest(of: campaign, job, resolved)
       {
         return refusal
