@@ -32,7 +32,8 @@ public struct AdmissionRules: Sendable, Equatable {
       app: campaign.app, category: campaign.category,
       caps: campaign.keepsToCaps
         ? caps.filter { $0.category == nil || $0.category == campaign.category } : [],
-      memory: max(caps.map(\.seconds).max() ?? 0, Self.leastMemory))
+      memory: max(caps.map(\.seconds).max() ?? 0, Self.leastMemory),
+      badgeStep: campaign.content?.badgeStep ?? 0)
   }
 
   private static let leastMemory = 3 * 86_400

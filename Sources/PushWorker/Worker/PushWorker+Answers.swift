@@ -59,7 +59,11 @@ extension PushWorker {
       let token = chunk.token(position)
       meet(token)
       let tag = session.tag.tag(index)
-      let values = isPersonal ? chunk.values(position) : nil
+      var values = isPersonal ? chunk.values(position) : nil
+      if let badge = session.admitted?.badge(of: index) {
+        if values == nil { values = TargetValues.none }
+        values?.badge = badge
+      }
       let fits: Bool
       if isUnproven(index, of: session, token, user: chunk.user(position)) {
         if unproven == nil { unproven = context.composer.batch(isUnproven: true, capacity: indexes.count) }
