@@ -80,6 +80,8 @@ public struct CampaignRecord: Sendable {
   public var startedAt: Int?
   /// ms since the epoch.
   public var finishedAt: Int?
+  /// With its job: the segments that are rules and on which its audience depends, as they were when it began.
+  public internal(set) var definitions = SegmentDefinitions()
   /// With `show`: why it is not sent, though it is active; `nil` when nothing keeps it.
   public var waiting: CampaignWait?
 

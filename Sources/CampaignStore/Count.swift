@@ -22,7 +22,8 @@ extension CampaignStore {
   ///   - filter: what it asks of devices.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, and for an earlier campaign that has not ended.
   public func count(_ campaign: Campaign, filter: DeviceFilter) async throws -> Reached {
-    try await check(campaign)
+    var campaign = campaign
+    campaign.definitions = try await check(campaign)
     if let id = try await unfinishedEarlier(of: campaign) {
       throw StoreError(
         .invalid, "the audience refers to campaign \(id), which has not ended: nobody knows yet whom it reaches",
@@ -56,7 +57,7 @@ extension CampaignStore {
   }
 
   private func count(_ campaign: Campaign, _ filter: DeviceFilter, in partitions: [Int]) async throws -> Reached {
-    guard let search = AudienceSearch(campaign) else { return Reached(users: nil, targets: 0) }
+    guard let search = AudienceSearch(campaign, start: filter.start) else { return Reached(users: nil, targets: 0) }
     guard let limit = campaign.limit else { return try await count(search, filter, in: partitions) }
     return try await count(campaign, search, filter, limit, in: partitions)
   }

@@ -144,7 +144,7 @@ extension CampaignStore {
     _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil
   ) async throws -> SealedTargets? {
     var builder = TargetBuilder(ledger: ledger, quota: quota)
-    let source = source(of: campaign, in: ledger.slice.partition)
+    let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
       page, pipeline in
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
@@ -156,8 +156,10 @@ extension CampaignStore {
   }
 
   /// Whose members the audience of a campaign has in a partition.
-  func source(of campaign: Campaign, in partition: Int) -> MemberSource {
-    AudienceSearch(campaign).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.id))
+  ///
+  /// - Parameter start: when it began, in ms since the epoch.
+  func source(of campaign: Campaign, start: Int, in partition: Int) -> MemberSource {
+    AudienceSearch(campaign, start: start).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.id))
   }
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.

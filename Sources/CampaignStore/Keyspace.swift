@@ -104,6 +104,8 @@ public struct Keyspace: Sendable {
   public var feedback: String { control + "feedback" }
   /// Hash: how far the import of a file has come.
   func importOf(file: String) -> String { control + "import:" + file }
+  /// Hash: name of a segment that is a rule to the rule, see `define.lua`.
+  var definitions: String { control + "definitions" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
 

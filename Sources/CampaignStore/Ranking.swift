@@ -87,7 +87,7 @@ extension CampaignStore {
   /// The users of a partition whom a campaign can reach, by when they were seen.
   func histogram(of campaign: Campaign, _ filter: DeviceFilter, in partition: Int) async throws -> RecencyHistogram {
     var histogram = RecencyHistogram()
-    guard let search = AudienceSearch(campaign) else { return histogram }
+    guard let search = AudienceSearch(campaign, start: filter.start) else { return histogram }
     try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
       page.forEachUser { user, record, json in
         if let seenAt = filter.seenAt(of: user, record, json) {

@@ -50,7 +50,7 @@ struct StoredKey {
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
     case "waiting", "instances", "housekeeping", "import", "rate", "apprate", "ranking": ("hash", .list(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)
-    case "store": ("hash", .shared, nil)
+    case "store", "definitions": ("hash", .shared, nil)
     case "running", "segments": ("set", .shared, nil)
     case "all": ("zset", .shared, nil)
     case "dead": ("stream", .list(key: name), nil)

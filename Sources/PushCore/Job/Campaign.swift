@@ -14,6 +14,9 @@ public struct Campaign: Sendable, Equatable {
   public var limit: Int?
   /// How many devices of each of these users it goes to.
   public var devices: DeviceChoice
+  /// The segments that are rules and on which its audience depends, as they were when it began. The job only names them:
+  /// they are the store's to say.
+  public var definitions = SegmentDefinitions()
   /// Which of these users it does not go to.
   public var exclusion: AudienceExclusion
   /// What it is about, by the app's own names: users may have said that they want nothing of it; `nil` for none.

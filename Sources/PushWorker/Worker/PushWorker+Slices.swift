@@ -214,7 +214,8 @@ extension PushWorker {
       return nil
     }
     do {
-      let campaign = try CampaignJob.parse(job, configuration.jobApps)
+      var campaign = try CampaignJob.parse(job, configuration.jobApps)
+      campaign.definitions = record.definitions
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),

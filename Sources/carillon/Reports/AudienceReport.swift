@@ -12,8 +12,9 @@ struct AudienceReport: JSONReport {
 
   /// The same of a campaign that the store has; `nil` where nobody here can read its job.
   init?(of record: CampaignRecord, job: [UInt8]) {
-    guard let service = PushServices.known[record.service], let campaign = try? CampaignJob.parse(job, .any(service))
+    guard let service = PushServices.known[record.service], var campaign = try? CampaignJob.parse(job, .any(service))
     else { return nil }
+    campaign.definitions = record.definitions
     self.init(campaign)
   }
 
@@ -31,6 +32,10 @@ struct AudienceReport: JSONReport {
     case .campaign(let earlier): write(earlier, to: &json)
     case .tokens(let tokens): json.member("tokens", tokens.count)
     case .channel(let id): json.member("channel", id)
+    }
+    if !campaign.definitions.isEmpty {
+      json.name("definitions")
+      campaign.definitions.write(to: &json)
     }
     if let predicate = campaign.predicate { json.member("where", predicate.description) }
     if let sample = campaign.sample { json.member("sample", sample.share) }
@@ -81,6 +86,9 @@ struct AudienceReport: JSONReport {
     if campaign.devices == .latest { text += ", the latest device of each" }
     if let segment = campaign.exclusion.segment { text += ", without \(segment)" }
     for earlier in campaign.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }
+    for (name, definition) in campaign.definitions.all.sorted(by: { $0.key < $1.key }) {
+      text += ", \(name) being \(definition)"
+    }
     if let category = campaign.category { text += ", category \(category)" }
     if campaign.isTransactional { text += ", transactional" }
     return text
