@@ -63,10 +63,10 @@ public struct SegmentDefinitions: Sendable, Equatable {
   public static let maximumNesting = 8
   /// How many segments an audience may name with all that its rules name, with repetitions: it is asked of every user.
   public static let maximumTerms = 1024
-  /// Bytes of all that an audience depends on: fewer than a thousand names, each of them perhaps a rule with a condition.
+  /// Bytes of all that an audience depends on: a few hundred names, each of them perhaps a rule with a condition.
   public static let longest = 1 << 24
   /// How many rules a store keeps.
-  public static let maximumCount = 1000
+  public static let maximumCount = 500
 
   /// - Parameter all: by name.
   public init(_ all: [String: SegmentDefinition] = [:]) {
