@@ -7,6 +7,8 @@ public struct Reached: Sendable, Equatable {
   public var users: Int?
   /// Pushes.
   public var targets: Int
+  /// Users who are meant, and in a control group.
+  public var control = 0
 }
 
 extension CampaignStore {
@@ -65,18 +67,23 @@ extension CampaignStore {
   private func count(
     _ search: AudienceSearch, _ filter: DeviceFilter, in partitions: [Int]
   ) async throws -> Reached {
-    var (users, targets) = (0, 0)
+    var (users, targets, control) = (0, 0, 0)
     for partition in partitions {
       try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
         page.forEachUser { user, record, json in
+          if filter.isControl(user) {
+            if filter.seenAt(of: user, record, json) != nil { control += 1 }
+            return
+          }
           let before = targets
           filter.forEachTarget(of: user, record, json) { _ in targets += 1 }
           if targets > before { users += 1 }
         }
       }
     }
-    return Reached(users: users, targets: targets)
+    return Reached(users: users, targets: targets, control: control)
   }
+
   /// Counts as its slices would: first by when users were seen, then as many of each partition as it takes.
   private func count(
     _ campaign: Campaign, _ search: AudienceSearch, _ filter: DeviceFilter, _ limit: Int, in partitions: [Int]
@@ -88,11 +95,15 @@ extension CampaignStore {
       quotas.count(histograms[histograms.count - 1])
     }
     quotas.settle()
-    var (users, targets) = (0, 0)
+    var (users, targets, control) = (0, 0, 0)
     for (partition, histogram) in zip(partitions, histograms) {
       var best = BestUsers(quota: quotas.quota(of: histogram), campaign: campaign.id)
       try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
         page.forEachUser { user, record, json in
+          if filter.isControl(user) {
+            if let seenAt = filter.seenAt(of: user, record, json) { best.end(control: user, seenAt: seenAt) }
+            return
+          }
           var seenAt: UInt64 = 0
           filter.forEachTarget(of: user, record, json) { device in
             seenAt = max(seenAt, device.seenAt)
@@ -101,8 +112,15 @@ extension CampaignStore {
           best.end(user: user, seenAt: seenAt)
         }
       }
-      users += best.forEachTarget { _ in targets += 1 }
+      best.forEachUser { user, isControl in
+        if isControl {
+          control += 1
+        } else {
+          users += 1
+          targets += user.count
+        }
+      }
     }
-    return Reached(users: users, targets: targets)
+    return Reached(users: users, targets: targets, control: control)
   }
 }

@@ -10,6 +10,8 @@ public struct DeviceFilter: Sendable {
   private let predicate: DevicePredicate?
   private let sample: UserSample?
   private let devices: DeviceChoice
+  /// Users who get nothing, and are counted.
+  private let control: ControlGroup?
   /// From when ages are counted, in ms since the epoch.
   let start: Int
 
@@ -21,10 +23,11 @@ public struct DeviceFilter: Sendable {
   ///   - predicate: devices for which it doesn't hold are left out.
   ///   - sample: users who are not in it are left out.
   ///   - devices: how many of those that are left each user gets it on.
+  ///   - control: users who get nothing, and are counted.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, start: Int = 0
+    sample: UserSample? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil, start: Int = 0
   ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
@@ -33,6 +36,7 @@ public struct DeviceFilter: Sendable {
     self.predicate = predicate
     self.sample = sample
     self.devices = devices
+    self.control = control?.isEmpty == false ? control : nil
     self.start = start
   }
 
@@ -43,10 +47,14 @@ public struct DeviceFilter: Sendable {
   ///   - service: its app's.
   ///   - environment: likewise.
   ///   - start: when it began, in ms since the epoch.
-  public init(_ campaign: Campaign, service: any PushService, environment: String, start: Int) {
+  ///   - control: the share of the app's users who are in its control group; `nil` for none.
+  public init(
+    _ campaign: Campaign, service: any PushService, environment: String, start: Int, control: Double? = nil
+  ) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices, start: start)
+      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
+      control: ControlGroup(of: campaign, app: control), start: start)
   }
 
   /// Whether it asks for attributes of users.
@@ -80,6 +88,9 @@ public struct DeviceFilter: Sendable {
     if let latest { body(latest) }
   }
 
+  /// Whether a user is in a control group: the campaign means them all the same, if they have a device for it.
+  func isControl(_ user: UnsafeRawBufferPointer) -> Bool { control?.has(user) ?? false }
+
   /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
   /// where there is none.
   func seenAt(of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?) -> UInt64? {
@@ -110,6 +121,8 @@ public struct SealedTargets: Sendable {
   var bytes: [UInt8] = []
   /// Where each page ends.
   var ends: [Int] = []
+  /// Users whom the campaign means and who get nothing.
+  public internal(set) var control = ControlUsers()
 
   /// All of them, as they would be read again.
   public var chunk: TargetChunk {
@@ -132,7 +145,8 @@ extension CampaignStore {
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
     ledger.append(targets, to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
+    ledger.append(targets.control, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, control: targets.control, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -221,12 +235,22 @@ struct TargetBuilder {
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
     guard best == nil else { return addBest(page, filter) }
     page.forEachUser { user, record, json in
+      if filter.isControl(user) {
+        if filter.seenAt(of: user, record, json) != nil { targets.control.add(user) }
+        return
+      }
       filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
     }
   }
 
   private mutating func addBest(_ page: MemberPage, _ filter: DeviceFilter) {
     page.forEachUser { user, record, json in
+      // A control group is a part of those whom the limit takes: only so can they be held against each other.
+      if filter.isControl(user) {
+        guard let seenAt = filter.seenAt(of: user, record, json) else { return }
+        best?.end(control: user, seenAt: seenAt)
+        return
+      }
       var seenAt: UInt64 = 0
       filter.forEachTarget(of: user, record, json) { device in
         seenAt = max(seenAt, device.seenAt)
@@ -241,9 +265,15 @@ struct TargetBuilder {
   private mutating func takeBest() {
     guard var best else { return }
     self.best = nil
-    _ = best.forEachTarget { target in
-      targets.bytes += target
-      endTarget()
+    best.forEachUser { user, isControl in
+      for target in user {
+        if isControl {
+          target.withUnsafeBytes { targets.control.add($0) }
+        } else {
+          targets.bytes += target
+          endTarget()
+        }
+      }
     }
   }
 
@@ -280,7 +310,8 @@ struct TargetBuilder {
     finish()
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
     flush(to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
+    ledger.append(targets.control, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, control: targets.control, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

@@ -160,6 +160,12 @@ public struct Keyspace: Sendable {
   func building(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim)")
   }
+  /// List: the control group under a claim that has not sealed, see `ControlUsers`.
+  func buildingControl(_ partition: Int, _ id: String, claim: String) -> String {
+    slice(partition, "building:\(id):\(claim):control")
+  }
+  /// List: the control group of a slice, see `ControlUsers`.
+  func control(_ partition: Int, _ id: String) -> String { slice(partition, "control:" + id) }
   /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
   /// String: a fixed-size record for every target.

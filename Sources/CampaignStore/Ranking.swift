@@ -159,8 +159,9 @@ struct BestUsers {
   private struct User {
     var seenAt: UInt64
     var tie: UInt64
-    /// Its targets, by their places among the ends.
+    /// Its targets, by their places among the ends; of who gets nothing the name instead.
     var targets: Range<Int>
+    var isControl: Bool
   }
 
   private let quota: Int
@@ -187,20 +188,29 @@ struct BestUsers {
 
   /// The user whose targets have been added.
   mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64) {
+    end(user, seenAt: seenAt, isControl: false)
+  }
+
+  /// A user who gets nothing.
+  mutating func end(control user: UnsafeRawBufferPointer, seenAt: UInt64) {
+    add { $0 += user }
+    end(user, seenAt: seenAt, isControl: true)
+  }
+
+  private mutating func end(_ user: UnsafeRawBufferPointer, seenAt: UInt64, isControl: Bool) {
     guard ends.count > begun else { return }
-    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count))
+    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
     begun = ends.count
     // What can't be among the best any more goes now and then, so there are never many more than are wanted.
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 
-  /// Calls `body` with each target of those who are taken, and returns how many users these are.
-  mutating func forEachTarget(_ body: (ArraySlice<UInt8>) -> Void) -> Int {
+  /// Calls `body` with the targets of each who is taken; of who gets nothing the name instead.
+  mutating func forEachUser(_ body: (_ targets: [ArraySlice<UInt8>], _ isControl: Bool) -> Void) {
     keepBest()
     for user in users {
-      for target in user.targets { body(target == 0 ? bytes[0..<ends[0]] : bytes[ends[target - 1]..<ends[target]]) }
+      body(user.targets.map { bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]] }, user.isControl)
     }
-    return users.count
   }
 
   private mutating func keepBest() {

@@ -58,7 +58,7 @@ enum StoredHash {
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
       "seal": .text(64), "claim": .text(64), "bisected": .text(64),
     ]
-    for field in ["count", "granted", "doubt", "waiting", "pruned", "quarantined"] + outcomes {
+    for field in ["count", "granted", "doubt", "waiting", "pruned", "quarantined", "control"] + outcomes {
       values[field] = .number(0...mostTargets)
     }
     values["resent"] = .number(0...mostCounted)
@@ -77,7 +77,9 @@ enum StoredHash {
       "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
     ]
-    for field in ["targets", "pruned", "quarantined"] + outcomes { values[field] = .number(0...mostTargets * 16384) }
+    for field in ["targets", "pruned", "quarantined", "control"] + outcomes {
+      values[field] = .number(0...mostTargets * 16384)
+    }
     values["resent"] = .number(0...mostCounted)
     values["takenOut"] = .number(0...16384)
     return values

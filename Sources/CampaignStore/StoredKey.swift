@@ -65,7 +65,7 @@ struct StoredKey {
     let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
     return switch kind {
     case "slice": ("hash", slice, .slice)
-    case "targets", "building": ("list", slice, nil)
+    case "targets", "building", "control": ("list", slice, nil)
     case "ledger": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
     case "reasons", "results": ("hash", slice, nil)

@@ -14,6 +14,8 @@ public struct Campaign: Sendable, Equatable {
   public var limit: Int?
   /// How many devices of each of these users it goes to.
   public var devices: DeviceChoice
+  /// The share of these users who get nothing, so that the others can be held against them; `nil` for none.
+  public var control: UserSample?
   /// The segments that are rules and on which its audience depends, as they were when it began. The job only names them:
   /// they are the store's to say.
   public var definitions = SegmentDefinitions()
@@ -52,7 +54,8 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
-    limit: Int? = nil, devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(),
+    limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil,
+    exclusion: AudienceExclusion = AudienceExclusion(),
     category: String? = nil,
     isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
@@ -66,6 +69,7 @@ public struct Campaign: Sendable, Equatable {
     self.sample = sample
     self.limit = limit
     self.devices = devices
+    self.control = control
     self.exclusion = exclusion
     self.category = category
     self.isTransactional = isTransactional

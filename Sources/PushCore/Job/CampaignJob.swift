@@ -10,7 +10,7 @@ public enum CampaignJob {
 
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-    "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
+    "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
   ]
   private static let plannedFields: Set = ["localized", "localTime", "repeat"]
 
@@ -73,6 +73,8 @@ public enum CampaignJob {
       sample: audience.sample,
       limit: audience.limit,
       devices: audience.devices,
+      control: try readControl(
+        fields, campaign: id, audience.audience, isTransactional: fields.flag("transactional")),
       exclusion: audience.exclusion,
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),

@@ -70,7 +70,8 @@ final class CampaignContext {
     let service = app.service
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
-      campaign, service: service, environment: app.environment, start: max(record.createdAt, record.sendAt ?? 0))
+      campaign, service: service, environment: app.environment, start: max(record.createdAt, record.sendAt ?? 0),
+      control: app.control)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant.

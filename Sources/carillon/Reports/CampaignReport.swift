@@ -60,6 +60,7 @@ struct CampaignReport: JSONReport {
     json.member("pruned", record.counters.pruned)
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
+    if record.counters.control > 0 { json.member("control", record.counters.control) }
     if let receipts {
       json.name("receipts")
       json.beginObject()
@@ -91,6 +92,7 @@ struct CampaignReport: JSONReport {
     rows += rateRows
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
+    if counters.control > 0 { rows.append(("control", "\(counters.control.grouped) users, who get nothing")) }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
     rows.append(("pending", record.pending.grouped))
     if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }
