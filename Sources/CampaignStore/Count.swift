@@ -112,8 +112,8 @@ extension CampaignStore {
           best.end(user: user, seenAt: seenAt)
         }
       }
-      best.forEachUser { user, isControl in
-        if isControl {
+      best.forEachUser { user, part in
+        if part == nil {
           control += 1
         } else {
           users += 1

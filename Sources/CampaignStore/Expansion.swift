@@ -12,6 +12,8 @@ public struct DeviceFilter: Sendable {
   private let devices: DeviceChoice
   /// Users who get nothing, and are counted.
   private let control: ControlGroup?
+  /// Users who get it before the others do.
+  let firstWave: FirstWave?
   /// From when ages are counted, in ms since the epoch.
   let start: Int
 
@@ -24,10 +26,12 @@ public struct DeviceFilter: Sendable {
   ///   - sample: users who are not in it are left out.
   ///   - devices: how many of those that are left each user gets it on.
   ///   - control: users who get nothing, and are counted.
+  ///   - firstWave: users who get it before the others do.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil, start: Int = 0
+    sample: UserSample? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
+    firstWave: FirstWave? = nil, start: Int = 0
   ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
@@ -37,6 +41,7 @@ public struct DeviceFilter: Sendable {
     self.sample = sample
     self.devices = devices
     self.control = control?.isEmpty == false ? control : nil
+    self.firstWave = firstWave
     self.start = start
   }
 
@@ -54,7 +59,7 @@ public struct DeviceFilter: Sendable {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
-      control: ControlGroup(of: campaign, app: control), start: start)
+      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, start: start)
   }
 
   /// Whether it asks for attributes of users.
@@ -75,7 +80,7 @@ public struct DeviceFilter: Sendable {
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
   ) {
-    guard sample?.has(user) ?? true else { return }
+    guard sample?.has(user) ?? true || firstWave?.has(user) == true else { return }
     let attributes = attributes(json)
     var latest: DeviceView?
     for device in DeviceCursor(record) where admits(device, attributes) {
@@ -89,7 +94,16 @@ public struct DeviceFilter: Sendable {
   }
 
   /// Whether a user is in a control group: the campaign means them all the same, if they have a device for it.
-  func isControl(_ user: UnsafeRawBufferPointer) -> Bool { control?.has(user) ?? false }
+  func isControl(_ user: UnsafeRawBufferPointer) -> Bool {
+    guard let control, control.has(user) else { return false }
+    return firstWave?.has(user) != true
+  }
+
+  /// Into how many parts the targets of a slice fall, one behind the other; 0 where it does not matter in which order they stand.
+  var parts: Int { firstWave == nil ? 0 : 2 }
+
+  /// Into which of them those of a user belong.
+  func part(of user: UnsafeRawBufferPointer) -> Int { firstWave?.has(user) != false ? 0 : 1 }
 
   /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
   /// where there is none.
@@ -121,6 +135,8 @@ public struct SealedTargets: Sendable {
   var bytes: [UInt8] = []
   /// Where each page ends.
   var ends: [Int] = []
+  /// How many targets each part has, one behind the other; empty where there are none.
+  public internal(set) var parts: [Int] = []
   /// Users whom the campaign means and who get nothing.
   public internal(set) var control = ControlUsers()
 
@@ -146,7 +162,8 @@ extension CampaignStore {
     var pipeline = RedisPipeline()
     ledger.append(targets, to: &pipeline)
     ledger.append(targets.control, to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, control: targets.control, to: &pipeline)
+    ledger.seal(
+      count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -157,7 +174,7 @@ extension CampaignStore {
   public func expand(
     _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, quota: quota)
+    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota)
     let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
       page, pipeline in
@@ -220,10 +237,15 @@ struct TargetBuilder {
   private var renewedAt = ContinuousClock.now
   /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
   private var best: BestUsers?
+  /// The targets by their parts, where there are such: where each of them stands is known when everybody was looked at.
+  private var parts: [TargetPart]
 
-  /// - Parameter quota: how many users are taken at most; `nil` for all.
-  init(ledger: SliceLedger, quota: Int? = nil) {
+  /// - Parameters:
+  ///   - filter: what the campaign asks of devices.
+  ///   - quota: how many users are taken at most; `nil` for all.
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil) {
     self.ledger = ledger
+    parts = Array(repeating: TargetPart(), count: filter.parts)
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
   }
 
@@ -239,7 +261,8 @@ struct TargetBuilder {
         if filter.seenAt(of: user, record, json) != nil { targets.control.add(user) }
         return
       }
-      filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
+      let part = parts.isEmpty ? 0 : filter.part(of: user)
+      filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user, part: part) }
     }
   }
 
@@ -257,7 +280,7 @@ struct TargetBuilder {
         guard Self.canBeTarget(token: device.token, user: user) else { return }
         best?.add { TargetPage.write(token: device.token, user: user, to: &$0) }
       }
-      best?.end(user: user, seenAt: seenAt)
+      best?.end(user: user, seenAt: seenAt, part: parts.isEmpty ? 0 : filter.part(of: user))
     }
   }
 
@@ -265,16 +288,33 @@ struct TargetBuilder {
   private mutating func takeBest() {
     guard var best else { return }
     self.best = nil
-    best.forEachUser { user, isControl in
+    best.forEachUser { user, part in
       for target in user {
-        if isControl {
-          target.withUnsafeBytes { targets.control.add($0) }
+        if let part {
+          put(target, part)
         } else {
-          targets.bytes += target
-          endTarget()
+          target.withUnsafeBytes { targets.control.add($0) }
         }
       }
     }
+  }
+
+  private mutating func put(_ target: ArraySlice<UInt8>, _ part: Int) {
+    if parts.isEmpty {
+      targets.bytes += target
+      endTarget()
+    } else {
+      parts[part].add { $0 += target }
+    }
+  }
+
+  /// Puts the parts one behind the other.
+  private mutating func joinParts() {
+    guard !parts.isEmpty else { return }
+    targets.parts = parts.map(\.count)
+    let all = parts
+    parts = []
+    for part in all { part.forEach { put($0, 0) } }
   }
 
   /// What can't be a target, nothing of ours has written: it is left out.
@@ -282,8 +322,9 @@ struct TargetBuilder {
     1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
   }
 
-  private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
+  private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, part: Int = 0) {
     guard Self.canBeTarget(token: token, user: user) else { return }
+    guard parts.isEmpty else { return parts[part].add { TargetPage.write(token: token, user: user, to: &$0) } }
     TargetPage.write(token: token, user: user, to: &targets.bytes)
     endTarget()
   }
@@ -303,7 +344,10 @@ struct TargetBuilder {
   }
 
   /// Everybody was looked at.
-  mutating func finish() { takeBest() }
+  mutating func finish() {
+    takeBest()
+    joinParts()
+  }
 
   /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
   mutating func seal(to pipeline: inout RedisPipeline) {
@@ -311,7 +355,29 @@ struct TargetBuilder {
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
     flush(to: &pipeline)
     ledger.append(targets.control, to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, control: targets.control, to: &pipeline)
+    ledger.seal(
+      count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
+  }
+}
+
+/// Targets that stand together, as they are written.
+private struct TargetPart {
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = []
+
+  var count: Int { ends.count }
+
+  mutating func add(_ write: (inout [UInt8]) -> Void) {
+    write(&bytes)
+    ends.append(bytes.count)
+  }
+
+  func forEach(_ body: (ArraySlice<UInt8>) -> Void) {
+    var start = 0
+    for end in ends {
+      body(bytes[start..<end])
+      start = end
+    }
   }
 }

@@ -155,6 +155,7 @@ extension CampaignStore {
         ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
       ]
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
+      if let wave = campaign.firstWave { fields.append(("gate", String((start + wave.wait) * 1000))) }
       if !campaign.definitions.isEmpty {
         fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
       }

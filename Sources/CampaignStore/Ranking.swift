@@ -161,7 +161,8 @@ struct BestUsers {
     var tie: UInt64
     /// Its targets, by their places among the ends; of who gets nothing the name instead.
     var targets: Range<Int>
-    var isControl: Bool
+    /// To which part they belong; `nil` for who gets nothing.
+    var part: Int?
   }
 
   private let quota: Int
@@ -187,29 +188,31 @@ struct BestUsers {
   }
 
   /// The user whose targets have been added.
-  mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64) {
-    end(user, seenAt: seenAt, isControl: false)
-  }
+  ///
+  /// - Parameter part: of the slice's targets.
+  mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64, part: Int = 0) { end(user, seenAt, part) }
 
   /// A user who gets nothing.
   mutating func end(control user: UnsafeRawBufferPointer, seenAt: UInt64) {
     add { $0 += user }
-    end(user, seenAt: seenAt, isControl: true)
+    end(user, seenAt, nil)
   }
 
-  private mutating func end(_ user: UnsafeRawBufferPointer, seenAt: UInt64, isControl: Bool) {
+  private mutating func end(_ user: UnsafeRawBufferPointer, _ seenAt: UInt64, _ part: Int?) {
     guard ends.count > begun else { return }
-    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
+    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, part: part))
     begun = ends.count
     // What can't be among the best any more goes now and then, so there are never many more than are wanted.
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 
   /// Calls `body` with the targets of each who is taken; of who gets nothing the name instead.
-  mutating func forEachUser(_ body: (_ targets: [ArraySlice<UInt8>], _ isControl: Bool) -> Void) {
+  ///
+  /// - Parameter body: also gets the part that they belong to; `nil` for who gets nothing.
+  mutating func forEachUser(_ body: (_ targets: [ArraySlice<UInt8>], _ part: Int?) -> Void) {
     keepBest()
     for user in users {
-      body(user.targets.map { bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]] }, user.isControl)
+      body(user.targets.map { bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]] }, user.part)
     }
   }
 

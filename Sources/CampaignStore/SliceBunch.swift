@@ -45,7 +45,7 @@ public struct SliceBunch: Sendable {
       let source = search.map { .users($0) } ?? store.source(of: campaign, start: filter.start, in: partition)
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, attributes: filter.needsAttributes, store.keys),
-        builder: TargetBuilder(ledger: ledger, quota: quotas.map { $0[partition] }))
+        builder: TargetBuilder(ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }))
     }
   }
 

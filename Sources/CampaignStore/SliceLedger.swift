@@ -184,7 +184,11 @@ public struct SliceLedger: Sendable {
   ///   - count: of targets.
   ///   - pages: that they stand on.
   ///   - control: the control group, which was written before.
-  func seal(count: Int, pages: Int, control: ControlUsers = ControlUsers(), to pipeline: inout RedisPipeline) {
+  ///   - parts: how many targets each part has; empty where there are none.
+  func seal(
+    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [],
+    to pipeline: inout RedisPipeline
+  ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
       $0.append(claim)
       $0.append(count)
@@ -193,7 +197,16 @@ public struct SliceLedger: Sendable {
       $0.append(TargetPage.formatVersion)
       $0.append(control.count)
       $0.append(control.pages.count)
+      $0.append(parts.map(String.init).joined(separator: " "))
     }
+  }
+
+  /// How many targets each part of the sealed slice has, one behind the other; empty where there are none.
+  public func parts() async throws -> [Int] {
+    var pipeline = RedisPipeline()
+    pipeline.append("HGET", sliceKey, "parts")
+    let text = try await store.run(pipeline)[0].string ?? ""
+    return text.split(separator: " ").compactMap { Int($0) }
   }
 
   /// Reads sealed targets; fewer than asked for at the end of the list.
@@ -312,7 +325,11 @@ public struct SliceLedger: Sendable {
       arguments.append(lease)
       switch request.standing {
       case .acknowledged(let version):
-        arguments.append(request.credit)
+        if let bound = request.bound {
+          arguments.append("\(request.credit) \(bound)")
+        } else {
+          arguments.append(request.credit)
+        }
         arguments.append(request.resent)
         arguments.append(request.seal)
         arguments.append("\(version.sequence) \(version.replays)")

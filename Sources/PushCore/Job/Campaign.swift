@@ -16,6 +16,8 @@ public struct Campaign: Sendable, Equatable {
   public var devices: DeviceChoice
   /// The share of these users who get nothing, so that the others can be held against them; `nil` for none.
   public var control: UserSample?
+  /// Who gets it first, and how long the rest waits; `nil` when all get it at once.
+  public var firstWave: FirstWave?
   /// The segments that are rules and on which its audience depends, as they were when it began. The job only names them:
   /// they are the store's to say.
   public var definitions = SegmentDefinitions()
@@ -54,7 +56,7 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
-    limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil,
+    limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil, firstWave: FirstWave? = nil,
     exclusion: AudienceExclusion = AudienceExclusion(),
     category: String? = nil,
     isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
@@ -70,6 +72,7 @@ public struct Campaign: Sendable, Equatable {
     self.limit = limit
     self.devices = devices
     self.control = control
+    self.firstWave = firstWave
     self.exclusion = exclusion
     self.category = category
     self.isTransactional = isTransactional

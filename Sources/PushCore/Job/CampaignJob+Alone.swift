@@ -1,4 +1,7 @@
 extension CampaignJob {
+  /// Fields that say something of many users or pushes only.
+  private static let ofMany: Set = ["sendAt", "rate", "spread", "finishBy", "control", "test"]
+
   /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///
   /// - Parameters:
@@ -11,7 +14,7 @@ extension CampaignJob {
     guard case .object(let members) = root.kind else { return job }
     var json = JSONWriter()
     json.beginObject()
-    for member in members where !["sendAt", "rate", "spread", "finishBy"].contains(member.name) {
+    for member in members where !ofMany.contains(member.name) {
       json.name(member.name)
       switch member.name {
       case "id":

@@ -11,6 +11,7 @@ public enum CampaignJob {
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
+    "test",
   ]
   private static let plannedFields: Set = ["localized", "localTime", "repeat"]
 
@@ -75,6 +76,7 @@ public enum CampaignJob {
       devices: audience.devices,
       control: try readControl(
         fields, campaign: id, audience.audience, isTransactional: fields.flag("transactional")),
+      firstWave: try readTest(fields, audience.audience),
       exclusion: audience.exclusion,
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),
@@ -116,6 +118,11 @@ public enum CampaignJob {
         "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: apps.names))
     }
     return (app, service)
+  }
+
+  private static func readTest(_ fields: JobFields, _ audience: Audience) throws(JobError) -> FirstWave? {
+    guard let test = fields.value("test") else { return nil }
+    return try FirstWave(test, audience, path: fields.path("test"))
   }
 
   private static func readCategory(_ fields: JobFields) throws(JobError) -> String? {

@@ -43,6 +43,8 @@ final class CampaignContext {
 
   /// `nil` while there is none.
   var obstacle: Obstacle?
+  /// Until when all but the first wave wait, in ms since the epoch, as was heard last; `nil` when nobody does.
+  var gate: Int?
   /// How many users each slice takes, once that is known of a campaign with a limit.
   var quotas: AudienceQuotas?
   /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
@@ -64,6 +66,7 @@ final class CampaignContext {
     self.job = job
     createdAt = record.createdAt
     round = record.round
+    gate = record.gate
     self.app = app
     self.route = route
     self.limits = limits

@@ -162,6 +162,7 @@ extension PushWorker {
       }
       noteSeal(targets, of: session)
     }
+    try await holdBack(session)
     return true
   }
 
@@ -205,6 +206,7 @@ extension PushWorker {
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round) {
       known.unfinished = standing.unfinished
+      known.gate = standing.gate
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(id, reason) }
       return (known, standing.state)
@@ -289,6 +291,9 @@ extension PushWorker {
       } else {
         try await requeue(session)
       }
+      return true
+    case .holdBack:
+      try await setAside(session, for: untilGate(of: session.context))
       return true
     case .leave:
       try await session.ledger.unclaim()

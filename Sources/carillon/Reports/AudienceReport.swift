@@ -40,6 +40,13 @@ struct AudienceReport: JSONReport {
     if let predicate = campaign.predicate { json.member("where", predicate.description) }
     if let sample = campaign.sample { json.member("sample", sample.share) }
     if let limit = campaign.limit { json.member("limit", limit) }
+    if let wave = campaign.firstWave {
+      json.name("test")
+      json.beginObject()
+      json.member("users", wave.users.count)
+      json.member("wait", wave.wait)
+      json.endObject()
+    }
     if let control = campaign.control { json.member("control", control.share) }
     if campaign.devices != .all { json.member("devices", campaign.devices.rawValue) }
     if !campaign.exclusion.isEmpty {
@@ -84,6 +91,9 @@ struct AudienceReport: JSONReport {
     if let predicate = campaign.predicate { text += ", where \(predicate)" }
     if let sample = campaign.sample { text += ", a sample of \(sample.share)" }
     if let limit = campaign.limit { text += ", at most \(limit.grouped) users, those seen last" }
+    if let wave = campaign.firstWave {
+      text += ", \(wave.users.count) test users first and the rest \(wave.wait) s later"
+    }
     if let control = campaign.control { text += ", but \(control.share) of them, who get nothing" }
     if campaign.devices == .latest { text += ", the latest device of each" }
     if let segment = campaign.exclusion.segment { text += ", without \(segment)" }

@@ -76,6 +76,7 @@ struct CampaignReport: JSONReport {
     record.waiting?.write(to: &json)
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
     json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
+    if heldUntil != nil { json.member("restAt", heldUntil) }
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
     json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
     json.endObject()
@@ -108,12 +109,21 @@ struct CampaignReport: JSONReport {
     rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
     if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
+    if let heldUntil {
+      rows.append(("the rest", "waits until \(heldUntil); carillon campaign resume \(record.id) goes on at once"))
+    }
     if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
     if let finishedAt = record.finishedAt {
       rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
       if let speed = averageSpeed { rows.append(("speed", "\(speed.grouped) a second")) }
     }
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
+  }
+
+  /// Until when all but the first wave wait; `nil` when nobody does.
+  private var heldUntil: String? {
+    guard let gate = record.gate, gate > now, record.finishedAt == nil else { return nil }
+    return Timestamp.format(milliseconds: gate)
   }
 
   /// The state, and when that will change by itself.
