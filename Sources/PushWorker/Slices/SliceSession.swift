@@ -138,7 +138,8 @@ final class SliceSession {
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
   func ends(with batch: OutcomeBatch) -> Bool {
     intent == .send && isReady && ungranted == 0 && heldBack == 0 && unanswered == 0 && held.isEmpty
-      && outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.uncertain == 0 && !claim.mustReplay
+      && outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.uncertain == 0
+      && !claim.mustReplay
       && !claim.mustReconcile && batch.isFinal
   }
 
