@@ -1,4 +1,4 @@
-public import PushCore
+import PushCore
 import Redis
 
 /// Users of a slice who are in a control group: in pages, for each u16 length (big-endian), user in UTF-8.
