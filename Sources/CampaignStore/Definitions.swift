@@ -21,7 +21,7 @@ extension CampaignStore {
     pipeline.append("SMEMBERS", keys.segments)
     pipeline.append("HGETALL", keys.definitions)
     let replies = try await run(pipeline)
-    let lists = replies[0].compactMap(\.string).filter { SuppressionList(segment: $0) == nil }.sorted()
+    let lists = replies[0].compactMap(\.string).filter(Self.isSegment).sorted()
     var (all, changes): ([String: SegmentDefinition], String) = ([:], "0")
     for index in stride(from: 0, to: replies[1].count - 1, by: 2) {
       let (name, value) = (replies[1][index].string ?? "", replies[1][index + 1])

@@ -14,6 +14,8 @@ public struct DeviceFilter: Sendable {
   private let control: ControlGroup?
   /// Users who get it before the others do.
   let firstWave: FirstWave?
+  /// The Live Activity whose tokens are meant; empty where it does not matter.
+  private let activity: [UInt8]
   /// From when ages are counted, in ms since the epoch.
   let start: Int
 
@@ -27,11 +29,13 @@ public struct DeviceFilter: Sendable {
   ///   - devices: how many of those that are left each user gets it on.
   ///   - control: users who get nothing, and are counted.
   ///   - firstWave: users who get it before the others do.
+  ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
+  ///     matter.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
     sample: UserSample? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
-    firstWave: FirstWave? = nil, start: Int = 0
+    firstWave: FirstWave? = nil, activity: String? = nil, start: Int = 0
   ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
@@ -42,6 +46,7 @@ public struct DeviceFilter: Sendable {
     self.devices = devices
     self.control = control?.isEmpty == false ? control : nil
     self.firstWave = firstWave
+    self.activity = Array((activity ?? "").utf8)
     self.start = start
   }
 
@@ -59,8 +64,11 @@ public struct DeviceFilter: Sendable {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
-      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, start: start)
+      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, activity: campaign.activity,
+      start: start)
   }
+
+  private static let activityName = Array(DeviceRecord.activityName.utf8)
 
   /// Whether it asks for attributes of users.
   var needsAttributes: Bool { predicate?.attributes.isEmpty == false }
@@ -123,7 +131,8 @@ public struct DeviceFilter: Sendable {
     let app = device.name(.app)
     guard app.isEmpty || app.elementsEqual(self.app) else { return false }
     let environment = device.name(.environment)
-    return environment.isEmpty || environment.elementsEqual(self.environment)
+    guard environment.isEmpty || environment.elementsEqual(self.environment) else { return false }
+    return activity.isEmpty || device.attribute(Self.activityName).elementsEqual(activity)
   }
 }
 

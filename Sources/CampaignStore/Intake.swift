@@ -195,6 +195,7 @@ extension CampaignStore {
   public func check(_ campaign: Campaign) async throws -> SegmentDefinitions {
     var definitions = SegmentDefinitions()
     if case .segment(let expression) = campaign.audience { definitions = try await checkSegments(of: expression) }
+    if let activity = campaign.activity { try await checkActivity(activity) }
     if let expression = campaign.exclusion.segment {
       let excluded = try await checkSegments(of: expression, field: "audience.exclude.segment")
       definitions = definitions.or(excluded)
@@ -255,7 +256,7 @@ extension CampaignStore {
   func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
-    case .segment, .campaign:
+    case .segment, .campaign, .activity:
       guard narrowing, let term = AudienceTerm(campaign, start: 0) else { return Array(0..<keys.partitions) }
       return try await partitions(for: term, of: campaign.id)
     case .users(let users):

@@ -108,6 +108,8 @@ public struct Keyspace: Sendable {
   func importOf(file: String) -> String { control + "import:" + file }
   /// Hash: name of a segment that is a rule to the rule, see `define.lua`.
   var definitions: String { control + "definitions" }
+  /// Sorted set: Live Activities by when a token of them registered last, ms since the epoch.
+  var activities: String { control + "activities" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
 

@@ -26,11 +26,12 @@ public struct ControlGroup: Sendable, Equatable {
 }
 
 extension Campaign {
-  /// Whether it goes to users, and not to tokens or a channel, of which nobody knows whose they are.
+  /// Whether it goes to users, and not to tokens or a channel, of which nobody knows whose they are, nor to who has asked
+  /// for it: a Live Activity.
   public var hasUsers: Bool {
     switch audience {
     case .segment, .users, .campaign: true
-    case .tokens, .channel: false
+    case .tokens, .channel, .activity: false
     }
   }
 }
@@ -46,7 +47,7 @@ extension CampaignJob {
     }
     switch audience {
     case .segment, .users, .campaign: break
-    case .tokens, .channel:
+    case .tokens, .channel, .activity:
       throw fields.error("control", "needs users, and the audience names none", hint: "give a segment or users instead")
     }
     guard !isTransactional else {

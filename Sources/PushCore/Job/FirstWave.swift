@@ -35,7 +35,7 @@ public struct FirstWave: Sendable, Equatable {
     let fields = try JobFields(test, path: path, known: ["users", "wait"], planned: [])
     switch audience {
     case .segment, .users, .campaign: break
-    case .tokens, .channel:
+    case .tokens, .channel, .activity:
       throw JobError(
         field: path, message: "needs users, and the audience names none", hint: "give a segment or users instead")
     }

@@ -30,6 +30,7 @@ struct AudienceReport: JSONReport {
     case .segment(let expression): json.member("segment", expression.description)
     case .users(let users): json.member("users", users.count)
     case .campaign(let earlier): write(earlier, to: &json)
+    case .activity(let name): json.member("activity", name)
     case .tokens(let tokens): json.member("tokens", tokens.count)
     case .channel(let id): json.member("channel", id)
     }
@@ -60,6 +61,7 @@ struct AudienceReport: JSONReport {
         json.endArray()
         write(first.outcomes, first.opened, to: &json)
       }
+      json.member("activity", campaign.exclusion.activity)
       json.endObject()
     }
     json.endObject()
@@ -85,6 +87,7 @@ struct AudienceReport: JSONReport {
       case .segment(let expression): expression.description
       case .users(let users): users.count == 1 ? "1 user" : "\(users.count.grouped) users"
       case .campaign(let earlier): Self.text(of: earlier)
+      case .activity(let name): "everybody who has the activity \(name)"
       case .tokens(let tokens): tokens.count == 1 ? "1 token" : "\(tokens.count.grouped) tokens"
       case .channel(let id): "channel \(id)"
       }
@@ -101,6 +104,7 @@ struct AudienceReport: JSONReport {
     for (name, definition) in campaign.definitions.all.sorted(by: { $0.key < $1.key }) {
       text += ", \(name) being \(definition)"
     }
+    if let activity = campaign.exclusion.activity { text += ", without who has the activity \(activity)" }
     if let category = campaign.category { text += ", category \(category)" }
     if campaign.isTransactional { text += ", transactional" }
     return text
