@@ -35,6 +35,7 @@ extension CampaignStore {
         pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id), keys.retry(partition, id))
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
+        pipeline.append("EXPIRE", keys.control(partition, id), seconds)
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
         pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
         pipeline.append("EXPIRE", keys.results(partition, id), seconds)

@@ -95,6 +95,7 @@ struct ConfigurationTests {
           certificate: { file: push.p12, passphraseFile: /run/secrets/push.pass }
           port: 2197
           rate: 2500.5
+          control: 0.02
           proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
     let app = try #require(configuration.apps["news"])
@@ -103,6 +104,7 @@ struct ConfigurationTests {
         == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
     #expect(app.port == 2197)
     #expect(app.rate == 2500.5)
+    #expect(app.control == 0.02)
     #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
@@ -133,6 +135,7 @@ struct ConfigurationTests {
     (yaml("retry: { jiter: 0 }"), ["retry.jiter: unknown key", "did you mean 'jitter'?"]),
     (yaml(app: "    rate: 0"), ["apps.news.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
     (yaml(app: "    rate: many"), ["apps.news.rate: 'many' is no rate"]),
+    (yaml(app: "    control: 1"), ["apps.news.control: '1' is no share of the users", "above 0 and below 1"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),

@@ -29,7 +29,8 @@ extension StoreCheck {
         isControl
         ? ["campaign", "finished", "open", "trial", "watch", "ranking"]
         : [
-          "slice", "targets", "ledger", "retry", "reasons", "results", "audience", "values", "delivered", "opened",
+          "slice", "targets", "control", "ledger", "retry", "reasons", "results", "audience", "values", "delivered",
+          "opened",
           "dismissed",
         ]
       return ofCampaign.contains(kind) ? rest : nil

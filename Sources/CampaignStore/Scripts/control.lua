@@ -6,13 +6,14 @@
 -- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
 -- no longer. While the store is held what has not begun does not: it waits in the schedule.
+-- One that runs and of which all but a first wave wait goes on with these when it is resumed.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
 --      12 wake channel, 13 store
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '', 5 'person' | 'worker': whose
 --      word it is
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices')
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'gate')
 local was = campaign[1]
 if not was then return false end
 local epoch = redis.call('INCR', KEYS[7])
@@ -29,6 +30,9 @@ elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'pa
   state = 'cancelled'
 end
 redis.call('PUBLISH', KEYS[12], 'control ' .. epoch)
+if verb == 'resume' and was == 'active' and tonumber(campaign[4] or 0) > now then
+  redis.call('HSET', KEYS[1], 'gate', now)
+end
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
 if verb == 'resume' then

@@ -28,6 +28,7 @@ package enum AppChannels {
         return endpoint
       }
       channel.rate = app.rate
+      channel.control = app.control
       channels[name] = channel
     }
     return channels

@@ -12,7 +12,7 @@ enum ConfigurationSchema {
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
-      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate",
+      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "control",
     ],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "apps.*.certificate": ["file", "passphraseFile"],

@@ -69,6 +69,8 @@ public struct AppChannel: Sendable {
   public var credential: any PushCredential
   /// Pushes a second of all its campaigns together, over the whole fleet; `nil` for as fast as it goes.
   public var rate: Double?
+  /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
+  public var control: Double?
 
   /// Memberwise.
   public init(
