@@ -26,11 +26,17 @@ struct AudienceSearch: Sendable {
       ? nil : root.cover { _ in 0 }.sets.sorted { $0.order < $1.order }
   }
 
-  init(_ expression: AudienceExpression) { self.init(AudienceTerm(expression)) }
+  /// - Parameters:
+  ///   - definitions: the segments in it that are rules.
+  ///   - start: from when ages in these are counted, in ms since the epoch.
+  init(_ expression: AudienceExpression, _ definitions: SegmentDefinitions = SegmentDefinitions(), start: Int = 0) {
+    self.init(AudienceTerm(expression, definitions, start: start))
+  }
 
-  /// - Returns: `nil` when the campaign is not to users.
-  init?(_ campaign: Campaign) {
-    guard let term = AudienceTerm(campaign) else { return nil }
+  /// - Parameter start: when the campaign began, in ms since the epoch.
+  /// - Returns: `nil` when it is not to users.
+  init?(_ campaign: Campaign, start: Int) {
+    guard let term = AudienceTerm(campaign, start: start) else { return nil }
     self.init(term, optional: campaign.suppressed)
   }
 
@@ -77,6 +83,7 @@ extension AudienceSet {
     case .reached(let earlier): "2\(earlier.campaign) \(earlier.outcomes.map(\.rawValue))"
     case .opened(let campaign): "3" + campaign
     case .users: "4"
+    case .matching(let condition): "5" + condition.predicate.description
     }
   }
 }
@@ -108,8 +115,8 @@ extension AudienceTerm {
   /// Whether only a look at all users finds whoever is meant.
   private var isOfUsers: Bool {
     switch self {
-    case .set(let set): set == .users
-    case .not: true
+    case .set(.users), .set(.matching), .not: true
+    case .set: false
     case .and(let left, .not): left.isOfUsers
     case .and(let left, let right): left.isOfUsers && right.isOfUsers
     case .or(let left, let right): left.isOfUsers || right.isOfUsers
@@ -119,8 +126,8 @@ extension AudienceTerm {
   /// Sets one of which has whoever can be meant, and how many members they have.
   fileprivate func cover(_ size: (AudienceSet) -> Int) -> (sets: Set<AudienceSet>, size: Int) {
     switch self {
+    case .set(.matching), .not: return ([.users], size(.users))
     case .set(let set): return ([set], size(set))
-    case .not: return ([.users], size(.users))
     case .and(let left, .not): return left.cover(size)
     case .and(let left, let right):
       if left.isOfUsers != right.isOfUsers { return left.isOfUsers ? right.cover(size) : left.cover(size) }

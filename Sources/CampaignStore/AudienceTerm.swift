@@ -1,4 +1,5 @@
 import PushCore
+import Redis
 
 /// A set of a partition that an audience is worked out from.
 enum AudienceSet: Hashable, Sendable {
@@ -12,6 +13,32 @@ enum AudienceSet: Hashable, Sendable {
   case reached(EarlierAudience)
   /// Users who opened a campaign.
   case opened(campaign: String)
+  /// Users who have a device for which a condition holds: nothing in Redis is this set, so it is never read, only asked.
+  case matching(DeviceCondition)
+}
+
+/// A condition on devices at a moment.
+struct DeviceCondition: Sendable {
+  let predicate: DevicePredicate
+  /// From when ages are counted, in ms since the epoch.
+  let start: Int
+
+  /// Whether a user has a device for which it holds. Those in quarantine are not asked.
+  func holds(of record: UnsafeRawBufferPointer, attributes json: RedisReply?) -> Bool {
+    let names = predicate.attributes
+    let attributes = PredicateAttributes(names.isEmpty ? [] : json?.bytes.map(Array.init) ?? [], of: names)
+    return DeviceCursor(record).contains {
+      !$0.isQuarantined && predicate.holds(of: $0, user: attributes, now: start)
+    }
+  }
+}
+
+extension DeviceCondition: Hashable {
+  static func == (left: DeviceCondition, right: DeviceCondition) -> Bool {
+    left.start == right.start && left.predicate.description == right.predicate.description
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(predicate.description) }
 }
 
 /// Whom a campaign means, over the sets of a partition. Pure.
@@ -22,15 +49,29 @@ indirect enum AudienceTerm: Sendable {
   case and(AudienceTerm, AudienceTerm)
   case or(AudienceTerm, AudienceTerm)
 
-  init(_ expression: AudienceExpression) { self.init(expression.root) }
+  /// - Parameters:
+  ///   - definitions: the segments in it that are rules; they end, see ``SegmentDefinitions/reached(from:)``.
+  ///   - start: from when ages in these are counted, in ms since the epoch.
+  init(_ expression: AudienceExpression, _ definitions: SegmentDefinitions = SegmentDefinitions(), start: Int = 0) {
+    self.init(expression.root, definitions, start)
+  }
 
-  private init(_ node: AudienceExpression.Node) {
+  private init(_ node: AudienceExpression.Node, _ definitions: SegmentDefinitions, _ start: Int) {
+    func term(_ node: AudienceExpression.Node) -> Self { Self(node, definitions, start) }
     switch node {
-    case .segment(let name): self = .set(.segment(name))
+    case .segment(let name):
+      guard let definition = definitions[name] else {
+        self = .set(.segment(name))
+        return
+      }
+      self = term(definition.expression.root)
+      if let predicate = definition.predicate {
+        self = .and(self, .set(.matching(DeviceCondition(predicate: predicate, start: start))))
+      }
     case .everybody: self = .set(.users)
-    case .not(let node): self = .not(Self(node))
-    case .and(let left, let right): self = .and(Self(left), Self(right))
-    case .or(let left, let right): self = .or(Self(left), Self(right))
+    case .not(let node): self = .not(term(node))
+    case .and(let left, let right): self = .and(term(left), term(right))
+    case .or(let left, let right): self = .or(term(left), term(right))
     }
   }
 
@@ -57,15 +98,19 @@ indirect enum AudienceTerm: Sendable {
 
 extension AudienceTerm {
   /// Whom a campaign means, whatever is known of their devices; `nil` when it is not to users.
-  init?(_ campaign: Campaign) {
+  ///
+  /// - Parameter start: when it began, in ms since the epoch.
+  init?(_ campaign: Campaign, start: Int) {
     switch campaign.audience {
-    case .segment(let expression): self.init(expression)
+    case .segment(let expression): self.init(expression, campaign.definitions, start: start)
     case .users: self = .set(.listed(campaign: campaign.id))
     case .campaign(let earlier): self.init(earlier)
     case .activity(let name): self = .set(.segment(ActivitySegment.name(of: name)))
     case .tokens, .channel: return nil
     }
-    if let excluded = campaign.exclusion.segment { self = without(AudienceTerm(excluded)) }
+    if let excluded = campaign.exclusion.segment {
+      self = without(AudienceTerm(excluded, campaign.definitions, start: start))
+    }
     if let activity = campaign.exclusion.activity {
       self = without(.set(.segment(ActivitySegment.name(of: activity))))
     }

@@ -155,6 +155,9 @@ extension CampaignStore {
       try await expire(id)
     } else if verb == .cancel, state == .cancelled {
       try await unparkAll(of: id, lane: lane)
+    } else if verb == .resume, state == .active, record.gate != nil {
+      // What has waited for its turn need not wait for its time.
+      try await unparkAll(of: id, lane: lane, isReady: true)
     }
     return (state, epoch)
   }

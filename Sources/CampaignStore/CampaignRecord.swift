@@ -17,8 +17,10 @@ public struct CampaignStanding: Sendable {
   public var round: Int
   /// Slices that are not finished.
   public var unfinished: Int
+  /// Until when all but the first wave wait, in ms since the epoch; `nil` when nobody does.
+  public var gate: Int?
 
-  static let fields = ["state", "lane", "round", "slices", "finished"]
+  static let fields = ["state", "lane", "round", "slices", "finished", "gate"]
 
   /// - Parameter fields: these.
   /// - Throws: ``StoreError`` `damaged`.
@@ -28,6 +30,7 @@ public struct CampaignStanding: Sendable {
     lane = try fields.text("lane").flatMap(Lane.init(rawValue:)) ?? .normal
     round = try fields.number("round") ?? 0
     unfinished = try (fields.number("slices") ?? 0) - (fields.number("finished") ?? 0)
+    gate = try fields.number("gate")
   }
 }
 
@@ -80,12 +83,16 @@ public struct CampaignRecord: Sendable {
   public var createdAt: Int
   /// When it was to begin, in ms since the epoch; `nil` for at once.
   public var sendAt: Int?
+  /// Until when all but the first wave wait, in ms since the epoch; `nil` when nobody does.
+  public var gate: Int?
   /// How fast it may be sent; `nil` for as fast as it goes.
   public var rate: CampaignRate?
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
   public var finishedAt: Int?
+  /// With its job: the segments that are rules and on which its audience depends, as they were when it began.
+  public internal(set) var definitions = SegmentDefinitions()
   /// With `show`: why it is not sent, though it is active; `nil` when nothing keeps it.
   public var waiting: CampaignWait?
 
@@ -107,7 +114,7 @@ public struct CampaignRecord: Sendable {
       "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
       "finished", "slices",
       "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread",
-      "finishBy",
+      "finishBy", "gate",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -138,6 +145,7 @@ public struct CampaignRecord: Sendable {
     hasReceipts = try values.number("receipts") == 1
     createdAt = try values.number("createdAt") ?? 0
     sendAt = try values.number("sendAt")
+    gate = try values.number("gate")
     let perSecond = try values.text("rate").flatMap(Double.init).map(CampaignRate.perSecond)
     let spread = try values.number("spread").map(CampaignRate.over(seconds:))
     let end = try values.number("finishBy").map(CampaignRate.until(milliseconds:))

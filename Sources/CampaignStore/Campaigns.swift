@@ -14,10 +14,17 @@ extension CampaignStore {
   public func campaignAndJob(_ id: String) async throws -> (record: CampaignRecord, job: [UInt8])? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
-    pipeline.append("HGET", keys.campaign(id), "job")
+    pipeline.append("HMGET", keys.campaign(id), "job", "definitions")
     let replies = try await run(pipeline)
-    guard let record = try record(id, replies[0]) else { return nil }
-    return (record, replies[1].bytes.map(Array.init) ?? [])
+    guard var record = try record(id, replies[0]) else { return nil }
+    if let json = replies[1][1].bytes {
+      guard let definitions = SegmentDefinitions(Array(json)) else {
+        throw StoreError(
+          .campaign(id), "the field definitions of the key \(keys.campaign(id)) should be definitions of segments")
+      }
+      record.definitions = definitions
+    }
+    return (record, replies[1][0].bytes.map(Array.init) ?? [])
   }
 
   /// What changes of a campaign; `nil` if there is none of that id.

@@ -7,6 +7,8 @@ public struct Reached: Sendable, Equatable {
   public var users: Int?
   /// Pushes.
   public var targets: Int
+  /// Users who are meant, and in a control group.
+  public var control = 0
 }
 
 extension CampaignStore {
@@ -22,7 +24,8 @@ extension CampaignStore {
   ///   - filter: what it asks of devices.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, and for an earlier campaign that has not ended.
   public func count(_ campaign: Campaign, filter: DeviceFilter) async throws -> Reached {
-    try await check(campaign)
+    var campaign = campaign
+    campaign.definitions = try await check(campaign)
     if let id = try await unfinishedEarlier(of: campaign) {
       throw StoreError(
         .invalid, "the audience refers to campaign \(id), which has not ended: nobody knows yet whom it reaches",
@@ -57,7 +60,7 @@ extension CampaignStore {
   }
 
   private func count(_ campaign: Campaign, _ filter: DeviceFilter, in partitions: [Int]) async throws -> Reached {
-    guard let search = AudienceSearch(campaign) else { return Reached(users: nil, targets: 0) }
+    guard let search = AudienceSearch(campaign, start: filter.start) else { return Reached(users: nil, targets: 0) }
     guard let limit = campaign.limit else { return try await count(search, filter, in: partitions) }
     return try await count(campaign, search, filter, limit, in: partitions)
   }
@@ -65,17 +68,21 @@ extension CampaignStore {
   private func count(
     _ search: AudienceSearch, _ filter: DeviceFilter, in partitions: [Int]
   ) async throws -> Reached {
-    var (users, targets) = (0, 0)
+    var (users, targets, control) = (0, 0, 0)
     for partition in partitions {
       try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
         page.forEachUser { user, record, json, _ in
+          if filter.isControl(user) {
+            if filter.seenAt(of: user, record, json) != nil { control += 1 }
+            return
+          }
           let before = targets
           filter.forEachTarget(of: user, record, json) { _ in targets += 1 }
           if targets > before { users += 1 }
         }
       }
     }
-    return Reached(users: users, targets: targets)
+    return Reached(users: users, targets: targets, control: control)
   }
 
   /// Counts as its slices would: first by when users were seen, then as many of each partition as it takes.
@@ -89,11 +96,15 @@ extension CampaignStore {
       quotas.count(histograms[histograms.count - 1])
     }
     quotas.settle()
-    var (users, targets) = (0, 0)
+    var (users, targets, control) = (0, 0, 0)
     for (partition, histogram) in zip(partitions, histograms) {
       var best = BestUsers(quota: quotas.quota(of: histogram), campaign: campaign.id)
       try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
         page.forEachUser { user, record, json, _ in
+          if filter.isControl(user) {
+            if let seenAt = filter.seenAt(of: user, record, json) { best.end(control: user, seenAt: seenAt) }
+            return
+          }
           var seenAt: UInt64 = 0
           filter.forEachTarget(of: user, record, json) { device in
             seenAt = max(seenAt, device.seenAt)
@@ -102,8 +113,15 @@ extension CampaignStore {
           best.end(user: user, seenAt: seenAt)
         }
       }
-      users += best.forEachTarget { _ in targets += 1 }
+      best.forEachUser { user, part in
+        if part == nil {
+          control += 1
+        } else {
+          users += 1
+          targets += user.count
+        }
+      }
     }
-    return Reached(users: users, targets: targets)
+    return Reached(users: users, targets: targets, control: control)
   }
 }

@@ -11,6 +11,10 @@ public struct DeviceFilter: Sendable {
   private let sample: UserSample?
   private let canary: Canary?
   private let devices: DeviceChoice
+  /// Users who get nothing, and are counted.
+  private let control: ControlGroup?
+  /// Users who get it before the others do.
+  let firstWave: FirstWave?
   /// The Live Activity whose tokens are meant; empty where it does not matter.
   private let activity: [UInt8]
   /// From when ages are counted, in ms since the epoch.
@@ -29,6 +33,8 @@ public struct DeviceFilter: Sendable {
   ///   - sample: users who are not in it are left out.
   ///   - canary: users who are not in its part are left out.
   ///   - devices: how many of those that are left each user gets it on.
+  ///   - control: users who get nothing, and are counted.
+  ///   - firstWave: users who get it before the others do.
   ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
   ///     matter.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
@@ -36,8 +42,9 @@ public struct DeviceFilter: Sendable {
   ///   - valuesOf: the campaign whose job says something of its users; `nil` for none.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, canary: Canary? = nil, devices: DeviceChoice = .all, activity: String? = nil,
-    start: Int = 0, content: PersonalContent? = nil, valuesOf: String? = nil
+    sample: UserSample? = nil, canary: Canary? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
+    firstWave: FirstWave? = nil, activity: String? = nil, start: Int = 0, content: PersonalContent? = nil,
+    valuesOf: String? = nil
   ) {
     self.content = content?.needsTarget == true ? content : nil
     self.valuesOf = valuesOf
@@ -49,6 +56,8 @@ public struct DeviceFilter: Sendable {
     self.sample = sample
     self.canary = canary
     self.devices = devices
+    self.control = control?.isEmpty == false ? control : nil
+    self.firstWave = firstWave
     self.activity = Array((activity ?? "").utf8)
     self.start = start
   }
@@ -60,12 +69,15 @@ public struct DeviceFilter: Sendable {
   ///   - service: its app's.
   ///   - environment: likewise.
   ///   - start: when it began, in ms since the epoch.
-  public init(_ campaign: Campaign, service: any PushService, environment: String, start: Int) {
+  ///   - control: the share of the app's users who are in its control group; `nil` for none.
+  public init(
+    _ campaign: Campaign, service: any PushService, environment: String, start: Int, control: Double? = nil
+  ) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, canary: campaign.canary, devices: campaign.devices,
-      activity: campaign.activity, start: start, content: campaign.content,
-      valuesOf: campaign.hasValues ? campaign.id : nil)
+      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, activity: campaign.activity,
+      start: start, content: campaign.content, valuesOf: campaign.hasValues ? campaign.id : nil)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
@@ -98,7 +110,7 @@ public struct DeviceFilter: Sendable {
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
   ) {
-    guard sample?.has(user) ?? true, canary?.has(user) ?? true else { return }
+    guard sample?.has(user) ?? true || firstWave?.has(user) == true, canary?.has(user) ?? true else { return }
     let attributes = attributes(json)
     var latest: DeviceView?
     for device in DeviceCursor(record) where admits(device, attributes) {
@@ -110,6 +122,18 @@ public struct DeviceFilter: Sendable {
     }
     if let latest { body(latest) }
   }
+
+  /// Whether a user is in a control group: the campaign means them all the same, if they have a device for it.
+  func isControl(_ user: UnsafeRawBufferPointer) -> Bool {
+    guard let control, control.has(user) else { return false }
+    return firstWave?.has(user) != true
+  }
+
+  /// Into how many parts the targets of a slice fall, one behind the other; 0 where it does not matter in which order they stand.
+  var parts: Int { firstWave == nil ? 0 : 2 }
+
+  /// Into which of them those of a user belong.
+  func part(of user: UnsafeRawBufferPointer) -> Int { firstWave?.has(user) != false ? 0 : 1 }
 
   /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
   /// where there is none.
@@ -144,6 +168,10 @@ public struct SealedTargets: Sendable {
   var bytes: [UInt8] = []
   /// Where each page ends.
   var ends: [Int] = []
+  /// How many targets each part has, one behind the other; empty where there are none.
+  public internal(set) var parts: [Int] = []
+  /// Users whom the campaign means and who get nothing.
+  public internal(set) var control = ControlUsers()
 
   /// All of them, as they would be read again.
   public var chunk: TargetChunk { chunk(from: 0, count: count) }
@@ -175,7 +203,10 @@ extension CampaignStore {
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
     ledger.append(targets, to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, admits: targets.admits, to: &pipeline)
+    ledger.append(targets.control, to: &pipeline)
+    ledger.seal(
+      count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
+      admits: targets.admits, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -188,8 +219,8 @@ extension CampaignStore {
   public func expand(
     _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, admits: Bool = false
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, quota: quota, admits: admits)
-    let source = source(of: campaign, in: ledger.slice.partition)
+    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, admits: admits)
+    let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
@@ -201,8 +232,10 @@ extension CampaignStore {
   }
 
   /// Whose members the audience of a campaign has in a partition.
-  func source(of campaign: Campaign, in partition: Int) -> MemberSource {
-    AudienceSearch(campaign).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.id))
+  ///
+  /// - Parameter start: when it began, in ms since the epoch.
+  func source(of campaign: Campaign, start: Int, in partition: Int) -> MemberSource {
+    AudienceSearch(campaign, start: start).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.id))
   }
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.
@@ -250,13 +283,17 @@ struct TargetBuilder {
   private var renewedAt = ContinuousClock.now
   /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
   private var best: BestUsers?
+  /// The targets by their parts, where there are such: where each of them stands is known when everybody was looked at.
+  private var parts: [TargetPart]
 
   /// - Parameters:
+  ///   - filter: what the campaign asks of devices.
   ///   - quota: how many users are taken at most; `nil` for all.
   ///   - admits: whether they are admitted before they are granted.
-  init(ledger: SliceLedger, quota: Int? = nil, admits: Bool) {
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, admits: Bool) {
     self.ledger = ledger
     targets.admits = admits
+    parts = Array(repeating: TargetPart(), count: filter.parts)
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
   }
 
@@ -321,17 +358,29 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     write: (DeviceView, inout [UInt8]) -> Void
   ) {
-    guard best == nil else { return addBest(user, record, json, filter, write: write) }
+    guard !filter.isControl(user) else { return addControl(user, record, json, filter) }
+    let part = parts.isEmpty ? 0 : filter.part(of: user)
+    guard best == nil else { return addBest(user, record, json, filter, part, write: write) }
     filter.forEachTarget(of: user, record, json) { device in
       guard Self.canBeTarget(token: device.token, user: user) else { return }
+      guard parts.isEmpty else { return parts[part].add { write(device, &$0) } }
       write(device, &targets.bytes)
       endTarget()
     }
   }
 
+  /// Adds a user who gets nothing. A control group is a part of those whom the limit takes: only so can they be held
+  /// against each other.
+  private mutating func addControl(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
+  ) {
+    guard let seenAt = filter.seenAt(of: user, record, json) else { return }
+    if best == nil { targets.control.add(user) } else { best?.end(control: user, seenAt: seenAt) }
+  }
+
   private mutating func addBest(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
-    write: (DeviceView, inout [UInt8]) -> Void
+    _ part: Int, write: (DeviceView, inout [UInt8]) -> Void
   ) {
     var seenAt: UInt64 = 0
     filter.forEachTarget(of: user, record, json) { device in
@@ -339,17 +388,40 @@ struct TargetBuilder {
       guard Self.canBeTarget(token: device.token, user: user) else { return }
       best?.add { write(device, &$0) }
     }
-    best?.end(user: user, seenAt: seenAt)
+    best?.end(user: user, seenAt: seenAt, part: part)
   }
 
   /// Adds the targets of those who are taken, once everybody was looked at.
   private mutating func takeBest() {
     guard var best else { return }
     self.best = nil
-    _ = best.forEachTarget { target in
+    best.forEachUser { user, part in
+      for target in user {
+        if let part {
+          put(target, part)
+        } else {
+          target.withUnsafeBytes { targets.control.add($0) }
+        }
+      }
+    }
+  }
+
+  private mutating func put(_ target: ArraySlice<UInt8>, _ part: Int) {
+    if parts.isEmpty {
       targets.bytes += target
       endTarget()
+    } else {
+      parts[part].add { $0 += target }
     }
+  }
+
+  /// Puts the parts one behind the other.
+  private mutating func joinParts() {
+    guard !parts.isEmpty else { return }
+    targets.parts = parts.map(\.count)
+    let all = parts
+    parts = []
+    for part in all { part.forEach { put($0, 0) } }
   }
 
   /// What can't be a target, nothing of ours has written: it is left out.
@@ -359,6 +431,7 @@ struct TargetBuilder {
 
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
     guard Self.canBeTarget(token: token, user: user) else { return }
+    guard parts.isEmpty else { return parts[0].add { TargetPage.write(token: token, user: user, to: &$0) } }
     TargetPage.write(token: token, user: user, to: &targets.bytes)
     endTarget()
   }
@@ -378,7 +451,10 @@ struct TargetBuilder {
   }
 
   /// Everybody was looked at.
-  mutating func finish() { takeBest() }
+  mutating func finish() {
+    takeBest()
+    joinParts()
+  }
 
   /// Nothing more is added.
   mutating func endPage() {
@@ -390,7 +466,10 @@ struct TargetBuilder {
   mutating func seal(to pipeline: inout RedisPipeline) {
     endPage()
     flush(to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, admits: targets.admits, to: &pipeline)
+    ledger.append(targets.control, to: &pipeline)
+    ledger.seal(
+      count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
+      admits: targets.admits, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }
@@ -399,5 +478,26 @@ extension RedisReply? {
   /// Calls `body` with the bytes of a reply; with none where nothing was asked for.
   fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
     if let self { self.withBytes(body) } else { body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+  }
+}
+
+/// Targets that stand together, as they are written.
+private struct TargetPart {
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = []
+
+  var count: Int { ends.count }
+
+  mutating func add(_ write: (inout [UInt8]) -> Void) {
+    write(&bytes)
+    ends.append(bytes.count)
+  }
+
+  func forEach(_ body: (ArraySlice<UInt8>) -> Void) {
+    var start = 0
+    for end in ends {
+      body(bytes[start..<end])
+      start = end
+    }
   }
 }

@@ -41,6 +41,7 @@ extension CampaignStore {
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
         if admitted { pipeline.append("EXPIRE", keys.admitted(partition, id), seconds) }
+        pipeline.append("EXPIRE", keys.control(partition, id), seconds)
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
         pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
         pipeline.append("EXPIRE", keys.results(partition, id), seconds)

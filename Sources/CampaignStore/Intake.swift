@@ -25,7 +25,8 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses, `full` when Redis has no room for it,
   ///   `notFound` when the job is no longer in the dead list.
   public func submit(_ job: [UInt8], as campaign: Campaign, from key: String? = nil) async throws -> Admission {
-    try await check(campaign)
+    var campaign = campaign
+    campaign.definitions = try await check(campaign)
     try await checkRoom(for: campaign)
     let canonical = try CampaignJob.canonical(job)
     var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
@@ -103,7 +104,8 @@ extension CampaignStore {
   private func activateHere(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], worker: String, narrowing: Bool, approval: String?
   ) async throws -> Admission {
-    try await check(campaign)
+    var campaign = campaign
+    campaign.definitions = try await check(campaign)
     let canonical = try CampaignJob.canonical(job)
     var pipeline = RedisPipeline(reserving: canonical.count + 256)
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
@@ -163,6 +165,10 @@ extension CampaignStore {
       ]
       if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
+      if let wave = campaign.firstWave { fields.append(("gate", String((start + wave.wait) * 1000))) }
+      if !campaign.definitions.isEmpty {
+        fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
+      }
       switch campaign.rate {
       case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
       case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
@@ -197,31 +203,51 @@ extension CampaignStore {
 
   /// Refuses what only the store can tell is wrong: a segment or an earlier campaign that is not there, a time too far
   /// ahead.
-  public func check(_ campaign: Campaign) async throws {
-    if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }
+  ///
+  /// - Returns: the segments that are rules and on which its audience depends.
+  @discardableResult
+  public func check(_ campaign: Campaign) async throws -> SegmentDefinitions {
+    var definitions = SegmentDefinitions()
+    if case .segment(let expression) = campaign.audience { definitions = try await checkSegments(of: expression) }
     if let activity = campaign.activity { try await checkActivity(activity) }
     if let expression = campaign.exclusion.segment {
-      try await checkSegments(of: expression, field: "audience.exclude.segment")
+      let excluded = try await checkSegments(of: expression, field: "audience.exclude.segment")
+      definitions = definitions.or(excluded)
     }
     for id in campaign.earlier {
       if let problem = try await problem(ofEarlier: id) { throw problem }
     }
     if let sendAt = campaign.sendAt { try await checkSchedule(sendAt) }
+    return definitions
   }
 
-  /// Refuses an expression that names a segment nobody has imported: `!churnd` would otherwise mean everybody.
+  /// Refuses an expression that names a segment nobody has imported or defined: `!churnd` would otherwise mean everybody.
+  ///
+  /// - Returns: the segments that are rules and on which it depends.
+  @discardableResult
   public func checkSegments(
     of expression: AudienceExpression, field: String = "audience.segment"
-  ) async throws {
+  ) async throws -> SegmentDefinitions {
     let names = expression.segmentNames
-    guard !names.isEmpty else { return }
-    let known = try await segmentNames()
-    for name in names.sorted() where !known.contains(name) {
+    guard !names.isEmpty else { return SegmentDefinitions() }
+    let (known, definitions) = try await namesAndDefinitions()
+    let reached: SegmentDefinitions
+    do {
+      reached = try definitions.reached(from: [expression])
+    } catch {
+      throw StoreError(.invalid, "\(field): \(error)", hint: "see `carillon segment list`, and define it otherwise")
+    }
+    let all = reached.all.values.reduce(into: names) { $0.formUnion($1.expression.segmentNames) }
+    for name in all.sorted() where !known.contains(name) && reached[name] == nil {
+      let user = reached.users(of: name).first
       throw StoreError(
-        .invalid, "\(field): there is no segment \(Excerpt.quoted(name))",
-        hint: Nearest.match(name, among: known).map { "did you mean \($0)?" }
+        .invalid,
+        "\(field): there is no segment \(Excerpt.quoted(name))"
+          + (names.contains(name) ? "" : user.map { ", by which \($0) is defined" } ?? ""),
+        hint: Nearest.match(name, among: known + definitions.all.keys).map { "did you mean \($0)?" }
           ?? "import it first: carillon segment import \(name) FILE")
     }
+    return reached
   }
 
   private func acknowledge(_ job: [UInt8], worker: String) async throws {
@@ -246,7 +272,7 @@ extension CampaignStore {
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
     case .segment, .campaign, .activity:
-      guard narrowing, let term = AudienceTerm(campaign) else { return Array(0..<keys.partitions) }
+      guard narrowing, let term = AudienceTerm(campaign, start: 0) else { return Array(0..<keys.partitions) }
       return try await partitions(for: term, of: campaign.id)
     case .users(let users):
       for user in users {

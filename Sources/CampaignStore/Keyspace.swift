@@ -112,6 +112,8 @@ public struct Keyspace: Sendable {
   func template(_ name: String) -> String { control + "template:" + name }
   /// Set: names of templates.
   var templates: String { control + "templates" }
+  /// Hash: name of a segment that is a rule to the rule, see `define.lua`.
+  var definitions: String { control + "definitions" }
   /// Sorted set: Live Activities by when a token of them registered last, ms since the epoch.
   var activities: String { control + "activities" }
   /// Set: names of segments.
@@ -170,6 +172,12 @@ public struct Keyspace: Sendable {
   func building(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim)")
   }
+  /// List: the control group under a claim that has not sealed, see `ControlUsers`.
+  func buildingControl(_ partition: Int, _ id: String, claim: String) -> String {
+    slice(partition, "building:\(id):\(claim):control")
+  }
+  /// List: the control group of a slice, see `ControlUsers`.
+  func control(_ partition: Int, _ id: String) -> String { slice(partition, "control:" + id) }
   /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
   /// List: what was decided of the targets of each page, see `admit.lua`.

@@ -174,11 +174,27 @@ struct MemberWalk: Sendable {
     read.members.removeFirst(page.members.count)
     read.records.removeFirst(page.records.count)
     asked = (page, source)
+    var conditions: [DeviceCondition] = []
     for set in search.asked(of: source) where loaded[set] == nil {
-      pipeline.command("SMISMEMBER") { arguments in
-        arguments.append(keys.members(partition, of: set))
-        for member in page.members { arguments.append(member) }
+      if case .matching(let condition) = set {
+        conditions.append(condition)
+      } else {
+        ask(keys.members(partition, of: set), by: "SMISMEMBER", about: page.members, to: &pipeline)
       }
+    }
+    guard !conditions.isEmpty else { return }
+    if page.records.isEmpty { ask(keys.devices(partition), by: "HMGET", about: page.members, to: &pipeline) }
+    if conditions.contains(where: { !$0.predicate.attributes.isEmpty }) {
+      ask(keys.attributes(partition), by: "HMGET", about: page.members, to: &pipeline)
+    }
+  }
+
+  private func ask(
+    _ key: String, by command: StaticString, about members: ArraySlice<RedisReply>, to pipeline: inout RedisPipeline
+  ) {
+    pipeline.command(command) { arguments in
+      arguments.append(key)
+      for member in members { arguments.append(member) }
     }
   }
 
@@ -215,18 +231,40 @@ struct MemberWalk: Sendable {
     if let (page, source) = asked, let search {
       asked = nil
       var columns: [AudienceSet: [Bool]] = [:]
+      var conditions: [DeviceCondition] = []
       for set in search.asked(of: source) {
         if let loaded = loaded[set] {
           columns[set] = page.members.map { $0.withBytes(loaded.contains) }
+        } else if case .matching(let condition) = set {
+          conditions.append(condition)
         } else if let reply = replies.popFirst() {
           columns[set] = reply.map { $0.integer == 1 }
         }
       }
+      if !conditions.isEmpty { answer(conditions, about: page, by: &replies, to: &columns) }
       let holds = search.holds(columns, source: source, count: page.members.count)
       keep(page, where: holds, &complete)
     }
     if let reply = replies.first { receive(scan: reply, &complete) }
     return complete
+  }
+
+  /// Says of whom of a page conditions hold.
+  private func answer(
+    _ conditions: [DeviceCondition], about page: MemberPage, by replies: inout ArraySlice<RedisReply>,
+    to columns: inout [AudienceSet: [Bool]]
+  ) {
+    var records = page.records
+    if records.isEmpty, let reply = replies.popFirst() { records = Array(reply)[...] }
+    var attributes: [RedisReply]?
+    if conditions.contains(where: { !$0.predicate.attributes.isEmpty }) {
+      attributes = replies.popFirst().map(Array.init)
+    }
+    for condition in conditions {
+      columns[.matching(condition)] = records.enumerated().map { offset, record in
+        !record.isNull && record.withBytes { condition.holds(of: $0, attributes: attributes?[offset]) }
+      }
+    }
   }
 
   /// Goes over to the next set, once nothing of one is left to be read or asked about.

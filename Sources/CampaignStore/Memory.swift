@@ -151,7 +151,7 @@ extension CampaignStore {
       let targets = try await min(users.count, campaign.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, Self.listed(targets, campaign).bytes)
     case .segment, .campaign, .activity:
-      guard let search = AudienceSearch(campaign) else { return (0, 0) }
+      guard let search = AudienceSearch(campaign, start: 0) else { return (0, 0) }
       let targets = try await min(number(of: search), campaign.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, CampaignSize.bytes(of: targets, campaign, partitions: keys.partitions))
     }

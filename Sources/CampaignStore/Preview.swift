@@ -26,7 +26,7 @@ extension CampaignStore {
     let replies = try await run(pipeline)
     let ledger = SliceLedger(
       store: self, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
-    var builder = TargetBuilder(ledger: ledger)
+    var builder = TargetBuilder(ledger: ledger, filter: filter)
     // What the job itself says of a user is written over what stands beside it.
     var values = campaign.recipientValues[user] ?? []
     if values.isEmpty { values = try await self.values(of: user, in: campaign) }

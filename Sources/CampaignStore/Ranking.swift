@@ -87,7 +87,7 @@ extension CampaignStore {
   /// The users of a partition whom a campaign can reach, by when they were seen.
   func histogram(of campaign: Campaign, _ filter: DeviceFilter, in partition: Int) async throws -> RecencyHistogram {
     var histogram = RecencyHistogram()
-    guard let search = AudienceSearch(campaign) else { return histogram }
+    guard let search = AudienceSearch(campaign, start: filter.start) else { return histogram }
     try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
       page.forEachUser { user, record, json, _ in
         if let seenAt = filter.seenAt(of: user, record, json) {
@@ -159,8 +159,10 @@ struct BestUsers {
   private struct User {
     var seenAt: UInt64
     var tie: UInt64
-    /// Its targets, by their places among the ends.
+    /// Its targets, by their places among the ends; of who gets nothing the name instead.
     var targets: Range<Int>
+    /// To which part they belong; `nil` for who gets nothing.
+    var part: Int?
   }
 
   private let quota: Int
@@ -186,21 +188,32 @@ struct BestUsers {
   }
 
   /// The user whose targets have been added.
-  mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64) {
+  ///
+  /// - Parameter part: of the slice's targets.
+  mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64, part: Int = 0) { end(user, seenAt, part) }
+
+  /// A user who gets nothing.
+  mutating func end(control user: UnsafeRawBufferPointer, seenAt: UInt64) {
+    add { $0 += user }
+    end(user, seenAt, nil)
+  }
+
+  private mutating func end(_ user: UnsafeRawBufferPointer, _ seenAt: UInt64, _ part: Int?) {
     guard ends.count > begun else { return }
-    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count))
+    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, part: part))
     begun = ends.count
     // What can't be among the best any more goes now and then, so there are never many more than are wanted.
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 
-  /// Calls `body` with each target of those who are taken, and returns how many users these are.
-  mutating func forEachTarget(_ body: (ArraySlice<UInt8>) -> Void) -> Int {
+  /// Calls `body` with the targets of each who is taken; of who gets nothing the name instead.
+  ///
+  /// - Parameter body: also gets the part that they belong to; `nil` for who gets nothing.
+  mutating func forEachUser(_ body: (_ targets: [ArraySlice<UInt8>], _ part: Int?) -> Void) {
     keepBest()
     for user in users {
-      for target in user.targets { body(target == 0 ? bytes[0..<ends[0]] : bytes[ends[target - 1]..<ends[target]]) }
+      body(user.targets.map { bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]] }, user.part)
     }
-    return users.count
   }
 
   private mutating func keepBest() {

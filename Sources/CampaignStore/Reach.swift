@@ -5,8 +5,8 @@ extension AudienceTerm {
   /// The sets on which it depends whether the term can mean anybody.
   var decidingSets: Set<AudienceSet> {
     switch self {
+    case .set(.matching), .not: [.users]
     case .set(let set): [set]
-    case .not: [.users]
     case .and(let left, .not): left.decidingSets
     case .and(let left, let right), .or(let left, let right): left.decidingSets.union(right.decidingSets)
     }
@@ -16,8 +16,8 @@ extension AudienceTerm {
   /// nothing but which sets have members is asked. More sets never make it false.
   func canMeanAnybody(where hasMembers: (AudienceSet) -> Bool) -> Bool {
     switch self {
+    case .set(.matching), .not: hasMembers(.users)
     case .set(let set): hasMembers(set)
-    case .not: hasMembers(.users)
     // Taken from the left side, be they registered or not: see `AudienceSearch`.
     case .and(let left, .not): left.canMeanAnybody(where: hasMembers)
     case .and(let left, let right):
@@ -81,7 +81,8 @@ extension Keyspace {
   /// The key that has the members of a set, or is there where it has any.
   func members(_ partition: Int, of set: AudienceSet) -> String {
     switch set {
-    case .users: users(partition)
+    // Who matches a condition is registered.
+    case .users, .matching: users(partition)
     case .segment(let name): segment(partition, name)
     case .listed(let id): audience(partition, id)
     case .reached(let earlier): targets(partition, earlier.campaign)

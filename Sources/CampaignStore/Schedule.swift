@@ -33,10 +33,10 @@ extension CampaignStore {
 
   private func promoteHere(_ ids: [String], narrowing: Bool) async throws -> [String] {
     let lanes = try await lanes(of: ids)
-    let narrowed = narrowing ? try await narrow(ids) : [:]
+    let beginnings = try await beginnings(of: ids, narrowing: narrowing)
     var pipeline = RedisPipeline()
     for (id, lane) in zip(ids, lanes) {
-      let partitions = narrowed[id] ?? []
+      let partitions = beginnings[id]?.partitions ?? []
       pipeline.script(
         StoreScripts.promote,
         keys: [
@@ -48,32 +48,57 @@ extension CampaignStore {
         $0.append(id)
         $0.append(keys.partitions)
         $0.append(partitions.isEmpty ? [] : PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
+        $0.append(beginnings[id]?.definitions.json ?? [])
         for partition in partitions { $0.append(partition) }
       }
     }
     return zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
   }
 
-  /// Looks where those of these campaigns can have anybody that are to an expression and whose time has come.
-  ///
-  /// - Returns: their partitions; nothing of a campaign whose slices stay as they are.
-  private func narrow(_ ids: [String]) async throws -> [String: [Int]] {
+  /// What is found out of a campaign when its time has come.
+  private struct Beginning {
+    /// Where it can have anybody; empty where its slices stay as they are.
+    var partitions: [Int] = []
+    /// The segments that are rules and on which its audience depends, as they are now.
+    var definitions = SegmentDefinitions()
+  }
+
+  /// Looks whom those of these campaigns mean that are to an expression and whose time has come.
+  private func beginnings(of ids: [String], narrowing: Bool) async throws -> [String: Beginning] {
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HMGET", keys.campaign(id), "state", "sendAt") }
     let fields = try await run(pipeline)
     let now = try await time() / 1000
-    var narrowed: [String: [Int]] = [:]
+    var beginnings: [String: Beginning] = [:]
     for (id, field) in zip(ids, fields) {
       guard field[0].string == CampaignState.scheduled.rawValue, field[1].integer ?? 0 <= now,
         // It may have gone, or another worker may have begun it.
         let (record, job) = try await campaignAndJob(id), record.state == .scheduled,
-        let campaign = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))), campaign.isSearchedFor,
-        let term = AudienceTerm(campaign)
+        var campaign = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app)))
       else { continue }
-      let partitions = try await partitions(for: term, of: id)
-      if partitions.count < keys.partitions { narrowed[id] = partitions }
+      campaign.definitions = try await definitions(for: campaign, known: record.definitions)
+      var beginning = Beginning(definitions: campaign.definitions)
+      if narrowing, campaign.isSearchedFor, let term = AudienceTerm(campaign, start: 0) {
+        let partitions = try await partitions(for: term, of: id)
+        if partitions.count < keys.partitions { beginning.partitions = partitions }
+      }
+      beginnings[id] = beginning
     }
-    return narrowed
+    return beginnings
+  }
+
+  /// The segments that are rules and on which the audience of a campaign depends that begins now.
+  ///
+  /// - Parameter known: as they were when its job was taken in: one that was removed since stays what it was.
+  private func definitions(
+    for campaign: Campaign, known: SegmentDefinitions
+  ) async throws -> SegmentDefinitions {
+    // Where its job named none it names none now: a list of users stays one.
+    guard !known.isEmpty else { return known }
+    var expressions = campaign.exclusion.segment.map { [$0] } ?? []
+    if case .segment(let expression) = campaign.audience { expressions.append(expression) }
+    let all = try await definitions().or(known)
+    return (try? all.reached(from: expressions)) ?? known
   }
 
   /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost.

@@ -117,7 +117,7 @@ extension CampaignStore {
     if !pipeline.isEmpty { _ = try await run(pipeline) }
   }
 
-  /// The names of all segments, sorted.
+  /// The names of all segments that are lists of users, sorted.
   public func segmentNames() async throws -> [String] {
     try await userLists().filter(Self.isSegment)
   }
@@ -152,10 +152,13 @@ extension CampaignStore {
     return total
   }
 
-  /// Removes a segment; its users stay.
+  /// Removes a segment, be it a list of users, who stay, or a rule.
   ///
   /// - Returns: false when there was none of that name.
+  /// - Throws: ``StoreError`` `invalid` when another one is defined by it.
   public func removeSegment(_ name: String) async throws -> Bool {
+    if try await undefine(name) { return true }
+    try Self.checkUnused(name, try await definitions())
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + Self.batch, keys.partitions) {
@@ -195,8 +198,9 @@ extension CampaignStore {
   ///
   /// - Throws: ``StoreError`` `invalid` when it names a segment that doesn't exist.
   public func forEachMember(of expression: AudienceExpression, _ body: ([String]) throws -> Void) async throws {
-    try await checkSegments(of: expression)
-    let search = AudienceSearch(expression)
+    let definitions = try await checkSegments(of: expression)
+    let now = definitions.isEmpty ? 0 : try await time() / 1000
+    let search = AudienceSearch(expression, definitions, start: now)
     for partition in 0..<keys.partitions {
       try await forEachUser(of: search, in: partition) { page in
         try body(page.members.compactMap(\.string))
@@ -215,10 +219,10 @@ extension CampaignStore {
   public func count(
     _ expression: AudienceExpression, where predicate: DevicePredicate? = nil
   ) async throws -> (users: Int, devices: Int) {
-    try await checkSegments(of: expression)
+    let definitions = try await checkSegments(of: expression)
     let names = predicate?.attributes ?? []
-    let now = predicate == nil ? 0 : try await time() / 1000
-    let search = AudienceSearch(expression)
+    let now = predicate == nil && definitions.isEmpty ? 0 : try await time() / 1000
+    let search = AudienceSearch(expression, definitions, start: now)
     var (users, devices) = (0, 0)
     for partition in 0..<keys.partitions {
       try await forEachUser(of: search, in: partition, reading: UserReads(attributes: !names.isEmpty)) { page in

@@ -45,14 +45,15 @@ public struct SliceBunch: Sendable {
     self.admission = admission.isNeeded ? admission : nil
     let admits = admission.isNeeded
     // It is looked at once for all.
-    let search = AudienceSearch(campaign)
+    let search = AudienceSearch(campaign, start: filter.start)
     isOfTokens = search == nil
     members = ledgers.map { ledger in
       let partition = ledger.slice.partition
-      let source = search.map { .users($0) } ?? store.source(of: campaign, in: partition)
+      let source = search.map { .users($0) } ?? store.source(of: campaign, start: filter.start, in: partition)
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, reading: filter.asks, store.keys),
-        builder: TargetBuilder(ledger: ledger, quota: quotas.map { $0[partition] }, admits: admits))
+        builder: TargetBuilder(
+          ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }, admits: admits))
     }
   }
 

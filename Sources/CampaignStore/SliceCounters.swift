@@ -11,6 +11,8 @@ public struct SliceCounters: Sendable, Equatable {
   public var pruned = 0
   /// Devices kept but not sent to any more.
   public var quarantined = 0
+  /// Users who were meant, and in a control group: they got nothing, and are no targets.
+  public var control = 0
   /// Targets in doubt that were sent again.
   public var resent = 0
   /// Targets that were admitted before they were granted.
@@ -40,7 +42,8 @@ public struct SliceCounters: Sendable, Equatable {
 
   /// What of a campaign's hash are counters.
   static let totalsFields =
-    ["targets", "pruned", "quarantined", "resent", "admitted"] + Outcome.allCases.map { String($0.rawValue) }
+    ["targets", "pruned", "quarantined", "resent", "control", "admitted"]
+    + Outcome.allCases.map { String($0.rawValue) }
 
   private mutating func readShared(_ fields: StoredFields) throws(StoreError) {
     for outcome in Outcome.allCases {
@@ -50,12 +53,14 @@ public struct SliceCounters: Sendable, Equatable {
     quarantined = try fields.number("quarantined") ?? 0
     resent = try fields.number("resent") ?? 0
     admitted = try fields.number("admitted") ?? 0
+    control = try fields.number("control") ?? 0
   }
 
   /// What a finished slice adds to its campaign.
   var fields: [(String, Int)] {
-    [("targets", targets), ("pruned", pruned), ("quarantined", quarantined), ("resent", resent)]
-      + (admitted > 0 ? [("admitted", admitted)] : []) + outcomes.map { (String($0.key.rawValue), $0.value) }
+    [
+      ("targets", targets), ("pruned", pruned), ("quarantined", quarantined), ("resent", resent), ("control", control),
+    ] + (admitted > 0 ? [("admitted", admitted)] : []) + outcomes.map { (String($0.key.rawValue), $0.value) }
   }
 
   static func += (left: inout SliceCounters, right: SliceCounters) {
@@ -65,6 +70,7 @@ public struct SliceCounters: Sendable, Equatable {
     left.quarantined += right.quarantined
     left.resent += right.resent
     left.admitted += right.admitted
+    left.control += right.control
     left.inDoubt += right.inDoubt
     left.retrying += right.retrying
   }

@@ -18,6 +18,8 @@ public struct SliceLedger: Sendable {
   private let sliceKey: [UInt8]
   private let building: [UInt8]
   private let targets: [UInt8]
+  /// The control group, while it is built and for good.
+  private let controls: (building: [UInt8], sealed: [UInt8])
   let commitKeys: [[UInt8]]
 
   /// A ledger under a new claim, which ``claim(worker:gracePeriod:)`` is yet to make good.
@@ -44,6 +46,10 @@ public struct SliceLedger: Sendable {
     sliceKey = Array(keys.slice(partition, of: id).utf8)
     building = Array(keys.building(partition, id, claim: String(decoding: claim, as: UTF8.self)).utf8)
     targets = Array(keys.targets(partition, id).utf8)
+    controls = (
+      Array(keys.buildingControl(partition, id, claim: String(decoding: claim, as: UTF8.self)).utf8),
+      Array(keys.control(partition, id).utf8)
+    )
     commitKeys = [
       keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
       keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
@@ -160,21 +166,52 @@ public struct SliceLedger: Sendable {
     reply.kind == .array ? reply.first?.integer == 0 : reply.integer == 0
   }
 
+  /// Writes the control group, which is put in force with the seal. Like the list of targets it carries the name of the
+  /// claim, so this needs no fence.
+  func append(_ control: ControlUsers, to pipeline: inout RedisPipeline) {
+    let pages = control.pages
+    guard !pages.isEmpty else { return }
+    pipeline.append("UNLINK", controls.building)
+    for start in stride(from: 0, to: pages.count, by: CampaignStore.controlPages) {
+      pipeline.command("RPUSH") { arguments in
+        arguments.append(controls.building)
+        for page in pages[start..<min(start + CampaignStore.controlPages, pages.count)] { arguments.append(page) }
+      }
+    }
+    pipeline.append("EXPIRE", controls.building, Self.buildingLifetime)
+  }
+
   /// Writes the end of the expansion.
   ///
   /// - Parameters:
   ///   - count: of targets.
   ///   - pages: that they stand on.
+  ///   - control: the control group, which was written before.
+  ///   - parts: how many targets each part has; empty where there are none.
   ///   - admits: whether they are admitted before they are granted.
-  func seal(count: Int, pages: Int, admits: Bool = false, to pipeline: inout RedisPipeline) {
-    pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets]) {
+  func seal(
+    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], admits: Bool = false,
+    to pipeline: inout RedisPipeline
+  ) {
+    pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
       $0.append(claim)
       $0.append(count)
       $0.append(pages)
       $0.append(lease)
       $0.append(TargetPage.formatVersion)
+      $0.append(control.count)
+      $0.append(control.pages.count)
+      $0.append(parts.map(String.init).joined(separator: " "))
       $0.append(admits ? 1 : 0)
     }
+  }
+
+  /// How many targets each part of the sealed slice has, one behind the other; empty where there are none.
+  public func parts() async throws -> [Int] {
+    var pipeline = RedisPipeline()
+    pipeline.append("HGET", sliceKey, "parts")
+    let text = try await store.run(pipeline)[0].string ?? ""
+    return text.split(separator: " ").compactMap { Int($0) }
   }
 
   /// Reads sealed targets; fewer than asked for at the end of the list.
@@ -293,7 +330,11 @@ public struct SliceLedger: Sendable {
       arguments.append(lease)
       switch request.standing {
       case .acknowledged(let version):
-        arguments.append(request.credit)
+        if let bound = request.bound {
+          arguments.append("\(request.credit) \(bound)")
+        } else {
+          arguments.append(request.credit)
+        }
         arguments.append(request.resent)
         arguments.append(request.seal)
         arguments.append("\(version.sequence) \(version.replays)")

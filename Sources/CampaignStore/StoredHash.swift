@@ -56,9 +56,11 @@ enum StoredHash {
       "phase": .word(["expanding", "sealed", "done", "cancelled"]), "lease": .number(times),
       "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
-      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "admittedLast": .text(4 + Int(UInt16.max)),
+      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024),
+      "admittedLast": .text(4 + Int(UInt16.max)),
     ]
-    for field in ["count", "granted", "doubt", "waiting", "admitted", "pruned", "quarantined"] + outcomes {
+    let counts = ["count", "granted", "doubt", "waiting", "admitted", "pruned", "quarantined", "control"]
+    for field in counts + outcomes {
       values[field] = .number(0...mostTargets)
     }
     values["resent"] = .number(0...mostCounted)
@@ -74,9 +76,11 @@ enum StoredHash {
       "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "receipts": .number(0...1),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
-      "quotas": .text(4 * 16384), "reason": .text(65_536), "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024), "app": .text(1024), "service": .text(1024),
+      "gate": .number(times), "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
+      "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
+      "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),
     ]
-    for field in ["targets", "pruned", "quarantined", "admitted"] + outcomes {
+    for field in ["targets", "pruned", "quarantined", "admitted", "control"] + outcomes {
       values[field] = .number(0...mostTargets * 16384)
     }
     values["resent"] = .number(0...mostCounted)

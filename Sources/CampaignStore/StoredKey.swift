@@ -52,7 +52,7 @@ struct StoredKey {
     case "waiting", "instances", "reports", "housekeeping", "import", "rate", "apprate", "template", "ranking":
       ("hash", .list(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)
-    case "store": ("hash", .shared, nil)
+    case "store", "definitions": ("hash", .shared, nil)
     case "running", "segments", "templates": ("set", .shared, nil)
     case "all": ("zset", .shared, nil)
     case "dead": ("stream", .list(key: name), nil)
@@ -66,7 +66,7 @@ struct StoredKey {
     let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
     return switch kind {
     case "slice": ("hash", slice, .slice)
-    case "targets", "building", "admitted": ("list", slice, nil)
+    case "targets", "building", "admitted", "control": ("list", slice, nil)
     case "ledger": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
     case "reasons", "results", "values": ("hash", slice, nil)

@@ -28,7 +28,7 @@ struct ReachTests {
         return switch set {
         case .users: !everybody.isEmpty
         case .segment(let name): segments[name]?.isEmpty == false
-        case .listed, .reached, .opened: false
+        case .listed, .reached, .opened, .matching: false
         }
       }
       #expect(bound || !isAnybodyMeant, "\(expression), \(segments), \(everybody), seed \(seed.value)")

@@ -97,6 +97,7 @@ struct ConfigurationTests {
           rate: 2500.5
           caps: [{ category: offers, most: 3, per: 7d }, { most: 5, per: 1d }]
           approval: { above: 100000 }
+          control: 0.02
           proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
     let app = try #require(configuration.apps["news"])
@@ -110,6 +111,7 @@ struct ConfigurationTests {
       app.caps == [
         FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400), FrequencyCap(most: 5, seconds: 86_400),
       ])
+    #expect(app.control == 0.02)
     #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
@@ -150,6 +152,7 @@ struct ConfigurationTests {
     (yaml(app: "    caps: [{ category: 'a b', most: 1, per: 1d }]"), ["'a b' can't name a category"]),
     (yaml(app: "    approval: { over: 5 }"), ["apps.news.approval.over: unknown key"]),
     (yaml(app: "    approval: { above: -1 }"), ["apps.news.approval.above: '-1' is not a whole number from 0"]),
+    (yaml(app: "    control: 1"), ["apps.news.control: '1' is no share of the users", "above 0 and below 1"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),

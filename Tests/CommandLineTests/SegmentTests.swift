@@ -51,6 +51,43 @@ struct SegmentTests {
     #expect(job.standardError.contains("did you mean 'appVersion'?"))
   }
 
+  @Test func segmentsAreDefinedCountedListedAndRemoved() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(10)
+    try await world.succeed("segment", "import", "vip", "-", input: "u1\nu2\nu3\nghost\n")
+    let said = try await world.succeed("segment", "define", "others", "!vip", "--where", "registeredAt < 36500d")
+    #expect(said == "defined others as !vip, where registeredAt < 36500d\n")
+    try await world.succeed("segment", "define", "all", "vip | others")
+    let count = try JSONObject(await world.succeed("segment", "count", "all & !vip", "--json"))
+    let plain = try JSONObject(
+      await world.succeed("segment", "count", "!vip", "--where", "registeredAt < 36500d", "--json"))
+    #expect(count.number("users") == plain.number("users"))
+    let list = try await world.succeed("segment", "list")
+    #expect(
+      list == """
+        segment  users  definition
+        all      –      vip | others
+        others   –      !vip, where registeredAt < 36500d
+        vip      4
+
+        """)
+    let objects = try JSONObject.all(in: await world.succeed("segment", "list", "--json"))
+    #expect(objects.map(\.names) == [["segment", "definition"], ["segment", "definition"], ["segment", "users"]])
+    for (arguments, says) in [
+      (["define", "others", "all"], "it would contain itself: all → others → all"),
+      (["define", "vip", "*"], "'vip' is a segment already"), (["define", "x", "vpi"], "did you mean vip?"),
+      (["define", "x", "*", "--where", "locale > 'a'"], "--where, column 10"),
+      (["define", "a b", "*"], "'a b' can't name a segment"), (["add", "others", "u1"], "is defined as !vip"),
+      (["import", "all", "-"], "is defined as vip | others"), (["remove", "others"], "defined by 'others': all"),
+    ] {
+      let output = try await CarillonCommand.run(["segment"] + arguments, environment: world.environment)
+      #expect(output.exit == .status(65) && output.standardError.contains(says), "\(output.standardError)")
+    }
+    try await world.succeed("segment", "remove", "all")
+    #expect(try await world.succeed("segment", "remove", "others") == "removed others\n")
+    #expect(try await world.succeed("segment", "list") == "segment  users\nvip      4\n")
+  }
+
   @Test func segmentOfAnEmptyFileExists() async throws {
     let world = try await CarillonWorld()
     try await world.importDevices(2)

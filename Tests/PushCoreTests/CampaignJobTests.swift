@@ -73,6 +73,32 @@ struct CampaignJobTests {
     for name in ["vip", "~", "", "a~b", "~a~b~c", "~~b"] { #expect(SuppressionList(segment: name) == nil, "\(name)") }
   }
 
+  @Test func controlGroupIsReadAndTheAppsLeavesOutWhatIsTransactional() throws {
+    let campaign = try parse(job(["control": "0.05"]))
+    #expect(campaign.control?.share == 0.05)
+    #expect(try parse(job()).control == nil)
+    // Another draw than that of a sample.
+    #expect(campaign.control != (try parse(job(["audience": #"{"segment":"*","sample":0.05}"#])).sample))
+    #expect(ControlGroup(of: try parse(job())).isEmpty && !ControlGroup(of: campaign).isEmpty)
+    #expect(!ControlGroup(of: try parse(job()), app: 0.02).isEmpty)
+    #expect(ControlGroup(of: try parse(job(["transactional": "true"])), app: 0.02).isEmpty)
+    #expect(ControlGroup(of: try parse(job(["audience": #"{"tokens":["00ff"]}"#])), app: 0.02).isEmpty)
+  }
+
+  @Test func testUsersAreReadAndKeptOnce() throws {
+    let wave = try parse(job(["test": #"{"users":["qa1","zoë","qa1"],"wait":"10m"}"#])).firstWave
+    #expect(wave == FirstWave(users: ["qa1", "zoë"], wait: 600))
+    for (user, isMember) in [("qa1", true), ("zoë", true), ("qa", false), ("qa2", false), ("", false)] {
+      #expect(Array(user.utf8).withUnsafeBytes { wave?.has($0) } == isMember, "\(user)")
+    }
+    #expect(try parse(job()).firstWave == nil)
+    // A job for one token has no users.
+    let alone = try CampaignJob.alone(
+      Array(job(["test": #"{"users":["a"],"wait":"1s"}"#, "control": "0.1"]).utf8), token: "00ff", suffix: "x")
+    let campaign = try CampaignJob.parse(alone, .any(APNsService()))
+    #expect(campaign.firstWave == nil && campaign.control == nil)
+  }
+
   @Test func limitIsRead() throws {
     #expect(try parse(job(["audience": #"{"segment":"*","limit":5}"#])).limit == 5)
     #expect(try parse(job(["audience": #"{"users":["ada"],"limit":1000000000}"#])).limit == 1_000_000_000)
@@ -141,6 +167,17 @@ struct CampaignJobTests {
     (["audience": #"{"segment":"*","where":"locale > 'en'"}"#], "audience.where", "column 10: this field has no order"),
     (["audience": #"{"segment":"*","where":7}"#], "audience.where", "must be a string"),
     (["audience": #"{"channel":"dHN0LXNyY2gtY2hubA==","where":"locale = 'en'"}"#], "audience.where", "needs users"),
+    (["test": "true"], "test", "must be a JSON object"), (["test": #"{"wait":"1h"}"#], "test.users", "1 to 100 users"),
+    (["test": #"{"users":[],"wait":"1h"}"#], "test.users", "1 to 100 users"),
+    (["test": #"{"users":["a\tb"],"wait":"1h"}"#], "test.users[0]", "control characters"),
+    (["test": #"{"users":["a"]}"#], "test.wait", "1s to 7d"),
+    (["test": #"{"users":["a"],"wait":"8d"}"#], "test.wait", "1s to 7d"),
+    (["test": #"{"users":["a"],"wiat":"1h"}"#], "test.wiat", "did you mean 'wait'?"),
+    (["test": #"{"users":["a"],"wait":"1h"}"#, "audience": #"{"tokens":["00ff"]}"#], "test", "needs users"),
+    (["control": "0"], "control", "above 0 and below 1"), (["control": "1"], "control", "above 0 and below 1"),
+    (["control": "\"5%\""], "control", "above 0 and below 1"),
+    (["control": "0.1", "audience": #"{"tokens":["00ff"]}"#], "control", "needs users"),
+    (["control": "0.1", "transactional": "true"], "control", "goes to everybody"),
     (["audience": #"{"segment":"*","limit":0}"#], "audience.limit", "a whole number of users, 1 or more"),
     (["audience": #"{"segment":"*","limit":2.5}"#], "audience.limit", "a whole number of users, 1 or more"),
     (["audience": #"{"segment":"*","limit":"5"}"#], "audience.limit", "a whole number of users, 1 or more"),

@@ -29,7 +29,8 @@ extension StoreCheck {
         isControl
         ? ["campaign", "finished", "open", "trial", "watch", "ranking", "timeline"]
         : [
-          "slice", "targets", "admitted", "ledger", "retry", "reasons", "results", "audience", "values", "delivered",
+          "slice", "targets", "control", "admitted", "ledger", "retry", "reasons", "results", "audience", "values",
+          "delivered",
           "opened",
           "dismissed",
         ]

@@ -10,10 +10,11 @@
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure
--- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal, 6 'sequence replays' as last acknowledged ('' for a
---      replay), 7 high-water mark as last acknowledged, in a replay (else 0), 8 names of service, app and campaign,
---      each u8 length and text, 9 heads of stretches, 10 details, 11... the records of each stretch, and behind those
---      lines in the order of the records they are of, two each: token's text, line
+-- ARGV 1 claim id, 2 lease ms, 3 credit, and perhaps the first target that is not granted yet, 4 resent, 5 seal,
+--      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
+--      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
+--      details, 11... the records of each stretch, and behind those lines in the order of the records they are of, two
+--      each: token's text, line
 -- Records come in stretches of neighbours, sorted by index. The head of one is: index of its first record u32, their
 -- number u16, how many have details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8
 -- number of different outcomes, for each outcome its state u8 and number u16. A stretch has either terminal records
@@ -265,7 +266,11 @@ if #outgoing > 0 then redis.call('RPUSH', KEYS[8], notice_head() .. table.concat
 local retries = {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
-  local credit = tonumber(ARGV[3])
+  local credit, bound = tonumber(ARGV[3]), count
+  if not credit then
+    local number, first = ARGV[3]:match('^(%d+) (%d+)$')
+    credit, bound = tonumber(number), math.min(count, tonumber(first))
+  end
   if credit > 0 and waiting > 0 then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
       local index = tonumber(member)
@@ -280,7 +285,7 @@ if expected then
     end
   end
   -- Of a slice whose targets are admitted page by page (`admit`) no more than that.
-  local fresh = math.min(credit, (slice[13] or count) - granted)
+  local fresh = math.min(credit, math.min(bound, (slice[13] or count) + 0) - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
 local lease = now + ARGV[2]

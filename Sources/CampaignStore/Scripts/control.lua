@@ -7,6 +7,7 @@
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
 -- no longer. While the store is held what has not begun does not: it waits in the schedule.
 -- One that needs approval is resumed only by being approved, and by somebody else than who submitted it.
+-- One that runs and of which all but a first wave wait goes on with these when it is resumed.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
 --      12 wake channel, 13 store, 14 timeline
@@ -14,7 +15,7 @@
 --      5 'person' | 'worker': whose word it is, 6 who it is ('' where nobody says)
 -- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 5, 6 and 3. It keeps the last 200.
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'approval', 'submittedBy')
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'gate')
 local was = campaign[1]
 if not was then return false end
 local epoch = redis.call('INCR', KEYS[7])
@@ -34,6 +35,9 @@ elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'pa
   state = 'cancelled'
 end
 redis.call('PUBLISH', KEYS[12], 'control ' .. epoch)
+if verb == 'resume' and was == 'active' and tonumber(campaign[6] or 0) > now then
+  redis.call('HSET', KEYS[1], 'gate', now)
+end
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
 if approves then redis.call('HSET', KEYS[1], 'approval', 'given', 'approvedBy', ARGV[6]) end

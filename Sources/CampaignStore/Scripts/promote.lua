@@ -8,7 +8,8 @@
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices,
 --      7 wake channel, 8 store
 -- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 bitmap of the partitions that have no
---      slice from now on ('' to leave the slices as they are), 4... the other partitions
+--      slice from now on ('' to leave the slices as they are), 4 the segments that are rules and on which its audience
+--      depends, 5... the other partitions
 -- Returns 1 when this call began it, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt')
 if campaign[1] ~= 'scheduled' then
@@ -25,10 +26,11 @@ local store = redis.call('HMGET', KEYS[8], 'partitions', 'nextPartitions')
 if store[2] or store[1] and store[1] ~= ARGV[2] then return 0 end
 if ARGV[3] ~= '' and redis.call('EXISTS', KEYS[6]) == 0 then
   redis.call('DEL', KEYS[5])
-  for i = 4, #ARGV, 500 do redis.call('RPUSH', KEYS[5], unpack(ARGV, i, math.min(i + 499, #ARGV))) end
+  for i = 5, #ARGV, 500 do redis.call('RPUSH', KEYS[5], unpack(ARGV, i, math.min(i + 499, #ARGV))) end
   redis.call('SET', KEYS[6], ARGV[3])
-  redis.call('HSET', KEYS[1], 'slices', #ARGV - 3, 'absent', ARGV[3])
+  redis.call('HSET', KEYS[1], 'slices', #ARGV - 4, 'absent', ARGV[3])
 end
+if ARGV[4] ~= '' and ARGV[4] ~= '{}' then redis.call('HSET', KEYS[1], 'definitions', ARGV[4]) end
 redis.call('HSET', KEYS[1], 'state', 'active')
 redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('RPUSH', KEYS[2], ARGV[1])

@@ -5,22 +5,32 @@
 -- another order.
 -- Says of which version targets and ledger are: a worker that can't read them keeps its hands off; and, where they are
 -- admitted before they are granted (`admit`), that none is yet.
--- KEYS 1 slice, 2 building, of this claim, 3 targets
+-- Targets that are told apart stand in parts, one behind the other. A control group becomes the slice's in the same
+-- step, and is counted: whoever is in it is no target.
+-- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group
 -- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of
---      targets and ledger, 6 '1' when targets are admitted first
+--      targets and ledger, 6 number of users in the control group, 7 number of pages that they stand on, 8 numbers
+--      of targets in each part ('' for none), 9 '1' when targets are admitted first
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
 local count = tonumber(ARGV[2])
 if slice[2] == 'sealed' then return tonumber(slice[3]) == count and 1 or -1 end
 if redis.call('LLEN', KEYS[2]) ~= ARGV[3] + 1 then return -1 end
+if ARGV[6] ~= '0' and redis.call('LLEN', KEYS[4]) ~= tonumber(ARGV[7]) then return -1 end
 redis.call('LPOP', KEYS[2])
 if count > 0 then
   redis.call('RENAME', KEYS[2], KEYS[3])
   redis.call('PERSIST', KEYS[3])
 end
+if ARGV[6] ~= '0' then
+  redis.call('RENAME', KEYS[4], KEYS[5])
+  redis.call('PERSIST', KEYS[5])
+  redis.call('HSET', KEYS[1], 'control', ARGV[6])
+end
+if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], 'parts', ARGV[8]) end
 local time = redis.call('TIME')
 redis.call('HSET', KEYS[1], 'phase', 'sealed', 'seal', ARGV[1], 'count', count, 'format', ARGV[5],
   'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]))
-if ARGV[6] == '1' then redis.call('HSET', KEYS[1], 'admitted', 0) end
+if ARGV[9] == '1' then redis.call('HSET', KEYS[1], 'admitted', 0) end
 return 1

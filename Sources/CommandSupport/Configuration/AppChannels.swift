@@ -30,6 +30,7 @@ package enum AppChannels {
       channel.rate = app.rate
       channel.caps = app.caps
       channel.approvalAbove = app.approvalAbove
+      channel.control = app.control
       channels[name] = channel
     }
     return channels

@@ -103,6 +103,8 @@ package struct CarillonConfiguration: Equatable {
     package var lastDeviceOnly = false
     /// Pushes a second of all its campaigns together, over all workers; `nil` for as fast as it goes.
     package var rate: Double?
+    /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
+    package var control: Double?
     /// How often its campaigns come to a user at most.
     package var caps: [FrequencyCap] = []
     /// Targets above which a campaign waits for somebody's approval; `nil` for never.

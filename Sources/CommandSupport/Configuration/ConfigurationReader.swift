@@ -59,7 +59,7 @@ struct ConfigurationReader {
       trustRoots: try section.string("trustRoots").map(resolve),
       proxy: try readProxy(section),
       lastDeviceOnly: try section.boolean("lastDeviceOnly"),
-      rate: try readRate(section),
+      rate: try readRate(section), control: try readControl(section),
       caps: try readCaps(section),
       approvalAbove: try readApproval(section))
   }
@@ -110,6 +110,16 @@ struct ConfigurationReader {
         hint: "leave it out for as fast as it goes")
     }
     return rate
+  }
+
+  private func readControl(_ section: ConfigurationSection) throws(ConfigurationError) -> Double? {
+    guard let text = try section.string("control") else { return nil }
+    guard let share = Double(text), ControlGroup.isValid(share) else {
+      throw section.error(
+        "control", "\(Excerpt.quoted(text)) is no share of the users: it must be \(ControlGroup.form)",
+        hint: "leave it out for no control group")
+    }
+    return share
   }
 
   private func readCredential(

@@ -12,7 +12,7 @@ enum ConfigurationSchema {
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
-      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval",
+      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval", "control",
     ],
     "apps.*.approval": ["above"],
     "apps.*.caps[]": ["category", "most", "per"],

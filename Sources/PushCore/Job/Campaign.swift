@@ -14,6 +14,13 @@ public struct Campaign: Sendable, Equatable {
   public var limit: Int?
   /// How many devices of each of these users it goes to.
   public var devices: DeviceChoice
+  /// The share of these users who get nothing, so that the others can be held against them; `nil` for none.
+  public var control: UserSample?
+  /// Who gets it first, and how long the rest waits; `nil` when all get it at once.
+  public var firstWave: FirstWave?
+  /// The segments that are rules and on which its audience depends, as they were when it began. The job only names them:
+  /// they are the store's to say.
+  public var definitions = SegmentDefinitions()
   /// Which of these users it does not go to.
   public var exclusion: AudienceExclusion
   /// What it is about, by the app's own names: users may have said that they want nothing of it; `nil` for none.
@@ -59,7 +66,8 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
-    limit: Int? = nil, devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(),
+    limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil, firstWave: FirstWave? = nil,
+    exclusion: AudienceExclusion = AudienceExclusion(),
     category: String? = nil,
     isTransactional: Bool = false, payload: [UInt8], content: PersonalContent? = nil,
     recipientValues: [String: [UInt8]] = [:], hasValuesBeside: Bool = false, pushType: String = "alert",
@@ -76,6 +84,8 @@ public struct Campaign: Sendable, Equatable {
     self.sample = sample
     self.limit = limit
     self.devices = devices
+    self.control = control
+    self.firstWave = firstWave
     self.exclusion = exclusion
     self.category = category
     self.isTransactional = isTransactional

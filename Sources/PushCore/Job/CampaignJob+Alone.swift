@@ -1,4 +1,7 @@
 extension CampaignJob {
+  /// Fields that say something of many users or pushes only.
+  private static let ofMany: Set = ["sendAt", "rate", "spread", "finishBy", "control", "test", "canary"]
+
   /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///
   /// - Parameters:
@@ -12,7 +15,7 @@ extension CampaignJob {
   ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
-    var left = ["sendAt", "rate", "spread", "finishBy", "canary"]
+    var left = ofMany
     if payload != nil { left += ["localized", "trim", "uniqueKey"] }
     var json = JSONWriter()
     json.beginObject()

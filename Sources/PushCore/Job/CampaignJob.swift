@@ -10,9 +10,8 @@ public enum CampaignJob {
 
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-    "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
-    "submittedBy", "canary",
-    "localized", "trim", "uniqueKey", "template", "vars",
+    "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
+    "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
   ]
   private static let plannedFields: Set = ["localTime", "repeat"]
 
@@ -77,6 +76,9 @@ public enum CampaignJob {
       sample: audience.sample,
       limit: audience.limit,
       devices: audience.devices,
+      control: try readControl(
+        fields, campaign: id, audience.audience, isTransactional: fields.flag("transactional")),
+      firstWave: try readTest(fields, audience.audience),
       exclusion: audience.exclusion,
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),
@@ -139,6 +141,11 @@ public enum CampaignJob {
         "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: apps.names))
     }
     return (app, service)
+  }
+
+  private static func readTest(_ fields: JobFields, _ audience: Audience) throws(JobError) -> FirstWave? {
+    guard let test = fields.value("test") else { return nil }
+    return try FirstWave(test, audience, path: fields.path("test"))
   }
 
   private static func readCategory(_ fields: JobFields) throws(JobError) -> String? {

@@ -19,6 +19,8 @@ final class SliceSession {
   private(set) var intent = SliceSituation.Intent.send
   /// Sealed targets; `nil` before they are known.
   private(set) var count: Int?
+  /// Targets that may be granted already; `nil` when all may.
+  var firstWave: Int?
   /// Credit of the worker's budget that this slice holds.
   private(set) var credit = 0
   /// Handed to the pool and not answered.
@@ -51,8 +53,11 @@ final class SliceSession {
   /// Whether its targets are known.
   var isReady: Bool { count != nil }
 
-  /// Targets that were never granted.
-  var ungranted: Int { (count ?? 0) - claim.granted }
+  /// Targets that were never granted, and may be.
+  var ungranted: Int { max(0, min(firstWave ?? .max, count ?? 0) - claim.granted) }
+
+  /// Targets that wait until the first wave has been looked at.
+  var heldBack: Int { (count ?? 0) - claim.granted - ungranted }
 
   /// Takes note of the targets, once they are sealed.
   func seal(_ seal: [UInt8], count: Int, granted: Int = 0, waiting: Int = 0) {
@@ -110,6 +115,7 @@ final class SliceSession {
       || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue)
     situation.doubt = doubt.targets.count
     situation.ungranted = ungranted
+    situation.heldBack = heldBack
     situation.waiting = claim.waiting
     situation.nextRetry = claim.nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 }
     situation.credit = credit
@@ -134,8 +140,9 @@ final class SliceSession {
 
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
   func ends(with batch: OutcomeBatch) -> Bool {
-    intent == .send && isReady && ungranted == 0 && unanswered == 0 && held.isEmpty && outcomes.count == 0
-      && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.uncertain == 0 && !claim.mustReplay
+    intent == .send && isReady && ungranted == 0 && heldBack == 0 && unanswered == 0 && held.isEmpty
+      && outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.uncertain == 0
+      && !claim.mustReplay
       && !claim.mustReconcile && batch.isFinal
   }
 

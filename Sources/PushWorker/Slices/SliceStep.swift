@@ -16,6 +16,8 @@ enum SliceStep: Equatable {
   case cancel
   /// Only retries are left, the nearest in this many ms.
   case park(Int)
+  /// Only what waits for the first wave to be looked at is left.
+  case holdBack
   /// Give the slice back: it is paused, or the worker stops.
   case leave
   /// The slice is somebody else's, and all that was ours to say has been said.
@@ -56,6 +58,8 @@ struct SliceSituation: Equatable {
   var doubt = 0
   /// Targets never granted.
   var ungranted = 0
+  /// Targets that wait until the first wave has been looked at.
+  var heldBack = 0
   /// Targets that wait for a retry.
   var waiting = 0
   /// ms until the nearest retry; `nil` for none.
@@ -106,7 +110,7 @@ struct SliceSituation: Equatable {
       case .cancel: return .cancel
       case .send:
         if doubt == 0, ungranted == 0 {
-          guard waiting > 0 else { return .finish }
+          guard waiting > 0 else { return heldBack > 0 ? .holdBack : .finish }
           if let nextRetry, nextRetry > Self.shortWait { return .park(nextRetry) }
         }
       }

@@ -47,6 +47,8 @@ final class CampaignContext {
 
   /// `nil` while there is none.
   var obstacle: Obstacle?
+  /// Until when all but the first wave wait, in ms since the epoch, as was heard last; `nil` when nobody does.
+  var gate: Int?
   /// How many users each slice takes, once that is known of a campaign with a limit.
   var quotas: AudienceQuotas?
   /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
@@ -71,13 +73,15 @@ final class CampaignContext {
     self.job = job
     createdAt = record.createdAt
     round = record.round
+    gate = record.gate
     self.app = app
     self.route = route
     self.limits = limits
     let service = app.service
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
-      campaign, service: service, environment: app.environment, start: max(record.createdAt, record.sendAt ?? 0))
+      campaign, service: service, environment: app.environment, start: max(record.createdAt, record.sendAt ?? 0),
+      control: app.control)
     admission = AdmissionRules(campaign, caps: app.caps)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)

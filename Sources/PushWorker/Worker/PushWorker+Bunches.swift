@@ -110,7 +110,8 @@ extension PushWorker {
     guard let standing = try await control.standing(of: id), standing.state == .active, !life.isStopping,
       !campaigns.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), !context.route.isStuck,
-      context.guard.tripReason == nil, context.campaign.limit == nil || context.quotas != nil
+      context.guard.tripReason == nil, context.campaign.limit == nil || context.quotas != nil,
+      !isHeldBack(context)
     else { return nil }
     context.unfinished = standing.unfinished
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }

@@ -41,7 +41,7 @@ extension PushWorker {
       batch: batch,
       request: CommitRequest(
         seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: credit,
-        resent: session.doubt.resent))
+        bound: session.firstWave, resent: session.doubt.resent))
   }
 
   /// Nobody knows what became of a commit.

@@ -36,6 +36,25 @@ extension PushWorker {
     return context.quotas != nil
   }
 
+  /// Whether all but the first wave of a campaign still wait.
+  func isHeldBack(_ context: CampaignContext) -> Bool { context.gate.map { Int(now) < $0 } ?? false }
+
+  /// ms for which a slice is set aside at most that waits for its campaign's gate: whoever opens that sooner opens what is
+  /// parked, but not what is parked a moment later.
+  private static let longestHold = 60_000
+
+  /// ms until the gate of a campaign is looked at again.
+  func untilGate(of context: CampaignContext) -> Int {
+    max(200, min((context.gate ?? 0) - Int(now), Self.longestHold))
+  }
+
+  /// Finds out how many targets of a slice belong to the first wave, while the others wait.
+  func holdBack(_ session: SliceSession) async throws {
+    guard isHeldBack(session.context) else { return }
+    // Where nobody says how many these are, nobody is.
+    session.firstWave = try await session.ledger.parts().first ?? 0
+  }
+
   /// Gives a slice back that can't be expanded.
   func setAside(_ session: SliceSession, for milliseconds: Int = PushWorker.pause) async throws {
     try await session.ledger.unclaim()

@@ -164,6 +164,7 @@ extension PushWorker {
       }
       noteSeal(targets, of: session)
     }
+    try await holdBack(session)
     return true
   }
 
@@ -208,6 +209,7 @@ extension PushWorker {
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round) {
       known.unfinished = standing.unfinished
+      known.gate = standing.gate
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(id, reason) }
       return (known, standing.state)
@@ -217,7 +219,8 @@ extension PushWorker {
       return nil
     }
     do {
-      let campaign = try CampaignJob.parse(job, configuration.jobApps)
+      var campaign = try CampaignJob.parse(job, configuration.jobApps)
+      campaign.definitions = record.definitions
       guard let app = configuration.apps[campaign.app] else { return nil }
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),
@@ -292,6 +295,9 @@ extension PushWorker {
       } else {
         try await requeue(session)
       }
+      return true
+    case .holdBack:
+      try await setAside(session, for: untilGate(of: session.context))
       return true
     case .leave:
       try await session.ledger.unclaim()

@@ -73,6 +73,8 @@ public struct AppChannel: Sendable {
   public var caps: [FrequencyCap] = []
   /// Targets above which a campaign waits for somebody's approval; `nil` for never.
   public var approvalAbove: Int?
+  /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
+  public var control: Double?
 
   /// Memberwise.
   public init(

@@ -12,8 +12,9 @@ struct AudienceReport: JSONReport {
 
   /// The same of a campaign that the store has; `nil` where nobody here can read its job.
   init?(of record: CampaignRecord, job: [UInt8]) {
-    guard let service = PushServices.known[record.service], let campaign = try? CampaignJob.parse(job, .any(service))
+    guard let service = PushServices.known[record.service], var campaign = try? CampaignJob.parse(job, .any(service))
     else { return nil }
+    campaign.definitions = record.definitions
     self.init(campaign)
   }
 
@@ -33,6 +34,10 @@ struct AudienceReport: JSONReport {
     case .tokens(let tokens): json.member("tokens", tokens.count)
     case .channel(let id): json.member("channel", id)
     }
+    if !campaign.definitions.isEmpty {
+      json.name("definitions")
+      campaign.definitions.write(to: &json)
+    }
     if let predicate = campaign.predicate { json.member("where", predicate.description) }
     if let sample = campaign.sample { json.member("sample", sample.share) }
     if let limit = campaign.limit { json.member("limit", limit) }
@@ -43,6 +48,14 @@ struct AudienceReport: JSONReport {
       json.member(canary.first == nil ? "rest" : "first", canary.first ?? campaign.id + Canary.suffix)
       json.endObject()
     }
+    if let wave = campaign.firstWave {
+      json.name("test")
+      json.beginObject()
+      json.member("users", wave.users.count)
+      json.member("wait", wave.wait)
+      json.endObject()
+    }
+    if let control = campaign.control { json.member("control", control.share) }
     if campaign.devices != .all { json.member("devices", campaign.devices.rawValue) }
     if !campaign.exclusion.isEmpty {
       json.name("exclude")
@@ -92,9 +105,16 @@ struct AudienceReport: JSONReport {
       text += canary.first.map { ", without the first \(canary.share) of them, campaign \($0)" }
         ?? ", the first \(canary.share) of them; the rest is campaign \(campaign.id)\(Canary.suffix)"
     }
+    if let wave = campaign.firstWave {
+      text += ", \(wave.users.count) test users first and the rest \(wave.wait) s later"
+    }
+    if let control = campaign.control { text += ", but \(control.share) of them, who get nothing" }
     if campaign.devices == .latest { text += ", the latest device of each" }
     if let segment = campaign.exclusion.segment { text += ", without \(segment)" }
     for earlier in campaign.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }
+    for (name, definition) in campaign.definitions.all.sorted(by: { $0.key < $1.key }) {
+      text += ", \(name) being \(definition)"
+    }
     if let activity = campaign.exclusion.activity { text += ", without who has the activity \(activity)" }
     if let category = campaign.category { text += ", category \(category)" }
     if campaign.isTransactional { text += ", transactional" }

@@ -63,6 +63,7 @@ struct CampaignReport: JSONReport {
     json.member("pruned", record.counters.pruned)
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
+    if record.counters.control > 0 { json.member("control", record.counters.control) }
     if let receipts {
       json.name("receipts")
       json.beginObject()
@@ -78,6 +79,7 @@ struct CampaignReport: JSONReport {
     record.waiting?.write(to: &json)
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
     json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
+    if heldUntil != nil { json.member("restAt", heldUntil) }
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
     json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
     json.endObject()
@@ -96,6 +98,7 @@ struct CampaignReport: JSONReport {
     rows += rateRows
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
+    if counters.control > 0 { rows.append(("control", "\(counters.control.grouped) users, who get nothing")) }
     rows += outcomes.map { ("  " + $0.name, $0.count.grouped) }
     rows.append(("pending", record.pending.grouped))
     if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }
@@ -111,12 +114,21 @@ struct CampaignReport: JSONReport {
     rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
     if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
+    if let heldUntil {
+      rows.append(("the rest", "waits until \(heldUntil); carillon campaign resume \(record.id) goes on at once"))
+    }
     if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
     if let finishedAt = record.finishedAt {
       rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
       if let speed = averageSpeed { rows.append(("speed", "\(speed.grouped) a second")) }
     }
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
+  }
+
+  /// Until when all but the first wave wait; `nil` when nobody does.
+  private var heldUntil: String? {
+    guard let gate = record.gate, gate > now, record.finishedAt == nil else { return nil }
+    return Timestamp.format(milliseconds: gate)
   }
 
   /// The state, and when that will change by itself.

@@ -13,6 +13,6 @@ extension CampaignStore {
     }
     return DeviceFilter(
       campaign, service: APNsService(app.traits(named: campaign.app)), environment: app.environment.rawValue,
-      start: try await time() / 1000)
+      start: try await time() / 1000, control: app.control)
   }
 }

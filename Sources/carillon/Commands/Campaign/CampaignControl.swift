@@ -24,6 +24,8 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Lets a paused campaign go on; one whose time is still ahead is scheduled again.",
       discussion: """
+        One that runs, and of which all but its test users wait, goes on with the others at once.
+
         Whoever was refused before the campaign paused itself is sent to again. It pauses itself again when its answers \
         are still as bad; --unguarded takes APNs at its word instead: what is gone is removed, what is bad goes into \
         quarantine, however many there are, until the campaign ends or is resumed once more.

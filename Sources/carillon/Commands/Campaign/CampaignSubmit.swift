@@ -102,14 +102,16 @@ extension CampaignCommand {
         say(warnings)
         let users = reached.users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
         let pushes = "\(reached.targets.grouped) \(reached.targets == 1 ? "push" : "pushes")"
+        let control = reached.control > 0 ? ", \(reached.control.grouped) in a control group" : ""
         return try StandardOutput.printLine(
-          "\(users)\(pushes), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
+          "\(users)\(pushes)\(control), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
       }
       var json = JSONWriter()
       json.beginObject()
       json.member("id", campaign.id)
       json.member("users", reached.users)
       json.member("targets", reached.targets)
+      if reached.control > 0 { json.member("control", reached.control) }
       json.member("bytes", bytes)
       json.name("warnings")
       FindingText.write(warnings, to: &json)

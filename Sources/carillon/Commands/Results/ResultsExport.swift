@@ -9,11 +9,13 @@ extension ResultsCommand {
     static let configuration = CommandConfiguration(
       abstract: "Writes one line for every token to standard output.",
       discussion: """
-        A token of a campaign that has not ended may have no outcome yet. --json is --format ndjson.
+        A token of a campaign that has not ended may have no outcome yet. --json is --format ndjson. With --control the \
+        users of its control groups are written instead, who got nothing: one a line, as `segment import` reads them.
 
         Examples:
           carillon results export spring-sale-2026 > results.ndjson
           carillon results export spring-sale-2026 --format csv --only unregistered
+          carillon results export spring-sale-2026 --control > control.txt
         """)
 
     @OptionGroup var global: GlobalOptions
@@ -25,6 +27,15 @@ extension ResultsCommand {
     var only: Outcome?
     @Flag(help: "Put an apostrophe before cells that a spreadsheet would take for a formula.")
     var spreadsheetSafe = false
+    @Flag(help: "The users of its control groups instead.")
+    var control = false
+
+    func validate() throws {
+      if control, only != nil || format != nil || spreadsheetSafe {
+        throw ValidationError(
+          "--control writes users, who have no outcome: leave out --only, --format and --spreadsheet-safe.")
+      }
+    }
 
     func run() async throws {
       let format = try global.exportFormat(self.format, standard: .ndjson)
@@ -34,6 +45,12 @@ extension ResultsCommand {
       let store = try await global.openStore()
       guard let record = try await store.show(id) else { throw try await store.whereIs(id) }
       var output = StandardOutput()
+      if control {
+        try await store.forEachControlUser(of: id) { users in
+          for user in users { try output.write(user, json: global.json) }
+        }
+        return try output.flush()
+      }
       var writer = ResultWriter(
         campaign: id, service: try PushServices.known.named(record.service),
         format: format, spreadsheetSafe: spreadsheetSafe)

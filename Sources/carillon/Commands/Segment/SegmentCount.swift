@@ -22,18 +22,9 @@ extension SegmentCommand {
     @Argument(help: "The expression.") var expression: String
     @Option(name: .customLong("where"), help: "A condition on devices and attributes.") var condition: String?
 
-    private static func predicate(_ text: String) throws -> DevicePredicate {
-      do {
-        return try DevicePredicate(parsing: text)
-      } catch {
-        throw CommandError(
-          .input, "--where, \(error)", hint: "a condition looks like: locale = 'en' & appVersion >= '5.2'")
-      }
-    }
-
     func run() async throws {
       let parsed = try AudienceExpression(parsing: expression)
-      let predicate = try condition.map(Self.predicate)
+      let predicate = try condition.map(SegmentCondition.parse)
       let count = try await global.openStore().count(parsed, where: predicate)
       guard global.json else {
         return try StandardOutput.printLine("\(count.users.grouped) users, \(count.devices.grouped) devices")

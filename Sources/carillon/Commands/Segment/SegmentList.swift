@@ -7,26 +7,43 @@ extension SegmentCommand {
   /// `carillon segment list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the segments and how many users each has, with or without devices.")
+      abstract: "Lists the segments: how many users each has, with or without devices, or how it is defined.")
 
     @OptionGroup var global: GlobalOptions
 
+    private enum Content {
+      case users(Int)
+      case definition(SegmentDefinition)
+    }
+
     func run() async throws {
       let store = try await global.openStore()
-      var segments: [(name: String, users: Int)] = []
-      for name in try await store.segmentNames() {
-        segments.append((name, try await store.size(ofSegment: name)))
-      }
+      var segments: [String: Content] = [:]
+      for name in try await store.segmentNames() { segments[name] = .users(try await store.size(ofSegment: name)) }
+      // Where there are both, the definition is what counts.
+      for (name, definition) in try await store.definitions().all { segments[name] = .definition(definition) }
+      let sorted = segments.sorted { $0.key < $1.key }
       guard global.json else {
-        let rows = segments.map { [$0.name, $0.users.grouped] }
-        return try StandardOutput.printLine(TextTable([["segment", "users"]] + rows).text)
+        let rows = sorted.map { name, content in
+          switch content {
+          case .users(let count): [name, count.grouped]
+          case .definition(let definition): [name, "–", definition.description]
+          }
+        }
+        let heads = ["segment", "users"] + (rows.contains { $0.count > 2 } ? ["definition"] : [])
+        return try StandardOutput.printLine(TextTable([heads] + rows).text)
       }
       var json = JSONWriter()
       json.beginArray()
-      for segment in segments {
+      for (name, content) in sorted {
         json.beginObject()
-        json.member("segment", segment.name)
-        json.member("users", segment.users)
+        json.member("segment", name)
+        switch content {
+        case .users(let count): json.member("users", count)
+        case .definition(let definition):
+          json.name("definition")
+          definition.write(to: &json)
+        }
         json.endObject()
       }
       json.endArray()

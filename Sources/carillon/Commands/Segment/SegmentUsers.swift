@@ -20,7 +20,9 @@ extension SegmentCommand {
     func run() async throws {
       try SegmentName.check(name)
       try SegmentUsers.check(users)
-      let known = try await global.openStore(creating: true, changing: true).add(users, to: name)
+      let store = try await global.openStore(creating: true, changing: true)
+      try await store.checkNotDefined(name)
+      let known = try await store.add(users, to: name)
       let unknown = users.count - known
       try SegmentUsers.report(
         name, users.count,
@@ -46,6 +48,7 @@ extension SegmentCommand {
     func run() async throws {
       try SegmentUsers.check(users)
       let store = try await global.openStore(changing: true)
+      try await store.checkNotDefined(name)
       let names = try await store.segmentNames()
       guard names.contains(name) else {
         throw CommandError(

@@ -29,6 +29,7 @@ struct UserListImport {
   func run() async throws {
     let input = try InputFile(file)
     let store = try await global.openStore(creating: true, changing: true)
+    if SuppressionList(segment: segment) == nil { try await store.checkNotDefined(segment) }
     var replacement = replaces ? SegmentReplacement(of: segment) : nil
     var report = ImportReport(known: 0)
     do {

@@ -1,0 +1,66 @@
+import PushCore
+import Redis
+
+/// Users of a slice who are in a control group: in pages, for each u16 length (big-endian), user in UTF-8.
+public struct ControlUsers: Sendable {
+  /// How many there are.
+  public private(set) var count = 0
+  private var bytes: [UInt8] = []
+  /// Where each page ends.
+  private var ends: [Int] = []
+
+  /// Users on a page.
+  static let pageSize = 500
+
+  mutating func add(_ user: UnsafeRawBufferPointer) {
+    guard 1...Int(UInt16.max) ~= user.count else { return }
+    if count % Self.pageSize == 0, count > 0 { ends.append(bytes.count) }
+    bytes.append(length: user.count)
+    bytes += user
+    count += 1
+  }
+
+  /// The pages one behind the other, as they are stored.
+  var pages: [ArraySlice<UInt8>] {
+    guard count > 0 else { return [] }
+    let starts = [0] + ends
+    return zip(starts, ends + [bytes.count]).map { bytes[$0..<$1] }
+  }
+
+  /// The users of a stored page, as far as it is one.
+  static func users(on page: UnsafeRawBufferPointer) -> [String] {
+    var users: [String] = []
+    var at = 0
+    while at + 2 <= page.count, at + 2 + page.length(at: at) <= page.count {
+      let end = at + 2 + page.length(at: at)
+      users.append(String(decoding: page[(at + 2)..<end], as: UTF8.self))
+      at = end
+    }
+    return users
+  }
+}
+
+/// Who was in the control groups of campaigns.
+extension CampaignStore {
+  /// Walks over the users whom a campaign meant and who got nothing, slice by slice, as far as it is expanded.
+  ///
+  /// - Parameter body: gets at most ``ControlUsers/pageSize`` users at a time.
+  /// - Throws: ``StoreError`` `notFound`.
+  public func forEachControlUser(of id: String, _ body: ([String]) throws -> Void) async throws {
+    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    for partition in partitions(of: record) {
+      var first = 0
+      while true {
+        var pipeline = RedisPipeline()
+        pipeline.append("LRANGE", keys.control(partition, id), first, first + Self.controlPages - 1)
+        let pages = try await run(pipeline)[0]
+        for page in pages { try body(page.withBytes(ControlUsers.users)) }
+        guard pages.count == Self.controlPages else { break }
+        first += pages.count
+      }
+    }
+  }
+
+  /// Pages of them that are read or written at once.
+  static let controlPages = 4
+}

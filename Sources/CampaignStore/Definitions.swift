@@ -1,0 +1,120 @@
+public import PushCore
+import Redis
+
+/// Segments that are rules. Nothing is kept of whom they mean: that is found where it is asked.
+extension CampaignStore {
+  /// Every segment that is a rule.
+  ///
+  /// - Throws: ``StoreError`` `damaged` for one that nothing of ours has written.
+  public func definitions() async throws -> SegmentDefinitions {
+    try await namesAndDefinitions().definitions
+  }
+
+  /// The names of all segments that are lists of users, and those that are rules.
+  func namesAndDefinitions() async throws -> (lists: [String], definitions: SegmentDefinitions) {
+    let read = try await read()
+    return (read.lists, read.definitions)
+  }
+
+  private func read() async throws -> (lists: [String], definitions: SegmentDefinitions, changes: String) {
+    var pipeline = RedisPipeline()
+    pipeline.append("SMEMBERS", keys.segments)
+    pipeline.append("HGETALL", keys.definitions)
+    let replies = try await run(pipeline)
+    let lists = replies[0].compactMap(\.string).filter(Self.isSegment).sorted()
+    var (all, changes): ([String: SegmentDefinition], String) = ([:], "0")
+    for index in stride(from: 0, to: replies[1].count - 1, by: 2) {
+      let (name, value) = (replies[1][index].string ?? "", replies[1][index + 1])
+      if name.isEmpty {
+        changes = value.string ?? "0"
+        continue
+      }
+      guard let definition = SegmentDefinition(Array(value.bytes ?? [])) else {
+        throw StoreError(
+          .shared, "the field \(name) of the key \(keys.definitions) should be the definition of a segment")
+      }
+      all[name] = definition
+    }
+    return (lists, SegmentDefinitions(all), changes)
+  }
+
+  /// Keeps a segment that is a rule, in the place of one of that name.
+  ///
+  /// - Parameters:
+  ///   - name: allowed by `PlainName`.
+  ///   - definition: who is in it.
+  /// - Throws: ``StoreError`` `invalid` when it names a segment that isn't there, when rules would lead to each other or stand
+  ///   too deep in each other, and when there is a list of users of that name.
+  public func define(_ name: String, _ definition: SegmentDefinition) async throws {
+    try await change(name, definition.json) { lists, definitions throws(StoreError) in
+      guard !lists.contains(name) else {
+        throw StoreError(
+          .invalid, "\(Excerpt.quoted(name)) is a segment already, with users of its own",
+          hint: "choose another name, or remove that one first: carillon segment remove \(name)")
+      }
+      let changed = definitions.with(definition, named: name)
+      for inner in definition.expression.segmentNames.sorted() where !lists.contains(inner) && changed[inner] == nil {
+        throw StoreError(
+          .invalid, "there is no segment \(Excerpt.quoted(inner))",
+          hint: Nearest.match(inner, among: lists + changed.all.keys).map { "did you mean \($0)?" }
+            ?? "import it first: carillon segment import \(inner) FILE")
+      }
+      do {
+        try changed.check()
+      } catch {
+        throw StoreError(.invalid, "\(Excerpt.quoted(name)) can't be defined so: \(error)", hint: "define it otherwise")
+      }
+      guard changed.all.count <= SegmentDefinitions.maximumCount else {
+        throw StoreError(
+          .invalid, "there are \(SegmentDefinitions.maximumCount) definitions of segments, and no more are kept",
+          hint: "remove some: carillon segment list, carillon segment remove NAME")
+      }
+    }
+  }
+
+  /// Removes a segment that is a rule. Campaigns that have begun keep to it.
+  ///
+  /// - Returns: false when there is none of that name.
+  /// - Throws: ``StoreError`` `invalid` when another one names it.
+  func undefine(_ name: String) async throws -> Bool {
+    guard try await definitions()[name] != nil else { return false }
+    try await change(name, []) { _, definitions throws(StoreError) in try Self.checkUnused(name, definitions) }
+    return true
+  }
+
+  /// Refuses to remove a segment by which others are defined: `!gone` would mean everybody.
+  static func checkUnused(_ name: String, _ definitions: SegmentDefinitions) throws(StoreError) {
+    let users = definitions.users(of: name)
+    guard !users.isEmpty else { return }
+    throw StoreError(
+      .invalid, "segments are defined by \(Excerpt.quoted(name)): \(users.joined(separator: ", "))",
+      hint: "define them otherwise, or remove them first")
+  }
+
+  private func change(
+    _ name: String, _ json: [UInt8],
+    _ check: (_ lists: [String], _ definitions: SegmentDefinitions) throws(StoreError) -> Void
+  ) async throws {
+    while true {
+      let (lists, definitions, changes) = try await read()
+      try check(lists, definitions)
+      var pipeline = RedisPipeline()
+      pipeline.script(StoreScripts.define, keys: [keys.definitions]) {
+        $0.append(changes)
+        $0.append(name)
+        $0.append(json)
+      }
+      if try await run(pipeline)[0].integer == 1 { return }
+    }
+  }
+
+  /// Refuses to make a list of users of a segment that is a rule.
+  ///
+  /// - Throws: ``StoreError`` `invalid`.
+  public func checkNotDefined(_ name: String) async throws {
+    guard let definition = try await definitions()[name] else { return }
+    throw StoreError(
+      .invalid, "the segment \(Excerpt.quoted(name)) is defined as \(definition): nobody is put into it",
+      hint: "choose another name, or remove that one first: carillon segment remove \(name)")
+  }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension SegmentCommand {
+  /// `carillon segment define`.
+  struct Define: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Keeps an expression, perhaps with a condition, under the name of a segment.",
+      discussion: """
+        The segment has whoever the expression means and who has a device for which --where holds, at the moment at which \
+        a campaign to it begins, or it is counted. It stands wherever a segment can, also in other definitions, up to 8 \
+        deep. Defined once more, it is replaced: campaigns that have begun keep to what it was.
+
+        Examples:
+          carillon segment define fans 'sports & !churned'
+          carillon segment define newcomers '*' --where "registeredAt < 7d"
+          carillon segment define sleepers 'fans & !newcomers' --where 'lastSeen > 30d'
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The segment: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "The expression.") var expression: String
+    @Option(name: .customLong("where"), help: "A condition on devices and attributes.") var condition: String?
+
+    func run() async throws {
+      try SegmentName.check(name)
+      let definition = SegmentDefinition(
+        expression: try AudienceExpression(parsing: expression), predicate: try condition.map(SegmentCondition.parse))
+      try await global.openStore(creating: true, changing: true).define(name, definition)
+      guard global.json else { return try StandardOutput.printLine("defined \(name) as \(definition)") }
+      var json = JSONWriter()
+      json.beginObject()
+      json.member("segment", name)
+      json.name("definition")
+      definition.write(to: &json)
+      json.endObject()
+      try StandardOutput.printLine(json.text)
+    }
+  }
+}
+
+/// A condition as somebody typed it.
+enum SegmentCondition {
+  static func parse(_ text: String) throws -> DevicePredicate {
+    do {
+      return try DevicePredicate(parsing: text)
+    } catch {
+      throw CommandError(
+        .input, "--where, \(error)", hint: "a condition looks like: locale = 'en' & appVersion >= '5.2'")
+    }
+  }
+}

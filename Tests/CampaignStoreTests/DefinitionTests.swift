@@ -1,0 +1,204 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Segments that are rules mean what sets of Swift say, wherever they stand, and to a campaign what they were when it began.
+struct DefinitionTests {
+  private struct Person {
+    var user: String
+    var locales: [String]
+    var plan: String?
+  }
+
+  private static let lists = ["a", "b"]
+
+  /// Conditions, and what they mean of a user.
+  private static let conditions: [(String?, @Sendable (Person) -> Bool)] = [
+    (nil, { _ in true }),
+    ("locale = 'en'", { $0.locales.contains("en") }),
+    ("!(locale = 'en')", { $0.locales.contains { $0 != "en" } }),
+    ("plan = 'gold'", { $0.plan == "gold" }),
+    ("locale = 'de' & plan exists", { $0.locales.contains("de") && $0.plan != nil }),
+  ]
+
+  private func fill(_ world: TestStore, _ count: Int, _ seed: inout Seed) async throws -> [Person] {
+    var (people, registrations): ([Person], [DeviceRegistration]) = ([], [])
+    for number in 0..<count {
+      let person = Person(
+        user: "u\(number)",
+        locales: (0..<Int.random(in: 1...2, using: &seed)).map { _ in
+          ["en", "de"].randomElement(using: &seed) ?? "en"
+        },
+        plan: [nil, "gold", "silver"].randomElement(using: &seed) ?? nil)
+      people.append(person)
+      for (place, locale) in person.locales.enumerated() {
+        var device = TestStore.device(2 * number + place)
+        device.locale = locale
+        let attributes = person.plan.map { Array(#"{"plan":"\#($0)"}"#.utf8) } ?? []
+        registrations.append(DeviceRegistration(user: person.user, device: device, attributes: attributes))
+      }
+    }
+    try await world.store.register(registrations)
+    return people
+  }
+
+  @Test(arguments: Backend.allCases)
+  func randomRulesMeanWhatSetsOfSwiftSay(on backend: Backend) async throws {
+    var seed = Seed("randomRulesMeanWhatSetsOfSwiftSay")
+    let world = try await TestStore(on: backend, partitions: 3)
+    let people = try await fill(world, 80, &seed)
+    let everybody = Set(people.map(\.user))
+    var known: [String: Set<String>] = [:]
+    for name in Self.lists {
+      known[name] = Set((0..<90).filter { _ in Bool.random(using: &seed) }.map { "u\($0)" })
+      try await world.store.add(Array(try #require(known[name])), to: name)
+    }
+    for _ in 0..<25 {
+      // Each rule may name those before it.
+      for number in 0..<4 {
+        let names = Self.lists + (0..<number).map { "r\($0)" }
+        let expression = AudienceExpression(root: .random(of: names, depth: 3, using: &seed))
+        let (text, holds) = Self.conditions[Int.random(in: 0..<Self.conditions.count, using: &seed)]
+        try await world.store.define(
+          "r\(number)",
+          SegmentDefinition(expression: expression, predicate: try text.map { try DevicePredicate(parsing: $0) }))
+        var members = expression.root.members(known, everybody)
+        if text != nil { members.formIntersection(people.filter(holds).map(\.user)) }
+        known["r\(number)"] = members
+      }
+      let expression = AudienceExpression(root: .random(of: Array(known.keys.sorted()), depth: 4, using: &seed))
+      let expected = expression.root.members(known, everybody).intersection(everybody)
+      #expect(try await world.store.count(expression).users == expected.count, "\(expression), seed \(seed.value)")
+      var found: [String] = []
+      try await world.store.forEachMember(of: expression) { found += $0 }
+      #expect(Set(found).intersection(everybody) == expected, "\(expression), seed \(seed.value)")
+      // What names an earlier rule now must not be named by it in the next round.
+      for number in (0..<4).reversed() { #expect(try await world.store.removeSegment("r\(number)")) }
+      for number in 0..<4 { known["r\(number)"] = nil }
+    }
+  }
+
+  /// Pages of several hundred, read with their records and without.
+  @Test func largeSegmentsAreAskedPageByPage() async throws {
+    var seed = Seed("largeSegmentsAreAskedPageByPage")
+    let world = try await TestStore(on: .single, partitions: 1)
+    let people = try await fill(world, 2000, &seed)
+    try await world.store.add(people.prefix(1500).map(\.user), to: "a")
+    for (rule, condition) in [("*", 1), ("*", 3), ("a", 1), ("a", 4), ("!a", 4)] {
+      let (text, holds) = Self.conditions[condition]
+      try await world.store.define(
+        "rule",
+        SegmentDefinition(
+          expression: try AudienceExpression(parsing: rule), predicate: try DevicePredicate(parsing: text ?? "")))
+      let base = rule == "*" ? people[...] : rule == "a" ? people.prefix(1500) : people.dropFirst(1500)
+      let expected = base.count(where: holds)
+      #expect(
+        try await world.store.count(AudienceExpression(parsing: "rule")).users == expected, "\(rule) \(text ?? "")")
+      #expect(
+        try await world.store.count(AudienceExpression(parsing: "* & !rule")).users == 2000 - expected,
+        "\(rule) \(text ?? "")")
+    }
+  }
+
+  private func define(_ world: TestStore, _ name: String, _ expression: String) async throws {
+    try await world.store.define(name, SegmentDefinition(expression: try AudienceExpression(parsing: expression)))
+  }
+
+  private func refusal(_ body: () async throws -> Void) async -> String {
+    await (#expect(throws: StoreError.self) { try await body() })?.message ?? ""
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatCanNotBeDefinedOrRemovedIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.store.add(["u1"], to: "list")
+    try await define(world, "a", "list")
+    try await define(world, "b", "a | list")
+    #expect(await refusal { try await define(world, "a", "b") }.contains("contain itself: a → b → a"))
+    #expect(await refusal { try await define(world, "list", "a") }.contains("is a segment already"))
+    #expect(await refusal { try await define(world, "c", "nobody") }.contains("there is no segment 'nobody'"))
+    #expect(await refusal { _ = try await world.store.removeSegment("a") }.contains("defined by 'a': b"))
+    #expect(await refusal { _ = try await world.store.removeSegment("list") }.contains("defined by 'list': a, b"))
+    #expect(await refusal { try await world.store.checkNotDefined("a") }.contains("is defined as list"))
+    try await world.store.checkNotDefined("list")
+    #expect(try await world.store.definitions().all.keys.sorted() == ["a", "b"])
+    #expect(try await world.store.segmentNames() == ["list"])
+    #expect(try await world.store.removeSegment("b"))
+    #expect(try await world.store.removeSegment("a"))
+    #expect(try await world.store.removeSegment("a") == false)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func rulesThatAreDefinedAtOnceNeverLeadToEachOther(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.store.add(["u1"], to: "list")
+    for _ in 0..<10 {
+      try await define(world, "a", "list")
+      try await define(world, "b", "list")
+      async let first: Void = define(world, "a", "b")
+      async let second: Void = define(world, "b", "a")
+      var refused = 0
+      do { try await first } catch is StoreError { refused += 1 }
+      do { try await second } catch is StoreError { refused += 1 }
+      #expect(refused == 1)
+      try await world.store.definitions().check()
+      for name in ["a", "b", "a"] { _ = try? await world.store.removeSegment(name) }
+    }
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func campaignKeepsToWhatSegmentsWereWhenItBegan(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.registerUsers(0..<40)
+    try await world.store.add((0..<10).map { "u\($0)" }, to: "ten")
+    try await world.store.add((0..<20).map { "u\($0)" }, to: "twenty")
+    try await define(world, "inner", "ten")
+    try await define(world, "rule", "inner")
+    let campaign = try await world.activate("c", audience: #"{"segment":"rule"}"#, narrowing: true)
+    let job = TestStore.job(
+      "later", audience: #"{"segment":"*","exclude":{"segment":"rule"}}"#, #","sendAt":"2100-01-01T00:00:00Z""#)
+    var later = try CampaignJob.parse(job, .any(APNsService()))
+    // Within what a schedule may be ahead; its time is then set to have come.
+    later.sendAt = try await world.store.time() / 1000 + 86_400_000
+    #expect(try await world.store.activate(later, job: job, worker: "w") == .new)
+    try await define(world, "inner", "twenty")
+    var (record, _) = try #require(try await world.store.campaignAndJob("c"))
+    #expect(record.definitions.all.mapValues(\.description) == ["rule": "inner", "inner": "ten"])
+    var pinned = campaign
+    pinned.definitions = record.definitions
+    try await world.expectEnd(of: pinned, Set((0..<10).map { "u\($0)" }))
+    // What the scheduled one means is said when it begins; a rule that is gone by then stays what it was.
+    try await define(world, "rule", "!inner")
+    try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
+    #expect(try await world.store.promote(["later"]) == ["later"])
+    (record, _) = try #require(try await world.store.campaignAndJob("later"))
+    #expect(record.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
+    later.definitions = record.definitions
+    try await world.expectEnd(of: later, Set((0..<20).map { "u\($0)" }))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func ruleThatIsGoneWhenACampaignBeginsStaysWhatItWas(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.registerUsers(0..<20)
+    try await world.store.add((0..<10).map { "u\($0)" }, to: "ten")
+    try await define(world, "rule", "ten")
+    let job = TestStore.job("c", audience: #"{"segment":"!rule"}"#)
+    var campaign = try CampaignJob.parse(job, .any(APNsService()))
+    campaign.sendAt = try await world.store.time() / 1000 + 86_400_000
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await world.store.removeSegment("rule"))
+    try await world.command("HSET", world.keys.campaign("c"), "sendAt", 1)
+    #expect(try await world.store.promote(["c"]) == ["c"])
+    campaign.definitions = try #require(try await world.store.campaignAndJob("c")).record.definitions
+    try await world.expectEnd(of: campaign, Set((10..<20).map { "u\($0)" }))
+    // A job that names it now is refused.
+    let error = await #expect(throws: StoreError.self) {
+      try await world.activate("d", audience: #"{"segment":"!rule"}"#)
+    }
+    #expect(error?.message.contains("there is no segment 'rule'") == true)
+  }
+}

@@ -1,0 +1,94 @@
+import PushCore
+import TestSupport
+import Testing
+
+/// Segments that are rules: what they lead to, and that this ends.
+struct SegmentDefinitionTests {
+  private func definitions(_ rules: [String: String]) throws -> SegmentDefinitions {
+    SegmentDefinitions(try rules.mapValues { SegmentDefinition(expression: try AudienceExpression(parsing: $0)) })
+  }
+
+  private func error(_ rules: [String: String]) throws -> SegmentDefinitionError? {
+    let definitions = try definitions(rules)
+    return #expect(throws: SegmentDefinitionError.self) { try definitions.check() }
+  }
+
+  @Test func thoseThatAnExpressionLeadsToAreFound() throws {
+    let all = try definitions(["a": "b & x", "b": "c | !y", "c": "*", "d": "a"])
+    let reached = try all.reached(from: [AudienceExpression(parsing: "a & z"), AudienceExpression(parsing: "q")])
+    #expect(reached.all.keys.sorted() == ["a", "b", "c"])
+    #expect(try all.reached(from: [AudienceExpression(parsing: "x")]).isEmpty)
+    #expect(all.users(of: "a") == ["d"] && all.users(of: "y") == ["b"] && all.users(of: "d").isEmpty)
+  }
+
+  @Test func whatDoesNotEndIsRefused() throws {
+    #expect(try error(["a": "a"]) == .cycle(["a", "a"]))
+    #expect(try error(["a": "x & !b", "b": "c | x", "c": "a"]) == .cycle(["a", "b", "c", "a"]))
+    #expect("\(try #require(try error(["a": "b", "b": "a"])))" == "it would contain itself: a → b → a")
+  }
+
+  @Test func depthAndSizeAreBounded() throws {
+    var chain = ["d1": "x"]
+    for number in 2...8 { chain["d\(number)"] = "d\(number - 1) & x" }
+    try definitions(chain).check()
+    chain["d9"] = "d8"
+    #expect(try error(chain).map { "\($0)" }?.contains("deeper than 8 definitions") == true)
+    // Each names the one before it ten times.
+    var doubled = ["d1": "x"]
+    for number in 2...4 {
+      doubled["d\(number)"] = Array(repeating: "d\(number - 1)", count: 10).joined(separator: " | ")
+    }
+    #expect(try error(doubled) == .tooManyTerms)
+    // As many names as there can be, on every level: refused without looking at all of it.
+    var wide: [String: String] = [:]
+    for level in 0..<8 {
+      for place in 0..<100 {
+        wide["l\(level)p\(place)"] = (0..<100).map { "l\(level + 1)p\($0)" }.joined(separator: " | ")
+      }
+    }
+    #expect(try error(wide) == .tooManyTerms)
+  }
+
+  @Test func whatIsStoredIsReadAgainAndNothingElse() throws {
+    let predicate = try DevicePredicate(parsing: #"locale = 'en' & "odd name" prefix 'x"y'"#)
+    let definition = SegmentDefinition(expression: try AudienceExpression(parsing: "a&(b|!c)"), predicate: predicate)
+    #expect(SegmentDefinition(definition.json) == definition)
+    #expect("\(definition)" == #"a & (b | !c), where locale = 'en' & "odd name" prefix 'x"y'"#)
+    let all = SegmentDefinitions(["x": definition, "y": SegmentDefinition(expression: definition.expression)])
+    #expect(SegmentDefinitions(all.json) == all)
+    for text in [
+      "", "{}", "[]", #"{"expression":"a &"}"#, #"{"expression":"a","where":"x"}"#, #"{"expression":"a","where":1}"#,
+    ] {
+      #expect(SegmentDefinition(Array(text.utf8)) == nil, "\(text)")
+    }
+    for text in ["", "[]", #"{"a":1}"#, #"{"a":{}}"#] {
+      #expect(SegmentDefinitions(Array(text.utf8)) == nil, "\(text)")
+    }
+  }
+
+  /// Against a search of all paths.
+  @Test func cyclesAreFoundWhereverThereAreAny() throws {
+    var seed = Seed("cyclesAreFoundWhereverThereAreAny")
+    var cyclic = 0
+    for _ in 0..<2000 {
+      var edges: [String: Set<String>] = [:]
+      for name in ["a", "b", "c", "d", "e"] where Bool.random(using: &seed) {
+        edges[name] = Set(["a", "b", "c", "d", "e", "x"].filter { _ in Int.random(in: 0..<4, using: &seed) == 0 })
+        if edges[name]?.isEmpty == true { edges[name] = ["x"] }
+      }
+      // Whatever is left when what leads nowhere is taken away, again and again, leads to itself.
+      var left = edges
+      while let end = left.first(where: { $0.value.isDisjoint(with: left.keys) }) {
+        left[end.key] = nil
+      }
+      let definitions = try definitions(edges.mapValues { $0.sorted().joined(separator: " & ") })
+      if left.isEmpty {
+        try definitions.check()
+      } else {
+        cyclic += 1
+        #expect(throws: SegmentDefinitionError.self, "\(edges), seed \(seed.value)") { try definitions.check() }
+      }
+    }
+    #expect(100...1900 ~= cyclic)
+  }
+}

@@ -1,0 +1,140 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+import TestSupport
+import Testing
+
+/// Every field that says whom a campaign means, from the job to what the simulator was sent, on a generated base and
+/// against a reference that looks at everybody. `CARILLON_AUDIENCE_USERS` is the size of the base: 200000 for the whole proof.
+struct AudienceProofTests {
+  private typealias Person = AudienceBase.Person
+
+  /// The share of the app's users who get nothing of it.
+  private static let appControl = 0.05
+
+  @Test func campaignsGoToWhomTheyMeanAndToNobodyElse() async throws {
+    let users = ProcessInfo.processInfo.environment["CARILLON_AUDIENCE_USERS"].flatMap { Int($0) } ?? 1500
+    var seed = Seed("campaignsGoToWhomTheyMeanAndToNobodyElse")
+    var rig = try await WorkerRig(engine: .native, partitions: max(8, users / 2000))
+    rig.channel.control = Self.appControl
+    let base = AudienceBase(users: users, now: try await rig.store.time() / 1000, seed: &seed)
+    try await base.register(in: rig)
+    try await define(in: rig.store)
+    let cases = AudienceCase.all(users: users)
+    for one in cases { try await rig.submit(one.id, one.more, audience: one.audience) }
+    try await send(rig)
+    var sent = 0
+    for one in cases { sent += try await hold(one, base, rig, seed.value) }
+    // What users did, and campaigns that go by it and by what became of the pushes.
+    let openers = Set(base.people.filter { drawn($0.user, "opens") < 0.4 }.map(\.user))
+    for start in stride(from: 0, to: users, by: 1000) {
+      let page = base.people[start..<min(start + 1000, users)].map(\.user).filter(openers.contains)
+      try await rig.store.apply(page.map { ReceiptEvent(.opened, campaign: "algebra", user: $0) })
+    }
+    sent += try await followUp(base, rig, openers, seed.value)
+    let counters = await rig.simulator.counters()
+    #expect(counters.received == sent && counters.duplicates == 0, "seed \(seed.value)")
+  }
+
+  private func define(in store: CampaignStore) async throws {
+    for (name, expression, condition) in [
+      ("fans", "sports & !churned", nil), ("recent", "*", "lastSeen < 30d"), ("elders", "fans & !recent", "age >= 50"),
+    ] as [(String, String, String?)] {
+      try await store.define(
+        name,
+        SegmentDefinition(
+          expression: try AudienceExpression(parsing: expression),
+          predicate: try condition.map { try DevicePredicate(parsing: $0) }))
+    }
+  }
+
+  /// Works everything off with two workers, whose guards take what is gone for what it is.
+  private func send(_ rig: WorkerRig) async throws {
+    let policy = GuardPolicy(threshold: 1, pruneShare: 1, minimum: 10)
+    async let first: Void = rig.worker("a", window: 1000, guard: policy).run()
+    async let second: Void = rig.worker("b", window: 1000, guard: policy).run()
+    _ = try await (first, second)
+  }
+
+  /// Whom a case means, with the devices: conditions, lists, sample and the latest device are applied; limit and control
+  /// are not.
+  private func meant(_ one: AudienceCase, _ base: AudienceBase) -> [String: [AudienceBase.Device]] {
+    var meant: [String: [AudienceBase.Device]] = [:]
+    for person in base.people where one.means(person) {
+      if !one.isTransactional, person.refuses.all || one.category == "offers" && person.refuses.offers { continue }
+      if let sample = one.sample, drawn(person.user, one.id) >= sample, !one.testers.contains(person.user) { continue }
+      var devices = person.devices.filter { one.on($0, person) }
+      if one.isLatest, let latest = devices.max(by: { base.seenAt($0) < base.seenAt($1) }) { devices = [latest] }
+      if !devices.isEmpty { meant[person.user] = devices }
+    }
+    return meant
+  }
+
+  private func isControl(_ user: String, of one: AudienceCase) -> Bool {
+    guard !one.isTransactional, !one.testers.contains(user) else { return false }
+    return drawn(user, "control of app news") < Self.appControl
+      || one.control.map { drawn(user, "control of campaign " + one.id) < $0 } ?? false
+  }
+
+  /// Holds what became of a campaign against whom it means.
+  ///
+  /// - Returns: how many pushes it had.
+  private func hold(_ one: AudienceCase, _ base: AudienceBase, _ rig: WorkerRig, _ seed: UInt64) async throws -> Int {
+    let meant = meant(one, base)
+    let results = try await rig.results(one.id)
+    let record = try #require(try await rig.store.show(one.id))
+    var control: Set<String> = []
+    try await rig.store.forEachControlUser(of: one.id) { control.formUnion($0) }
+    let reached = Set(results.map(\.user))
+    let taken = reached.union(control)
+    #expect(record.state == .completed && record.counters.targets == results.count, "\(one.id), seed \(seed)")
+    if let limit = one.limit {
+      #expect(taken.count == min(limit, meant.count) && taken.isSubset(of: meant.keys), "\(one.id), seed \(seed)")
+      let seen = meant.mapValues { $0.map { base.seenAt($0) }.max() ?? 0 }
+      let worst = seen.filter { taken.contains($0.key) }.values.min() ?? 0
+      let best = seen.filter { !taken.contains($0.key) }.values.max() ?? 0
+      // Nobody is left out who was seen later than somebody taken by more than a 128th of the time since.
+      #expect(best <= worst || (best - worst) * 128 <= UInt64(record.createdAt) - worst, "\(one.id), seed \(seed)")
+    } else {
+      #expect(taken == Set(meant.keys), "\(one.id), seed \(seed)")
+    }
+    #expect(control == taken.filter { isControl($0, of: one) }, "\(one.id), seed \(seed)")
+    #expect(record.counters.control == control.count, "\(one.id)")
+    // Each device of each user who got it, once, and nothing else.
+    let expected = Set(reached.flatMap { meant[$0] ?? [] }.map { WorkerRig.text($0.number) })
+    let tokens = results.map { String(decoding: Hex.encode($0.token.bytes), as: UTF8.self) }
+    #expect(Set(tokens) == expected && tokens.count == expected.count, "\(one.id), seed \(seed)")
+    let gone = reached.flatMap { meant[$0] ?? [] }.count(where: \.isGone)
+    #expect(record.counters.outcomes[.unregistered] ?? 0 == gone, "\(one.id), seed \(seed)")
+    return results.count
+  }
+
+  /// Campaigns after `algebra`: to those who got it, who didn't, who opened it and who didn't, and to all but these.
+  private func followUp(
+    _ base: AudienceBase, _ rig: WorkerRig, _ openers: Set<String>, _ seed: UInt64
+  ) async throws -> Int {
+    let results = try await rig.results("algebra")
+    let accepted = Set(results.filter { $0.outcome == .accepted }.map(\.user))
+    let gone = Set(results.filter { $0.outcome == .unregistered }.map(\.user))
+    let cases = [
+      AudienceCase(id: "corrected", audience: #"{"campaign":"algebra"}"#, means: { accepted.contains($0.user) }),
+      AudienceCase(
+        id: "missed", audience: #"{"campaign":"algebra","outcome":"unregistered"}"#, means: { gone.contains($0.user) }),
+      AudienceCase(
+        id: "unopened", audience: #"{"campaign":"algebra","opened":false}"#,
+        means: { accepted.contains($0.user) && !openers.contains($0.user) }),
+      AudienceCase(
+        id: "others", audience: #"{"segment":"vip","exclude":{"campaign":"algebra","opened":true}}"#,
+        means: { $0.segments.contains("vip") && !(accepted.contains($0.user) && openers.contains($0.user)) }),
+    ]
+    for one in cases { try await rig.submit(one.id, one.more, audience: one.audience) }
+    try await send(rig)
+    var sent = 0
+    for one in cases { sent += try await hold(one, base, rig, seed) }
+    return sent
+  }
+}
