@@ -290,7 +290,7 @@ struct TargetBuilder {
   ///   - filter: what the campaign asks of devices.
   ///   - quota: how many users are taken at most; `nil` for all.
   ///   - admits: whether they are admitted before they are granted.
-  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, admits: Bool) {
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, admits: Bool = false) {
     self.ledger = ledger
     targets.admits = admits
     parts = Array(repeating: TargetPart(), count: filter.parts)
