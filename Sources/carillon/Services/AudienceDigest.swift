@@ -23,7 +23,7 @@ struct AudienceDigest {
     let hash = digest.hash(Array(target.user.utf8) + [0] + target.token.bytes)
     var carry: UInt64 = 0
     for word in (0..<4).reversed() {
-      let value = hash[(8 * word)..<(8 * word + 8)].reduce(0) { $0 << 8 | UInt64($1) }
+      let value = hash[(8 * word)..<(8 * word + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       let (partial, first) = sum[word].addingReportingOverflow(value)
       let (total, second) = partial.addingReportingOverflow(carry)
       sum[word] = total
