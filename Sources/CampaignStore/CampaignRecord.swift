@@ -111,7 +111,8 @@ public struct CampaignRecord: Sendable {
   /// All fields of a campaign's hash but `job`.
   static let fields =
     [
-      "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
+      "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "lane", "ttl", "expiration",
+      "round", "unguarded", "pausedItself",
       "finished", "slices",
       "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread",
       "finishBy", "gate",

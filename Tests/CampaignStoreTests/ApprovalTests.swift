@@ -8,7 +8,8 @@ struct ApprovalTests {
   private func activate(_ id: String, _ more: String, _ approval: String?, in world: TestStore) async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowing: false, approval: approval) == .new)
+    #expect(
+      try await world.store.activate(campaign, job: job, worker: "w", narrowing: false, approval: approval) == .new)
   }
 
   @Test(arguments: Backend.wholeWay)

@@ -51,7 +51,8 @@ struct ManifestTests {
     try await world.drain()
     var show = try await world.show("big")
     #expect(show.text("state") == "paused" && show.bool("needsApproval") == true && show.text("submittedBy") == "ada")
-    #expect(show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news sends to more than 30") == true)
+    #expect(
+      show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news sends to more than 30") == true)
     let own = try await world.run("campaign", "approve", "big", "--by", "ada")
     #expect(own.exit == .status(1) && own.standardError.contains("somebody else has to approve it"))
     #expect(try await world.run("campaign", "resume", "big").exit == .status(1))

@@ -5,7 +5,9 @@ import Testing
 
 /// `aps.badge` as a step: each user's number goes on from where it is.
 struct BadgeTests {
-  private func campaign(_ payload: String, _ more: String = "", audience: String = #"{"segment":"*"}"#) throws -> Campaign {
+  private func campaign(_ payload: String, _ more: String = "", audience: String = #"{"segment":"*"}"#) throws
+    -> Campaign
+  {
     let job = #"{"id":"a","app":"news","audience":\#(audience),"payload":\#(payload)\#(more)}"#
     return try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
   }

@@ -7,7 +7,8 @@ import Testing
 struct CanaryTests {
   private static let json = #""canary":{"share":0.1,"wait":"10m","maxFailures":0.05,"minOpened":0.02}"#
 
-  private func campaign(_ id: String, _ more: String = json, audience: String = #"{"segment":"*"}"#) throws -> Campaign {
+  private func campaign(_ id: String, _ more: String = json, audience: String = #"{"segment":"*"}"#) throws -> Campaign
+  {
     try CampaignJob.parse(Array(job(id, more, audience: audience).utf8), .any(APNsService()))
   }
 

@@ -23,7 +23,8 @@ struct CanonicalJobTests {
       #"{"audience":{"exclude":{"segment":"a"},"segment":"*"}}"#
     ),
     // Whoever submits it, it is the same job.
-    (#"{"submittedBy":"ada","id":"a"}"#, #"{"id":"a"}"#), (#"{"audience":null}"#, "{}"), (#"[null,true]"#, "[null,true]"),
+    (#"{"submittedBy":"ada","id":"a"}"#, #"{"id":"a"}"#), (#"{"audience":null}"#, "{}"),
+    (#"[null,true]"#, "[null,true]"),
   ])
   func jobIsWrittenInOneWay(job: String, expected: String) throws {
     #expect(try canonical(job) == expected)

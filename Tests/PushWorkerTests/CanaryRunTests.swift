@@ -40,7 +40,8 @@ import Testing
     try await rig.until { try await rig.store.show("story.rest")?.state == .paused }
     let record = try #require(try await rig.store.show("story.rest"))
     #expect(record.reason?.hasPrefix("canary: ") == true && record.pausedItself)
-    #expect(record.reason?.contains("pushes of campaign story failed, more than 10.0 %") == true, "\(record.reason ?? "")")
+    #expect(
+      record.reason?.contains("pushes of campaign story failed, more than 10.0 %") == true, "\(record.reason ?? "")")
     let first = try #require(try await rig.store.show("story"))
     #expect(await rig.simulator.counters().received == first.counters.targets)
     #expect(try await rig.store.control("story.rest", .resume) == .active)

@@ -205,7 +205,8 @@ struct PayloadReader {
       let step = BadgeStep.read(text)
       guard badgeStep == nil || badgeStep == step else {
         throw JobError(
-          field: path, message: "is another step than in the rest of the job", hint: "a user has one badge, in any language")
+          field: path, message: "is another step than in the rest of the job",
+          hint: "a user has one badge, in any language")
       }
       badgeStep = step
       isPersonal = true

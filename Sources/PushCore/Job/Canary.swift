@@ -94,7 +94,8 @@ public struct Canary: Sendable, Equatable {
     let gone = (finding.outcomes[.unregistered] ?? 0) + (finding.outcomes[.expiredToken] ?? 0)
     let answered = reached + failed + gone
     guard answered > 0 else {
-      return .pause("canary: campaign \(name) was sent to nobody, so it says nothing; resume sends the rest all the same")
+      return .pause(
+        "canary: campaign \(name) was sent to nobody, so it says nothing; resume sends the rest all the same")
     }
     guard Double(failed) <= mostFailures * Double(answered) else {
       return .pause(
@@ -127,7 +128,8 @@ extension Canary {
       throw fields.error("canary", "needs users, of whom some are first", hint: "give a segment or users instead")
     }
     guard audience.limit == nil else {
-      throw fields.error("canary", "stands beside audience.limit", hint: "import the users as a segment, and leave out one")
+      throw fields.error(
+        "canary", "stands beside audience.limit", hint: "import the users as a segment, and leave out one")
     }
     guard id.utf8.count + Self.suffix.utf8.count <= PlainName.maximumLength else {
       throw fields.error(

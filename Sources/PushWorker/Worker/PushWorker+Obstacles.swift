@@ -85,7 +85,9 @@ extension PushWorker {
     guard let canary = context.campaign.canary, let first = canary.first, !context.isCanaryOver else { return nil }
     let id = context.campaign.id
     guard let record = try await control.campaign(first) else {
-      if Int(now) - context.createdAt < Self.beginning { return "canary: campaign \(first), its first part, has not begun" }
+      if Int(now) - context.createdAt < Self.beginning {
+        return "canary: campaign \(first), its first part, has not begun"
+      }
       let reason = "canary: there is no campaign \(first) any more, so nobody knows what became of it"
       // Whoever resumed it knows that.
       if context.round > 0 { return nil }

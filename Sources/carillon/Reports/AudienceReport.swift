@@ -102,7 +102,8 @@ struct AudienceReport: JSONReport {
     if let sample = campaign.sample { text += ", a sample of \(sample.share)" }
     if let limit = campaign.limit { text += ", at most \(limit.grouped) users, those seen last" }
     if let canary = campaign.canary {
-      text += canary.first.map { ", without the first \(canary.share) of them, campaign \($0)" }
+      text +=
+        canary.first.map { ", without the first \(canary.share) of them, campaign \($0)" }
         ?? ", the first \(canary.share) of them; the rest is campaign \(campaign.id)\(Canary.suffix)"
     }
     if let wave = campaign.firstWave {

@@ -104,7 +104,8 @@ struct CampaignManifest {
   private static func write(_ record: CampaignRecord, _ timeline: [TimelineEntry], to json: inout JSONWriter) {
     json.name("timeline")
     json.beginArray()
-    func entry(_ at: Int?, _ what: String, by person: String? = nil, isByWorker: Bool = false, _ reason: String? = nil) {
+    func entry(_ at: Int?, _ what: String, by person: String? = nil, isByWorker: Bool = false, _ reason: String? = nil)
+    {
       guard let at else { return }
       json.beginObject()
       json.member("at", Timestamp.format(milliseconds: at))

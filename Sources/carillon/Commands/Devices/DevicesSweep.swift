@@ -8,7 +8,8 @@ extension DevicesCommand {
   /// `carillon devices sweep`.
   struct Sweep: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Finds devices that have removed the app: silent pushes at a low rate to all of them, which nobody sees.",
+      abstract:
+        "Finds devices that have removed the app: silent pushes at a low rate to all of them, which nobody sees.",
       discussion: """
         It is a campaign like any other, of the lane bulk: show, pause and cancel it as one. Devices of which APNs says \
         that they are gone are removed, as always. APNs says so some time after the app was removed, and may throttle \
