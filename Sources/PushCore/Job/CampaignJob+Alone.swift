@@ -16,7 +16,7 @@ extension CampaignJob {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
     var left = ofMany
-    if payload != nil { left += ["localized", "trim", "uniqueKey"] }
+    if payload != nil { left.formUnion(["localized", "trim", "uniqueKey"]) }
     var json = JSONWriter()
     json.beginObject()
     for member in members where !left.contains(member.name) {
