@@ -1,4 +1,4 @@
-public import PushCore
+import PushCore
 import Redis
 
 extension Campaign {

@@ -67,7 +67,7 @@ struct WorkerCommand: CarillonCommand {
       try AdminEndpoint($0, WorkerSite.routes(of: watch, identity), needsTokens: false)
     }
     do {
-      try await work(configuration, name: name, unless: stop, watch)
+      try await work(configuration, name: name, unless: stop, watch, notifier)
     } catch {
       await served?.stop()
       throw error
@@ -78,6 +78,7 @@ struct WorkerCommand: CarillonCommand {
   /// Runs workers, one after the other where the store is given other partitions.
   private func work(
     _ configuration: CarillonConfiguration, name: String, unless stop: WorkerStop, _ watch: WorkerWatch,
+    _ notifier: ServiceNotifier?
   ) async throws {
     let connection = try StoreConnection(configuration.redis)
     // Its first two connections live where the worker does: no thread is woken for a call.
