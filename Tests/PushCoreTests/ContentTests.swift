@@ -171,6 +171,22 @@ struct ContentTests {
     #expect(try Self.text(content, most: variant.size - 1) == nil)
   }
 
+  /// A target that kills its workers becomes a job of its own, to a token of which nothing is known.
+  @Test func jobForOneTokenSaysWhatItsUserWouldBeTold() throws {
+    let job =
+      #"{"id":"a","app":"n","audience":{"segment":"*"},"payload":{"a":"{{x}}"},"localized":{"de":{}},"vars":true}"#
+    let told = Array(#"{"a":"{{x}} {{{ }}"}"#.utf8)
+    let alone = try CampaignJob.alone(Array(job.utf8), token: "00", suffix: "1", payload: told)
+    #expect(!String(decoding: alone, as: UTF8.self).contains("localized"))
+    guard case .object(let members) = try JSONValue(parsing: alone, maximumDepth: 8).kind else { return }
+    let content = try JobPayload(JobFields(members), in: alone, to: .tokens([])).content
+    #expect(try Self.text(content) == String(decoding: told, as: UTF8.self))
+    let template =
+      #"{"id":"a","app":"n","audience":{"segment":"*"},"template":{"name":"t","version":1,"payload":{"a":1}}}"#
+    let flat = try CampaignJob.alone(Array(template.utf8), token: "00", suffix: "1")
+    #expect(String(decoding: flat, as: UTF8.self).hasSuffix(#","payload":{"a":1}}"#))
+  }
+
   // MARK: Random
 
   /// Whatever the values are, what is sent is JSON, says what it should, and is within its limit or not sent at all.

@@ -31,6 +31,21 @@ struct TemplateText: Equatable {
     add(rest)
   }
 
+  /// A payload every text of which stands for itself: two braces, which are one text's in any JSON, are written as such.
+  static func quoted(_ payload: [UInt8]) -> [UInt8] {
+    var quoted: [UInt8] = []
+    var rest = payload[...]
+    while let first = rest.popFirst() {
+      guard first == UInt8(ascii: "{"), rest.first == first else {
+        quoted.append(first)
+        continue
+      }
+      rest.removeFirst()
+      quoted += Array("{{|{{}}".utf8)
+    }
+    return quoted
+  }
+
   private mutating func add(_ text: some StringProtocol) {
     if !text.isEmpty { parts.append(.text(String(text))) }
   }

@@ -1,6 +1,6 @@
 extension CampaignJob {
   /// Fields that say something of many users or pushes only.
-  private static let ofMany: Set = ["sendAt", "rate", "spread", "finishBy", "control", "test"]
+  private static let ofMany: Set = ["sendAt", "rate", "spread", "finishBy", "control", "test", "template", "vars"]
 
   /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///
@@ -16,13 +16,12 @@ extension CampaignJob {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
     var left = ofMany
-    if payload != nil { left.formUnion(["localized", "trim", "uniqueKey"]) }
+    if payload != nil { left.formUnion(JobTemplate.fields) }
     var json = JSONWriter()
     json.beginObject()
     for member in members where !left.contains(member.name) {
       json.name(member.name)
       switch member.name {
-      case "payload" where payload != nil: json.raw(payload ?? [])
       case "id":
         var id = "retry"
         if case .string(let text) = member.value.kind { id = text }
@@ -36,6 +35,15 @@ extension CampaignJob {
         json.endArray()
         json.endObject()
       default: json.raw(job[member.value.range])
+      }
+    }
+    if let payload {
+      json.name("payload")
+      json.raw(TemplateText.quoted(payload))
+    } else if case .object(let template)? = members.value("template")?.kind {
+      for field in template where JobTemplate.fields.contains(field.name) {
+        json.name(field.name)
+        json.raw(job[field.value.range])
       }
     }
     json.endObject()
