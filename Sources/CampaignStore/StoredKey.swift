@@ -54,7 +54,7 @@ struct StoredKey {
     case "store": ("hash", .shared, nil)
     case "running", "segments": ("set", .shared, nil)
     case "all": ("zset", .shared, nil)
-    case "dead": ("stream", .list(key: name), nil)
+    case "dead", "audit": ("stream", .list(key: name), nil)
     default: nil
     }
   }
