@@ -64,7 +64,8 @@ let package = Package(
       "PushWorker", ["PushCore", "CampaignStore", "PushTransport", "EventLoop"], exclude: ["README.md"],
       flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
     module(
-      "Admin", ["HTTPServer", "CampaignStore", "PushCore", "Redis", "PushTransport", "PushWorker", "TLS"], exclude: ["README.md"]),
+      "Admin", ["HTTPServer", "CampaignStore", "PushCore", "Redis", "PushTransport", "PushWorker", "TLS"],
+      exclude: ["README.md"], resources: [.embedInCode("Page")]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
       name: "CommandSupport",
@@ -128,7 +129,8 @@ let package = Package(
     .target(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
-    tests("AdminTests", ["Admin", "CampaignStore", "HTTPServer", "PushCore", "PushTransport", "PushWorker", "TestSupport"]),
+    tests(
+      "AdminTests", ["Admin", "CampaignStore", "HTTPServer", "PushCore", "PushTransport", "PushWorker", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),

@@ -19,8 +19,9 @@ import Testing
   }
 
   private func serve(
-    _ change: (inout HTTPServerOptions) -> Void = { _ in },
-    _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = { _ in .init(200, "hello", type: "text/plain") }
+    _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = { _ in
+      .init(200, "hello", type: "text/plain")
+    }, with change: (inout HTTPServerOptions) -> Void = { _ in }
   ) throws -> HTTPServer {
     var options = HTTPServerOptions(host: "127.0.0.1", port: 0)
     change(&options)
@@ -85,7 +86,7 @@ import Testing
   }
 
   @Test func headersBeyondTheMemoryOfAConnectionAreRefused() async throws {
-    let server = try serve { $0.memoryPerConnection = 8192 }
+    let server = try serve(with: { $0.memoryPerConnection = 8192 })
     let answer = try await RawClient.exchange(
       "GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "a", count: 20_000))\r\n\r\n", port: server.port)
     #expect(answer.hasPrefix("HTTP/1.1 431") || answer.hasPrefix("HTTP/1.1 413"), "\(answer.prefix(100))")
@@ -94,7 +95,7 @@ import Testing
 
   @Test("who takes too long over a request is hung up on, though bytes keep coming")
   func slowRequest() async throws {
-    let server = try serve { $0.requestDeadline = 0.4 }
+    let server = try serve(with: { $0.requestDeadline = 0.4 })
     let client = try RawClient(port: server.port)
     await client.send("GET / HTTP/1.1\r\nHost: x\r\n")
     // Returns when the server hangs up; a byte more each round trip would keep an idle time-out from ever coming.
@@ -107,10 +108,11 @@ import Testing
   @Test("an answer that takes long is not cut by the deadline for requests")
   func slowAnswer() async throws {
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
-    let server = try serve({ $0.requestDeadline = 0.2 }) { _ in
-      for await _ in gate { break }
-      return .init(200, "late", type: "text/plain")
-    }
+    let server = try serve(
+      { _ in
+        for await _ in gate { break }
+        return .init(200, "late", type: "text/plain")
+      }, with: { $0.requestDeadline = 0.2 })
     let client = try RawClient(port: server.port)
     await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     // Begun later, and hung up on: so the deadline has passed for the first one, too.
@@ -123,7 +125,7 @@ import Testing
 
   @Test("beyond the most connections nobody is served, and who waits is served when one ends")
   func connectionLimit() async throws {
-    let server = try serve { $0.connections = 3 }
+    let server = try serve(with: { $0.connections = 3 })
     var clients = try (0..<3).map { _ in try RawClient(port: server.port) }
     for client in clients {
       await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -138,7 +140,7 @@ import Testing
   }
 
   @Test func bodiesOfAllConnectionsTogetherAreBounded() async throws {
-    let server = try serve { $0.bodyMemory = 1500 }
+    let server = try serve(with: { $0.bodyMemory = 1500 })
     let first = try RawClient(port: server.port)
     let body = String(repeating: "b", count: 1000)
     // It keeps its memory until its body is whole.
@@ -262,7 +264,7 @@ import Testing
   }
 
   @Test func listensOnBothKindsOfAddresses() async throws {
-    let server = try serve { $0.host = "::" }
+    let server = try serve(with: { $0.host = "::" })
     for host in ["::1", "127.0.0.1"] {
       let answer = try await RawClient.exchange(
         "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", port: server.port, host: host)
@@ -273,9 +275,9 @@ import Testing
 
   @Test func takenPortAndNoAddressAreErrorsThatNameThem() async throws {
     let server = try serve()
-    let error = #expect(throws: HTTPServerError.self) { try self.serve { $0.port = server.port } }
+    let error = #expect(throws: HTTPServerError.self) { try self.serve(with: { $0.port = server.port }) }
     #expect(error?.description == "can't listen on 127.0.0.1:\(server.port): Address already in use")
-    #expect(throws: HTTPServerError.self) { try self.serve { $0.host = "example" } }
+    #expect(throws: HTTPServerError.self) { try self.serve(with: { $0.host = "example" }) }
     await server.stop(within: .seconds(1))
   }
 }

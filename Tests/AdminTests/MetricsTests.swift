@@ -3,7 +3,7 @@ import Foundation
 @testable import PushTransport
 import PushCore
 import CampaignStore
-import PushWorker
+@testable import PushWorker
 import TestSupport
 import Testing
 

@@ -32,7 +32,7 @@ final class RawClient: Sendable {
       var sent = 0
       while sent < bytes.count {
         let count = bytes.withUnsafeBytes {
-          Glibc.send(descriptor, $0.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL.rawValue))
+          Glibc.send(descriptor, $0.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL))
         }
         guard count > 0 else { return false }
         sent += count

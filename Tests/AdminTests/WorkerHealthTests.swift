@@ -1,6 +1,6 @@
 import Admin
 import CampaignStore
-import PushWorker
+@testable import PushWorker
 import Testing
 
 struct WorkerHealthTests {

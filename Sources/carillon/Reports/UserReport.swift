@@ -79,7 +79,7 @@ struct UserReport: JSONReport {
       ("app", given(device.app)), ("environment", given(device.environment)),
       ("locale", given(device.locale)), ("timezone", given(device.timezone)),
       ("appVersion", given(device.appVersion)),
-      ("osVersion", given(device.osVersion)), ("registeredAt", instant(device.registeredAt)),
+      ("osVersion", given(device.osVersion)), ("activity", given(device.activity)), ("registeredAt", instant(device.registeredAt)),
       ("lastSeen", instant(device.lastSeen)),
     ]
   }

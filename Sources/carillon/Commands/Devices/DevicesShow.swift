@@ -17,7 +17,6 @@ extension DevicesCommand {
     @Argument(help: "The user's id.") var user: String
 
     func run() async throws {
-      let store = try await global.openStore()
       let report = try await UserReport(user, in: global.openStore())
       try StandardOutput.printLine(global.json ? report.json : report.text)
     }
