@@ -1,5 +1,5 @@
 import Foundation
-public import HTTPServer
+import HTTPServer
 import TLS
 
 /// The page: one file, which asks for nothing but the API beside it.
