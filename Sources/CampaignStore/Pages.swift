@@ -24,7 +24,8 @@ extension CampaignStore {
     }
 
     func matches(_ record: CampaignRecord) -> Bool {
-      (state ?? record.state) == record.state && (app ?? record.app) == record.app && (lane ?? record.lane) == record.lane
+      (state ?? record.state) == record.state && (app ?? record.app) == record.app
+        && (lane ?? record.lane) == record.lane
     }
   }
 
@@ -143,7 +144,8 @@ extension CampaignStore {
     var (partition, position) = (0, "0")
     if let cursor {
       let parts = cursor.split(separator: "-").map(String.init)
-      guard parts.count == 2, let number = Int(parts[0]), (0..<keys.partitions).contains(number), UInt64(parts[1]) != nil
+      guard parts.count == 2, let number = Int(parts[0]), (0..<keys.partitions).contains(number),
+        UInt64(parts[1]) != nil
       else { throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before") }
       (partition, position) = (number, parts[1])
     }

@@ -167,7 +167,8 @@ struct APITests {
         let answer = try await house.ask(method.uppercased(), place, as: "carillon_none")
         let isOpen = paths.object(path)?.object(method)?.isNull("x-scope") ?? false
         // Whoever shows wrong tokens is slowed down after some.
-        #expect(isOpen ? answer.status == 200 : [401, 429].contains(answer.status), "\(method) \(path): \(answer.status)")
+        #expect(
+          isOpen ? answer.status == 200 : [401, 429].contains(answer.status), "\(method) \(path): \(answer.status)")
       }
     }
     let schema = try JSONObject(try await house.ask("GET", "/api/v1/job.schema.json").text)

@@ -59,7 +59,9 @@ public struct FleetExposition: Sendable {
     }
     each("campaigns", "Campaigns with slices that no worker holds.") { Double($0.campaigns) }
     each("slices", "Those slices.") { Double($0.slices) }
-    each("oldest_age_seconds", "Since when the oldest of those campaigns could be sent; 0 for none.") { age(of: $0.since) }
+    each("oldest_age_seconds", "Since when the oldest of those campaigns could be sent; 0 for none.") {
+      age(of: $0.since)
+    }
   }
 
   private func age(of since: Int?) -> Double { since.map { Double(max(0, fleet.at - $0)) / 1000 } ?? 0 }

@@ -15,7 +15,8 @@ public enum PageRoute {
   static func response(to page: [UInt8]) -> HTTPResponse {
     let text = String(decoding: page, as: UTF8.self)
     let policy = [
-      "default-src 'none'", "script-src \(hashes(of: "script", in: text))", "style-src-elem \(hashes(of: "style", in: text))",
+      "default-src 'none'", "script-src \(hashes(of: "script", in: text))",
+      "style-src-elem \(hashes(of: "style", in: text))",
       "style-src-attr 'unsafe-inline'", "img-src 'self' data:", "connect-src 'self'", "base-uri 'none'",
       "form-action 'none'", "frame-ancestors 'none'",
     ]

@@ -15,7 +15,8 @@ extension API {
         parameters: [
           .init(
             name: "state",
-            schema: #"{"enum":["queued","scheduled","active","paused","cancelled","completed","failed"]}"#, meaning: "In this state"),
+            schema: #"{"enum":["queued","scheduled","active","paused","cancelled","completed","failed"]}"#,
+            meaning: "In this state"),
           .init(name: "app", schema: OpenAPI.name, meaning: "Of this app"),
           .init(name: "lane", schema: #"{"enum":["urgent","normal","bulk"]}"#, meaning: "In this lane"),
           OpenAPI.limit(most: 200), OpenAPI.cursor,
@@ -73,7 +74,8 @@ extension API {
       verb(.cancel, "Ends a campaign, or takes its job off the queue. There is no way back"),
       APIOperation(
         name: "exportResults", method: "GET", path: "/campaigns/{id}/results", scope: .view,
-        summary: "What became of every token, a line each, as a stream. A connection that is cut says that the rest is missing",
+        summary:
+          "What became of every token, a line each, as a stream. A connection that is cut says that the rest is missing",
         parameters: [
           .init(name: "format", schema: #"{"enum":["ndjson","csv"]}"#, meaning: "ndjson unless given"),
           .init(
@@ -89,7 +91,9 @@ extension API {
     var filter = CampaignStore.CampaignFilter()
     if call.query("state") == QueuedReport.state { return try await queued() }
     if let text = call.query("state") {
-      guard let state = CampaignState(rawValue: text) else { throw Problem(400, "usage", "state: is none of a campaign") }
+      guard let state = CampaignState(rawValue: text) else {
+        throw Problem(400, "usage", "state: is none of a campaign")
+      }
       filter.state = state
     }
     filter.app = call.query("app")
@@ -137,7 +141,8 @@ extension API {
       answers: [.init(status: 200, meaning: "The state that it is in now", schema: OpenAPI.ref("Controlled"))]
     ) { call in
       let fields = try RequestFields(call.request.body, known: [isResume ? "unguarded" : "reason"])
-      let (reason, unguarded) = isResume ? ("", try fields.flag("unguarded")) : (try fields.string("reason") ?? "", false)
+      let (reason, unguarded) =
+        isResume ? ("", try fields.flag("unguarded")) : (try fields.string("reason") ?? "", false)
       let (id, store) = (call.parameter("id"), try await stores.reading())
       let outcome = try await store.carryOut(verb, on: id, reason: reason, unguarded: unguarded)
       await store.note(

@@ -10,12 +10,16 @@ extension API {
     [
       APIOperation(
         name: "registerDevice", method: "POST", path: "/devices", scope: .submit,
-        summary: "Registers a device, or moves it to another user; members that are no column are attributes of the user",
+        summary:
+          "Registers a device, or moves it to another user; members that are no column are attributes of the user",
         body: .init(schema: OpenAPI.ref("Device"), limit: DeviceRowReader.maximumRecord),
         answers: [.init(status: 200, meaning: "It is the user's", schema: OpenAPI.ref("Registered"))], run: register),
       APIOperation(
-        name: "unregisterDevice", method: "DELETE", path: "/devices/{token}", scope: .submit, summary: "Removes a device, whoever has it",
-        parameters: [.init(name: "service", schema: #"{"type":"string"}"#, meaning: "Its push service; apns unless given")],
+        name: "unregisterDevice", method: "DELETE", path: "/devices/{token}", scope: .submit,
+        summary: "Removes a device, whoever has it",
+        parameters: [
+          .init(name: "service", schema: #"{"type":"string"}"#, meaning: "Its push service; apns unless given")
+        ],
         answers: [.init(status: 200, meaning: "It is gone", schema: OpenAPI.ref("Token"))], run: unregister),
       APIOperation(
         name: "showUser", method: "GET", path: "/users/{user}", scope: .view,

@@ -11,7 +11,8 @@ extension API {
     [
       APIOperation(
         name: "status", method: "GET", path: "/status", scope: .view,
-        summary: "The fleet at a look, as carillon status has it: workers, queues, lanes, campaigns that run, Redis, alarms",
+        summary:
+          "The fleet at a look, as carillon status has it: workers, queues, lanes, campaigns that run, Redis, alarms",
         answers: [.init(status: 200, meaning: "As it was within the last second", schema: OpenAPI.ref("Status"))]
       ) { _ in .json(FleetReport(try await stores.look()).json) },
       APIOperation(

@@ -40,7 +40,9 @@ extension API {
         }
       },
       change("release", "Lets devices be sent to again") { try await $0.release($1) },
-      change("purge", "Removes devices for good, and puts their tokens on the feedback list") { try await $0.purge($1) },
+      change("purge", "Removes devices for good, and puts their tokens on the feedback list") {
+        try await $0.purge($1)
+      },
     ]
   }
 
@@ -135,7 +137,9 @@ extension API {
       name: verb + "Dead", method: "POST", path: "/dead/\(verb)", scope: .operate, summary: summary,
       body: .init(schema: OpenAPI.ref("Keys"), limit: Self.smallLimit),
       answers: [
-        .init(status: 200, meaning: "Those with which it went well, and the others with what is wrong", schema: OpenAPI.ref("Mended"))
+        .init(
+          status: 200, meaning: "Those with which it went well, and the others with what is wrong",
+          schema: OpenAPI.ref("Mended"))
       ]
     ) { call in
       let keys = try RequestFields(call.request.body, known: ["keys"]).requiredStrings("keys", limit: Self.mostKeys)

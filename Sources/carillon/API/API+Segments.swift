@@ -37,7 +37,8 @@ extension API {
         summary: "Counts the users and devices that an expression reaches",
         parameters: [
           .init(
-            name: "expression", schema: #"{"type":"string","minLength":1}"#, meaning: "vip & (sports | news) & !churned",
+            name: "expression", schema: #"{"type":"string","minLength":1}"#,
+            meaning: "vip & (sports | news) & !churned",
             isRequired: true),
           .init(name: "where", schema: #"{"type":"string"}"#, meaning: "A condition on devices and attributes"),
         ],

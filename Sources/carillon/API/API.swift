@@ -34,13 +34,16 @@ struct API: Sendable {
       ) { call in
         .object { json in
           json.member("name", call.holder?.name)
-          json.array("scopes", Scope.allCases.filter { call.holder?.scopes.contains($0) ?? false }) { $0.value($1.rawValue) }
+          json.array("scopes", Scope.allCases.filter { call.holder?.scopes.contains($0) ?? false }) {
+            $0.value($1.rawValue)
+          }
         }
       },
       APIOperation(
         name: "jobSchema", method: "GET", path: "/job.schema.json", scope: nil, summary: "The JSON Schema of a job",
         answers: [
-          .init(status: 200, meaning: "JSON Schema 2020-12", schema: #"{"type":"object"}"#, type: "application/schema+json")
+          .init(
+            status: 200, meaning: "JSON Schema 2020-12", schema: #"{"type":"object"}"#, type: "application/schema+json")
         ]
       ) { _ in .init(200, JobSchema.document, type: "application/schema+json") },
     ]

@@ -56,7 +56,9 @@ struct APIOperation: Sendable {
 extension HTTPResponse {
   /// JSON.
   static func json(_ json: String, status: Int = 200) -> HTTPResponse {
-    HTTPResponse(status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: .bytes(Array(json.utf8)))
+    HTTPResponse(
+      status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+      body: .bytes(Array(json.utf8)))
   }
 
   /// An object that is written by `body`.
@@ -71,7 +73,9 @@ extension HTTPResponse {
 
 extension JSONWriter {
   /// A member with an array.
-  mutating func array<Element>(_ name: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void) {
+  mutating func array<Element>(
+    _ name: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
+  ) {
     self.name(name)
     beginArray()
     for element in elements { write(&self, element) }

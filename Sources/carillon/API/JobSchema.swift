@@ -6,7 +6,8 @@ enum JobSchema {
   /// The document at `/api/v1/job.schema.json`.
   static var document: String {
     schema.replacing(
-      "{", with: #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"A job of Carillon","#, maxReplacements: 1)
+      "{", with: #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"A job of Carillon","#,
+      maxReplacements: 1)
   }
 
   /// Members and what they are; a field of a job that is not here is taken as it comes.

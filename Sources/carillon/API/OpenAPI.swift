@@ -8,7 +8,9 @@ enum OpenAPI {
     name: "cursor", schema: #"{"type":"string"}"#, meaning: "next of the page before")
 
   static func limit(most: Int) -> APIOperation.Parameter {
-    .init(name: "limit", schema: "{\"type\":\"integer\",\"minimum\":1,\"maximum\":\(most)}", meaning: "How many; 50 unless given")
+    .init(
+      name: "limit", schema: "{\"type\":\"integer\",\"minimum\":1,\"maximum\":\(most)}",
+      meaning: "How many; 50 unless given")
   }
 
   static func ref(_ name: String) -> String { "{\"$ref\":\"#/components/schemas/\(name)\"}" }

@@ -52,7 +52,8 @@ struct RequestFields {
     guard case .array(let elements) = value.kind else { throw wrong(name, "an array of strings", value) }
     guard !elements.isEmpty else { throw CommandError(.input, "\(name): must not be empty") }
     guard elements.count <= limit else {
-      throw CommandError(.input, "\(name): has \(elements.count) elements, more than \(limit)", hint: "ask several times")
+      throw CommandError(
+        .input, "\(name): has \(elements.count) elements, more than \(limit)", hint: "ask several times")
     }
     return try elements.map { element in
       guard case .string(let text) = element.kind else { throw wrong(name, "an array of strings", element) }
