@@ -176,6 +176,31 @@ struct APITests {
     await house.close()
   }
 
+  private static let fuzzer = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: ".build/api-fuzzer/bin/schemathesis").path
+
+  @Test(
+    "whatever is asked by the description has an answer of the description, and none is a failure of the server",
+    .enabled(
+      if: FileManager.default.fileExists(atPath: fuzzer),
+      "deploy/install-foreign-clients has not made .build/api-fuzzer"))
+  func fuzzed() async throws {
+    let house = try await House.open()
+    try await house.world.importDevices(3)
+    let seed = UInt32.random(in: 0..<1_000_000)
+    print("seed of fuzzed: \(seed)")
+    let output = try await ChildProcess.run(
+      Self.fuzzer,
+      [
+        "run", house.url + "/api/v1/openapi.json", "--header", "Authorization: Bearer \(house.admin)", "--checks",
+        "not_a_server_error,response_schema_conformance,content_type_conformance", "--phases", "fuzzing",
+        "--max-examples",
+        "3", "--no-shrink", "--seed", String(seed), "--generation-database", "none", "--no-color",
+      ])
+    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    await house.close()
+  }
+
   @Test("the page has its policy, the fleet its metrics, and nobody needs a token for either")
   func pageAndMetrics() async throws {
     let house = try await House.open()

@@ -37,7 +37,7 @@ extension API {
         ]
       ) { call in
         let submission = try JobSubmission(call.request.body, apps)
-        let store = try await stores.reading()
+        let store = try await stores.taking()
         let isDuplicate = try await submission.submit(to: store)
         let id = submission.campaign.id
         if !isDuplicate { await store.note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app) }

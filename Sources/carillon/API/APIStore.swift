@@ -23,10 +23,13 @@ actor APIStore {
   /// The store for what reads, or changes nothing that belongs to a partition.
   func reading() async throws -> CampaignStore {
     if let opened, EventLoop.now < opened.at + Self.patience { return opened.store }
-    let store = try await connection.open(base, creating: true)
+    let store = try await connection.open(base, creating: false)
     opened = (store, EventLoop.now)
     return store
   }
+
+  /// The store for what brings jobs: one that is not there is initialised.
+  func taking() async throws -> CampaignStore { try await connection.open(base, creating: true) }
 
   /// The store for what changes devices or segments: not while it is being given other partitions.
   func changing() async throws -> CampaignStore {
