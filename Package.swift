@@ -66,7 +66,7 @@ let package = Package(
       flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
     module(
       "Admin", ["HTTPServer", "CampaignStore", "PushCore", "Redis", "PushTransport", "PushWorker", "TLS"],
-      exclude: ["README.md"]),
+      exclude: ["README.md"], resources: [.embedInCode("Page")]),
     module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
       name: "CommandSupport",

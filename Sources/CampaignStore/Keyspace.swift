@@ -102,6 +102,8 @@ public struct Keyspace: Sendable {
   var all: String { control + "all" }
   /// Stream: jobs that could not be run.
   var dead: String { control + "dead" }
+  /// Stream: who did what.
+  var audit: String { control + "audit" }
   /// List: pruned tokens, for the backend's own database.
   public var feedback: String { control + "feedback" }
   /// Hash: how far the import of a file has come.

@@ -55,7 +55,7 @@ struct StoredKey {
     case "store", "definitions": ("hash", .shared, nil)
     case "running", "segments", "templates": ("set", .shared, nil)
     case "all": ("zset", .shared, nil)
-    case "dead": ("stream", .list(key: name), nil)
+    case "dead", "audit": ("stream", .list(key: name), nil)
     default: nil
     }
   }

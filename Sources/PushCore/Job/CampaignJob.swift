@@ -8,7 +8,7 @@ public enum CampaignJob {
   /// How many objects and arrays may stand in each other.
   public static let maximumNesting = 32
 
-  private static let fields = [
+  public static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
     "test", "localized", "trim", "uniqueKey", "template", "vars",
