@@ -1,5 +1,6 @@
 import Glibc
 import PushCore
+import Redis
 
 /// A configuration that is about to be written: what has no good default, and nothing else.
 package struct ConfigurationDraft: Equatable {

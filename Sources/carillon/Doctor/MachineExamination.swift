@@ -18,7 +18,7 @@ extension MachineFacts {
       memoryLimit: contents("/sys/fs/cgroup/memory.max").flatMap {
         Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
       },
-      isClockSynchronised: synchronised(), libcurl: CurlLibrary.version, nghttp2: HTTP2Library.version,
+      isClockSynchronised: SystemClock.isKept, libcurl: CurlLibrary.version, nghttp2: HTTP2Library.version,
       openSSL: TLSLibrary.version)
   }
 
@@ -27,13 +27,6 @@ extension MachineFacts {
     text.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }.flatMap { line in
       line.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 }
     }
-  }
-
-  private static func synchronised() -> Bool? {
-    var time = timex()
-    // adjtimex(2): with no mode set it only reads; -1 where it is not allowed.
-    guard adjtimex(&time) >= 0 else { return nil }
-    return time.status & STA_UNSYNC == 0
   }
 
   private static func contents(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
