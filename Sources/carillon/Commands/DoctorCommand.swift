@@ -6,8 +6,6 @@ import PushCore
 import PushTransport
 import PushWorker
 
-extension AccessRole: ExpressibleByArgument {}
-
 /// `carillon doctor`.
 struct DoctorCommand: CarillonCommand {
   static let configuration = CommandConfiguration(

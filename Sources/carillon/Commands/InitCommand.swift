@@ -46,7 +46,7 @@ struct InitCommand: CarillonCommand {
     }
     // isatty(3): 1 for a terminal.
     let asks = !global.json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
-    let draft = try draft(for: file, asking: asks ? Question.ask : nil)
+    let draft = try self.draft(for: file, asking: asks ? Question.ask : nil)
     try draft.check(file: file)
     try draft.write(to: file)
     var options = global
