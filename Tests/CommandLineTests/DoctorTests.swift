@@ -38,7 +38,7 @@ struct DoctorTests {
     #expect(exit == .status(0), "\(problems(findings))")
     let texts = findings.compactMap { $0.text("text") }
     for part in [
-      "every key is known", "Redis ", "keeps an append-only file", "of its memory", "answers within",
+      "every key is known", "Redis ", "keeps an append-only file", "of its memory", "answer",
       "the user may do all that a worker does", "8 partitions, types and counts agree", "can be read",
       "speaks TLSv1.3, h2", "in the chain", "files open", "libcurl ", "1 live workers, all of this version, 0.1.0",
     ] {
@@ -115,9 +115,9 @@ struct DoctorTests {
     let server = try await RedisServer.start(arguments: ["--aclfile", try folder.writeSecret("users.acl", users)])
     let world = try await CarillonWorld(server: server)
     let base = ["CARILLON_REDIS_NAMESPACE": "carillon"]
-    try await CarillonCommand.run(
-      ["segment", "add", "vip", "ada"], environment: world.environment.merging(base) { $1 }
-    ).exit == .status(0)
+    let added = try await CarillonCommand.run(
+      ["segment", "add", "vip", "ada"], environment: world.environment.merging(base) { $1 })
+    #expect(added.exit == .status(0), "\(added.standardError)")
     for role in ["worker", "admin", "reader", "producer"] {
       let changes = base.merging([
         "CARILLON_REDIS_USER": "carillon-\(role)",

@@ -57,11 +57,11 @@ struct InitTests {
       ], 64, "--redis has a password"
     ),
   ])
-  func whatCanNotBeWrittenIsRefused(options: [String], status: Int32, says: String) async throws {
+  func whatCanNotBeWrittenIsRefused(options: [String], status: Int, says: String) async throws {
     let folder = try ScratchFolder()
     let output = try await CarillonCommand.run(
       ["init", "--output", "c.yaml"] + options, folder: URL(filePath: folder.path("")))
-    #expect(output.exit == .status(status) && output.standardError.contains(says), "\(output.standardError)")
+    #expect(output.exit == .status(Int32(status)) && output.standardError.contains(says), "\(output.standardError)")
     #expect(!output.standardError.contains("secret"))
     #expect(!FileManager.default.fileExists(atPath: folder.path("c.yaml")))
   }

@@ -26,7 +26,9 @@ struct LogTests {
   @Test(arguments: PushEngineKind.allCases)
   func noTokenAndNoPayloadIsLogged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
-    let simulator = try await world.startSimulator("--latency", "30ms")
+    // Slow enough that a worker dies over its work.
+    world.environment["CARILLON_WORKER_WINDOW"] = "20"
+    let simulator = try await world.startSimulator("--latency", "100ms")
     let tokens = try await world.importDevices(800)
     try await simulator.load(
       tokens.prefix(20).map { #"{"token":"\#($0)","state":"bad"}"# }
@@ -42,7 +44,7 @@ struct LogTests {
     ]
     for text in broken { try await world.server.command("lpush", "{\(world.namespace)}:campaigns", text) }
     let events = [
-      #"{"op":"register","user":"x","token":"\#(tokens[2])","app":"\#(secret)"}"#,
+      #"{"op":"register","user":"x","token":"zz\#(tokens[2])","app":"news","city":"\#(secret)"}"#,
       #"{"op":"login","user":"x","token":"not-\#(tokens[3])"}"#, #"{"op":"what","token":"\#(tokens[4])"}"#,
     ]
     for text in events { try await world.server.command("lpush", "{\(world.namespace)}:registrations", text) }

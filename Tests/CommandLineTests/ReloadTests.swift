@@ -60,7 +60,7 @@ struct ReloadTests {
   @Test(arguments: PushEngineKind.allCases)
   func workerGoesOnWithWhatHasChanged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
-    let simulator = try await world.startSimulator("--latency", "20ms")
+    let simulator = try await world.startSimulator("--latency", "50ms")
     // The engine is the file's to say from here on.
     world.environment["CARILLON_WORKER_ENGINE"] = nil
     world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = nil

@@ -102,10 +102,12 @@ struct WebhookTests {
 
   /// A campaign from beginning to end: the webhook fails first, is tried again with the same event, and gets all in order.
   @Test func workerTellsUntilItIsTaken() async throws {
-    let answers = [["HTTP/1.1 503 Service Unavailable"]] + (0..<3).map { _ in ["HTTP/1.1 200 OK"] }
-    let server = try await CannedServer.start(answers)
     var world = try await CarillonWorld(engine: "native")
     try await world.startSimulator()
+    try await world.importDevices(5)
+    // It does not wait for long.
+    let answers = [["HTTP/1.1 503 Service Unavailable"]] + (0..<3).map { _ in ["HTTP/1.1 200 OK"] }
+    let server = try await CannedServer.start(answers)
     let original = try #require(world.environment["CARILLON_CONFIG"])
     let folder = URL(filePath: original).deletingLastPathComponent().path
     let secret = try world.folder.writeSecret("secret", "0123456789abcdef\n")
@@ -120,7 +122,6 @@ struct WebhookTests {
           ops: { url: "https://127.0.0.1:\(server.port)/", secretFile: \(secret), events: campaigns, allowPrivate: true, trustRoots: \(roots) }
 
         """)
-    try await world.importDevices(5)
     let worker = try await world.start("worker", "--name", "ada")
     // From when it is known on it is told of everything.
     while try await world.server.command("hexists", "{\(world.namespace)}:webhooks", "ops") != "1" {
