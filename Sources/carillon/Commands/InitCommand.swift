@@ -46,7 +46,9 @@ struct InitCommand: CarillonCommand {
     }
     // isatty(3): 1 for a terminal.
     let asks = !global.json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
-    let draft = try self.draft(for: file, asking: asks ? Question.ask : nil)
+    var ask: ((String, String?) throws -> String)?
+    if asks { ask = { question, standard in try Question.ask(question, standard: standard) } }
+    let draft = try self.draft(for: file, asking: ask)
     try draft.check(file: file)
     try draft.write(to: file)
     var options = global
