@@ -1,4 +1,5 @@
 import Foundation
+import PushCore
 import TLS
 import TestSupport
 import Testing
@@ -66,17 +67,26 @@ struct InitTests {
     #expect(!FileManager.default.fileExists(atPath: folder.path("c.yaml")))
   }
 
-  @Test func questionsAreAskedForWhatTheOptionsLeaveOut() throws {
-    let command = try #require(try Carillon.parseAsRoot(["init", "--topic", "com.example.x"]) as? InitCommand)
-    var asked: [String] = []
-    var answers = ["redis://r", "mail", "production", "keys/AuthKey_ABC123DEFG.p8", "ABC123DEFG", "DEF123GHIJ"][...]
-    let draft = try command.draft(for: "c.yaml") { question, standard in
-      asked.append(standard ?? "-")
-      return answers.popFirst() ?? ""
+  /// script(1) gives it a terminal, and what is typed there; an empty line is what stands in brackets.
+  @Test func questionsAreAskedForWhatTheOptionsLeaveOut() async throws {
+    let world = try await CarillonWorld()
+    let key = try key(world.folder)
+    let file = world.folder.path("c.yaml")
+    let command = "\(CarillonCommand.path) init --topic com.example.x --namespace \(world.namespace) --output \(file)"
+    let output = try await ChildProcess.run(
+      "script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"],
+      input: [world.server.url, "mail", "", key, "", "DEF123GHIJ"].joined(separator: "\n") + "\n")
+    let said = output.standardOutput
+    for question in [
+      "Where is Redis? [redis://127.0.0.1:6379/0]", "call the app? [news]", "[production]", "[ABC123DEFG]",
+    ] {
+      #expect(said.contains(question), "\(said)")
     }
-    #expect(asked == ["redis://127.0.0.1:6379/0", "news", "production", "-", "ABC123DEFG", "-"])
-    #expect(draft.app == "mail" && draft.topic == "com.example.x" && draft.keyID == "ABC123DEFG")
-    try draft.check(file: "c.yaml")
+    #expect(said.contains("wrote \(file)") && !said.contains("bundle id"))
+    let written = try ConfigurationLoader(argument: file, environment: [:]).load()
+    #expect(written.redis.url == world.server.url && written.apps["mail"]?.topic == "com.example.x")
+    #expect(
+      written.apps["mail"]?.credential == .token(.init(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
   }
 
   @Test func pathsLeadThereFromTheFile() {
