@@ -71,7 +71,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
         keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
-        keys.store,
+        keys.store, keys.changes,
       ]
     ) {
       $0.append(id)

@@ -139,7 +139,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
         keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id), keys.schedule,
-        keys.wake, keys.store,
+        keys.wake, keys.store, keys.changes,
       ]
     ) { arguments in
       arguments.append(campaign.id)

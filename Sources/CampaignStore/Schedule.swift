@@ -42,7 +42,7 @@ extension CampaignStore {
         keys: [
           // A campaign that has gone has no lane, and is put on none.
           keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
-          keys.finished(id), keys.wake, keys.store,
+          keys.finished(id), keys.wake, keys.store, keys.changes,
         ]
       ) {
         $0.append(id)

@@ -50,6 +50,8 @@ enum StoreScripts {
   static let setAttributes = script("setattributes", PackageResources.setattributes_lua)
   static let reached = script("reached", PackageResources.reached_lua)
   static let rights = script("rights", PackageResources.rights_lua)
+  static let alarm = script("alarm", PackageResources.alarm_lua)
+  static let backlog = script("backlog", PackageResources.backlog_lua)
   static let oldest = script("oldest", PackageResources.oldest_lua)
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
   static let housekeep = script("housekeep", PackageResources.housekeep_lua)

@@ -259,7 +259,7 @@ struct ConfigurationTests {
 
   @Test func everyKeyCanBeSetByTheEnvironmentAndIsDocumented() throws {
     let readme = try String(contentsOf: folder.appending(path: "README.md"), encoding: .utf8)
-    for path in ConfigurationSchema.paths(apps: ["NAME"]) {
+    for path in ConfigurationSchema.paths(apps: ["NAME"], webhooks: ["NAME"]) {
       #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.

@@ -3,9 +3,10 @@
 -- Keeps: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
 -- taken even when the campaign's record has gone: a worker that stood still for longer must not begin it again. One
 -- whose time is still ahead is on no lane and does not run: `promote` begins it.
+-- What changes is noted for webhooks too (the stream `changes`): a remark, which stops nothing where it can't be made.
 -- While the store is held, or when it has another number of partitions than the worker knows, nothing is written.
 -- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
---      8 finished slices, 9 schedule, 10 wake channel, 11 store
+--      8 finished slices, 9 schedule, 10 wake channel, 11 store, 12 changes
 -- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered after the campaign has begun, 4 when it begins in ms since
 --      the epoch (0: now), 5 digest of the job as `reserve` said it, 6 number of partitions of the store, 7 number
 --      of partitions listed, 8... partitions, then a bitmap of those that have no slice ('' for none), then fields and
@@ -40,5 +41,6 @@ if ARGV[behind] ~= '' then
 end
 for i = 8, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
 redis.call('LREM', KEYS[5], 1, ARGV[2])
+redis.pcall('XADD', KEYS[12], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', ahead > 0 and 'scheduled' or 'active')
 if ahead == 0 then redis.call('PUBLISH', KEYS[10], 'slices ' .. ARGV[7]) end
 return 1

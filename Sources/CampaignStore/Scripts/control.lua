@@ -9,7 +9,7 @@
 -- One that runs and of which all but a first wave wait goes on with these when it is resumed.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
---      12 wake channel, 13 store
+--      12 wake channel, 13 store, 14 changes
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '', 5 'person' | 'worker': whose
 --      word it is
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
@@ -35,6 +35,7 @@ if verb == 'resume' and was == 'active' and tonumber(campaign[4] or 0) > now the
 end
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
+redis.pcall('XADD', KEYS[14], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state, 'reason', ARGV[3], 'by', ARGV[5])
 if verb == 'resume' then
   redis.call('DEL', KEYS[8], KEYS[9], KEYS[10], KEYS[11])
   redis.call('HINCRBY', KEYS[1], 'round', 1)

@@ -6,7 +6,7 @@
 -- Redis have lost that it had begun, and a finished slice have been replayed, they keep them. While the store is held,
 -- or when it has another number of partitions than the worker knows, nothing begins.
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices,
---      7 wake channel, 8 store
+--      7 wake channel, 8 store, 9 changes
 -- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 bitmap of the partitions that have no
 --      slice from now on ('' to leave the slices as they are), 4 the segments that are rules and on which its audience
 --      depends, 5... the other partitions
@@ -35,5 +35,6 @@ redis.call('HSET', KEYS[1], 'state', 'active')
 redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('RPUSH', KEYS[2], ARGV[1])
 redis.call('SADD', KEYS[4], ARGV[1])
+redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', 'active')
 redis.call('PUBLISH', KEYS[7], 'slices ' .. redis.call('LLEN', KEYS[5]))
 return 1

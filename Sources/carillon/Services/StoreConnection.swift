@@ -18,6 +18,7 @@ struct StoreConnection {
   /// Whether a store that is there may have other partitions: the configuration says nothing of them.
   private let adopts: Bool
   private let feedbackLength: Int
+  private let streamLength: Int
   private let devicesPerUser: Int
 
   init(_ redis: CarillonConfiguration.Redis) throws {
@@ -29,8 +30,12 @@ struct StoreConnection {
     self.keys = keys
     adopts = redis.partitions == nil
     feedbackLength = redis.feedbackLength
+    streamLength = redis.streamLength
     devicesPerUser = redis.devicesPerUser
   }
+
+  /// Where Redis is, for people: nothing secret.
+  var endpoint: String { access.url.endpoint }
 
   /// The store over a connection of its own, which is made when it is first used.
   ///
@@ -46,7 +51,7 @@ struct StoreConnection {
       backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
       redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
-      feedbackLength: feedbackLength, devicesPerUser: devicesPerUser)
+      feedbackLength: feedbackLength, streamLength: streamLength, devicesPerUser: devicesPerUser)
   }
 
   /// The store over a connection of its own, checked.
