@@ -152,6 +152,7 @@ let package = Package(
       ]),
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),
+    tests("DeployTests", ["carillon", "TestSupport"]),
     tests("EndToEndTests", ["carillon", "PushTransport", "FaultKit", "TestSupport"]),
   ]
 )

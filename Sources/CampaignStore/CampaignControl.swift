@@ -130,8 +130,10 @@ extension CampaignStore {
     return try await run(pipeline)[0].compactMap(\.string)
   }
 
-  /// Opens what a cancelled campaign has parked. Should this be cut short, the rest comes back when it is due.
-  private func unparkAll(of id: String, lane: Lane) async throws {
+  /// Opens what a campaign has parked. Should this be cut short, the rest comes back when it is due.
+  ///
+  /// - Parameter isReady: whether what an active campaign has waited for has come; otherwise only of a cancelled one.
+  func unparkAll(of id: String, lane: Lane, isReady: Bool = false) async throws {
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       var pipeline = RedisPipeline()
       pipeline.script(
@@ -141,6 +143,7 @@ extension CampaignStore {
         $0.append(id)
         $0.append(start)
         $0.append(min(start + Self.batch, keys.partitions) - 1)
+        $0.append(isReady ? 1 : 0)
       }
       _ = try await run(pipeline)
     }

@@ -57,6 +57,13 @@ extension CampaignStore {
 
   private func count(_ campaign: Campaign, _ filter: DeviceFilter, in partitions: [Int]) async throws -> Reached {
     guard let search = AudienceSearch(campaign) else { return Reached(users: nil, targets: 0) }
+    guard let limit = campaign.limit else { return try await count(search, filter, in: partitions) }
+    return try await count(campaign, search, filter, limit, in: partitions)
+  }
+
+  private func count(
+    _ search: AudienceSearch, _ filter: DeviceFilter, in partitions: [Int]
+  ) async throws -> Reached {
     var (users, targets) = (0, 0)
     for partition in partitions {
       try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
@@ -66,6 +73,34 @@ extension CampaignStore {
           if targets > before { users += 1 }
         }
       }
+    }
+    return Reached(users: users, targets: targets)
+  }
+  /// Counts as its slices would: first by when users were seen, then as many of each partition as it takes.
+  private func count(
+    _ campaign: Campaign, _ search: AudienceSearch, _ filter: DeviceFilter, _ limit: Int, in partitions: [Int]
+  ) async throws -> Reached {
+    var quotas = RecencyQuotas(limit: limit)
+    var histograms: [RecencyHistogram] = []
+    for partition in partitions {
+      histograms.append(try await histogram(of: campaign, filter, in: partition))
+      quotas.count(histograms[histograms.count - 1])
+    }
+    quotas.settle()
+    var (users, targets) = (0, 0)
+    for (partition, histogram) in zip(partitions, histograms) {
+      var best = BestUsers(quota: quotas.quota(of: histogram), campaign: campaign.id)
+      try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
+        page.forEachUser { user, record, json in
+          var seenAt: UInt64 = 0
+          filter.forEachTarget(of: user, record, json) { device in
+            seenAt = max(seenAt, device.seenAt)
+            best.add { _ in }
+          }
+          best.end(user: user, seenAt: seenAt)
+        }
+      }
+      users += best.forEachTarget { _ in targets += 1 }
     }
     return Reached(users: users, targets: targets)
   }

@@ -11,7 +11,7 @@ public struct DeviceFilter: Sendable {
   private let sample: UserSample?
   private let devices: DeviceChoice
   /// From when ages are counted, in ms since the epoch.
-  private let start: Int
+  let start: Int
 
   /// - Parameters:
   ///   - service: the name of the campaign's push service; devices of any other are left out.
@@ -80,6 +80,14 @@ public struct DeviceFilter: Sendable {
     if let latest { body(latest) }
   }
 
+  /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
+  /// where there is none.
+  func seenAt(of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?) -> UInt64? {
+    var seenAt: UInt64?
+    forEachTarget(of: user, record, json) { seenAt = max(seenAt ?? 0, $0.seenAt) }
+    return seenAt
+  }
+
   private func admits(_ device: DeviceView, _ attributes: PredicateAttributes) -> Bool {
     guard admits(device) else { return false }
     return predicate?.holds(of: device, user: attributes, now: start) ?? true
@@ -130,10 +138,12 @@ extension CampaignStore {
 
   /// Expands a slice that is not sealed.
   ///
+  /// - Parameter quota: how many users it takes at most, those seen last; `nil` for all.
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
-  public func expand(_ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter) async throws -> SealedTargets?
-  {
-    var builder = TargetBuilder(ledger: ledger)
+  public func expand(
+    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil
+  ) async throws -> SealedTargets? {
+    var builder = TargetBuilder(ledger: ledger, quota: quota)
     let source = source(of: campaign, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
       page, pipeline in
@@ -192,9 +202,13 @@ struct TargetBuilder {
   private(set) var targets = SealedTargets()
   private var flushedPages = 0
   private var renewedAt = ContinuousClock.now
+  /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
+  private var best: BestUsers?
 
-  init(ledger: SliceLedger) {
+  /// - Parameter quota: how many users are taken at most; `nil` for all.
+  init(ledger: SliceLedger, quota: Int? = nil) {
     self.ledger = ledger
+    best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
   }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
@@ -203,15 +217,46 @@ struct TargetBuilder {
 
   /// Adds the devices of users, each token once within its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
+    guard best == nil else { return addBest(page, filter) }
     page.forEachUser { user, record, json in
       filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
     }
   }
 
-  /// Adds a target. What can't be one, nothing of ours has written: it is left out.
+  private mutating func addBest(_ page: MemberPage, _ filter: DeviceFilter) {
+    page.forEachUser { user, record, json in
+      var seenAt: UInt64 = 0
+      filter.forEachTarget(of: user, record, json) { device in
+        seenAt = max(seenAt, device.seenAt)
+        guard Self.canBeTarget(token: device.token, user: user) else { return }
+        best?.add { TargetPage.write(token: device.token, user: user, to: &$0) }
+      }
+      best?.end(user: user, seenAt: seenAt)
+    }
+  }
+
+  /// Adds the targets of those who are taken, once everybody was looked at.
+  private mutating func takeBest() {
+    guard var best else { return }
+    self.best = nil
+    _ = best.forEachTarget { target in
+      targets.bytes += target
+      endTarget()
+    }
+  }
+
+  /// What can't be a target, nothing of ours has written: it is left out.
+  private static func canBeTarget(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) -> Bool {
+    1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
+  }
+
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
-    guard 1...DeviceToken.maximumLength ~= token.count, user.count <= Int(UInt16.max) else { return }
+    guard Self.canBeTarget(token: token, user: user) else { return }
     TargetPage.write(token: token, user: user, to: &targets.bytes)
+    endTarget()
+  }
+
+  private mutating func endTarget() {
     targets.count += 1
     if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
   }
@@ -225,8 +270,12 @@ struct TargetBuilder {
     renewedAt = .now
   }
 
+  /// Everybody was looked at.
+  mutating func finish() { takeBest() }
+
   /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
   mutating func seal(to pipeline: inout RedisPipeline) {
+    finish()
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
     flush(to: &pipeline)
     ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)

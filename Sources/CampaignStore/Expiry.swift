@@ -10,7 +10,8 @@ extension CampaignStore {
       let seconds = record.timeToLive
       try await expireSlices(of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts)
       pipeline.append("EXPIRE", keys.finished(id), seconds)
-      pipeline.append("UNLINK", keys.guardTrial(id), keys.guardWatch(id), keys.rate(campaign: id))
+      pipeline.append(
+        "UNLINK", keys.guardTrial(id), keys.guardWatch(id), keys.rate(campaign: id), keys.ranking(id))
       pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
       pipeline.append("EXPIRE", keys.campaign(id), seconds)
       _ = try await run(pipeline)

@@ -55,6 +55,8 @@ public struct Keyspace: Sendable {
   func rate(app: String) -> String { control + "apprate:" + app }
   /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
+  /// Hash: partition to how many of its users were seen how long ago, for a campaign with a limit, see `rank.lua`.
+  func ranking(_ id: String) -> String { control + "ranking:" + id }
   /// Hash: worker to since when and why it can't send a campaign, see `Waiting.swift`.
   func waiting(_ id: String) -> String { control + "waiting:" + id }
 

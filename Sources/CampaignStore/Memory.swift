@@ -145,11 +145,11 @@ extension CampaignStore {
     case .tokens(let tokens): return Self.listed(tokens.count, campaign)
     case .channel: return Self.listed(1, campaign)
     case .users(let users):
-      let targets = try await users.count * devicesPerHundredUsers() / 100
+      let targets = try await min(users.count, campaign.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, Self.listed(targets, campaign).bytes)
     case .segment, .campaign:
       guard let search = AudienceSearch(campaign) else { return (0, 0) }
-      let targets = try await number(of: search) * devicesPerHundredUsers() / 100
+      let targets = try await min(number(of: search), campaign.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, CampaignSize.bytes(of: targets, results: campaign.results, partitions: keys.partitions))
     }
   }

@@ -30,7 +30,11 @@ public struct SliceBunch: Sendable {
   ///   - store: where they are, pinned.
   ///   - campaign: theirs.
   ///   - filter: likewise.
-  public init(_ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter) {
+  ///   - quotas: how many users each partition takes; `nil` for all.
+  public init(
+    _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,
+    quotas: AudienceQuotas? = nil
+  ) {
     self.store = store
     self.filter = filter
     // It is looked at once for all.
@@ -41,7 +45,7 @@ public struct SliceBunch: Sendable {
       let source = search.map { .users($0) } ?? store.source(of: campaign, in: partition)
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, attributes: filter.needsAttributes, store.keys),
-        builder: TargetBuilder(ledger: ledger))
+        builder: TargetBuilder(ledger: ledger, quota: quotas.map { $0[partition] }))
     }
   }
 
@@ -94,7 +98,9 @@ public struct SliceBunch: Sendable {
     }
     return positions.map { position in
       if let error = failures[position] { return .failure(error) }
-      return .success(members[position].walk.isOver ? members[position].builder.targets.count : nil)
+      guard members[position].walk.isOver else { return .success(nil) }
+      members[position].builder.finish()
+      return .success(members[position].builder.targets.count)
     }
   }
 

@@ -33,6 +33,8 @@ enum StoreScripts {
   static let guardWatch = script("guardwatch", PackageResources.guardwatch_lua)
   static let guardTrial = script("guardtrial", PackageResources.guardtrial_lua)
   static let rate = script("rate", PackageResources.rate_lua)
+  static let rank = script("rank", PackageResources.rank_lua)
+  static let quota = script("quota", PackageResources.quota_lua)
   static let promote = script("promote", PackageResources.promote_lua)
   static let addSlice = script("addslice", PackageResources.addslice_lua)
   static let unpark = script("unpark", PackageResources.unpark_lua)

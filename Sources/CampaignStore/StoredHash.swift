@@ -74,7 +74,7 @@ enum StoredHash {
       "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "receipts": .number(0...1),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
-      "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
+      "quotas": .text(4 * 16384), "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
     ]
     for field in ["targets", "pruned", "quarantined"] + outcomes { values[field] = .number(0...mostTargets * 16384) }
     values["resent"] = .number(0...mostCounted)

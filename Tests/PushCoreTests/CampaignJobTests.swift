@@ -73,6 +73,12 @@ struct CampaignJobTests {
     for name in ["vip", "~", "", "a~b", "~a~b~c", "~~b"] { #expect(SuppressionList(segment: name) == nil, "\(name)") }
   }
 
+  @Test func limitIsRead() throws {
+    #expect(try parse(job(["audience": #"{"segment":"*","limit":5}"#])).limit == 5)
+    #expect(try parse(job(["audience": #"{"users":["ada"],"limit":1000000000}"#])).limit == 1_000_000_000)
+    #expect(try parse(job(["audience": #"{"segment":"*","limit":null}"#])).limit == nil)
+  }
+
   @Test func tokensAreReadInAnyDressAndKeptOnce() throws {
     let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
     #expect(campaign.audience == .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
@@ -135,7 +141,10 @@ struct CampaignJobTests {
     (["audience": #"{"segment":"*","where":"locale > 'en'"}"#], "audience.where", "column 10: this field has no order"),
     (["audience": #"{"segment":"*","where":7}"#], "audience.where", "must be a string"),
     (["audience": #"{"channel":"dHN0LXNyY2gtY2hubA==","where":"locale = 'en'"}"#], "audience.where", "needs users"),
-    (["audience": #"{"segment":"*","limit":5}"#], "audience.limit", "not supported yet"),
+    (["audience": #"{"segment":"*","limit":0}"#], "audience.limit", "a whole number of users, 1 or more"),
+    (["audience": #"{"segment":"*","limit":2.5}"#], "audience.limit", "a whole number of users, 1 or more"),
+    (["audience": #"{"segment":"*","limit":"5"}"#], "audience.limit", "a whole number of users, 1 or more"),
+    (["audience": #"{"tokens":["00ff"],"limit":5}"#], "audience.limit", "needs users"),
     (["audience": #"{"segment":"*","devices":"newest"}"#], "audience.devices", "unknown value 'newest'"),
     (["audience": #"{"tokens":["aa01"],"devices":"latest"}"#], "audience.devices", "needs users"),
     (["audience": #"{"campaign":"old/2"}"#], "audience.campaign", "is not a campaign id"),

@@ -27,7 +27,7 @@ extension StoreCheck {
       guard !rest.isEmpty else { return nil }
       let ofCampaign: Set<String> =
         isControl
-        ? ["campaign", "finished", "open", "trial", "watch"]
+        ? ["campaign", "finished", "open", "trial", "watch", "ranking"]
         : ["slice", "targets", "ledger", "retry", "reasons", "results", "audience", "delivered", "opened", "dismissed"]
       return ofCampaign.contains(kind) ? rest : nil
     }

@@ -10,6 +10,8 @@ public struct Campaign: Sendable, Equatable {
   public var predicate: DevicePredicate?
   /// Which of these users it goes to; `nil` for all.
   public var sample: UserSample?
+  /// How many of these users it goes to at most, those seen last first; `nil` for all.
+  public var limit: Int?
   /// How many devices of each of these users it goes to.
   public var devices: DeviceChoice
   /// Which of these users it does not go to.
@@ -47,7 +49,8 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
-    devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(), category: String? = nil,
+    limit: Int? = nil, devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(),
+    category: String? = nil,
     isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
@@ -58,6 +61,7 @@ public struct Campaign: Sendable, Equatable {
     self.audience = audience
     self.predicate = predicate
     self.sample = sample
+    self.limit = limit
     self.devices = devices
     self.exclusion = exclusion
     self.category = category

@@ -71,6 +71,7 @@ public enum CampaignJob {
       audience: audience.audience,
       predicate: audience.predicate,
       sample: audience.sample,
+      limit: audience.limit,
       devices: audience.devices,
       exclusion: audience.exclusion,
       category: try readCategory(fields),

@@ -6,6 +6,8 @@ struct JobAudience {
   var predicate: DevicePredicate?
   /// Which of them it means; `nil` for all.
   var sample: UserSample?
+  /// How many of them it means at most, those seen last first; `nil` for all.
+  var limit: Int?
   /// How many devices of a user it means.
   var devices = DeviceChoice.all
   /// Whom of them it does not mean.
@@ -13,10 +15,11 @@ struct JobAudience {
 
   private static let fields = ["segment", "users", "campaign", "tokens", "channel"]
   /// What makes fewer of users that are named otherwise.
-  private static let conditions = ["where", "sample", "devices", "exclude"]
+  private static let conditions = ["where", "sample", "limit", "devices", "exclude"]
   /// Which users of an earlier campaign are meant.
   private static let ofCampaign = ["outcome", "opened"]
-  private static let plannedFields: Set = ["limit"]
+  /// Users that a limit can say: more than a store has partitions for.
+  private static let mostUsers = 1_000_000_000
   /// Campaigns that one job excludes at most: of each the results are read, in every partition.
   private static let maximumExcluded = 16
 
@@ -25,7 +28,7 @@ struct JobAudience {
   ///   - id: the campaign's.
   init(_ value: JSONValue, of service: any PushService, campaign id: String, path: String) throws(JobError) {
     let fields = try JobFields(
-      value, path: path, known: Self.fields + Self.ofCampaign + Self.conditions, planned: Self.plannedFields)
+      value, path: path, known: Self.fields + Self.ofCampaign + Self.conditions, planned: [])
     audience = try Self.read(fields, of: service, path: path)
     try Self.refuseWithoutCampaign(fields)
     for name in Self.conditions where fields.value(name) != nil {
@@ -39,6 +42,7 @@ struct JobAudience {
     }
     predicate = try Self.readPredicate(fields)
     sample = try Self.readSample(fields, id)
+    limit = try Self.readLimit(fields)
     devices = try fields.choice("devices", default: .all)
     if let excluded = fields.value("exclude") {
       exclusion = try Self.readExclusion(excluded, path: fields.path("exclude"))
@@ -114,6 +118,15 @@ struct JobAudience {
       throw fields.error("sample", "must be a number above 0, and 1 at most", hint: "0.1 is a tenth of the users")
     }
     return share == 1 ? nil : UserSample(share: share, salt: id)
+  }
+
+  private static func readLimit(_ fields: JobFields) throws(JobError) -> Int? {
+    guard let value = fields.value("limit") else { return nil }
+    guard case .number(let text) = value.kind, let limit = Int(text), 1...mostUsers ~= limit else {
+      throw fields.error(
+        "limit", "must be a whole number of users, 1 or more", hint: "leave it out for everybody; sample takes a share")
+    }
+    return limit
   }
 
   private static func read(

@@ -154,32 +154,3 @@ extension DevicePredicate {
     }
   }
 }
-
-/// A share of all users, the same ones whenever and wherever it is asked.
-public struct UserSample: Sendable, Equatable {
-  /// More than 0, less than 1.
-  public let share: Double
-  private let salt: [UInt8]
-
-  /// - Parameters:
-  ///   - share: more than 0, less than 1.
-  ///   - salt: what makes it another sample than others': the campaign's id.
-  public init(share: Double, salt: String) {
-    self.share = share
-    self.salt = Array(salt.utf8)
-  }
-
-  /// Whether a user is in it.
-  public func has(_ user: UnsafeRawBufferPointer) -> Bool {
-    // FNV-1a, and the finalizer of SplitMix64, which makes all bits depend on all.
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in salt { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-    hash = (hash ^ 0xFF) &* 0x0000_0100_0000_01b3
-    for byte in user { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-    hash = (hash ^ hash >> 30) &* 0xbf58_476d_1ce4_e5b9
-    hash = (hash ^ hash >> 27) &* 0x94d0_49bb_1331_11eb
-    hash ^= hash >> 31
-    // 53 bits are what a Double has.
-    return Double(hash >> 11) < share * 0x1p53
-  }
-}

@@ -43,6 +43,8 @@ final class CampaignContext {
 
   /// `nil` while there is none.
   var obstacle: Obstacle?
+  /// How many users each slice takes, once that is known of a campaign with a limit.
+  var quotas: AudienceQuotas?
   /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
   var earlierEndedAt: UInt64?
   /// How many targets a slice of it has by what the store estimates, if it was asked.

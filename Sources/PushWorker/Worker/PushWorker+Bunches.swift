@@ -52,7 +52,7 @@ extension PushWorker {
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, filter: context.filter)
+        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas)
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
       let claims = try await slices.claim(
@@ -109,7 +109,7 @@ extension PushWorker {
     guard let standing = try await control.standing(of: id), standing.state == .active, !life.isStopping,
       !campaigns.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), !context.route.isStuck,
-      context.guard.tripReason == nil
+      context.guard.tripReason == nil, context.campaign.limit == nil || context.quotas != nil
     else { return nil }
     context.unfinished = standing.unfinished
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }

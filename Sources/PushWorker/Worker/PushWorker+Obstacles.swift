@@ -7,7 +7,7 @@ import PushCore
 /// happens. A campaign that waits says why.
 extension PushWorker {
   /// ms for which a slice is set aside that can't be expanded.
-  private static let pause = 5000
+  static let pause = 5000
   /// ns for which no slice of such a campaign is taken.
   private static let patience: UInt64 = 1_000_000_000
   /// ns for which it is known of earlier campaigns that they have ended and are still there.
@@ -22,11 +22,24 @@ extension PushWorker {
     return reason == nil
   }
 
+  /// ms for which a slice of a campaign with a limit is set aside, unless the last one is counted sooner.
+  static let rankingPause = 2000
+
+  /// Whether it is known how many users a slice takes: of a campaign with a limit its users are counted first, and then
+  /// all slices wait until the last has been.
+  func knowsQuotas(of session: SliceSession) async throws -> Bool {
+    let context = session.context
+    guard context.campaign.limit != nil, context.quotas == nil else { return true }
+    context.quotas = try await session.expanding.quotas(
+      for: session.slice, of: context.campaign, filter: context.filter)
+    return context.quotas != nil
+  }
+
   /// Gives a slice back that can't be expanded.
-  func setAside(_ session: SliceSession) async throws {
+  func setAside(_ session: SliceSession, for milliseconds: Int = PushWorker.pause) async throws {
     try await session.ledger.unclaim()
-    if try await control.park(session.slice, for: Self.pause, worker: configuration.name) {
-      log.tell(.parked(slice: session.slice, milliseconds: Self.pause))
+    if try await control.park(session.slice, for: milliseconds, worker: configuration.name) {
+      log.tell(.parked(slice: session.slice, milliseconds: milliseconds))
     } else {
       try await requeue(session)
     }

@@ -148,8 +148,15 @@ extension PushWorker {
         try await setAside(session)
         return false
       }
+      guard try await knowsQuotas(of: session) else {
+        try await setAside(session, for: Self.rankingPause)
+        return false
+      }
       let (campaign, filter) = (session.context.campaign, session.context.filter)
-      guard let targets = try await session.expanding.expand(session.ledger, of: campaign, filter: filter) else {
+      let quota = session.context.quotas.map { $0[session.slice.partition] }
+      guard
+        let targets = try await session.expanding.expand(session.ledger, of: campaign, filter: filter, quota: quota)
+      else {
         log.tell(.lost(slice: session.slice))
         return false
       }

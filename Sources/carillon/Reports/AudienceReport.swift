@@ -34,6 +34,7 @@ struct AudienceReport: JSONReport {
     }
     if let predicate = campaign.predicate { json.member("where", predicate.description) }
     if let sample = campaign.sample { json.member("sample", sample.share) }
+    if let limit = campaign.limit { json.member("limit", limit) }
     if campaign.devices != .all { json.member("devices", campaign.devices.rawValue) }
     if !campaign.exclusion.isEmpty {
       json.name("exclude")
@@ -76,6 +77,7 @@ struct AudienceReport: JSONReport {
       }
     if let predicate = campaign.predicate { text += ", where \(predicate)" }
     if let sample = campaign.sample { text += ", a sample of \(sample.share)" }
+    if let limit = campaign.limit { text += ", at most \(limit.grouped) users, those seen last" }
     if campaign.devices == .latest { text += ", the latest device of each" }
     if let segment = campaign.exclusion.segment { text += ", without \(segment)" }
     for earlier in campaign.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }

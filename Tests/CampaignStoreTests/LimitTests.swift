@@ -1,0 +1,164 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A campaign with a limit goes to so many users, and to those seen last, however its slices are taken through their lives.
+struct LimitTests {
+  private struct Person {
+    var user: String
+    /// When each of their devices was seen, and whether it has the locale that is asked for.
+    var devices: [(seenAt: Int, isEnglish: Bool)]
+
+    /// On those that are meant; `nil` where none is.
+    var seenAt: Int? { devices.filter(\.isEnglish).map(\.seenAt).max() }
+  }
+
+  private static let now = 2_000_000_000_000
+
+  private func people(_ count: Int, _ seed: inout Seed) -> [Person] {
+    (0..<count).map { number in
+      Person(
+        user: "u\(number)",
+        devices: (0..<Int.random(in: 1...2, using: &seed)).map { _ in
+          let age = Int.random(in: 0..<1 << Int.random(in: 4...34, using: &seed), using: &seed)
+          return (Int.random(in: 0...9, using: &seed) == 0 ? 0 : Self.now - age, Bool.random(using: &seed))
+        })
+    }
+  }
+
+  private func registrations(_ people: [Person], from first: Int = 0) -> [DeviceRegistration] {
+    var number = first
+    return people.flatMap { person in
+      person.devices.map { seenAt, isEnglish in
+        var device = TestStore.device(number, registeredAt: 0)
+        number += 1
+        device.lastSeen = UInt64(seenAt)
+        device.locale = isEnglish ? "en" : "de"
+        return DeviceRegistration(user: person.user, device: device)
+      }
+    }
+  }
+
+  private func filter(_ campaign: Campaign) -> DeviceFilter { TestStore.filter(of: campaign, start: Self.now) }
+
+  /// Counts each slice and then expands it, one by one or in a bunch; returns the user of each target.
+  private func expand(_ campaign: Campaign, _ world: TestStore, seed: inout Seed) async throws -> [String] {
+    let filter = filter(campaign)
+    let partitions = (0..<world.keys.partitions).shuffled(using: &seed)
+    var quotas: AudienceQuotas?
+    for (number, partition) in partitions.enumerated() {
+      let slice = SliceReference(campaign: campaign.id, partition: partition)
+      // Whoever has counted may die, and another count again.
+      for _ in 0..<Int.random(in: 1...2, using: &seed) {
+        quotas = try await world.store.quotas(for: slice, of: campaign, filter: filter)
+        #expect((quotas == nil) == (number < partitions.count - 1))
+      }
+    }
+    let found = try #require(quotas)
+    #expect(try await world.keyNames(world.keys.ranking(campaign.id)).isEmpty)
+    var users: [String] = []
+    var ledgers: [SliceLedger] = []
+    for partition in 0..<world.keys.partitions {
+      let slice = SliceReference(campaign: campaign.id, partition: partition)
+      // Another worker finds the same.
+      #expect(try await world.store.quotas(for: slice, of: campaign, filter: filter) == found)
+      if partition % 2 == 0 {
+        let ledger = try await world.claimed(campaign.id, partition).ledger
+        let targets = try await world.store.expand(ledger, of: campaign, filter: filter, quota: found[partition])
+        users += Self.users(try #require(targets).chunk)
+        #expect(Self.users(try await ledger.targets(from: 0, count: 20_000)) == Self.users(try #require(targets).chunk))
+      } else {
+        ledgers.append(SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news"))
+      }
+    }
+    var bunch = SliceBunch(ledgers, store: world.store.pinned(), of: campaign, filter: filter, quotas: found)
+    _ = try await bunch.claim(worker: "w", gracePeriod: 0)
+    for (position, result) in try await bunch.expand(Array(ledgers.indices)).enumerated() {
+      let partition = ledgers[position].slice.partition
+      if let count = try result.get() {
+        #expect(count == bunch.targets(of: position).chunk.count)
+        #expect(try await bunch.seal([(position, 0)])[0].get().isSealed)
+        users += Self.users(bunch.targets(of: position).chunk)
+      } else {
+        let targets = try await world.store.expand(
+          ledgers[position], of: campaign, filter: filter, quota: found[partition])
+        users += Self.users(try #require(targets).chunk)
+      }
+    }
+    return users
+  }
+
+  private static func users(_ chunk: TargetChunk) -> [String] {
+    (0..<chunk.count).map { String(decoding: chunk.user($0), as: UTF8.self) }
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func asManyUsersAsItSaysAndThoseSeenLast(on backend: Backend) async throws {
+    var seed = Seed("asManyUsersAsItSaysAndThoseSeenLast")
+    let world = try await TestStore(on: backend, partitions: 5)
+    let people = people(3000, &seed)
+    try await world.store.register(registrations(people))
+    let meant = people.filter { $0.seenAt != nil }
+    for (number, limit) in [1, 7, 800, meant.count - 1, meant.count, 100_000].enumerated() {
+      let campaign = try await world.activate(
+        "c\(number)", audience: #"{"segment":"*","where":"locale = 'en'","limit":\#(limit)}"#)
+      let targets = try await expand(campaign, world, seed: &seed)
+      let taken = Set(targets)
+      #expect(taken.count == min(limit, meant.count), "limit \(limit), seed \(seed.value)")
+      // All devices of each that are meant, and no others.
+      let expected = meant.filter { taken.contains($0.user) }.reduce(0) { $0 + $1.devices.count(where: \.isEnglish) }
+      #expect(targets.count == expected, "limit \(limit), seed \(seed.value)")
+      let worst = meant.filter { taken.contains($0.user) }.compactMap(\.seenAt).min() ?? 0
+      let best = meant.filter { !taken.contains($0.user) }.compactMap(\.seenAt).max() ?? 0
+      #expect(
+        best <= worst || worst > 0 && (best - worst) * 128 <= Self.now - worst, "limit \(limit), seed \(seed.value)")
+      let counted = try await world.store.count(campaign, filter: filter(campaign))
+      #expect(counted == Reached(users: taken.count, targets: targets.count), "limit \(limit), seed \(seed.value)")
+    }
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func whoRegistersMeanwhileMakesThemNoMore(on backend: Backend) async throws {
+    var seed = Seed("whoRegistersMeanwhileMakesThemNoMore")
+    let world = try await TestStore(on: backend, partitions: 3)
+    try await world.store.register(registrations(people(300, &seed)))
+    let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":50}"#)
+    var quotas: AudienceQuotas?
+    for partition in 0..<3 {
+      let slice = SliceReference(campaign: "c", partition: partition)
+      quotas = try await world.store.quotas(for: slice, of: campaign, filter: filter(campaign))
+    }
+    let found = try #require(quotas)
+    // All of them are seen later than anybody so far.
+    try await world.registerUsers(1000..<1300, registeredAt: UInt64(Self.now))
+    var users: Set<String> = []
+    for partition in 0..<3 {
+      let ledger = try await world.claimed("c", partition).ledger
+      let targets = try await world.store.expand(
+        ledger, of: campaign, filter: filter(campaign), quota: found[partition])
+      users.formUnion(Self.users(try #require(targets).chunk))
+    }
+    #expect(users.count == 50 && users.allSatisfy { $0.count >= 5 }, "seed \(seed.value)")
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func sliceThatIsTakenOutHoldsUpNobody(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3)
+    try await world.registerUsers(0..<100)
+    let campaign = try await world.activate("c", audience: #"{"segment":"*","limit":10}"#)
+    func quotas(_ partition: Int) async throws -> AudienceQuotas? {
+      try await world.store.quotas(
+        for: SliceReference(campaign: "c", partition: partition), of: campaign, filter: filter(campaign))
+    }
+    #expect(try await quotas(0) == nil)
+    #expect(try await quotas(1) == nil)
+    // As if it had ended without having been counted.
+    _ = try await world.store.finish(
+      SliceReference(campaign: "c", partition: 2), counters: SliceCounters(), lane: .normal, worker: "w")
+    let found = try #require(try await quotas(0))
+    #expect((0..<3).map { found[$0] }.reduce(0, +) == 10 && found[2] == 0)
+  }
+}

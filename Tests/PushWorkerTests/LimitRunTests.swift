@@ -1,0 +1,46 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushTransport
+import PushWorker
+import Testing
+
+/// A limit holds over a fleet, and over the death of its workers.
+struct LimitRunTests {
+  @Test(arguments: PushEngineKind.allCases)
+  func fleetSendsToAsManyAsTheLimitSaysThoseSeenLast(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 16)
+    let now = try await rig.store.time() / 1000
+    var registrations: [DeviceRegistration] = []
+    var devices: [SimulatedDevice] = []
+    for number in 0..<600 {
+      var record = DeviceRecord(token: WorkerRig.token(number), service: "apns")
+      // Each was seen longer ago than the one before, by more than what ages are told apart by.
+      record.lastSeen = UInt64(Double(now) - 60_000 * pow(1.01, number))
+      registrations.append(DeviceRegistration(user: "u\(number)", device: record))
+      devices.append(
+        SimulatedDevice(token: WorkerRig.token(number), state: .registered, topic: WorkerRig.topic, timestamp: 2000))
+    }
+    try await rig.store.register(registrations)
+    rig.simulator.load(devices)
+    try await rig.submit("best", audience: #"{"segment":"*","limit":150}"#)
+    try await rig.submit("few", audience: #"{"users":["u1","u9","u3","nobody"],"limit":2}"#)
+    // Somebody has counted a slice, and has died holding another.
+    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: now)
+    let slices = try await rig.store.dequeueSlices(worker: "dead", atMost: { _ in 2 })
+    #expect(try await rig.store.quotas(for: slices[0], of: campaign, filter: filter) == nil)
+    async let first: Void = rig.worker("a").run()
+    async let second: Void = rig.worker("b").run()
+    _ = try await (first, second)
+    #expect(Set(try await rig.results("best").map(\.user)) == Set((0..<150).map { "u\($0)" }))
+    #expect(try await rig.store.show("best")?.counters.outcomes == [.accepted: 150])
+    #expect(Set(try await rig.results("few").map(\.user)) == ["u1", "u3"])
+    #expect(await rig.simulator.counters().accepted == 152)
+  }
+
+  private func pow(_ base: Double, _ exponent: Int) -> Double { (0..<exponent).reduce(1) { power, _ in power * base } }
+}
