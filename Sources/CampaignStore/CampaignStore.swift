@@ -73,13 +73,7 @@ public struct CampaignStore: Sendable {
       }
       stored = try await run(pipeline)[0]
     }
-    guard stored[1].integer == Self.layoutVersion else {
-      throw StoreError(
-        .mismatch,
-        "the store under namespace \(keys.namespace) has version \(stored[1].integer ?? 0), not \(Self.layoutVersion)",
-        hint: "use the version of Carillon that wrote it, or another redis.namespace: devices come over with "
-          + "carillon devices export and import")
-    }
+    guard stored[1].integer == Self.layoutVersion else { throw mismatch(stored[1].integer ?? 0) }
     let stands = stored[0].integer.flatMap { Keyspace(namespace: keys.namespace, partitions: $0) }
     guard let stands, adopting || stands.partitions == keys.partitions else {
       throw StoreError(
@@ -91,6 +85,14 @@ public struct CampaignStore: Sendable {
     var store = self
     store.keys = stands
     return store
+  }
+
+  /// The error for a store of another version.
+  func mismatch(_ version: Int) -> StoreError {
+    StoreError(
+      .mismatch, "the store under namespace \(keys.namespace) has version \(version), not \(Self.layoutVersion)",
+      hint: "use the version of Carillon that wrote it, or another redis.namespace: devices come over with "
+        + "carillon devices export and import")
   }
 
   /// The same store as it would be with other partitions.

@@ -29,11 +29,11 @@ extension CampaignStore {
   }
 
   /// - Parameter reply: to ``read(_:of:to:)`` of all fields.
-  private func record(_ id: String, _ reply: RedisReply) throws(StoreError) -> CampaignRecord? {
+  func record(_ id: String, _ reply: RedisReply) throws(StoreError) -> CampaignRecord? {
     try CampaignRecord(id: id, StoredFields(.campaign(id, keys), CampaignRecord.fields, reply))
   }
 
-  private func read(_ fields: [String], of id: String, to pipeline: inout RedisPipeline) {
+  func read(_ fields: [String], of id: String, to pipeline: inout RedisPipeline) {
     pipeline.command("HMGET") { arguments in
       arguments.append(keys.campaign(id))
       for field in fields { arguments.append(field) }

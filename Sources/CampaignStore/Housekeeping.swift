@@ -43,7 +43,7 @@ extension CampaignStore {
       StoreScripts.housekeep,
       keys: [
         keys.housekeeper, keys.workers, keys.parked, keys.ended, keys.schedule, keys.epoch, keys.housekeeping,
-        keys.wake, keys.running, keys.events(.registrations), keys.events(.receipts),
+        keys.wake, keys.running, keys.events(.registrations), keys.events(.receipts), keys.campaigns,
       ] + keys.lanes
     ) {
       $0.append(instance.description)

@@ -76,6 +76,8 @@ public struct Keyspace: Sendable {
   var workers: String { control + "workers" }
   /// Hash: worker to the nonce of the instance that has its name.
   var instances: String { control + "instances" }
+  /// Hash: worker to what it says of itself, see `WorkerReport`.
+  var reports: String { control + "reports" }
   /// String: the instance that keeps house; expires with its lease.
   var housekeeper: String { control + "housekeeper" }
   /// Hash: where the housekeeper's rounds stand.

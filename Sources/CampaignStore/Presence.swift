@@ -116,12 +116,16 @@ extension CampaignStore {
   /// - Parameters:
   ///   - worker: its name.
   ///   - timeout: ms without a heartbeat after which another worker is taken for dead.
+  ///   - report: what it says of itself; `nil` for what it said last.
   @discardableResult
-  public func heartbeat(worker: String, timeout: Int) async throws -> Heartbeat {
+  public func heartbeat(worker: String, timeout: Int, report: WorkerReport? = nil) async throws -> Heartbeat {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.heartbeat, keys: [keys.workers, keys.epoch, keys.housekeeper] + keys.lanes) {
+    pipeline.script(
+      StoreScripts.heartbeat, keys: [keys.workers, keys.epoch, keys.housekeeper, keys.reports] + keys.lanes
+    ) {
       $0.append(worker)
       $0.append(timeout)
+      $0.append(report?.json ?? [])
     }
     let reply = try await run(pipeline)[0]
     return Heartbeat(
@@ -139,7 +143,7 @@ extension CampaignStore {
       StoreScripts.removeWorker,
       keys: [
         keys.workers, keys.processing(worker: worker), keys.intake(worker: worker), keys.campaigns, keys.applied,
-        keys.instances,
+        keys.instances, keys.reports,
       ]
     ) {
       $0.append(worker)

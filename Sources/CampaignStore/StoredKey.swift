@@ -48,7 +48,8 @@ struct StoredKey {
       ("list", .list(key: name), nil)
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied": ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
-    case "waiting", "instances", "housekeeping", "import", "rate", "apprate", "ranking": ("hash", .list(key: name), nil)
+    case "waiting", "instances", "reports", "housekeeping", "import", "rate", "apprate", "ranking":
+      ("hash", .list(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)
     case "store": ("hash", .shared, nil)
     case "running", "segments": ("set", .shared, nil)

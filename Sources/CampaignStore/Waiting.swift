@@ -39,7 +39,12 @@ extension CampaignStore {
   func wait(of id: String, createdAt: Int) async throws -> CampaignWait? {
     var pipeline = RedisPipeline()
     pipeline.append("HVALS", keys.waiting(id))
-    let waits = try await run(pipeline)[0].compactMap { reply -> CampaignWait? in
+    return Self.wait(in: try await run(pipeline)[0], createdAt: createdAt)
+  }
+
+  /// The same, of what workers say.
+  static func wait(in remarks: RedisReply, createdAt: Int) -> CampaignWait? {
+    let waits = remarks.compactMap { reply -> CampaignWait? in
       guard let parts = reply.string?.split(separator: " ", maxSplits: 1), parts.count == 2, let since = Int(parts[0]),
         (0...Timestamp.range.upperBound).contains(since)
       else { return nil }

@@ -12,6 +12,8 @@ public protocol PushCredential: AnyObject, Sendable {
   func note(_ event: CredentialEvent)
   /// Why nothing is sent with it any more; `nil` while it is.
   var stopped: ReasonCode? { get }
+  /// When it ceases to be valid, in UNIX seconds; `nil` for never.
+  var expiry: Int64? { get }
   /// Tries it again, as after a start.
   func resume()
   /// What the reason means for this credential and what to mend, for people.
@@ -20,6 +22,10 @@ public protocol PushCredential: AnyObject, Sendable {
   func setOffset(_ seconds: Int64)
   /// Calls `body` whenever ``authorization()`` may have changed other than by time, on any thread.
   func observe(_ body: @escaping @Sendable () -> Void)
+}
+
+extension PushCredential {
+  public var expiry: Int64? { nil }
 }
 
 /// With what a push is sent.

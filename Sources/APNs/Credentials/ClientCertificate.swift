@@ -85,6 +85,8 @@ public final class ClientCertificate: PushCredential {
     }
   }
 
+  public var expiry: Int64? { certificate.validity.upperBound }
+
   public var stopped: ReasonCode? { state.withLock { $0.stopped } }
 
   public func resume() {

@@ -3,9 +3,10 @@
 -- A beat costs Redis a write for each worker, so while no campaign runs there are fewer.
 -- Keeps: there is one housekeeper at a time, or for a moment two: what it does any worker may do, at the same time as
 -- others. Whoever holds the lease keeps it, unless it runs out, or its holder is known to be dead. It is told the same
--- amount however many workers there are.
+-- amount however many workers there are. Which job is taken in next is noted when it becomes the next, so that somebody
+-- who looks knows since when it waits (`oldest`).
 -- KEYS 1 housekeeper, 2 workers, 3 parked, 4 ended campaigns, 5 schedule, 6 control epoch, 7 notes, 8 wake channel,
---      9 running campaigns, 10 registrations, 11 receipts, 12... lanes
+--      9 running campaigns, 10 registrations, 11 receipts, 12 producers' list, 13... lanes
 -- ARGV 1 instance of the worker, 2 ms that the lease lasts, 3 instance that is known to be dead ('' for none), 4 ms
 --      without a heartbeat after which a worker is taken for dead, 5 references to return at most, 6 ms until the next
 --      beat while a campaign runs, 7 the same while none does ('' for no beat this time)
@@ -19,14 +20,28 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local expired = now - tonumber(ARGV[4])
 local campaigns = 0
-for i = 12, #KEYS do campaigns = campaigns + redis.call('LLEN', KEYS[i]) end
+for i = 13, #KEYS do campaigns = campaigns + redis.call('LLEN', KEYS[i]) end
 local next_beat = (campaigns > 0 or redis.call('SCARD', KEYS[9]) > 0) and ARGV[6] or ARGV[7]
 if next_beat ~= '' then
   redis.call('PUBLISH', KEYS[8], 'beat ' .. campaigns .. ' ' .. (redis.call('GET', KEYS[6]) or 0) .. ' ' .. next_beat)
+end
+local waiting = {0, 0, 0}
+if redis.call('EXISTS', KEYS[10], KEYS[11], KEYS[12]) > 0 then
+  for i = 1, 3 do waiting[i] = redis.call('LLEN', KEYS[i + 9]) end
+end
+local notes = redis.call('HGETALL', KEYS[7])
+local noted
+for i = 1, #notes, 2 do if notes[i] == 'nextJob' then noted = notes[i + 1] end end
+if waiting[3] > 0 then
+  local job = redis.call('LINDEX', KEYS[12], -1)
+  local name = #job .. ' ' .. redis.sha1hex(job:sub(1, 1024))
+  if name ~= noted then redis.call('HSET', KEYS[7], 'nextJob', name, 'nextJobSince', now) end
+elseif noted then
+  redis.call('HDEL', KEYS[7], 'nextJob', 'nextJobSince')
 end
 local ahead = redis.call('ZRANGEBYSCORE', KEYS[5], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 return {now, redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', expired, 'LIMIT', 0, ARGV[5]),
   redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, ARGV[5]),
   redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', expired, 'LIMIT', 0, 1),
   redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, ARGV[5]), ahead[2] and ahead[2] - now or -1,
-  redis.call('HGETALL', KEYS[7]), redis.call('LLEN', KEYS[10]), redis.call('LLEN', KEYS[11])}
+  notes, waiting[1], waiting[2]}

@@ -4,7 +4,7 @@
 -- Keeps: a job is in one list at a time. A dead worker stays listed until its lists are empty, so nothing it held is
 -- lost.
 -- KEYS 1 workers, 2 its processing list, 3 its intake, 4 producers' list, 5 epochs that workers have applied,
---      6 instances
+--      6 instances, 7 reports of workers
 -- ARGV 1 worker, 2 its instance ('' for whichever): another of that name stays
 -- Returns 1 when it was removed
 if ARGV[2] ~= '' and (redis.call('HGET', KEYS[6], ARGV[1]) or ARGV[2]) ~= ARGV[2] then return 0 end
@@ -12,4 +12,5 @@ while redis.call('LMOVE', KEYS[3], KEYS[4], 'LEFT', 'RIGHT') do end
 if redis.call('LLEN', KEYS[2]) > 0 then return 0 end
 redis.call('ZREM', KEYS[5], ARGV[1])
 redis.call('HDEL', KEYS[6], ARGV[1])
+redis.call('HDEL', KEYS[7], ARGV[1])
 return redis.call('ZREM', KEYS[1], ARGV[1])

@@ -52,12 +52,21 @@ extension PushWorker {
 
   /// Takes note of what messages may have said that did not arrive.
   func giveSignOfLife() async throws {
-    let pulse = try await control.heartbeat(worker: configuration.name, timeout: configuration.lease)
+    let report = reporting.next(self.report(), EventLoop.now)
+    let pulse: CampaignStore.Heartbeat
+    do {
+      pulse = try await control.heartbeat(
+        worker: configuration.name, timeout: configuration.lease, report: report)
+    } catch {
+      reporting.forget()
+      throw error
+    }
     note(clock: pulse.now)
     scheduler.fleet = pulse.workers
     // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.
     if pulse.isNew {
       hasJoined = false
+      reporting.forget()
       campaigns.forgetEpoch()
     }
     if pulse.hasWork { offer(1) }

@@ -49,6 +49,7 @@ public actor PushWorker {
   var upkeep = Upkeep()
   var memory = MemoryWatch()
   var waiting = WaitingReports()
+  var reporting = ReportPace()
   var housekeeping = Housekeeping()
   var presence = PresenceWatch()
   /// Whether events are being applied.
@@ -72,6 +73,8 @@ public actor PushWorker {
   public var isHeld: Bool { hold != .none }
   /// `EventLoop.now` when it was looked last which server answers.
   var serverSeenAt: UInt64 = 0
+  /// When it began to run, in ms since the epoch by Redis' clock.
+  private(set) var startedAt = 0
   /// Redis' clock less this machine's, in ms.
   private(set) var clockOffset = 0
   /// How often the moment at which a test wants a death has come.
@@ -117,6 +120,7 @@ public actor PushWorker {
   public func run() async throws {
     inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
     try await measureClock()
+    startedAt = Int(now)
     await checkServer()
     // Before it is listed: who is listed and does not listen is dead.
     await listen()

@@ -9,6 +9,8 @@ public struct WorkerConfiguration: Sendable {
   public var isNameGiven = true
   /// Targets in doubt at most, over all slices the worker holds: what may be sent twice if it dies.
   public var window: Int
+  /// The version of the program, for whoever looks at the fleet.
+  public var version = ""
   /// Connections for every app.
   public var connections: Int
   /// What carries pushes.

@@ -22,7 +22,8 @@ struct Carillon: AsyncParsableCommand {
       """,
     version: version,
     subcommands: [
-      WorkerCommand.self, CampaignCommand.self, DevicesCommand.self, SegmentCommand.self, SuppressionCommand.self,
+      StatusCommand.self, TopCommand.self, WorkerCommand.self, CampaignCommand.self, DevicesCommand.self,
+      SegmentCommand.self, SuppressionCommand.self,
       ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
       LintCommand.self,
       ChannelCommand.self, SimulateCommand.self,

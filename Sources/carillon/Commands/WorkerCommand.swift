@@ -83,6 +83,7 @@ struct WorkerCommand: CarillonCommand {
       name: name, window: configuration.worker.window, connections: configuration.worker.connections,
       retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)
     setup.isNameGiven = self.name != nil
+    setup.version = Carillon.version
     setup.lastDeviceOnly = Set(configuration.apps.filter(\.value.lastDeviceOnly).keys)
     setup.engine = configuration.worker.engine
     setup.answerTimeout = Int(configuration.worker.answerTimeout / .milliseconds(1))

@@ -1,0 +1,220 @@
+import PushCore
+import Redis
+
+/// Looking at everything at once.
+extension CampaignStore {
+  /// Bytes of a job that are read to find out which it is; of a longer one it is not known since when it waits.
+  private static let readJob = 65_536
+
+  /// The whole of the system now. Costs some ten commands, up to four for each worker and running campaign that is looked
+  /// at, and one for each partition, in pipelines of at most 500.
+  ///
+  /// What can't be read, because it is damaged or the Redis user may not, is among ``Fleet/problems``.
+  ///
+  /// - Parameter lease: ms without a heartbeat after which a worker is taken for dead.
+  /// - Throws: `RedisError` when Redis is out of reach.
+  public func fleet(lease: Int) async throws -> Fleet {
+    var fleet = Fleet()
+    fleet.namespace = keys.namespace
+    let ids = try await readControl(&fleet)
+    try await readWorkers(&fleet, lease: lease)
+    try await readCampaigns(ids, &fleet)
+    try await readQuarantine(&fleet)
+    fleet.nodes = try await redis.sights(FleetNode.sections).map { FleetNode($0, keys) }
+    return fleet
+  }
+
+  /// Reads what stands in single keys.
+  ///
+  /// - Returns: the campaigns to look at.
+  private func readControl(_ fleet: inout Fleet) async throws -> [String] {
+    var pipeline = RedisPipeline()
+    pipeline.append("TIME")
+    pipeline.append("HMGET", keys.store, "partitions", "nextPartitions", "version")
+    pipeline.append("GET", keys.housekeeper)
+    pipeline.append("XLEN", keys.dead)
+    pipeline.append("LLEN", keys.feedback)
+    for key in [keys.schedule, keys.parked] {
+      pipeline.append("ZCARD", key)
+      pipeline.append("ZRANGE", key, 0, 0, "WITHSCORES")
+    }
+    for list in EventList.allCases { pipeline.append("LLEN", keys.events(list)) }
+    pipeline.script(StoreScripts.oldest, keys: [keys.campaigns, keys.housekeeping]) { $0.append(Self.readJob) }
+    for lane in keys.lanes {
+      pipeline.append("LLEN", lane)
+      pipeline.append("LRANGE", lane, 0, Fleet.mostCampaigns - 1)
+    }
+    pipeline.append("SCARD", keys.running)
+    pipeline.append("SSCAN", keys.running, 0, "COUNT", Fleet.mostCampaigns)
+    var replies = FleetReplies(try await runEach(pipeline))
+    let time = replies.next()
+    fleet.at = (time?[0].integer ?? 0) * 1000 + (time?[1].integer ?? 0) / 1000
+    let store = replies.next()
+    fleet.partitions = store?[0].integer
+    fleet.nextPartitions = store?[1].integer
+    if let version = store?[2].integer, version != Self.layoutVersion { fleet.problems.append(mismatch(version)) }
+    fleet.housekeeper = replies.next()?.string.flatMap(WorkerInstance.init)?.name
+    fleet.dead = replies.next()?.integer ?? 0
+    fleet.feedback = replies.next()?.integer ?? 0
+    fleet.scheduled = replies.nextAgenda()
+    fleet.parked = replies.nextAgenda()
+    for list in EventList.allCases { fleet.events[list] = replies.next()?.integer ?? 0 }
+    let oldest = replies.next()
+    var ids: [String] = []
+    for lane in Lane.allCases {
+      fleet.lanes.append(Fleet.LaneBacklog(lane: lane, campaigns: replies.next()?.integer ?? 0))
+      ids += replies.next()?.compactMap(\.string) ?? []
+    }
+    let running = replies.next()?.integer ?? 0
+    ids += replies.next()?.dropFirst().first?.compactMap(\.string) ?? []
+    fleet.problems += replies.problems
+    if let oldest { fleet.intake = try await intake(oldest) }
+    var seen: Set<String> = []
+    ids = ids.filter { seen.insert($0).inserted }
+    ids = Array(ids.prefix(Fleet.mostCampaigns))
+    fleet.unseenCampaigns = max(0, running - ids.count)
+    return ids
+  }
+
+  /// What waits on the producers' list, and since when.
+  ///
+  /// - Parameter oldest: what the script of that name said.
+  private func intake(_ oldest: RedisReply) async throws -> Fleet.Backlog {
+    var backlog = Fleet.Backlog(count: oldest[0].integer ?? 0, since: oldest[1].integer)
+    // A job that was submitted by a command has had its id noted then, for a known time.
+    guard backlog.count > 0, let id = JobOutline(oldest[2].bytes.map(Array.init) ?? [])?.id else { return backlog }
+    var pipeline = RedisPipeline()
+    pipeline.append("PTTL", keys.job(id))
+    pipeline.append("TIME")
+    let replies = FleetReplies(try await runEach(pipeline)).all
+    if let left = replies[0]?.integer, left > 0, let time = replies[1], let seconds = time[0].integer {
+      let submitted = seconds * 1000 + (time[1].integer ?? 0) / 1000 - (Self.idMemory * 1000 - left)
+      backlog.since = min(backlog.since ?? submitted, submitted)
+    }
+    return backlog
+  }
+
+  private func readWorkers(_ fleet: inout Fleet, lease: Int) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("ZCARD", keys.workers)
+    pipeline.append("ZCOUNT", keys.workers, "(\(fleet.at - lease)", "+inf")
+    pipeline.append("ZREVRANGE", keys.workers, 0, Fleet.mostWorkers - 1, "WITHSCORES")
+    var replies = FleetReplies(try await runEach(pipeline))
+    let listed = replies.next()?.integer ?? 0
+    fleet.liveWorkers = replies.next()?.integer ?? 0
+    let pairs = replies.next()
+    fleet.problems += replies.problems
+    for index in stride(from: 0, to: (pairs?.count ?? 0) - 1, by: 2) {
+      guard let name = pairs?[index].string else { continue }
+      let heardAt = pairs?[index + 1].integer ?? 0
+      fleet.workers.append(
+        Fleet.Worker(name: name, heardAt: heardAt, isAlive: heardAt > fleet.at - lease, report: nil))
+    }
+    fleet.unseenWorkers = max(0, listed - fleet.workers.count)
+    fleet.workers.sort { ($1.isAlive ? 1 : 0, $0.name) < ($0.isAlive ? 1 : 0, $1.name) }
+    for start in stride(from: 0, to: fleet.workers.count, by: Self.batch) {
+      let range = start..<min(start + Self.batch, fleet.workers.count)
+      pipeline.removeAll()
+      pipeline.command("HMGET") {
+        $0.append(keys.reports)
+        for worker in fleet.workers[range] { $0.append(worker.name) }
+      }
+      var replies = FleetReplies(try await runEach(pipeline))
+      guard let reports = replies.next() else {
+        fleet.problems += replies.problems
+        return
+      }
+      for (index, reply) in zip(range, reports) {
+        fleet.workers[index].report = reply.bytes.flatMap { WorkerReport(json: Array($0)) }
+      }
+    }
+  }
+
+  private func readCampaigns(_ ids: [String], _ fleet: inout Fleet) async throws {
+    // Three commands each.
+    let step = Self.batch / 3
+    for start in stride(from: 0, to: ids.count, by: step) {
+      let page = ids[start..<min(start + step, ids.count)]
+      var pipeline = RedisPipeline()
+      for id in page {
+        read(CampaignRecord.fields, of: id, to: &pipeline)
+        pipeline.append("LLEN", keys.open(id))
+        pipeline.append("HVALS", keys.waiting(id))
+      }
+      var replies = FleetReplies(try await runEach(pipeline))
+      for id in page {
+        let (fields, open, waits) = (replies.next(), replies.next(), replies.next())
+        do throws(StoreError) {
+          guard let fields, var record = try record(id, fields) else { continue }
+          if record.state == .active, record.finishedAt == nil, let waits {
+            record.waiting = Self.wait(in: waits, createdAt: record.createdAt)
+          }
+          fleet.note(Fleet.RunningCampaign(record: record, openSlices: open?.integer ?? 0))
+        } catch {
+          fleet.problems.append(error)
+        }
+      }
+      fleet.problems += replies.problems
+    }
+  }
+
+  private func readQuarantine(_ fleet: inout Fleet) async throws {
+    let partitions = fleet.partitions ?? 0
+    for start in stride(from: 0, to: partitions, by: Self.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + Self.batch, partitions) {
+        pipeline.append("HLEN", keys.quarantine(partition))
+      }
+      let replies = FleetReplies(try await runEach(pipeline))
+      fleet.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
+      if let problem = replies.problems.first {
+        // They are all of a kind.
+        fleet.problems.append(problem)
+        return
+      }
+    }
+  }
+}
+
+extension Fleet {
+  /// Takes note of a campaign, and of what it means for its lane.
+  mutating func note(_ campaign: RunningCampaign) {
+    campaigns.append(campaign)
+    let record = campaign.record
+    guard campaign.openSlices > 0, record.state == .active || record.state == .cancelled,
+      let index = lanes.firstIndex(where: { $0.lane == record.lane })
+    else { return }
+    let since = max(record.createdAt, record.sendAt ?? 0)
+    lanes[index].slices += campaign.openSlices
+    lanes[index].since = min(lanes[index].since ?? since, since)
+  }
+}
+
+/// Replies, each of which may be a refusal: what was refused is not there, and told of.
+private struct FleetReplies {
+  private(set) var all: [RedisReply?] = []
+  private(set) var problems: [StoreError] = []
+  private var position = 0
+
+  init(_ results: [Result<RedisReply, StoreError>]) {
+    for result in results {
+      switch result {
+      case .success(let reply): all.append(reply)
+      case .failure(let error):
+        all.append(nil)
+        problems.append(error)
+      }
+    }
+  }
+
+  mutating func next() -> RedisReply? {
+    defer { position += 1 }
+    return all[position]
+  }
+
+  /// A count, and the first with its score.
+  mutating func nextAgenda() -> Fleet.Agenda {
+    let (count, first) = (next()?.integer ?? 0, next())
+    return Fleet.Agenda(count: count, next: first.flatMap { $0.count == 2 ? $0[1].integer : nil })
+  }
+}

@@ -1,0 +1,266 @@
+public import PushCore
+import Redis
+
+/// Something in a fleet that needs somebody: it does not mend itself.
+public struct FleetAlarm: Sendable, Equatable {
+  /// What kind of thing it is. Raw values are names in JSON and in webhooks.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// No worker lives.
+    case noWorker
+    /// A worker is silent, and what it held has not been taken over.
+    case silentWorker
+    /// A push service refuses a worker's credential.
+    case credentialStopped
+    /// A certificate ends soon, or has.
+    case credentialExpires
+    /// A worker can send next to nothing to a push service.
+    case pushService
+    /// A campaign has paused itself.
+    case campaignPaused
+    /// A campaign could be sent, and is not.
+    case campaignWaits
+    /// The jobs on the producers' list are not taken in.
+    case intakeWaits
+    /// Slices of a lane find no worker.
+    case laneWaits
+    /// A scheduled campaign has not begun in time.
+    case scheduleLate
+    /// Events about users or pushes are not applied.
+    case eventsWait
+    /// Jobs or events are on the dead list.
+    case dead
+    /// Redis has little memory left.
+    case memory
+    /// Redis can't be trusted with what it is given.
+    case redis
+    /// Something can't be read.
+    case unreadable
+  }
+
+  public var kind: Kind
+  /// Which one it is: a campaign, a worker, an app, a lane, a server. With the kind it tells alarms apart.
+  public var subject: String
+  /// What is wrong.
+  public var text: String
+  /// What to do.
+  public var remedy: String
+
+  /// Memberwise.
+  public init(_ kind: Kind, _ subject: String, _ text: String, remedy: String) {
+    self.kind = kind
+    self.subject = subject
+    self.text = text
+    self.remedy = remedy
+  }
+}
+
+/// From when on what waits needs somebody. All in ms, but for what says otherwise.
+public struct FleetLimits: Sendable {
+  /// Without a heartbeat, while others live: they take over within seconds.
+  public var silence = 60_000
+  /// On the producers' list: taking in takes milliseconds.
+  public var intake = 60_000
+  /// On a lane; bulk may starve.
+  public var lanes: [Lane: Int] = [.urgent: 30_000, .normal: 600_000]
+  /// Behind its time: scheduled campaigns begin within a second.
+  public var lag = 30_000
+  /// That a campaign waits though it could be sent, by what workers say.
+  public var waiting = 60_000
+  /// Events, how many: one worker applies some thousands a second.
+  public var events = 100_000
+  /// Before a certificate's end: a working week, twice.
+  public var expiry = 14 * 86_400_000
+  /// Percent of a server's memory: above 90 no campaign is taken in.
+  public var memory = 85
+
+  /// As the fields say.
+  public init() {}
+}
+
+extension Fleet {
+  /// What needs somebody, the gravest kinds first. Pure.
+  public func alarms(_ limits: FleetLimits = FleetLimits()) -> [FleetAlarm] {
+    var alarms: [FleetAlarm] = []
+    addWorkers(limits, to: &alarms)
+    addCampaigns(limits, to: &alarms)
+    addQueues(limits, to: &alarms)
+    addRedis(limits, to: &alarms)
+    for problem in problems {
+      alarms.append(FleetAlarm(.unreadable, problem.code.rawValue, problem.message, remedy: problem.hint))
+    }
+    let order = FleetAlarm.Kind.allCases
+    return alarms.enumerated().sorted {
+      (order.firstIndex(of: $0.element.kind) ?? 0, $0.offset) < (order.firstIndex(of: $1.element.kind) ?? 0, $1.offset)
+    }.map(\.element)
+  }
+
+  private func addWorkers(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
+    if liveWorkers == 0 {
+      let last = workers.map(\.heardAt).max().map { ", the last was heard \(Self.age(at - $0)) ago" } ?? ""
+      alarms.append(FleetAlarm(.noWorker, "fleet", "no worker is there\(last)", remedy: "start one: carillon worker"))
+    }
+    for worker in workers where !worker.isAlive && liveWorkers > 0 && at - worker.heardAt >= limits.silence {
+      alarms.append(
+        FleetAlarm(
+          .silentWorker, worker.name,
+          "worker \(worker.name) is silent for \(Self.age(at - worker.heardAt)), and what it held is still its own",
+          remedy: "look at the logs of the other workers: one of them should take over within seconds"))
+    }
+    // Of many workers with the same trouble one line says it.
+    var credentials: [(apps: [String], credential: WorkerReport.Credential, workers: [String])] = []
+    var pools: [(pool: WorkerReport.Pool, workers: [String])] = []
+    for worker in workers where worker.isAlive {
+      for credential in worker.report?.credentials ?? [] {
+        if let index = credentials.firstIndex(where: { $0.credential == credential }) {
+          credentials[index].workers.append(worker.name)
+        } else {
+          credentials.append((credential.apps, credential, [worker.name]))
+        }
+      }
+      for pool in worker.report?.pools ?? [] where pool.isStuck && pool.health != "credentialStopped" {
+        if let index = pools.firstIndex(where: { $0.pool.endpoint == pool.endpoint && $0.pool.health == pool.health }) {
+          pools[index].workers.append(worker.name)
+        } else {
+          pools.append((pool, [worker.name]))
+        }
+      }
+    }
+    for (apps, credential, names) in credentials {
+      let subject = apps.joined(separator: ",")
+      if let stopped = credential.stopped {
+        alarms.append(
+          FleetAlarm(
+            .credentialStopped, subject, "\(Self.names(names)) of app \(subject): \(stopped)",
+            remedy: "mend it, and exchange the file: workers look at it every five seconds"))
+      }
+      if let end = credential.expiresAt, end - at < limits.expiry {
+        alarms.append(
+          FleetAlarm(
+            .credentialExpires, subject,
+            end < at
+              ? "the certificate of app \(subject) has expired"
+              : "the certificate of app \(subject) expires in \(Self.age(end - at))",
+            remedy: "renew it, and exchange the file"))
+      }
+    }
+    for (pool, names) in pools {
+      alarms.append(
+        FleetAlarm(
+          .pushService, pool.endpoint, "\(pool.endpoint) is \(Self.words(pool.health)) for \(Self.names(names))",
+          remedy: "carillon doctor looks at the way there; campaigns go on by themselves"))
+    }
+  }
+
+  private func addCampaigns(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
+    for campaign in campaigns {
+      let record = campaign.record
+      if record.state == .paused, record.pausedItself {
+        alarms.append(
+          FleetAlarm(
+            .campaignPaused, record.id,
+            "campaign \(record.id) has paused itself: \(record.reason ?? "no reason is known")",
+            remedy: "mend what it says, then carillon campaign resume \(record.id)"))
+      }
+      // A rate is what somebody asked for, and an earlier campaign ends by itself.
+      if let waiting = record.waiting, !waiting.reason.hasPrefix("rate:"), !waiting.reason.hasPrefix("audience:"),
+        let since = waiting.since, at - since >= limits.waiting
+      {
+        alarms.append(
+          FleetAlarm(
+            .campaignWaits, record.id, "campaign \(record.id) waits for \(Self.age(at - since)): \(waiting.reason)",
+            remedy: "it goes on by itself when that is mended"))
+      }
+    }
+  }
+
+  private func addQueues(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
+    if let since = intake.since, intake.count > 0, at - since >= limits.intake {
+      alarms.append(
+        FleetAlarm(
+          .intakeWaits, "campaigns", "\(intake.count) jobs wait to be taken in, the oldest for \(Self.age(at - since))",
+          remedy: nextPartitions == nil
+            ? "look at the logs of the workers" : "nothing begins before carillon store repartition is done"))
+    }
+    for backlog in lanes {
+      guard let limit = limits.lanes[backlog.lane], let since = backlog.since, at - since >= limit else { continue }
+      alarms.append(
+        FleetAlarm(
+          .laneWaits, backlog.lane.rawValue,
+          "\(backlog.slices) slices of lane \(backlog.lane.rawValue) wait for a worker, the oldest campaign for "
+            + Self.age(at - since),
+          remedy: "start more workers, or look at why those that are there take none"))
+    }
+    let lag = scheduled.lag(at: at)
+    if lag >= limits.lag, liveWorkers > 0 {
+      alarms.append(
+        FleetAlarm(
+          .scheduleLate, "schedule", "a scheduled campaign is \(Self.age(lag)) late",
+          remedy: "look at the logs of the workers"))
+    }
+    for list in EventList.allCases {
+      guard let count = events[list], count >= limits.events else { continue }
+      alarms.append(
+        FleetAlarm(
+          .eventsWait, list.rawValue, "\(count) \(list.rawValue) wait to be applied",
+          remedy: "one worker applies some thousands a second: wait, or look at the logs of the workers"))
+    }
+    if dead > 0 {
+      alarms.append(
+        FleetAlarm(
+          .dead, "dead", "\(dead) jobs or events could not be run",
+          remedy: "see why: carillon dead list; then retry or drop them"))
+    }
+  }
+
+  private func addRedis(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
+    for node in nodes {
+      if let percent = node.percentUsed, percent >= limits.memory {
+        alarms.append(
+          FleetAlarm(
+            .memory, node.endpoint, "the Redis at \(node.endpoint) uses \(percent) % of its memory",
+            remedy: "raise maxmemory, or wait until ended campaigns expire: above 90 % no campaign is taken in"))
+      }
+      if let policy = node.info.evictionPolicy, policy != "noeviction" {
+        alarms.append(
+          FleetAlarm(
+            .redis, node.endpoint, "the Redis at \(node.endpoint) evicts keys when it is full: \(policy)",
+            remedy: "set maxmemory-policy to noeviction"))
+      }
+      if node.info.role == .replica {
+        alarms.append(
+          FleetAlarm(
+            .redis, node.endpoint, "the Redis at \(node.endpoint) is a replica, and takes no writes",
+            remedy: "point redis.url at the primary"))
+      }
+      if !node.info.isPersistenceHealthy {
+        alarms.append(
+          FleetAlarm(
+            .redis, node.endpoint, "the Redis at \(node.endpoint) fails to persist",
+            remedy: "look at its log; usually the disk is full"))
+      }
+    }
+  }
+
+  private static func names(_ workers: [String]) -> String {
+    workers.count == 1 ? "worker \(workers[0])" : "\(workers.count) workers (\(workers[0]) …)"
+  }
+
+  private static func words(_ health: String) -> String {
+    switch WorkerReport.Pool.Health(rawValue: health) {
+    case .breakerOpen: "answering nearly everything with 503"
+    case .unresponsive: "not answering"
+    default: health
+    }
+  }
+
+  /// A span of ms for people: its largest unit, and the next one where it is short.
+  public static func age(_ milliseconds: Int) -> String {
+    let seconds = max(0, milliseconds) / 1000
+    return switch seconds {
+    case ..<60: "\(seconds) s"
+    case ..<3600: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3600) h"
+    default: "\(seconds / 86_400) days"
+    }
+  }
+}

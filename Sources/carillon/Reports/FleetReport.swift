@@ -1,0 +1,321 @@
+import CampaignStore
+import CommandSupport
+import Foundation
+import PushCore
+import Redis
+
+/// The fleet as `carillon status` shows it.
+struct FleetReport: JSONReport {
+  let fleet: Fleet
+  let alarms: [FleetAlarm]
+  /// Rows of workers and campaigns that a look shows: the rest is counted.
+  var most = 20
+
+  init(_ fleet: Fleet, most: Int = 20) {
+    self.fleet = fleet
+    alarms = fleet.alarms()
+    self.most = most
+  }
+
+  /// Whether nothing needs somebody.
+  var isWell: Bool { alarms.isEmpty }
+
+  // MARK: For people
+
+  var text: String { lines.joined(separator: "\n") }
+
+  /// One look, in lines that are harmless for a terminal.
+  var lines: [String] {
+    var lines: [String] = []
+    let when = Timestamp.format(milliseconds: fleet.at)
+    lines.append(
+      "\(fleet.namespace)  \(isWell ? "well" : Self.count(alarms.count, "thing") + " need somebody")  \(when)")
+    for (index, alarm) in alarms.enumerated() where index < most {
+      lines += ["  ! \(alarm.text)", "    \(alarm.remedy)"]
+    }
+    if alarms.count > most { lines.append("    and \((alarms.count - most).grouped) more") }
+    lines.append("")
+    lines += TextTable(overview).text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    if !fleet.workers.isEmpty {
+      lines.append("")
+      lines += table(workerRows, of: fleet.workers.count + fleet.unseenWorkers)
+    }
+    if !fleet.campaigns.isEmpty {
+      lines.append("")
+      lines += table(campaignRows, of: fleet.campaigns.count + fleet.unseenCampaigns)
+    }
+    return lines.map(Excerpt.harmless)
+  }
+
+  private func table(_ rows: [[String]], of count: Int) -> [String] {
+    let text = TextTable(Array(rows.prefix(most + 1))).text
+    let lines = text.split(separator: "\n").map(String.init)
+    let unshown = count - (min(rows.count, most + 1) - 1)
+    return lines + (unshown > 0 ? ["and \(unshown.grouped) more"] : [])
+  }
+
+  private var overview: [[String]] {
+    var rows: [[String]] = []
+    for node in fleet.nodes.prefix(most) {
+      let limit = node.memory.limit > 0 ? " of \(Self.mebibytes(node.memory.limit))" : ""
+      let percent = node.percentUsed.map { " (\($0) %)" } ?? ""
+      rows.append([
+        "redis",
+        "\(node.endpoint)  \(node.version)  \(Self.mebibytes(node.memory.used))\(limit) MiB\(percent)  "
+          + "\(node.commandsPerSecond.grouped) commands/s  up \(Fleet.age((node.info.uptime ?? 0) * 1000))",
+      ])
+    }
+    let versions = fleet.versions
+    rows.append([
+      "workers",
+      "\(fleet.liveWorkers.grouped) live"
+        + (fleet.workers.count + fleet.unseenWorkers > fleet.liveWorkers
+          ? ", \((fleet.workers.count + fleet.unseenWorkers - fleet.liveWorkers).grouped) silent" : "")
+        + (versions.isEmpty ? "" : "  version \(versions.joined(separator: " and "))")
+        + "  \(fleet.perSecond.grouped) outcomes/s" + (fleet.housekeeper.map { "  \($0) keeps house" } ?? ""),
+    ])
+    rows.append(["intake", backlog(fleet.intake.count, "job", since: fleet.intake.since)])
+    for lane in fleet.lanes {
+      rows.append([
+        lane.lane.rawValue,
+        lane.campaigns == 0
+          ? "0 slices" : backlog(lane.slices, "slice", since: lane.since, of: Self.count(lane.campaigns, "campaign")),
+      ])
+    }
+    rows.append(["scheduled", agenda(fleet.scheduled)])
+    rows.append(["parked", agenda(fleet.parked)])
+    rows.append([
+      "campaigns",
+      "\(fleet.campaigns(.active).count.grouped) active, \(fleet.campaigns(.paused).count.grouped) paused, "
+        + "\(fleet.waiting.count.grouped) waiting"
+        + (fleet.unseenCampaigns > 0 ? ", \(fleet.unseenCampaigns.grouped) not looked at" : ""),
+    ])
+    rows.append([
+      "events", EventList.allCases.map { "\((fleet.events[$0] ?? 0).grouped) \($0.rawValue)" }.joined(separator: ", "),
+    ])
+    rows.append([
+      "left over",
+      "\(fleet.dead.grouped) on the dead list, \(fleet.quarantined.grouped) devices in quarantine, "
+        + "\(fleet.feedback.grouped) on the feedback list",
+    ])
+    if let next = fleet.nextPartitions { rows.append(["store", "is being given \(next) partitions: nothing begins"]) }
+    return rows
+  }
+
+  private func backlog(_ count: Int, _ unit: String, since: Int?, of whole: String? = nil) -> String {
+    Self.count(count, unit) + (whole.map { " of \($0)" } ?? "")
+      + (since.map { ", the oldest for \(Fleet.age(fleet.at - $0))" } ?? "")
+  }
+
+  private func agenda(_ agenda: Fleet.Agenda) -> String {
+    guard let next = agenda.next else { return agenda.count.grouped }
+    return "\(agenda.count.grouped), "
+      + (next > fleet.at ? "the next in \(Fleet.age(next - fleet.at))" : "the next \(Fleet.age(fleet.at - next)) ago")
+  }
+
+  private var workerRows: [[String]] {
+    [["worker", "version", "engine", "heard", "a second", "window", "slices", "connections"]]
+      + fleet.workers.map { worker in
+        let heard = Self.seconds(fleet.at - worker.heardAt)
+        guard let report = worker.report else { return [worker.name, "?", "", heard] }
+        let pools = report.pools.map { pool in
+          "\(pool.open) to \(pool.endpoint)" + (pool.health == "ready" ? "" : " \(pool.health)")
+        }
+        return [
+          worker.name, report.version, report.engine, worker.isAlive ? heard : "silent for \(heard)",
+          report.perSecond.grouped, "\(report.lent)/\(report.window)", report.slices.grouped,
+          report.takesNothing ? "takes nothing" : pools.joined(separator: ", "),
+        ]
+      }
+  }
+
+  private var campaignRows: [[String]] {
+    [["campaign", "state", "app", "lane", "done", "slices", ""]]
+      + fleet.campaigns.map { campaign in
+        let record = campaign.record
+        let report = CampaignReport(record)
+        return [
+          record.id, record.state.rawValue, record.app, record.lane.rawValue, report.progress,
+          "\(record.slices.finished)/\(record.slices.total)",
+          record.reason ?? record.waiting.map { "waits: \($0.text)" } ?? "",
+        ]
+      }
+  }
+
+  private static func count(_ count: Int, _ unit: String) -> String {
+    "\(count.grouped) \(unit)\(count == 1 ? "" : "s")"
+  }
+
+  private static func mebibytes(_ bytes: Int) -> String { ((bytes + (1 << 19)) >> 20).grouped }
+
+  private static func seconds(_ milliseconds: Int) -> String {
+    milliseconds < 10_000
+      ? "\(max(0, milliseconds) / 1000).\(max(0, milliseconds) % 1000 / 100) s" : Fleet.age(milliseconds)
+  }
+
+  // MARK: For machines
+
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("well", isWell)
+    json.member("at", Timestamp.format(milliseconds: fleet.at))
+    json.member("namespace", fleet.namespace)
+    json.member("partitions", fleet.partitions)
+    json.member("nextPartitions", fleet.nextPartitions)
+    json.name("alarms")
+    json.beginArray()
+    for alarm in alarms { alarm.write(to: &json) }
+    json.endArray()
+    writeWorkers(to: &json)
+    writeQueues(to: &json)
+    writeCampaigns(to: &json)
+    json.member("dead", fleet.dead)
+    json.member("quarantined", fleet.quarantined)
+    json.member("feedback", fleet.feedback)
+    json.name("redis")
+    json.beginArray()
+    for node in fleet.nodes { node.write(to: &json) }
+    json.endArray()
+    json.endObject()
+  }
+
+  private func writeWorkers(to json: inout JSONWriter) {
+    json.name("workers")
+    json.beginObject()
+    json.member("live", fleet.liveWorkers)
+    json.member("listed", fleet.workers.count + fleet.unseenWorkers)
+    json.member("perSecond", fleet.perSecond)
+    json.member("housekeeper", fleet.housekeeper)
+    json.name("versions")
+    json.beginArray()
+    for version in fleet.versions { json.value(version) }
+    json.endArray()
+    json.name("each")
+    json.beginArray()
+    for worker in fleet.workers { worker.write(to: &json) }
+    json.endArray()
+    json.endObject()
+  }
+
+  private func writeQueues(to json: inout JSONWriter) {
+    json.name("intake")
+    json.beginObject()
+    json.member("jobs", fleet.intake.count)
+    json.member("since", fleet.intake.since.map(Timestamp.format(milliseconds:)))
+    json.endObject()
+    json.name("lanes")
+    json.beginObject()
+    for lane in fleet.lanes {
+      json.name(lane.lane.rawValue)
+      json.beginObject()
+      json.member("campaigns", lane.campaigns)
+      json.member("slices", lane.slices)
+      json.member("since", lane.since.map(Timestamp.format(milliseconds:)))
+      json.endObject()
+    }
+    json.endObject()
+    for (name, agenda) in [("scheduled", fleet.scheduled), ("parked", fleet.parked)] {
+      json.name(name)
+      json.beginObject()
+      json.member("count", agenda.count)
+      json.member("next", agenda.next.map(Timestamp.format(milliseconds:)))
+      json.member("lagMilliseconds", agenda.lag(at: fleet.at))
+      json.endObject()
+    }
+    json.name("events")
+    json.beginObject()
+    for list in EventList.allCases { json.member(list.rawValue, fleet.events[list] ?? 0) }
+    json.endObject()
+  }
+
+  private func writeCampaigns(to json: inout JSONWriter) {
+    json.name("campaigns")
+    json.beginObject()
+    json.member("active", fleet.campaigns(.active).count)
+    json.member("paused", fleet.campaigns(.paused).count)
+    json.member("waiting", fleet.waiting.count)
+    json.member("unseen", fleet.unseenCampaigns)
+    json.name("each")
+    json.beginArray()
+    for campaign in fleet.campaigns { CampaignReport(campaign.record).write(to: &json) }
+    json.endArray()
+    json.endObject()
+  }
+}
+
+extension FleetAlarm: JSONReport {
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("kind", kind.rawValue)
+    json.member("subject", subject)
+    json.member("text", text)
+    json.member("remedy", remedy)
+    json.endObject()
+  }
+}
+
+extension Fleet.Worker {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("name", name)
+    json.member("alive", isAlive)
+    json.member("heardAt", Timestamp.format(milliseconds: heardAt))
+    if let report {
+      json.member("version", report.version)
+      json.member("startedAt", Timestamp.format(milliseconds: report.startedAt))
+      json.member("engine", report.engine)
+      json.member("window", report.window)
+      json.member("lent", report.lent)
+      json.member("slices", report.slices)
+      json.member("perSecond", report.perSecond)
+      json.member("accepted", report.accepted)
+      json.member("takesNothing", report.takesNothing)
+      json.name("pools")
+      json.beginArray()
+      for pool in report.pools {
+        json.beginObject()
+        json.member("endpoint", pool.endpoint)
+        json.member("open", pool.open)
+        json.member("inFlight", pool.inFlight)
+        json.member("backlog", pool.backlog)
+        json.member("failures", pool.failures)
+        json.member("health", pool.health)
+        json.endObject()
+      }
+      json.endArray()
+      json.name("credentials")
+      json.beginArray()
+      for credential in report.credentials {
+        json.beginObject()
+        json.name("apps")
+        json.beginArray()
+        for app in credential.apps { json.value(app) }
+        json.endArray()
+        json.member("stopped", credential.stopped)
+        json.member("expiresAt", credential.expiresAt.map(Timestamp.format(milliseconds:)))
+        json.endObject()
+      }
+      json.endArray()
+    }
+    json.endObject()
+  }
+}
+
+extension FleetNode {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("endpoint", endpoint)
+    json.member("version", version)
+    json.member("control", hasControl)
+    json.member("role", info.role?.rawValue)
+    json.member("usedBytes", memory.used)
+    json.member("limitBytes", memory.limit)
+    json.member("evictionPolicy", info.evictionPolicy)
+    json.member("appendOnly", info.isAppendOnlyEnabled)
+    json.member("persists", info.isPersistenceHealthy)
+    json.member("replicas", info.connectedReplicas)
+    json.member("commandsPerSecond", commandsPerSecond)
+    json.member("uptimeSeconds", info.uptime)
+    json.endObject()
+  }
+}

@@ -1,0 +1,336 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// The fleet at a look: what is read, that it is bounded, and what needs somebody.
+struct FleetTests {
+  @Test(arguments: Backend.allCases)
+  func emptyStoreHasNothingButNoWorker(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    let fleet = try await world.store.fleet(lease: TestStore.patience)
+    #expect(fleet.problems.isEmpty && fleet.partitions == 4 && fleet.nextPartitions == nil)
+    #expect(fleet.workers.isEmpty && fleet.campaigns.isEmpty && fleet.intake == Fleet.Backlog())
+    #expect(fleet.lanes.map(\.lane) == Lane.allCases && fleet.lanes.allSatisfy { $0.slices == 0 && $0.since == nil })
+    #expect(fleet.nodes.count == 1 && fleet.nodes[0].memory.used > 0 && fleet.nodes[0].hasControl)
+    #expect(fleet.alarms().map(\.kind) == [.noWorker])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func everythingIsSeenAtOneLook(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 8)
+    try await world.registerUsers(0..<4)
+    try await world.activate("running")
+    try await world.activate("held", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#, #","lane":"urgent""#)
+    _ = try await world.store.control("held", .pause, reason: "looks wrong")
+    let sendAt = try await world.store.time() / 1000 + 86_400_000
+    try await world.activate("later", #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
+    try await world.store.noteWaiting("running", worker: "w", reason: "out of reach", since: 7)
+    try await world.store.deadLetter(Array("{}".utf8), reason: "r", hint: "h", worker: "w")
+    try await world.command("LPUSH", world.keys.events(.receipts), "{}", "{}")
+    try await world.command("HSET", world.keys.quarantine(3), "t", "x")
+    try await world.command("LPUSH", world.keys.feedback, "x")
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w", lanes: [.normal]))
+    #expect(try await world.store.park(slice, for: 60_000, worker: "w"))
+
+    let fleet = try await world.store.fleet(lease: TestStore.patience)
+    #expect(fleet.problems.isEmpty)
+    #expect(Set(fleet.campaigns.map(\.record.id)) == ["running", "held"])
+    let running = try #require(fleet.campaigns(.active).first)
+    #expect(running.openSlices == 7 && running.record.waiting?.since == running.record.createdAt)
+    #expect(fleet.campaigns(.paused).first?.record.reason == "looks wrong" && fleet.waiting.count == 1)
+    #expect(
+      fleet.lanes[1]
+        == Fleet.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.createdAt))
+    #expect(fleet.lanes[0].slices == 0)
+    #expect(fleet.scheduled == Fleet.Agenda(count: 1, next: sendAt) && fleet.scheduled.lag(at: fleet.at) == 0)
+    #expect(fleet.parked.count == 1 && (fleet.parked.next ?? 0) > fleet.at)
+    #expect(fleet.dead == 1 && fleet.quarantined == 1 && fleet.feedback == 1)
+    #expect(fleet.events == [.registrations: 0, .receipts: 2])
+    #expect(fleet.liveWorkers == 1 && fleet.workers.first?.report == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatAWorkerSaysStaysUntilItSaysSomethingElseAndLeavesWithIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    func told() async throws -> WorkerReport? { try await world.store.fleet(lease: 60_000).workers.first?.report }
+    let report = Self.report()
+    try await world.store.heartbeat(worker: "w", timeout: 60_000, report: report)
+    #expect(try await told() == report)
+    try await world.store.heartbeat(worker: "w", timeout: 60_000)
+    #expect(try await told() == report)
+    var next = report
+    next.pools = []
+    try await world.store.heartbeat(worker: "w", timeout: 60_000, report: next)
+    #expect(try await told() == next)
+    try await world.store.removeWorker("w")
+    #expect(try await world.command("EXISTS", world.keys.reports).integer == 0)
+  }
+
+  /// What stands in Redis, byte for byte: workers of several versions read it.
+  @Test func reportIsOneJSONObject() throws {
+    let text = #"""
+      {"version":"1.2.3","startedAt":1796115600007,"engine":"native","window":1000,"lent":7,"slices":2,"perSecond":12,
+      "accepted":99,"takesNothing":true,"pools":[{"endpoint":"https://a","open":2,"inFlight":3,"backlog":4,
+      "failures":5,"health":"unresponsive"}],"credentials":[{"apps":["a","b"],"stopped":"no","expiresAt":8},
+      {"apps":["c"]}]}
+      """#.replacing("\n", with: "")
+    #expect(String(decoding: Self.report().json, as: UTF8.self) == text)
+    #expect(WorkerReport(json: Array(text.utf8)) == Self.report())
+    // Of another version: what is not known is passed over, what is missing is nothing.
+    let other = WorkerReport(json: Array(#"{"version":"9","colour":[1],"pools":[{"health":"dreaming"}]}"#.utf8))
+    #expect(other?.version == "9" && other?.pools.first?.health == "dreaming" && other?.pools.first?.isStuck == false)
+    #expect(WorkerReport(json: Array("[1]".utf8)) == nil && WorkerReport(json: []) == nil)
+    var long = WorkerReport()
+    long.credentials = (0..<100).map { .init(apps: ["a\($0)"], stopped: String(repeating: "x", count: 1000)) }
+    #expect(long.json.count < 16_000)
+    #expect(WorkerReport(json: long.json)?.credentials.count == WorkerReport.most)
+  }
+
+  private static func report() -> WorkerReport {
+    var report = WorkerReport()
+    report.version = "1.2.3"
+    report.startedAt = 1_796_115_600_007
+    (report.engine, report.window, report.lent, report.slices) = ("native", 1000, 7, 2)
+    (report.perSecond, report.accepted, report.takesNothing) = (12, 99, true)
+    report.pools = [
+      .init(endpoint: "https://a", open: 2, inFlight: 3, backlog: 4, failures: 5, health: .unresponsive)
+    ]
+    report.credentials = [.init(apps: ["a", "b"], stopped: "no", expiresAt: 8), .init(apps: ["c"])]
+    return report
+  }
+
+  // MARK: Since when the next job waits
+
+  @Test(arguments: Backend.allCases)
+  func jobOfAnyProducerWaitsSinceItIsTheNext(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    func intake() async throws -> Fleet.Backlog { try await world.store.fleet(lease: 60_000).intake }
+    func keepHouse() async throws { _ = try await world.store.chores("w", timeout: 60_000) }
+    try await world.command("LPUSH", world.keys.campaigns, "first", "second")
+    // Nobody has looked yet, and the job says nothing of it.
+    #expect(try await intake() == Fleet.Backlog(count: 2))
+    let before = try await world.store.time() / 1000
+    try await keepHouse()
+    let since = try #require(try await intake().since)
+    #expect(since >= before)
+    try await keepHouse()
+    #expect(try await intake() == Fleet.Backlog(count: 2, since: since))
+    // The next one is another: the note does not count for it.
+    try await world.command("RPOP", world.keys.campaigns)
+    #expect(try await intake() == Fleet.Backlog(count: 1))
+    try await keepHouse()
+    #expect(try await intake().since ?? 0 >= since)
+    try await world.command("RPOP", world.keys.campaigns)
+    try await keepHouse()
+    #expect(try await world.command("HEXISTS", world.keys.housekeeping, "nextJob").integer == 0)
+    #expect(try await intake() == Fleet.Backlog())
+  }
+
+  @Test(arguments: Backend.allCases)
+  func submittedJobWaitsSinceItsSubmissionThoughNoWorkerIsThere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
+    let before = try await world.store.time() / 1000
+    _ = try await world.store.submit(job, as: CampaignJob.parse(job, .any(TestStore.service)))
+    let after = try await world.store.time() / 1000
+    let fleet = try await world.store.fleet(lease: 60_000)
+    let since = try #require(fleet.intake.since)
+    #expect((before - 1...after + 1000).contains(since) && fleet.intake.count == 1)
+  }
+
+  // MARK: Bounds
+
+  @Test(arguments: Backend.allCases)
+  func moreCampaignsAndWorkersThanAreLookedAtAreCounted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("real", #","lane":"urgent""#)
+    var pipeline = RedisPipeline()
+    for number in 0..<(2 * Fleet.mostCampaigns) {
+      let id = "c\(number)"
+      pipeline.append("SADD", world.keys.running, id)
+      pipeline.append("HSET", world.keys.campaign(id), "state", "active", "app", "news", "slices", 1)
+    }
+    for number in 0..<(Fleet.mostWorkers + 7) { pipeline.append("ZADD", world.keys.workers, number, "w\(number)") }
+    for reply in try await world.redis.execute(pipeline) { try reply.get() }
+    let fleet = try await world.store.fleet(lease: 60_000)
+    #expect(fleet.campaigns.count == Fleet.mostCampaigns)
+    #expect(fleet.unseenCampaigns == Fleet.mostCampaigns + 1)
+    // What is on a lane is never passed over.
+    #expect(fleet.campaigns.contains { $0.record.id == "real" } && fleet.lanes[0].slices == 1)
+    #expect(fleet.workers.count == Fleet.mostWorkers && fleet.unseenWorkers == 7 && fleet.liveWorkers == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatIsDamagedIsToldOfAndTheRestIsSeen(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    for id in ["well", "ill"] { try await world.activate(id) }
+    try await world.command("HSET", world.keys.campaign("ill"), "slices", "many")
+    for key in [world.keys.lane("bulk"), world.keys.schedule, world.keys.reports, world.keys.quarantine(0)] {
+      try await world.command("SET", key, "x")
+    }
+    try await world.store.heartbeat(worker: "w", timeout: 60_000)
+    let fleet = try await world.store.fleet(lease: 60_000)
+    #expect(fleet.campaigns.map(\.record.id) == ["well"] && fleet.liveWorkers == 1)
+    #expect(fleet.problems.count >= 5 && fleet.problems.allSatisfy { $0.code == .damaged }, "\(fleet.problems)")
+    #expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
+  }
+
+  @Test func storeOfAnotherVersionIsSaidToBeOne() async throws {
+    let world = try await TestStore(on: .single)
+    try await world.command("HSET", world.keys.store, "version", 1)
+    #expect(try await world.store.fleet(lease: 1).problems.map(\.code) == [.mismatch])
+  }
+}
+
+/// What needs somebody, each thing caused once.
+struct FleetAlarmTests {
+  private static let now = 1_800_000_000_000
+
+  /// A fleet in which all is well.
+  private static func fleet() -> Fleet {
+    var fleet = Fleet()
+    fleet.at = now
+    fleet.liveWorkers = 1
+    fleet.workers = [Fleet.Worker(name: "w", heardAt: now, isAlive: true, report: WorkerReport())]
+    fleet.lanes = Lane.allCases.map { Fleet.LaneBacklog(lane: $0) }
+    return fleet
+  }
+
+  @Test func wellIsWell() {
+    var fleet = Self.fleet()
+    #expect(fleet.alarms().isEmpty)
+    // What is as it should be, or is not waited for long.
+    fleet.intake = .init(count: 3, since: Self.now - 59_000)
+    fleet.lanes[0].since = Self.now - 29_000
+    fleet.lanes[2].since = Self.now - 86_400_000
+    fleet.scheduled = .init(count: 1, next: Self.now + 1)
+    fleet.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: Self.now + 15 * 86_400_000)]
+    fleet.workers[0].report?.pools = [
+      .init(endpoint: "e", open: 0, inFlight: 0, backlog: 0, failures: 0, health: .connecting)
+    ]
+    fleet.quarantined = 5
+    #expect(fleet.alarms().isEmpty)
+  }
+
+  private static let causes: [(FleetAlarm.Kind, String, String, @Sendable (inout Fleet) -> Void)] = [
+    (
+      .noWorker, "fleet", "no worker is there, the last was heard 2 min ago",
+      { fleet in
+        fleet.liveWorkers = 0
+        fleet.workers = [Fleet.Worker(name: "w", heardAt: now - 120_000, isAlive: false, report: nil)]
+      }
+    ),
+    (
+      .silentWorker, "x", "worker x is silent for 1 min",
+      { fleet in
+        fleet.workers.append(Fleet.Worker(name: "x", heardAt: now - 60_999, isAlive: false, report: nil))
+      }
+    ),
+    (
+      .credentialStopped, "a,b", "worker w of app a,b: refused",
+      { fleet in
+        fleet.workers[0].report?.credentials = [.init(apps: ["a", "b"], stopped: "refused")]
+      }
+    ),
+    (
+      .credentialExpires, "a", "the certificate of app a expires in 13 days",
+      { fleet in
+        fleet.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: now + 13 * 86_400_000)]
+      }
+    ),
+    (
+      .credentialExpires, "a", "the certificate of app a has expired",
+      { fleet in
+        fleet.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: now - 1)]
+      }
+    ),
+    (
+      .pushService, "https://e", "https://e is answering nearly everything with 503 for 2 workers (w …)",
+      { fleet in
+        let pool = WorkerReport.Pool(
+          endpoint: "https://e", open: 0, inFlight: 0, backlog: 0, failures: 1, health: .breakerOpen)
+        fleet.workers[0].report?.pools = [pool]
+        fleet.workers.append(fleet.workers[0])
+      }
+    ),
+    (
+      .intakeWaits, "campaigns", "2 jobs wait to be taken in, the oldest for 1 min",
+      { fleet in
+        fleet.intake = .init(count: 2, since: now - 61_000)
+      }
+    ),
+    (
+      .laneWaits, "urgent", "3 slices of lane urgent wait for a worker, the oldest campaign for 31 s",
+      { fleet in
+        fleet.lanes[0] = .init(lane: .urgent, campaigns: 1, slices: 3, since: now - 31_000)
+      }
+    ),
+    (
+      .scheduleLate, "schedule", "a scheduled campaign is 40 s late",
+      { fleet in
+        fleet.scheduled = .init(count: 1, next: now - 40_000)
+      }
+    ),
+    (.eventsWait, "receipts", "100000 receipts wait", { fleet in fleet.events[.receipts] = 100_000 }),
+    (.dead, "dead", "1 jobs or events could not be run", { fleet in fleet.dead = 1 }),
+    (.unreadable, "damaged", "what", { fleet in fleet.problems = [StoreError(.damaged, "what", hint: "so")] }),
+  ]
+
+  @Test(arguments: causes.indices)
+  func eachIsCausedOnce(cause: Int) throws {
+    let (kind, subject, text, change) = Self.causes[cause]
+    var fleet = Self.fleet()
+    change(&fleet)
+    let alarms = fleet.alarms()
+    #expect(alarms.count == 1)
+    let alarm = try #require(alarms.first)
+    #expect(alarm.kind == kind && alarm.subject == subject && !alarm.remedy.isEmpty)
+    #expect(alarm.text.hasPrefix(text), "\(alarm.text)")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignThatPausedItselfOrWaitsNeedsSomebody(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
+    for id in ["asked", "itself", "stuck", "slow"] { try await world.activate(id) }
+    _ = try await world.store.controlEverywhere("asked", .pause, reason: "by hand", lease: 1)
+    _ = try await world.store.control("itself", .pause, reason: "wrong environment")
+    try await world.command("HSET", world.keys.campaign("stuck"), "createdAt", 1)
+    try await world.store.noteWaiting("stuck", worker: "w", reason: "out of reach", since: 5)
+    try await world.command("HSET", world.keys.campaign("slow"), "createdAt", 1)
+    try await world.store.noteWaiting("slow", worker: "w", reason: "rate: 5 a second", since: 5)
+    var limits = FleetLimits()
+    limits.lanes = [:]
+    let alarms = try await world.store.fleet(lease: TestStore.patience).alarms(limits)
+    #expect(alarms.map(\.kind) == [.campaignPaused, .campaignWaits])
+    #expect(alarms.map(\.subject) == ["itself", "stuck"])
+    #expect(alarms[0].text == "campaign itself has paused itself: wrong environment")
+    #expect(alarms[0].remedy.hasSuffix("carillon campaign resume itself"))
+  }
+
+  /// Memory, eviction and what else a server says of itself, on one that can be set so.
+  @Test func serverThatCanNotBeTrustedNeedsSomebody() async throws {
+    let server = try await RedisServer.start()
+    let world = try await TestStore(on: .single, server: server)
+    try await world.store.heartbeat(worker: "w", timeout: TestStore.patience)
+    func alarms() async throws -> [FleetAlarm] { try await world.store.fleet(lease: TestStore.patience).alarms() }
+    #expect(try await alarms().isEmpty)
+    let used = try await world.store.memory().used
+    try await server.command("config", "set", "maxmemory", String(used * 100 / 88))
+    try await server.command("config", "set", "maxmemory-policy", "allkeys-lru")
+    let found = try await alarms()
+    #expect(found.map(\.kind) == [.memory, .redis])
+    #expect(found.last?.text.hasSuffix("evicts keys when it is full: allkeys-lru") == true)
+    await server.stop()
+  }
+
+  @Test func spansAreToldInTheLargestUnit() {
+    let table = [
+      (0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (3_599_000, "59 min"), (3_600_000, "1 h"),
+      (172_799_000, "47 h"), (172_800_000, "2 days"), (-5, "0 s"),
+    ]
+    for (span, text) in table { #expect(Fleet.age(span) == text) }
+  }
+}

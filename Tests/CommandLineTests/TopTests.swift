@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// `carillon top`: on a terminal it draws the whole of it and leaves it as it was; elsewhere it looks once.
+struct TopTests {
+  @Test func withoutATerminalItLooksOnce() async throws {
+    let world = try await CarillonWorld()
+    let output = try await world.run("top")
+    #expect(output.exit == .status(1) && output.standardOutput.contains("  ! no worker is there"))
+    #expect(!output.standardOutput.contains("\u{1B}"))
+    #expect(try JSONObject(try await world.run("top", "--json").standardOutput).bool("well") == false)
+    #expect(try await world.run("top", "--interval", "0").exit == .status(64))
+  }
+
+  /// script(1) gives it a terminal, and what is typed there; a signal comes once the screen is drawn.
+  @Test(arguments: ["q", "INT", "TERM", "HUP"])
+  func terminalIsAsItWasWhenItEnds(how: String) async throws {
+    let world = try await CarillonWorld()
+    let path = { (name: String) in world.folder.path(name) }
+    let signal =
+      how == "q"
+      ? "" : "(until grep -q 1049h \(path("seen")); do :; done; kill -\(how) $(cat \(path("id")))) & "
+    let command =
+      "stty -a > \(path("before")); \(signal)sh -c 'echo $$ > \(path("id")); exec \(CarillonCommand.path) top'; "
+      + "echo status $?; stty -a > \(path("after"))"
+    let output = try await ChildProcess.run(
+      "script", ["--quiet", "--flush", "--return", "--command", command, path("seen")],
+      environment: world.environment, input: how == "q" ? "q" : "")
+    let said = output.standardOutput
+    #expect(said.contains("status 0"), "\(said) \(output.standardError)")
+    let (shown, left) = (try #require(said.range(of: "\u{1B}[?1049h")), try #require(said.range(of: "\u{1B}[?1049l")))
+    #expect(shown.upperBound < left.lowerBound && said.contains("\u{1B}[?25l") && said.contains("\u{1B}[?25h"))
+    #expect(said[shown.upperBound..<left.lowerBound].contains("no worker is there"))
+    let before = try String(contentsOfFile: path("before"), encoding: .utf8)
+    #expect(before.contains("icanon") && !before.contains("-icanon"))
+    #expect(try String(contentsOfFile: path("after"), encoding: .utf8) == before)
+  }
+
+  @Test func frameIsCutToTheScreen() {
+    #expect(
+      FullScreen.frame(["abcdef", "gh", "ij"], width: 4, height: 2) == "\u{1B}[Habcd\u{1B}[K\r\ngh\u{1B}[K\u{1B}[J")
+    #expect(FullScreen.frame([], width: 4, height: 2) == "\u{1B}[H\u{1B}[J")
+  }
+}

@@ -1,0 +1,55 @@
+import CampaignStore
+import EventLoop
+import PushCore
+import PushTransport
+import Testing
+
+@testable import PushWorker
+
+/// What a worker says of itself, and how rarely.
+struct ReportTests {
+  @Test func whatIsTheSameIsSaidOnceAMinute() {
+    var pace = ReportPace()
+    var report = WorkerReport()
+    let second: UInt64 = 1_000_000_000
+    #expect(pace.next(report, 0) == report)
+    #expect(pace.next(report, second) == nil)
+    report.lent = 5
+    #expect(pace.next(report, 2 * second) == report)
+    #expect(pace.next(report, 61 * second) == nil)
+    #expect(pace.next(report, 62 * second) == report)
+    // It did not arrive.
+    pace.forget()
+    #expect(pace.next(report, 63 * second) == report)
+  }
+
+  @Test func speedIsWhatWasRecordedSinceTheLastLook() {
+    var pace = ReportPace()
+    #expect(pace.perSecond(100, 5) == 0)
+    #expect(pace.perSecond(600, 5 + 500_000_000) == 1000)
+    #expect(pace.perSecond(600, 5 + 1_500_000_000) == 0)
+  }
+
+  /// A real worker over a real store: everything that others want to know of it arrives with its heartbeats.
+  @Test(arguments: PushEngineKind.allCases)
+  func workerIsSeenWithWhatItDoes(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(40)
+    let worker = rig.worker("seen", drains: false)
+    let running = Task { try await worker.run() }
+    try await rig.submit("a")
+    try await rig.until { try await rig.store.campaign("a")?.finishedAt != nil }
+    var report = WorkerReport()
+    try await rig.until {
+      report = try await rig.store.fleet(lease: 60_000).workers.first?.report ?? report
+      return report.accepted == 40 && report.slices == 0
+    }
+    #expect(report.engine == engine.rawValue && report.window == 100 && report.lent == 0 && !report.takesNothing)
+    #expect(report.startedAt > 1_700_000_000_000)
+    #expect(report.pools.map(\.endpoint) == [rig.channel.endpoint.url] && report.pools.first?.health == "ready")
+    #expect(report.credentials == [.init(apps: ["news"])])
+    await worker.stop()
+    try await running.value
+    #expect(try await rig.store.fleet(lease: 60_000).workers.isEmpty)
+  }
+}
