@@ -95,12 +95,12 @@ extension CampaignStore {
           var seenAt: UInt64 = 0
           filter.forEachTarget(of: user, record, json) { device in
             seenAt = max(seenAt, device.seenAt)
-            best.add { _ in }
+            best.add(0) { _ in }
           }
           best.end(user: user, seenAt: seenAt)
         }
       }
-      users += best.forEachTarget { _ in targets += 1 }
+      users += best.forEachTarget { _, _ in targets += 1 }
     }
     return Reached(users: users, targets: targets)
   }

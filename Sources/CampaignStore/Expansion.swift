@@ -12,6 +12,8 @@ public struct DeviceFilter: Sendable {
   private let devices: DeviceChoice
   /// From when ages are counted, in ms since the epoch.
   let start: Int
+  /// When each device gets it; `nil` for all of them at once.
+  let timing: TargetTiming?
 
   /// - Parameters:
   ///   - service: the name of the campaign's push service; devices of any other are left out.
@@ -22,9 +24,10 @@ public struct DeviceFilter: Sendable {
   ///   - sample: users who are not in it are left out.
   ///   - devices: how many of those that are left each user gets it on.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
+  ///   - timing: when each device gets it.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, start: Int = 0
+    sample: UserSample? = nil, devices: DeviceChoice = .all, start: Int = 0, timing: CampaignTiming = CampaignTiming()
   ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
@@ -34,6 +37,7 @@ public struct DeviceFilter: Sendable {
     self.sample = sample
     self.devices = devices
     self.start = start
+    self.timing = timing.isPerDevice ? TargetTiming(timing, start: start) : nil
   }
 
   /// What a campaign asks of devices.
@@ -46,15 +50,19 @@ public struct DeviceFilter: Sendable {
   public init(_ campaign: Campaign, service: any PushService, environment: String, start: Int) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices, start: start)
+      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices, start: start,
+      timing: campaign.timing)
   }
 
   /// Whether it asks for attributes of users.
-  var needsAttributes: Bool { predicate?.attributes.isEmpty == false }
+  var needsAttributes: Bool { asksForAttributes || timing?.timing.attribute != nil }
+
+  /// Whether its condition does.
+  private var asksForAttributes: Bool { predicate?.attributes.isEmpty == false }
 
   /// What it asks of a user's attributes.
   private func attributes(_ json: RedisReply?) -> PredicateAttributes {
-    guard needsAttributes, let predicate else { return PredicateAttributes([], of: []) }
+    guard asksForAttributes, let predicate else { return PredicateAttributes([], of: []) }
     return PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: predicate.attributes)
   }
 
@@ -78,6 +86,14 @@ public struct DeviceFilter: Sendable {
       }
     }
     if let latest { body(latest) }
+  }
+
+  /// The hour at which a user gets it, in seconds after midnight; `nil` for one who has none of their own.
+  ///
+  /// - Parameter json: the user's attributes, where they were asked for.
+  func timeOfDay(_ json: RedisReply?) -> Int? {
+    guard let local = timing?.timing.localTime, local.attribute != nil else { return nil }
+    return json?.bytes.flatMap { local.timeOfDay(of: Array($0)) }
   }
 
   /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
@@ -110,6 +126,8 @@ public struct SealedTargets: Sendable {
   var bytes: [UInt8] = []
   /// Where each page ends.
   var ends: [Int] = []
+  /// When they may be sent; `nil` for all of them at once.
+  public internal(set) var times: SendTimes?
 
   /// All of them, as they would be read again.
   public var chunk: TargetChunk {
@@ -132,18 +150,20 @@ extension CampaignStore {
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
     ledger.append(targets, to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, times: targets.times, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
   /// Expands a slice that is not sealed.
   ///
-  /// - Parameter quota: how many users it takes at most, those seen last; `nil` for all.
+  /// - Parameters:
+  ///   - quota: how many users it takes at most, those seen last; `nil` for all.
+  ///   - now: ms since the epoch, more or less: whose quiet hours it is.
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
   public func expand(
-    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil
+    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, quota: quota)
+    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now)
     let source = source(of: campaign, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
       page, pipeline in
@@ -204,11 +224,16 @@ struct TargetBuilder {
   private var renewedAt = ContinuousClock.now
   /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
   private var best: BestUsers?
+  /// Where they have times of their own: then no page is written before all are known.
+  private var sorter: TargetSorter?
 
-  /// - Parameter quota: how many users are taken at most; `nil` for all.
-  init(ledger: SliceLedger, quota: Int? = nil) {
+  /// - Parameters:
+  ///   - quota: how many users are taken at most; `nil` for all.
+  ///   - now: ms since the epoch, more or less.
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
     self.ledger = ledger
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
+    sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
   }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
@@ -219,17 +244,27 @@ struct TargetBuilder {
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
     guard best == nil else { return addBest(page, filter) }
     page.forEachUser { user, record, json in
-      filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
+      guard sorter != nil else {
+        return filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
+      }
+      let timeOfDay = filter.timeOfDay(json)
+      filter.forEachTarget(of: user, record, json) { device in
+        guard Self.canBeTarget(token: device.token, user: user) else { return }
+        let place = place(of: device, timeOfDay)
+        sorter?.add(at: place) { TargetPage.write(token: device.token, user: user, to: &$0) }
+      }
     }
   }
 
   private mutating func addBest(_ page: MemberPage, _ filter: DeviceFilter) {
     page.forEachUser { user, record, json in
+      let timeOfDay = filter.timeOfDay(json)
       var seenAt: UInt64 = 0
       filter.forEachTarget(of: user, record, json) { device in
         seenAt = max(seenAt, device.seenAt)
         guard Self.canBeTarget(token: device.token, user: user) else { return }
-        best?.add { TargetPage.write(token: device.token, user: user, to: &$0) }
+        let place = place(of: device, timeOfDay)
+        best?.add(place) { TargetPage.write(token: device.token, user: user, to: &$0) }
       }
       best?.end(user: user, seenAt: seenAt)
     }
@@ -239,10 +274,16 @@ struct TargetBuilder {
   private mutating func takeBest() {
     guard var best else { return }
     self.best = nil
-    _ = best.forEachTarget { target in
+    _ = best.forEachTarget { target, place in
+      guard sorter == nil else { return sorter?.add(at: place) { $0 += target } ?? () }
       targets.bytes += target
       endTarget()
     }
+  }
+
+  /// Where a target of the device belongs; 0 where all are sent at once.
+  private mutating func place(of device: DeviceView, _ timeOfDay: Int?) -> Int {
+    sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
   }
 
   /// What can't be a target, nothing of ours has written: it is left out.
@@ -271,14 +312,18 @@ struct TargetBuilder {
   }
 
   /// Everybody was looked at.
-  mutating func finish() { takeBest() }
+  mutating func finish() {
+    takeBest()
+    sorter?.finish(&targets)
+    sorter = nil
+  }
 
   /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
   mutating func seal(to pipeline: inout RedisPipeline) {
     finish()
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
     flush(to: &pipeline)
-    ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
+    ledger.seal(count: targets.count, pages: targets.ends.count, times: targets.times, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

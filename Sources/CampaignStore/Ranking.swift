@@ -169,6 +169,8 @@ struct BestUsers {
   /// Targets as they are written, one behind the other, and where each ends.
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
+  /// What was said of each.
+  private var marks: [Int] = []
   private var begun = 0
 
   /// - Parameters:
@@ -180,8 +182,11 @@ struct BestUsers {
   }
 
   /// A target of the user that comes next.
-  mutating func add(_ write: (inout [UInt8]) -> Void) {
+  ///
+  /// - Parameter mark: comes back with it.
+  mutating func add(_ mark: Int, _ write: (inout [UInt8]) -> Void) {
     write(&bytes)
+    marks.append(mark)
     ends.append(bytes.count)
   }
 
@@ -195,10 +200,10 @@ struct BestUsers {
   }
 
   /// Calls `body` with each target of those who are taken, and returns how many users these are.
-  mutating func forEachTarget(_ body: (ArraySlice<UInt8>) -> Void) -> Int {
+  mutating func forEachTarget(_ body: (ArraySlice<UInt8>, _ mark: Int) -> Void) -> Int {
     keepBest()
     for user in users {
-      for target in user.targets { body(target == 0 ? bytes[0..<ends[0]] : bytes[ends[target - 1]..<ends[target]]) }
+      for target in user.targets { body(bytes[(target == 0 ? 0 : ends[target - 1])..<ends[target]], marks[target]) }
     }
     return users.count
   }
@@ -206,15 +211,16 @@ struct BestUsers {
   private mutating func keepBest() {
     users.sort { ($1.seenAt, $0.tie) < ($0.seenAt, $1.tie) }
     users = Array(users.prefix(quota))
-    var (kept, places): ([UInt8], [Int]) = ([], [])
+    var (kept, places, keptMarks): ([UInt8], [Int], [Int]) = ([], [], [])
     for index in users.indices {
       let targets = users[index].targets
       let start = targets.lowerBound == 0 ? 0 : ends[targets.lowerBound - 1]
       let first = places.count
       for target in targets { places.append(kept.count + ends[target] - start) }
       kept += bytes[start..<ends[targets.upperBound - 1]]
+      keptMarks += marks[targets]
       users[index].targets = first..<places.count
     }
-    (bytes, ends, begun) = (kept, places, places.count)
+    (bytes, ends, marks, begun) = (kept, places, keptMarks, places.count)
   }
 }

@@ -33,6 +33,7 @@ enum StoreScripts {
   static let guardWatch = script("guardwatch", PackageResources.guardwatch_lua)
   static let guardTrial = script("guardtrial", PackageResources.guardtrial_lua)
   static let rate = script("rate", PackageResources.rate_lua)
+  static let repeatRun = script("repeat", PackageResources.repeat_lua)
   static let rank = script("rank", PackageResources.rank_lua)
   static let quota = script("quota", PackageResources.quota_lua)
   static let promote = script("promote", PackageResources.promote_lua)

@@ -294,7 +294,9 @@ private struct RepartitionMove {
       }
       _ = try await here.run(pipeline)
     }
-    let partitions = try await there.writeAudience(of: campaign, narrowing: false)
+    // What is repeated is sent to nobody itself.
+    let isSent = campaign.timing.repetition == nil
+    let partitions = isSent ? try await there.writeAudience(of: campaign, narrowing: false) : []
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.reslice, keys: [keys.campaign(id), keys.open(id), keys.finished(id), keys.running]

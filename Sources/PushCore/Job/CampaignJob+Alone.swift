@@ -11,7 +11,7 @@ extension CampaignJob {
     guard case .object(let members) = root.kind else { return job }
     var json = JSONWriter()
     json.beginObject()
-    for member in members where !["sendAt", "rate", "spread", "finishBy"].contains(member.name) {
+    for member in members where !JobTiming.all.contains(member.name) {
       json.name(member.name)
       switch member.name {
       case "id":
@@ -28,6 +28,28 @@ extension CampaignJob {
         json.endObject()
       default: json.raw(job[member.value.range])
       }
+    }
+    json.endObject()
+    return json.take()
+  }
+
+  /// The job of one of the campaigns that a job asks for again and again.
+  ///
+  /// - Parameters:
+  ///   - job: a valid job.
+  ///   - id: of that campaign.
+  ///   - localTime: what each device's clock shows at its time; `nil` where it begins at once.
+  /// - Throws: when the job is not valid JSON.
+  public static func run(of job: [UInt8], id: String, localTime: Int?) throws(JSONSyntaxError) -> [UInt8] {
+    let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
+    guard case .object(let members) = root.kind else { return job }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("id", id)
+    if let localTime { json.member("sendAt", WallTime.format(localTime)) }
+    for member in members where !["id", "sendAt", "repeat"].contains(member.name) {
+      json.name(member.name)
+      json.raw(job[member.value.range])
     }
     json.endObject()
     return json.take()

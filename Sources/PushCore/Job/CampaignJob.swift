@@ -12,7 +12,7 @@ public enum CampaignJob {
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
   ]
-  private static let plannedFields: Set = ["localized", "localTime", "repeat"]
+  private static let plannedFields: Set = ["localized"]
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -59,12 +59,12 @@ public enum CampaignJob {
   public static func read(
     _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
-    let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
+    let fields = try JobFields(root, path: "", known: fields + JobTiming.fields, planned: plannedFields)
     let id = try readID(fields)
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
-    let sendAt = try readSendAt(fields)
     let audience = try JobAudience(fields.required("audience"), of: service, campaign: id, path: "audience")
+    let timing = try JobTiming(fields, id: id, audience: audience.audience)
     let campaign = Campaign(
       id: id,
       app: app,
@@ -79,11 +79,12 @@ public enum CampaignJob {
       payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
       pushType: options.pushType,
       priority: options.priority,
-      expiration: try fields.expiration(sendAt: sendAt) ?? options.expiration,
+      expiration: try fields.expiration(sendAt: timing.sendAt) ?? options.expiration,
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
-      sendAt: sendAt,
-      rate: try fields.rate(sendAt: sendAt),
+      sendAt: timing.sendAt,
+      rate: try fields.rate(sendAt: timing.sendAt),
+      timing: timing.timing,
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))
@@ -128,15 +129,6 @@ public enum CampaignJob {
         hint: "leave out category, or transactional")
     }
     return category
-  }
-
-  /// How far ahead it may be is the store's to check, by Redis' clock.
-  private static func readSendAt(_ fields: JobFields) throws(JobError) -> Int? {
-    guard let text = try fields.string("sendAt") else { return nil }
-    guard let instant = Timestamp.milliseconds(text) else {
-      throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
-    }
-    return instant
   }
 
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {

@@ -17,6 +17,9 @@ public struct CronSchedule: Sendable, Equatable {
     "minute, hour, day, month and weekday, such as '0 9 * * mon-fri': each *, a number, a range, or a list of these, "
     + "with /n for every n-th"
 
+  /// Characters of a schedule; all sixty minutes, one by one, have fewer.
+  public static let longest = 512
+
   /// Days within which there is a time, if ever: the 29th of February comes after eight years at most.
   private static let horizon = 8 * 366 + 1
 
@@ -25,6 +28,9 @@ public struct CronSchedule: Sendable, Equatable {
   public init(parsing text: String) throws(CronError) {
     guard !text.hasPrefix("@") else {
       throw CronError(message: "\(Excerpt.quoted(text)) is not read: give five fields")
+    }
+    guard text.utf8.count <= Self.longest else {
+      throw CronError(message: "it has more than \(Self.longest) characters")
     }
     let fields = text.split(whereSeparator: { $0 == " " || $0 == "\t" })
     guard fields.count == 5 else { throw CronError(message: "it has \(fields.count) fields instead of five") }

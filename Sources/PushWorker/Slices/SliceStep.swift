@@ -14,7 +14,7 @@ enum SliceStep: Equatable {
   case finish
   /// The campaign was cancelled and nothing is under way any more.
   case cancel
-  /// Only retries are left, the nearest in this many ms.
+  /// Only retries, and targets whose time has yet to come, are left, the nearest in this many ms.
   case park(Int)
   /// Give the slice back: it is paused, or the worker stops.
   case leave
@@ -54,11 +54,11 @@ struct SliceSituation: Equatable {
   var mayMoreCome = false
   /// Targets in doubt that are yet to be sent again.
   var doubt = 0
-  /// Targets never granted.
+  /// Targets never granted that could be.
   var ungranted = 0
-  /// Targets that wait for a retry.
+  /// Targets that wait for a retry, or for their own time.
   var waiting = 0
-  /// ms until the nearest retry; `nil` for none.
+  /// ms until the nearest of them is due; `nil` for none.
   var nextRetry: Int?
   /// Credit that could be lent to this slice with a commit.
   var credit = 0

@@ -52,7 +52,7 @@ extension PushWorker {
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas)
+        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas, now: Int(now))
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
       let claims = try await slices.claim(

@@ -87,6 +87,7 @@ extension PushWorker {
     let before = session.claim.granted
     session.claim.granted = answer.granted
     session.claim.waiting = answer.waiting
+    session.claim.later = answer.later
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       giveBack(credit, of: session)

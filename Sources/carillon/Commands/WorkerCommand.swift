@@ -50,7 +50,7 @@ struct WorkerCommand: CarillonCommand {
       }
     }
     defer { stopper.cancel() }
-    let connection = try StoreConnection(configuration.redis)
+    let connection = try StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo)
     // Its first two connections live where the worker does: no thread is woken for a call.
     let loop = EventLoop(label: "worker")
     // A store that is given other partitions is left, and taken up again under its new ones.

@@ -19,8 +19,11 @@ struct StoreConnection {
   private let adopts: Bool
   private let feedbackLength: Int
   private let devicesPerUser: Int
+  private let zones: ZoneDatabase
 
-  init(_ redis: CarillonConfiguration.Redis) throws {
+  /// - Parameter zoneinfo: the folder of the time zone database; `nil` for the system's.
+  init(_ redis: CarillonConfiguration.Redis, zoneinfo: String? = nil) throws {
+    zones = zoneinfo.map(ZoneDatabase.init(folder:)) ?? .system
     access = try RedisAccess(redis)
     let partitions = redis.partitions ?? Self.standardPartitions
     guard let keys = Keyspace(namespace: redis.namespace, partitions: partitions) else {
@@ -46,6 +49,7 @@ struct StoreConnection {
       backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
       redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
+      zones: zones,
       feedbackLength: feedbackLength, devicesPerUser: devicesPerUser)
   }
 

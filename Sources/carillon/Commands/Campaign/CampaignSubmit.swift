@@ -53,7 +53,8 @@ extension CampaignCommand {
       // What only the time makes wrong keeps nobody from submitting the same job again.
       let warnings = try CampaignJob.examine(job, apps, now: Int(Date.now.timeIntervalSince1970)).findings
       if estimate { return try await count(campaign, configuration, warnings) }
-      let store = try await StoreConnection(configuration.redis).open(creating: true)
+      let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
+        creating: true)
       let admission = try await store.submit(job, as: campaign)
       if admission == .conflict { throw CommandError.conflict(campaign.id) }
       if let replicas { try await awaitReplicas(replicas, of: campaign.id, store) }
