@@ -55,6 +55,17 @@ public struct SendTimes: Sendable, Equatable {
     return steps[low]
   }
 
+  /// The first target of the step behind a target's; `nil` behind the last.
+  public func next(after index: Int) -> Int? {
+    let step = step(of: index)
+    return steps.first { $0.first > step.first }?.first
+  }
+
+  /// How many targets there are before those whose time has yet to come; `nil` when it has come for all.
+  ///
+  /// - Parameter now: ms since the epoch.
+  public func ready(at now: Int) -> Int? { steps.first { $0.due > now }?.first }
+
   /// As stored.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []

@@ -152,6 +152,18 @@ import Testing
     #expect(last <= (scene.start + 6) * 1000 + 500)
   }
 
+  /// A low rate is for what is sent: it does not hold up what is not.
+  @Test func whoGetsNothingTakesNothingOfTheRate() async throws {
+    let scene = try await Scene(partitions: 2) { _ in ["A": 60, "P": 4 * 3600] }
+    let rig = scene.rig
+    try await rig.register(3000, zones: ["P", "P", "P", "P", "P", "P", "P", "P", "P", "A"])
+    try await rig.submit("local", #","sendAt":"\#(WallTime.format(scene.start))","localTime":true,"rate":100"#)
+    let start = ContinuousClock.now
+    try await rig.worker("w").run()
+    #expect(try await rig.store.show("local")?.counters.outcomes == [.accepted: 300, .expired: 2700])
+    #expect(ContinuousClock.now - start < .seconds(15))
+  }
+
   @Test func whatIsLeftAfterItsLongestTimeHasExpired() async throws {
     let rig = try await WorkerRig(engine: .native)
     try await rig.register(300)

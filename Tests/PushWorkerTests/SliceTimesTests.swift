@@ -35,6 +35,10 @@ struct SliceTimesTests {
     #expect(times.fate(of: 10, now: Self.start + 30_000) == .hold(milliseconds: 10 * 3_600_000))
     #expect(times.fate(of: 19, now: Self.start + 31_500) == .hold(milliseconds: 10 * 3_600_000 - 1500))
     #expect(times.fate(of: 20, now: Self.start + 31_500) == .send)
+    #expect(times.blocked(from: 0, before: 30, now: Self.start) == 10 && times.blocked(from: 3, before: 8, now: 0) == 5)
+    #expect(times.blocked(from: 10, before: 30, now: Self.start) == 0)
+    #expect(times.blocked(from: 12, before: 30, now: Self.start + 30_000) == 8)
+    #expect(times.later(of: 30, now: Self.start) == 10 && times.later(of: 30, now: Self.start + 3_600_000) == 0)
     var (dropping, other) = try self.times(#","quietHours":{"from":"22:00","to":"08:00","then":"drop"}"#)
     defer { withExtendedLifetime(other) {} }
     #expect(dropping.fate(of: 10, now: Self.start + 30_000) == .expire)

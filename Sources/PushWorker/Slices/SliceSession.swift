@@ -111,7 +111,8 @@ final class SliceSession {
   ///   - reach: what its pool could come to hold.
   ///   - lease: ns.
   ///   - now: `EventLoop.now`.
-  func situation(credit: Int, reach: Int, lease: UInt64, now: UInt64) -> SliceSituation {
+  ///   - clock: ms since the epoch.
+  func situation(credit: Int, reach: Int, lease: UInt64, now: UInt64, clock: Int) -> SliceSituation {
     var situation = SliceSituation()
     situation.intent = intent
     situation.isForgotten = claim.mustReplay
@@ -126,6 +127,9 @@ final class SliceSession {
       || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue)
     situation.doubt = doubt.targets.count
     situation.ungranted = ungranted
+    if times != nil, ungranted > 0, !claim.mustReconcile {
+      situation.blocked = times?.blocked(from: claim.granted, before: claim.granted + ungranted, now: clock) ?? 0
+    }
     situation.waiting = claim.waiting + claim.later
     situation.nextRetry = claim.nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 }
     situation.credit = credit

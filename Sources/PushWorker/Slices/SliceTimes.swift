@@ -54,6 +54,14 @@ struct SliceTimes {
     return .hold(milliseconds: end - now)
   }
 
+  /// How many targets from one on, before another, can't be sent now: what becomes of them is the same for all.
+  mutating func blocked(from index: Int, before end: Int, now: Int) -> Int {
+    fate(of: index, now: now) == .send ? 0 : min(times.next(after: index) ?? end, end) - index
+  }
+
+  /// How many of so many targets wait for their own time.
+  func later(of count: Int, now: Int) -> Int { count - (times.ready(at: now) ?? count) }
+
   /// UNIX seconds from which on a target is not sent any more; `nil` for never.
   func deadline(of index: Int) -> Int? { deadline(of: times.step(of: index)) }
 

@@ -36,15 +36,20 @@ extension PushWorker {
     var admitted: [Int] = []
     admitted.reserveCapacity(indexes.count)
     for index in indexes {
-      switch session.fate(of: index, now: now) {
-      case .expire: settle(session, index, .expired)
-      case .send where session.intent == .send: admitted.append(index)
-      case .send: settle(session, index, nil)
-      case .hold(let milliseconds): settle(session, index, nil, after: milliseconds)
-      }
+      let fate = session.fate(of: index, now: now)
+      if fate == .send, session.intent == .send { admitted.append(index) } else { settle(session, index, fate) }
     }
     session.context.unspend(indexes.count - admitted.count)
     return admitted
+  }
+
+  /// Records a target that is under way and not to be sent now.
+  func settle(_ session: SliceSession, _ index: Int, _ fate: SliceTimes.Fate) {
+    switch fate {
+    case .expire: settle(session, index, .expired)
+    case .send: settle(session, index, nil)
+    case .hold(let milliseconds): settle(session, index, nil, after: milliseconds)
+    }
   }
 
   /// Hands targets that are under way to the connections.

@@ -81,7 +81,7 @@ extension PushWorker {
   ) -> SliceSituation {
     session.situation(
       credit: credit(for: session, entry, demand, now), reach: budget.reach(session.context.account), lease: lease,
-      now: now)
+      now: now, clock: session.times == nil ? 0 : Int(self.now))
   }
 
   /// The slices in hand, for the scheduler.

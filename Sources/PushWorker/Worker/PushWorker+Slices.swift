@@ -170,9 +170,10 @@ extension PushWorker {
   func noteSeal(_ targets: SealedTargets, of session: SliceSession) {
     pass(.sealed)
     session.journal.note(targets, at: EventLoop.now)
-    let later = targets.times == nil ? 0 : targets.count
+    let times = targets.times.map(session.context.times)
     session.seal(
-      session.ledger.claim, count: targets.count, later: later, times: targets.times.map(session.context.times))
+      session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
+      times: times)
     session.context.noteExpanded(targets: targets.count)
     log.tell(.sealed(slice: session.slice, targets: targets.count))
   }
@@ -284,6 +285,7 @@ extension PushWorker {
     case .wait: await session.bell.wait()
     case .commit(let credit): try await commit(session, credit: credit)
     case .resend(let count): try await resend(session, count)
+    case .passOver(let count): try await passOver(session, count)
     case .bisect: try await bisect(session)
     case .flush: flush(session)
     case .finish: return try await finish(session)
