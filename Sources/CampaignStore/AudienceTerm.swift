@@ -62,9 +62,13 @@ extension AudienceTerm {
     case .segment(let expression): self.init(expression)
     case .users: self = .set(.listed(campaign: campaign.id))
     case .campaign(let earlier): self.init(earlier)
+    case .activity(let name): self = .set(.segment(ActivitySegment.name(of: name)))
     case .tokens, .channel: return nil
     }
     if let excluded = campaign.exclusion.segment { self = without(AudienceTerm(excluded)) }
+    if let activity = campaign.exclusion.activity {
+      self = without(.set(.segment(ActivitySegment.name(of: activity))))
+    }
     for earlier in campaign.exclusion.campaigns { self = without(AudienceTerm(earlier)) }
     for set in campaign.suppressed { self = without(.set(set)) }
   }
@@ -84,7 +88,7 @@ extension Campaign {
   /// Whether it is not before it begins that it is known in which partitions it can have anybody.
   var isSearchedFor: Bool {
     switch audience {
-    case .segment, .campaign: true
+    case .segment, .campaign, .activity: true
     case .users, .tokens, .channel: false
     }
   }

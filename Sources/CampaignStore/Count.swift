@@ -31,7 +31,7 @@ extension CampaignStore {
     switch campaign.audience {
     case .tokens(let tokens): return Reached(users: nil, targets: tokens.count)
     case .channel: return Reached(users: nil, targets: 1)
-    case .segment, .campaign: return try await count(campaign, filter, in: Array(0..<keys.partitions))
+    case .segment, .campaign, .activity: return try await count(campaign, filter, in: Array(0..<keys.partitions))
     case .users:
       // Under a name that no campaign can have.
       var listed = campaign

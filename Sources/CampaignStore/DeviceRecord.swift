@@ -29,6 +29,14 @@ public struct DeviceRecord: Equatable, Sendable {
   /// What else its service needs to know of the device, by name: names of at most 255 bytes.
   public var attributes: [String: String] = [:]
 
+  /// The name of the attribute that says of which Live Activity a token is.
+  static let activityName = "activity"
+  /// The Live Activity that the token updates; `nil` for a token of any other kind, and where nobody said.
+  public var activity: String? {
+    get { attributes[Self.activityName] }
+    set { attributes[Self.activityName] = newValue }
+  }
+
   /// - Parameters:
   ///   - token: 1 to 2,048 bytes.
   ///   - service: the name of the service that the token is of.
@@ -175,20 +183,37 @@ struct DeviceView {
   /// What stands behind the last text: name and value, one behind the other.
   var attributes: [String: String] {
     var attributes: [String: String] = [:]
-    let last = name(.osVersion)
-    guard var at = last.baseAddress.flatMap({ end in bytes.baseAddress.map { end + last.count - $0 } }) else {
-      return [:]
-    }
-    while at + 3 <= bytes.count {
-      let nameEnd = at + 1 + Int(bytes[at])
-      guard nameEnd + 2 <= bytes.count else { break }
-      let end = nameEnd + 2 + bytes.length(at: nameEnd)
-      guard end <= bytes.count else { break }
-      attributes[String(decoding: bytes[(at + 1)..<nameEnd], as: UTF8.self)] =
-        String(decoding: bytes[(nameEnd + 2)..<end], as: UTF8.self)
-      at = end
+    forEachAttribute { name, value in
+      attributes[String(decoding: name, as: UTF8.self)] = String(decoding: value, as: UTF8.self)
+      return true
     }
     return attributes
+  }
+
+  /// The bytes of an attribute, or nothing.
+  func attribute(_ wanted: [UInt8]) -> UnsafeRawBufferPointer {
+    var found = UnsafeRawBufferPointer(start: nil, count: 0)
+    forEachAttribute { name, value in
+      guard name.elementsEqual(wanted) else { return true }
+      found = value
+      return false
+    }
+    return found
+  }
+
+  /// Calls `body` with the name and the value of each attribute, until it returns false.
+  private func forEachAttribute(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) {
+    let last = name(.osVersion)
+    guard var at = last.baseAddress.flatMap({ end in bytes.baseAddress.map { end + last.count - $0 } }) else { return }
+    while at + 3 <= bytes.count {
+      let nameEnd = at + 1 + Int(bytes[at])
+      guard nameEnd + 2 <= bytes.count else { return }
+      let end = nameEnd + 2 + bytes.length(at: nameEnd)
+      guard end <= bytes.count else { return }
+      let name = UnsafeRawBufferPointer(rebasing: bytes[(at + 1)..<nameEnd])
+      guard body(name, UnsafeRawBufferPointer(rebasing: bytes[(nameEnd + 2)..<end])) else { return }
+      at = end
+    }
   }
 }
 

@@ -27,7 +27,7 @@ extension CampaignStore {
       return StoreError(
         .invalid, "the audience refers to campaign \(id), which went to no users",
         hint: "a campaign to tokens or a channel does not know whose they are")
-    case .segment?, .users?, .campaign?, nil: return nil
+    case .segment?, .users?, .campaign?, .activity?, nil: return nil
     }
   }
 

@@ -10,6 +10,8 @@ public struct DeviceFilter: Sendable {
   private let predicate: DevicePredicate?
   private let sample: UserSample?
   private let devices: DeviceChoice
+  /// The Live Activity whose tokens are meant; empty where it does not matter.
+  private let activity: [UInt8]
   /// From when ages are counted, in ms since the epoch.
   let start: Int
   /// When each device gets it; `nil` for all of them at once.
@@ -23,11 +25,14 @@ public struct DeviceFilter: Sendable {
   ///   - predicate: devices for which it doesn't hold are left out.
   ///   - sample: users who are not in it are left out.
   ///   - devices: how many of those that are left each user gets it on.
+  ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
+  ///     matter.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
   ///   - timing: when each device gets it.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, start: Int = 0, timing: CampaignTiming = CampaignTiming()
+    sample: UserSample? = nil, devices: DeviceChoice = .all, activity: String? = nil, start: Int = 0,
+    timing: CampaignTiming = CampaignTiming()
   ) {
     self.service = Array(service.utf8)
     self.kind = kind.code
@@ -36,6 +41,7 @@ public struct DeviceFilter: Sendable {
     self.predicate = predicate
     self.sample = sample
     self.devices = devices
+    self.activity = Array((activity ?? "").utf8)
     self.start = start
     self.timing = timing.isPerDevice ? TargetTiming(timing, start: start) : nil
   }
@@ -50,9 +56,11 @@ public struct DeviceFilter: Sendable {
   public init(_ campaign: Campaign, service: any PushService, environment: String, start: Int) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices, start: start,
-      timing: campaign.timing)
+      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
+      activity: campaign.activity, start: start, timing: campaign.timing)
   }
+
+  private static let activityName = Array(DeviceRecord.activityName.utf8)
 
   /// Whether it asks for attributes of users.
   var needsAttributes: Bool { asksForAttributes || timing?.timing.attribute != nil }
@@ -114,7 +122,8 @@ public struct DeviceFilter: Sendable {
     let app = device.name(.app)
     guard app.isEmpty || app.elementsEqual(self.app) else { return false }
     let environment = device.name(.environment)
-    return environment.isEmpty || environment.elementsEqual(self.environment)
+    guard environment.isEmpty || environment.elementsEqual(self.environment) else { return false }
+    return activity.isEmpty || device.attribute(Self.activityName).elementsEqual(activity)
   }
 }
 

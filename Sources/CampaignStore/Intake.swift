@@ -192,6 +192,7 @@ extension CampaignStore {
   /// ahead.
   public func check(_ campaign: Campaign) async throws {
     if case .segment(let expression) = campaign.audience { try await checkSegments(of: expression) }
+    if let activity = campaign.activity { try await checkActivity(activity) }
     if let expression = campaign.exclusion.segment {
       try await checkSegments(of: expression, field: "audience.exclude.segment")
     }
@@ -237,7 +238,7 @@ extension CampaignStore {
   func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
-    case .segment, .campaign:
+    case .segment, .campaign, .activity:
       guard narrowing, let term = AudienceTerm(campaign) else { return Array(0..<keys.partitions) }
       return try await partitions(for: term, of: campaign.id)
     case .users(let users):

@@ -106,6 +106,8 @@ public struct Keyspace: Sendable {
   public var feedback: String { control + "feedback" }
   /// Hash: how far the import of a file has come.
   func importOf(file: String) -> String { control + "import:" + file }
+  /// Sorted set: Live Activities by when a token of them registered last, ms since the epoch.
+  var activities: String { control + "activities" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
 

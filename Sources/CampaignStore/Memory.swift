@@ -147,7 +147,7 @@ extension CampaignStore {
     case .users(let users):
       let targets = try await min(users.count, campaign.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, Self.listed(targets, campaign).bytes)
-    case .segment, .campaign:
+    case .segment, .campaign, .activity:
       guard let search = AudienceSearch(campaign) else { return (0, 0) }
       let targets = try await min(number(of: search), campaign.limit ?? .max) * devicesPerHundredUsers() / 100
       return (targets, CampaignSize.bytes(of: targets, results: campaign.results, partitions: keys.partitions))

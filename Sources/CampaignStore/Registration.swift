@@ -72,6 +72,7 @@ extension CampaignStore {
   public func bind(_ batch: RegistrationBatch) async throws -> BoundRegistrations {
     var bound = BoundRegistrations(batch: batch)
     guard !batch.isEmpty else { return bound }
+    if !batch.activities.isEmpty { try await note(batch.activities, of: batch) }
     var pipeline = RedisPipeline(reserving: batch.bytes.count * 2 + batch.count * 32)
     for part in batch.parts(of: 0..<batch.count, by: \.tokenPartition) {
       let partition = part.partition

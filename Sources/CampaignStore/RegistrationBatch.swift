@@ -37,6 +37,8 @@ public struct RegistrationBatch: Sendable {
 
   private(set) var bytes: [UInt8] = []
   private(set) var rows: [Row] = []
+  /// The rows of tokens of a Live Activity, by its name.
+  private(set) var activities: [String: [Int]] = [:]
   private let partitions: Int
   private let services: PushServices
 
@@ -78,6 +80,7 @@ public struct RegistrationBatch: Sendable {
           start: start, user: user, record: record, attributes: attributes, end: bytes.count,
           registeredAt: device.registeredAt, userPartition: Partition.of(user: registration.user, count: partitions),
           tokenPartition: Partition.of(token: device.token, of: service, count: partitions)))
+      if let activity = device.activity { activities[activity, default: []].append(rows.count - 1) }
     } catch {
       bytes.removeSubrange(start...)
       throw error

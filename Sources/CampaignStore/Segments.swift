@@ -119,7 +119,12 @@ extension CampaignStore {
 
   /// The names of all segments, sorted.
   public func segmentNames() async throws -> [String] {
-    try await userLists().filter { SuppressionList(segment: $0) == nil }
+    try await userLists().filter(Self.isSegment)
+  }
+
+  /// Whether it is a segment of the user's own making: suppression lists and activities are kept as segments are.
+  static func isSegment(_ name: String) -> Bool {
+    SuppressionList(segment: name) == nil && ActivitySegment.activity(of: name) == nil
   }
 
   /// The suppression lists of all apps, sorted.
@@ -172,7 +177,7 @@ extension CampaignStore {
     for name in names { pipeline.append("SISMEMBER", keys.segment(partition, name), user) }
     let found = zip(names, try await run(pipeline)).filter { $0.1.integer == 1 }.map(\.0)
     return (
-      found.filter { SuppressionList(segment: $0) == nil }, found.compactMap(SuppressionList.init(segment:))
+      found.filter(Self.isSegment), found.compactMap(SuppressionList.init(segment:))
     )
   }
 

@@ -46,7 +46,8 @@ struct StoredKey {
     case "job", "finished": ("string", .campaign(rest), nil)
     case "open", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
-    case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied": ("zset", .list(key: name), nil)
+    case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied", "activities":
+      ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
     case "waiting", "instances", "reports", "housekeeping", "import", "rate", "apprate", "ranking":
       ("hash", .list(key: name), nil)

@@ -37,6 +37,7 @@ extension DeviceRegistration {
   public init(_ row: DeviceRow, app: String = "") {
     var device = DeviceRecord(token: row.token.bytes, service: row.service)
     device.kind = row.kind
+    device.activity = row.activity
     device.registeredAt = UInt64(row.registeredAt ?? 0)
     device.lastSeen = UInt64(row.lastSeen ?? 0)
     device.app = row.app ?? app

@@ -35,7 +35,7 @@ struct EarlierAudienceTests {
         case .segment(let expression): expression.root.members(segments, everybody)
         case .users(let users): Set(users)
         case .campaign(let earlier): self.members(of: earlier)
-        case .tokens, .channel: []
+        case .activity, .tokens, .channel: []
         }
       if let excluded = campaign.exclusion.segment { members.subtract(excluded.root.members(segments, everybody)) }
       for earlier in campaign.exclusion.campaigns { members.subtract(self.members(of: earlier)) }

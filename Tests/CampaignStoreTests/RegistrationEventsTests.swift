@@ -183,7 +183,7 @@ struct RegistrationEventsTests {
       WorkerInstance(name: "a", using: &chance), WorkerInstance(name: "b", using: &chance)
     )
     #expect(try await world.store.takeOff(2, .registrations, dead: [], as: mine) == false)
-    let chores = try await world.store.housekeep(as: mine, timeout: 6000, beat: 250, idleBeat: nil)
+    let chores = try await world.store.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
     #expect(chores?.events == [.registrations])
     #expect(try await world.store.takeOff(2, .registrations, dead: [], as: other) == false)
     let dead = CampaignStore.DeadEvent(event: Array("e1".utf8), reason: "registration event: none")
@@ -200,7 +200,7 @@ struct RegistrationEventsTests {
     await #expect(throws: StoreError.self) { try await world.store.retryEvent(entry) }
     #expect(try await world.store.takeOff(4, .registrations, dead: [], as: mine))
     #expect(try await world.command("EXISTS", world.keys.events(.registrations)).integer == 0)
-    let none = try await world.store.housekeep(as: mine, timeout: 6000, beat: 250, idleBeat: nil)
+    let none = try await world.store.housekeep(as: mine, timeout: 600_000, beat: 250, idleBeat: nil)
     #expect(none?.events == [])
   }
 

@@ -1,14 +1,17 @@
 #!lua
 -- upsert: writes devices into their users' records.
 -- Keeps: one record a token and user; the later `registeredAt` stands, with the attributes that came with it. Only a
--- later registration ends a quarantine: the same import once more does not. A user has a bounded number of devices: for
--- a new one the one leaves that was seen longest ago (it was seen when it registered), then the one that registered
--- first, then the first of the record. Stops where the records together become so large that others would wait for it.
+-- later registration ends a quarantine: the same import once more does not. A user has a bounded number of devices:
+-- for a new one the one leaves that was seen longest ago (it was seen when it registered), then the one that
+-- registered first, then the first of the record. With a new device those of Live Activities leave that registered
+-- more than two days before it: no activity lasts that long, and nothing else ends their tokens. Stops where the
+-- records together become so large that others would wait for it.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
 -- ARGV 1 devices of a user at most, then three each: user, device record, attributes as JSON ('' leaves them as they
 -- are)
 -- Returns how many are done, then two each: user, and the record of a device that left
 local page, largest_page, most = 2, 32, 131072
+local live_activity, activity_lifetime = 9, 172800000
 local limit = tonumber(ARGV[1])
 local answer = {0}
 
@@ -36,8 +39,31 @@ local function count_devices(blob)
   return count
 end
 
+-- The record without devices of Live Activities that are over; and those.
+local function without_ended_activities(blob, now)
+  local at, kept, ended = 1, nil, {}
+  while at < #blob do
+    local behind = at + 2 + struct.unpack('>I2', blob, at)
+    if blob:byte(at + 4) == live_activity and registered_at(blob, at) < now - activity_lifetime then
+      kept = kept or {blob:sub(1, at - 1)}
+      ended[#ended + 1] = blob:sub(at, behind - 1)
+    elseif kept then
+      kept[#kept + 1] = blob:sub(at, behind - 1)
+    end
+    at = behind
+  end
+  return kept and table.concat(kept) or blob, ended
+end
+
 local function token_of(record)
   return record:sub(20, 19 + struct.unpack('>I2', record, 18))
+end
+
+-- Tells of a device that has left.
+local function left(user, device)
+  if flags_of(device, 1) == 1 then remove_note(KEYS[4], user, token_of(device)) end
+  answer[#answer + 1] = user
+  answer[#answer + 1] = device
 end
 
 -- The user's record with the device in it, and whether that is older than what is known.
@@ -54,13 +80,14 @@ local function with_device(user, blob, record)
     end
     return blob:sub(1, at - 1) .. record .. blob:sub(behind), false
   end
+  local ended
+  blob, ended = without_ended_activities(blob, registered_at(record, 1))
+  for i = 1, #ended do left(user, ended[i]) end
   blob = blob .. record
   for _ = limit + 1, count_devices(blob) do
     local leaves
     blob, leaves = without_oldest(blob)
-    if flags_of(leaves, 1) == 1 then remove_note(KEYS[4], user, token_of(leaves)) end
-    answer[#answer + 1] = user
-    answer[#answer + 1] = leaves
+    left(user, leaves)
   end
   return blob, false
 end

@@ -8,6 +8,8 @@ public struct DeviceRow: Sendable, Equatable {
   public var service: String
   /// What the token is for.
   public var kind: TokenKind
+  /// The Live Activity that a token of that kind updates, by the app's own name for it.
+  public var activity: String?
   /// The app of the configuration that the token belongs to.
   public var app: String?
   /// Which of APNs' two environments issued the token.
@@ -30,8 +32,8 @@ public struct DeviceRow: Sendable, Equatable {
 
   /// Memberwise; ``DeviceRowDraft`` validates.
   public init(
-    user: String, token: DeviceToken, service: String, kind: TokenKind = .alert, app: String? = nil,
-    environment: PushEnvironment? = nil, locale: String? = nil,
+    user: String, token: DeviceToken, service: String, kind: TokenKind = .alert, activity: String? = nil,
+    app: String? = nil, environment: PushEnvironment? = nil, locale: String? = nil,
     timezone: String? = nil, appVersion: String? = nil, osVersion: String? = nil, registeredAt: Int? = nil,
     lastSeen: Int? = nil, attributes: [String: String] = [:]
   ) {
@@ -39,6 +41,7 @@ public struct DeviceRow: Sendable, Equatable {
     self.token = token
     self.service = service
     self.kind = kind
+    self.activity = activity
     self.app = app
     self.environment = environment
     self.locale = locale
@@ -58,5 +61,6 @@ public enum PushEnvironment: String, CaseIterable, Sendable {
 
 /// The columns of a device file that have a meaning of their own; any other is an attribute of the user.
 public enum DeviceColumn: String, CaseIterable, Sendable {
-  case user, token, service, kind, app, environment, locale, timezone, appVersion, osVersion, registeredAt, lastSeen
+  case user, token, service, kind, activity, app, environment, locale, timezone, appVersion, osVersion, registeredAt
+  case lastSeen
 }

@@ -21,6 +21,7 @@ public struct DeviceRowDraft: Sendable {
   private var token: String?
   private var service: (any PushService)?
   private var kind: TokenKind?
+  private var activity: String?
   private var app: String?
   private var environment: PushEnvironment?
   private var locale: String?
@@ -60,6 +61,11 @@ public struct DeviceRowDraft: Sendable {
             + TokenKind.allCases.map(\.rawValue).joined(separator: ", "))
       }
       kind = known
+    case .activity:
+      guard PlainName.isValid(text) else {
+        throw Problem(description: "activity: \(Excerpt.quoted(text)) is not \(PlainName.form)")
+      }
+      activity = text
     case .app:
       guard PlainName.isValid(text) else {
         throw Problem(description: "app: \(Excerpt.quoted(text)) is not \(PlainName.form)")
@@ -112,9 +118,14 @@ public struct DeviceRowDraft: Sendable {
     guard let token else { throw Problem(description: "token: is missing") }
     let service = self.service ?? vocabulary.services.service(ofApp: app ?? "")
     guard let parsed = service.token(token) else { throw Problem(description: "token: not \(service.tokenForm)") }
+    guard activity == nil || kind == .liveActivity else {
+      throw Problem(
+        description: "activity: only a token of kind \(TokenKind.liveActivity.rawValue) is of one activity; "
+          + "this one is of kind \((kind ?? .alert).rawValue)")
+    }
     return DeviceRow(
-      user: user, token: parsed, service: service.name, kind: kind ?? .alert, app: app, environment: environment,
-      locale: locale, timezone: timezone,
+      user: user, token: parsed, service: service.name, kind: kind ?? .alert, activity: activity, app: app,
+      environment: environment, locale: locale, timezone: timezone,
       appVersion: appVersion, osVersion: osVersion, registeredAt: registeredAt, lastSeen: lastSeen,
       attributes: attributes)
   }

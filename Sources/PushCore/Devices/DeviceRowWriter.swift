@@ -66,6 +66,7 @@ extension DeviceRow {
     case .token: services[service]?.text(of: token)
     case .service: service
     case .kind: kind.rawValue
+    case .activity: activity
     case .app: app
     case .environment: environment?.rawValue
     case .locale: locale

@@ -27,15 +27,18 @@ public struct AudienceExclusion: Sendable, Equatable {
   public var segment: AudienceExpression?
   /// Those who were reached by these.
   public var campaigns: [EarlierAudience]
+  /// Those who have this Live Activity; `nil` for nobody.
+  public var activity: String?
 
   /// Memberwise.
-  public init(segment: AudienceExpression? = nil, campaigns: [EarlierAudience] = []) {
+  public init(segment: AudienceExpression? = nil, campaigns: [EarlierAudience] = [], activity: String? = nil) {
     self.segment = segment
     self.campaigns = campaigns
+    self.activity = activity
   }
 
   /// Whether it leaves nobody out.
-  public var isEmpty: Bool { segment == nil && campaigns.isEmpty }
+  public var isEmpty: Bool { segment == nil && campaigns.isEmpty && activity == nil }
 }
 
 /// Users to whom an app sends nothing, or nothing of one category: they have said so, or a regulator has. It belongs to the
@@ -62,5 +65,20 @@ public struct SuppressionList: Hashable, Sendable {
     let parts = segment.split(separator: "~", omittingEmptySubsequences: false)
     guard 2...3 ~= parts.count, parts[0].isEmpty, !parts[1].isEmpty else { return nil }
     self.init(app: String(parts[1]), category: parts.count == 3 ? String(parts[2]) : nil)
+  }
+}
+
+/// Live Activities, as the store keeps who has one: in a segment of a name that nobody can give to one.
+public enum ActivitySegment {
+  /// Milliseconds that a token is kept for: an activity lasts eight hours, and stays on the screen four more (Apple,
+  /// "Displaying live data with Live Activities"); two days leave room for clocks, and for apps that start it again.
+  public static let lifetime = 2 * 86_400_000
+
+  /// The segment of an activity.
+  public static func name(of activity: String) -> String { "@" + activity }
+
+  /// The activity that a segment is of; `nil` for any other segment.
+  public static func activity(of segment: String) -> String? {
+    segment.first == "@" ? String(segment.dropFirst()) : nil
   }
 }

@@ -96,6 +96,11 @@ public struct Campaign: Sendable, Equatable {
     if case .channel(let id) = audience { id } else { nil }
   }
 
+  /// The Live Activity to whose tokens it goes; `nil` when it goes to tokens of another kind, or of any activity.
+  public var activity: String? {
+    if case .activity(let name) = audience { name } else { nil }
+  }
+
   /// The lists of users that it does not go to.
   public var suppression: [SuppressionList] {
     guard !isTransactional else { return [] }
@@ -120,6 +125,8 @@ public enum Audience: Sendable, Equatable {
   case campaign(EarlierAudience)
   /// These device tokens, whoever they belong to.
   case tokens([DeviceToken])
+  /// Everybody who has a Live Activity, by the app's own name for it: its tokens, and no others.
+  case activity(String)
   /// A broadcast channel, by its id: one push for all who listen to it. Its only target is the id, in UTF-8.
   case channel(String)
 }

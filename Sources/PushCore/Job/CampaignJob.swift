@@ -88,6 +88,12 @@ public enum CampaignJob {
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))
+    guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
+      throw JobError(
+        field: "audience.activity",
+        message: "goes to the tokens of a Live Activity, and this push is not for those",
+        hint: "it takes pushType liveactivity with event update or end; a start goes to users: segment, users")
+    }
     return (campaign, service)
   }
 

@@ -13,7 +13,7 @@ struct JobAudience {
   /// Whom of them it does not mean.
   var exclusion = AudienceExclusion()
 
-  private static let fields = ["segment", "users", "campaign", "tokens", "channel"]
+  private static let fields = ["segment", "users", "campaign", "activity", "tokens", "channel"]
   /// What makes fewer of users that are named otherwise.
   private static let conditions = ["where", "sample", "limit", "devices", "exclude"]
   /// Which users of an earlier campaign are meant.
@@ -33,7 +33,7 @@ struct JobAudience {
     try Self.refuseWithoutCampaign(fields)
     for name in Self.conditions where fields.value(name) != nil {
       switch audience {
-      case .segment, .users, .campaign: break
+      case .segment, .users, .campaign, .activity: break
       case .tokens, .channel:
         throw fields.error(
           name, "needs users: what is known of a device is known by its user",
@@ -55,7 +55,7 @@ struct JobAudience {
   }
 
   private static func readExclusion(_ value: JSONValue, path: String) throws(JobError) -> AudienceExclusion {
-    let fields = try JobFields(value, path: path, known: ["segment", "campaign"] + ofCampaign, planned: [])
+    let fields = try JobFields(value, path: path, known: ["segment", "campaign", "activity"] + ofCampaign, planned: [])
     var exclusion = AudienceExclusion()
     if let text = try fields.string("segment") { exclusion.segment = try readExpression(text, fields) }
     if let ids = try fields.stringOrStrings("campaign") {
@@ -64,11 +64,21 @@ struct JobAudience {
       }
       for id in ids { exclusion.campaigns.append(try earlier(id, fields)) }
     }
+    exclusion.activity = try readActivity(fields)
     try refuseWithoutCampaign(fields)
     guard !exclusion.isEmpty else {
-      throw JobError(field: path, message: "excludes nobody", hint: "give segment, campaign, or both")
+      throw JobError(field: path, message: "excludes nobody", hint: "give segment, campaign or activity")
     }
     return exclusion
+  }
+
+  private static func readActivity(_ fields: JobFields) throws(JobError) -> String? {
+    guard let name = try fields.string("activity") else { return nil }
+    guard PlainName.isValid(name) else {
+      throw fields.error(
+        "activity", "\(Excerpt.quoted(name)) can't name a Live Activity", hint: "it must be \(PlainName.form)")
+    }
+    return name
   }
 
   private static func refuseWithoutCampaign(_ fields: JobFields) throws(JobError) {
@@ -144,6 +154,7 @@ struct JobAudience {
     if let id = try fields.string("campaign") {
       return .campaign(try earlier(id, fields))
     }
+    if let activity = try readActivity(fields) { return .activity(activity) }
     if let channel = try fields.string("channel") {
       if let problem = service.problem(ofChannel: channel) {
         throw fields.error("channel", problem, hint: "take it as `carillon channel list` prints it")

@@ -29,6 +29,7 @@ struct AudienceReport: JSONReport {
     case .segment(let expression): json.member("segment", expression.description)
     case .users(let users): json.member("users", users.count)
     case .campaign(let earlier): write(earlier, to: &json)
+    case .activity(let name): json.member("activity", name)
     case .tokens(let tokens): json.member("tokens", tokens.count)
     case .channel(let id): json.member("channel", id)
     }
@@ -47,6 +48,7 @@ struct AudienceReport: JSONReport {
         json.endArray()
         write(first.outcomes, first.opened, to: &json)
       }
+      json.member("activity", campaign.exclusion.activity)
       json.endObject()
     }
     json.endObject()
@@ -72,6 +74,7 @@ struct AudienceReport: JSONReport {
       case .segment(let expression): expression.description
       case .users(let users): users.count == 1 ? "1 user" : "\(users.count.grouped) users"
       case .campaign(let earlier): Self.text(of: earlier)
+      case .activity(let name): "everybody who has the activity \(name)"
       case .tokens(let tokens): tokens.count == 1 ? "1 token" : "\(tokens.count.grouped) tokens"
       case .channel(let id): "channel \(id)"
       }
@@ -81,6 +84,7 @@ struct AudienceReport: JSONReport {
     if campaign.devices == .latest { text += ", the latest device of each" }
     if let segment = campaign.exclusion.segment { text += ", without \(segment)" }
     for earlier in campaign.exclusion.campaigns { text += ", without \(Self.text(of: earlier))" }
+    if let activity = campaign.exclusion.activity { text += ", without who has the activity \(activity)" }
     if let category = campaign.category { text += ", category \(category)" }
     if campaign.isTransactional { text += ", transactional" }
     return text

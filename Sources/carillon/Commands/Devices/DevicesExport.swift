@@ -72,8 +72,8 @@ extension DeviceRow {
     guard let token = DeviceToken(bytes: device.token) else { return nil }
     let given = { (text: String) in text.isEmpty ? nil : text }
     self.init(
-      user: user.user, token: token, service: device.service, kind: device.kind, app: given(device.app),
-      environment: PushEnvironment(rawValue: device.environment), locale: given(device.locale),
+      user: user.user, token: token, service: device.service, kind: device.kind, activity: device.activity,
+      app: given(device.app), environment: PushEnvironment(rawValue: device.environment), locale: given(device.locale),
       timezone: given(device.timezone), appVersion: given(device.appVersion), osVersion: given(device.osVersion),
       registeredAt: device.registeredAt == 0 ? nil : Int(device.registeredAt),
       lastSeen: device.lastSeen == 0 ? nil : Int(device.lastSeen), attributes: user.attributeTexts)

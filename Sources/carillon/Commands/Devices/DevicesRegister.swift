@@ -21,6 +21,7 @@ extension DevicesCommand {
     @Option(help: "The device token, as its push service writes it.") var token: String
     @Option(help: "Its push service; that of the app unless given, or apns.") var service: String?
     @Option(help: "What the token is for, such as voip; alert unless given.") var kind: String?
+    @Option(help: "The Live Activity, by the app's own name, of a token of kind liveactivity.") var activity: String?
     @Option(help: "The app; any unless given.") var app: String?
     @Option(help: "production or sandbox; the app's unless given.") var environment: String?
     @Option(help: "Such as en or zh-Hans-CN.") var locale: String?
@@ -64,8 +65,8 @@ extension DevicesCommand {
       let vocabulary = DeviceVocabulary(services: .known, allowedAttributes: Set(allowAttribute))
       var draft = DeviceRowDraft(vocabulary)
       for (column, text) in [
-        (DeviceColumn.user, user), (.token, token), (.service, service), (.kind, kind), (.app, app),
-        (.environment, environment), (.locale, locale),
+        (DeviceColumn.user, user), (.token, token), (.service, service), (.kind, kind),
+        (.activity, activity), (.app, app), (.environment, environment), (.locale, locale),
         (.timezone, timezone), (.appVersion, appVersion), (.osVersion, osVersion), (.registeredAt, registeredAt),
       ] {
         if let text { try draft.set(column, to: text) }

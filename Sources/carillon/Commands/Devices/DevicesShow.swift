@@ -88,7 +88,7 @@ extension DevicesCommand {
       let instant = { (time: UInt64) in time == 0 ? nil : Timestamp.format(milliseconds: Int(time)) }
       return [
         ("token", tokenText(of: device)), ("service", device.service), ("kind", device.kind.rawValue),
-        ("app", given(device.app)), ("environment", given(device.environment)),
+        ("activity", device.activity), ("app", given(device.app)), ("environment", given(device.environment)),
         ("locale", given(device.locale)), ("timezone", given(device.timezone)),
         ("appVersion", given(device.appVersion)),
         ("osVersion", given(device.osVersion)), ("registeredAt", instant(device.registeredAt)),
