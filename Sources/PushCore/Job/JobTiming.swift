@@ -85,7 +85,7 @@ struct JobTiming {
 
   private func refuseWithoutDevices(_ fields: JobFields, _ audience: Audience) throws(JobError) {
     switch audience {
-    case .segment, .users, .campaign: break
+    case .segment, .users, .campaign, .activity: break
     case .tokens, .channel:
       guard timing.isPerDevice else { break }
       throw fields.error(
