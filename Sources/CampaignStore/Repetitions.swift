@@ -98,7 +98,9 @@ extension CampaignStore {
       $0.append(repetition.count.map(String.init) ?? "")
       $0.append(repetition.skipsIfRunning ? last : "")
     }
-    return try await self.run(pipeline)[0].integer == 1
+    let reply = try await self.run(pipeline)[0]
+    if reply[1].integer == 1 { try await expire(id) }
+    return reply[0].integer == 1
   }
 }
 

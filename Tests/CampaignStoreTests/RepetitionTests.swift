@@ -101,7 +101,6 @@ struct RepetitionTests {
     }
     #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
     #expect(try await world.store.campaign("digest")?.finishedAt != nil)
-    _ = try await world.store.chores("w", timeout: 1000)
     #expect(try #require(try await world.command("TTL", world.keys.campaign("digest")).integer) > 0)
     #expect(try await world.store.promote(["digest"]) == [])
   }

@@ -5,8 +5,8 @@
 -- nothing to begin. Every call raises the control epoch, by which workers say what they have applied (see
 -- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
--- no longer. While the store is held what has not begun does not: it waits in the schedule. So does what is repeated, which
--- is never begun itself.
+-- no longer. While the store is held what has not begun does not: it waits in the schedule. So does what is repeated,
+-- which is never begun itself.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
 --      12 wake channel, 13 store

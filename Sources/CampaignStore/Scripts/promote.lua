@@ -4,8 +4,8 @@
 -- campaigns and no others: what has gone, begun, or been paused or cancelled leaves it, what is missing comes back.
 -- Partitions in which it can have nobody lose their slices with the beginning, before anybody could take one. Should
 -- Redis have lost that it had begun, and a finished slice have been replayed, they keep them. While the store is held,
--- or when it has another number of partitions than the worker knows, nothing begins. What is repeated is not begun itself
--- (see `repeat`).
+-- or when it has another number of partitions than the worker knows, nothing begins. What is repeated is not begun
+-- itself (see `repeat`).
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 finished slices,
 --      7 wake channel, 8 store
 -- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 bitmap of the partitions that have no
