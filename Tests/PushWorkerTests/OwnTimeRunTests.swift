@@ -75,7 +75,7 @@ import Testing
 
   /// A worker dies with some of those in doubt whose time had come; its heir keeps to the times of the others.
   @Test func whoTakesOverKeepsToTheTimes() async throws {
-    let scene = try await Scene(partitions: 1) { _ in ["A": 3600, "B": 0] }
+    let scene = try await Scene(partitions: 1) { _ in ["A": 600, "B": 0] }
     let rig = scene.rig
     try await rig.register(80, zones: ["A", "B"])
     try await rig.submit("local", #","sendAt":"\#(WallTime.format(scene.start + 6))","localTime":true"#)
@@ -140,20 +140,21 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until {
-      let shown = try await rig.store.show("late")
-      return shown?.counters.retrying ?? 0 > 0 && shown.map { $0.counters.retrying == $0.pending } ?? false
+      guard let shown = try await rig.store.show("late"), shown.sealedSlices == shown.slices.total else { return false }
+      return shown.pending > 0 && shown.counters.retrying + shown.counters.later == shown.pending
     }
     let shown = try #require(try await rig.store.show("late"))
     let accepted = shown.counters.outcomes[.accepted] ?? 0
-    #expect(accepted + shown.counters.retrying == 300 && accepted <= 25 * 6 + 25)
+    #expect(accepted + shown.pending == 300 && accepted <= 25 * 6 + 25)
     try await rig.store.control("late", .cancel)
     try await rig.until { try await rig.store.show("late")?.finishedAt != nil }
     await worker.stop()
     try await running
-    #expect(try await rig.store.show("late")?.counters.outcomes == [.accepted: accepted, .cancelled: 300 - accepted])
+    let outcomes = try #require(try await rig.store.show("late")).counters.outcomes
+    #expect(outcomes[.accepted] ?? 0 == accepted && outcomes[.cancelled] == 300 - accepted)
     // What was handed to a connection in the last moment before it.
     let last = try RequestLine.read(scene.log).map(\.time).max() ?? 0
-    #expect(last <= (scene.start + 6) * 1000 + 500)
+    #expect(last <= (scene.start + 6) * 1000 + 1500)
   }
 
   /// A low rate is for what is sent: it does not hold up what is not.
@@ -176,8 +177,8 @@ import Testing
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.show("short"))
     let accepted = record.counters.outcomes[.accepted] ?? 0
-    #expect(record.state == .completed && (1...40 * 2 + 50).contains(accepted))
-    #expect(record.counters.outcomes == [.accepted: accepted, .expired: 300 - accepted])
+    #expect(record.state == .completed && accepted <= 40 * 2 + 50)
+    #expect(record.counters.outcomes[.expired] == 300 - accepted)
     #expect(await rig.simulator.counters().received == accepted)
   }
 
