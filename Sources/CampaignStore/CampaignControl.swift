@@ -64,6 +64,7 @@ extension CampaignStore {
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool
   ) async throws -> (CampaignState, epoch: Int) {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    if verb == .resume { try await leaveOutMissed(of: record) }
     let lane = record.lane
     var pipeline = RedisPipeline()
     pipeline.script(

@@ -31,9 +31,10 @@ public struct SliceBunch: Sendable {
   ///   - campaign: theirs.
   ///   - filter: likewise.
   ///   - quotas: how many users each partition takes; `nil` for all.
+  ///   - now: ms since the epoch, more or less: whose quiet hours it is.
   public init(
     _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,
-    quotas: AudienceQuotas? = nil
+    quotas: AudienceQuotas? = nil, now: Int = 0
   ) {
     self.store = store
     self.filter = filter
@@ -45,7 +46,7 @@ public struct SliceBunch: Sendable {
       let source = search.map { .users($0) } ?? store.source(of: campaign, start: filter.start, in: partition)
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, reading: filter.asks, store.keys),
-        builder: TargetBuilder(ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }))
+        builder: TargetBuilder(ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }, now: now))
     }
   }
 

@@ -91,7 +91,7 @@ public struct SliceLedger: Sendable {
       guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.inspect(slice) }
       throw StoreError(unreadable: slice, version: version)
     default:
-      guard reply.count == 13 else { throw await store.inspect(slice) }
+      guard reply.count == 15 else { throw await store.inspect(slice) }
       let count = try await number(reply[2], upTo: StoredHash.mostTargets)
       return .claimed(
         SliceStanding(
@@ -100,8 +100,20 @@ public struct SliceLedger: Sendable {
           claims: try await number(reply[6], upTo: StoredHash.mostCounted),
           seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
           deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
-          bisected: Self.range(reply[12].string ?? "", of: count)))
+          bisected: Self.range(reply[12].string ?? "", of: count), later: try await number(reply[13], upTo: count),
+          times: try times(reply[14])))
     }
+  }
+
+  /// When the targets may be sent; `nil` for all at once.
+  private func times(_ reply: RedisReply) throws -> SendTimes? {
+    guard let bytes = reply.bytes, !bytes.isEmpty else { return nil }
+    guard let times = SendTimes(Array(bytes)[...]) else {
+      throw StoreError(
+        .slice(slice),
+        "the field times of the key \(String(decoding: sliceKey, as: UTF8.self)) is nothing that a seal has written")
+    }
+    return times
   }
 
   /// What was tried when a worker died last; `nil` for what can't be: it is tried anew.
@@ -185,8 +197,9 @@ public struct SliceLedger: Sendable {
   ///   - pages: that they stand on.
   ///   - control: the control group, which was written before.
   ///   - parts: how many targets each part has; empty where there are none.
+  ///   - times: when they may be sent; `nil` for all at once.
   func seal(
-    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [],
+    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], times: SendTimes? = nil,
     to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
@@ -198,6 +211,7 @@ public struct SliceLedger: Sendable {
       $0.append(control.count)
       $0.append(control.pages.count)
       $0.append(parts.map(String.init).joined(separator: " "))
+      $0.append(times?.bytes ?? [])
     }
   }
 
@@ -288,7 +302,7 @@ public struct SliceLedger: Sendable {
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
-    guard reply.count == 10 else { throw await store.inspect(slice) }
+    guard reply.count == 11 else { throw await store.inspect(slice) }
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
     }
@@ -311,7 +325,8 @@ public struct SliceLedger: Sendable {
       isOwner: reply[0].integer == 1, isSealed: reply[1].string == "sealed",
       version: try await version(reply[7], reply[8]), granted: granted,
       inDoubt: try await number(reply[3], upTo: StoredHash.mostTargets),
-      waiting: try await number(reply[4], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
+      waiting: try await number(reply[4], upTo: StoredHash.mostTargets),
+      later: try await number(reply[10], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
       retries: retries)
   }
 

@@ -35,6 +35,7 @@ enum StoreScripts {
   static let guardTrial = script("guardtrial", PackageResources.guardtrial_lua)
   static let rate = script("rate", PackageResources.rate_lua)
   static let define = script("define", PackageResources.define_lua)
+  static let repeatRun = script("repeat", PackageResources.repeat_lua)
   static let rank = script("rank", PackageResources.rank_lua)
   static let quota = script("quota", PackageResources.quota_lua)
   static let promote = script("promote", PackageResources.promote_lua)

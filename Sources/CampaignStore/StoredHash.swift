@@ -56,9 +56,10 @@ enum StoredHash {
       "phase": .word(["expanding", "sealed", "done", "cancelled"]), "lease": .number(times),
       "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
-      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024),
+      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024), "readyAt": .number(times),
+      "times": .text(SendTimes.largest),
     ]
-    for field in ["count", "granted", "doubt", "waiting", "pruned", "quarantined", "control"] + outcomes {
+    for field in ["count", "granted", "doubt", "waiting", "ready", "pruned", "quarantined", "control"] + outcomes {
       values[field] = .number(0...mostTargets)
     }
     values["resent"] = .number(0...mostCounted)
@@ -74,6 +75,8 @@ enum StoredHash {
       "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "receipts": .number(0...1),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
+      "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),
+      "lastRun": .text(64),
       "gate": .number(times), "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
     ]
@@ -168,7 +171,7 @@ struct StoredFields {
     }
     guard key.hash == .slice else { return }
     let count = try number("count") ?? 0
-    for field in ["granted", "doubt", "waiting"] { _ = try number(field, upTo: count) }
+    for field in ["granted", "doubt", "waiting", "ready"] { _ = try number(field, upTo: count) }
   }
 
   private func damage(_ field: String, _ reply: RedisReply, _ value: StoredHash.Value) -> StoreError {

@@ -5,15 +5,16 @@
 -- nothing to begin. Every call raises the control epoch, by which workers say what they have applied (see
 -- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
--- no longer. While the store is held what has not begun does not: it waits in the schedule.
--- One that runs and of which all but a first wave wait goes on with these when it is resumed.
+-- no longer. While the store is held what has not begun does not: it waits in the schedule. So does what is repeated,
+-- which is never begun itself. One that runs and of which all but a first wave wait goes on with these when it is
+-- resumed.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
 --      12 wake channel, 13 store, 14 changes
 -- ARGV 1 id, 2 'pause' | 'resume' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '', 5 'person' | 'worker': whose
 --      word it is
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'gate')
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'gate', 'repeat')
 local was = campaign[1]
 if not was then return false end
 local epoch = redis.call('INCR', KEYS[7])
@@ -25,7 +26,7 @@ if verb == 'pause' and (was == 'active' or was == 'scheduled') then
   state = 'paused'
 elseif verb == 'resume' and was == 'paused' then
   local is_held = redis.call('HGET', KEYS[13], 'nextPartitions')
-  state = not begun and (due > now or is_held) and 'scheduled' or 'active'
+  state = not begun and (due > now or is_held or campaign[5]) and 'scheduled' or 'active'
 elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'paused') then
   state = 'cancelled'
 end

@@ -178,6 +178,8 @@ package struct CarillonConfiguration: Equatable {
     package var answerTimeout: Duration
     /// How long a worker may take to finish after SIGTERM.
     package var deadline: Duration
+    /// The folder of the time zone database; `nil` for the system's.
+    package var zoneinfo: String?
   }
 
   package struct Retry: Equatable {

@@ -163,7 +163,8 @@ struct ConfigurationReader {
       connections: try section.integer("connections", in: 1...32, default: 2),
       window: try section.integer("window", in: 1...100_000, default: 1000),
       answerTimeout: try section.duration("answerTimeout", in: 1000...300_000, default: 30_000),
-      deadline: try section.duration("deadline", in: 1000...Self.day, default: 20_000))
+      deadline: try section.duration("deadline", in: 1000...Self.day, default: 20_000),
+      zoneinfo: try section.string("zoneinfo").map(resolve))
   }
 
   private func readRetry(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Retry {

@@ -18,7 +18,7 @@ enum ConfigurationSchema {
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "apps.*.certificate": ["file", "passphraseFile"],
     "apps.*.proxy": ["url", "credentialsFile"],
-    "worker": ["engine", "connections", "window", "answerTimeout", "deadline"],
+    "worker": ["engine", "connections", "window", "answerTimeout", "deadline", "zoneinfo"],
     "retry": ["firstServerError", "serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],
     "admin": ["listen", "tokenFile", "tls"],

@@ -13,7 +13,7 @@ public enum CampaignJob {
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
     "test", "localized", "trim", "uniqueKey", "template", "vars",
   ]
-  private static let plannedFields: Set = ["localTime", "repeat"]
+  private static let plannedFields: Set<String> = []
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -60,14 +60,14 @@ public enum CampaignJob {
   public static func read(
     _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
-    let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
+    let fields = try JobFields(root, path: "", known: fields + JobTiming.fields, planned: plannedFields)
     let id = try readID(fields)
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
-    let sendAt = try readSendAt(fields)
     let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
     let payload = try JobPayload(
       content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
+    let timing = try JobTiming(fields, id: id, audience: audience.audience)
     let campaign = Campaign(
       id: id,
       app: app,
@@ -88,14 +88,20 @@ public enum CampaignJob {
       hasValuesBeside: try readVars(fields, for: payload.content),
       pushType: options.pushType,
       priority: options.priority,
-      expiration: try fields.expiration(sendAt: sendAt) ?? options.expiration,
+      expiration: try fields.expiration(sendAt: timing.sendAt) ?? options.expiration,
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
-      sendAt: sendAt,
-      rate: try fields.rate(sendAt: sendAt),
+      sendAt: timing.sendAt,
+      rate: try fields.rate(sendAt: timing.sendAt),
+      timing: timing.timing,
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields))
+    guard campaign.firstWave == nil || !campaign.timing.isPerDevice else {
+      throw JobError(
+        field: "test", message: "does not go with localTime or quietHours: the rest would wait for two things at once",
+        hint: "leave one of them out")
+    }
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",
@@ -158,15 +164,6 @@ public enum CampaignJob {
         hint: "leave out category, or transactional")
     }
     return category
-  }
-
-  /// How far ahead it may be is the store's to check, by Redis' clock.
-  private static func readSendAt(_ fields: JobFields) throws(JobError) -> Int? {
-    guard let text = try fields.string("sendAt") else { return nil }
-    guard let instant = Timestamp.milliseconds(text) else {
-      throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
-    }
-    return instant
   }
 
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {

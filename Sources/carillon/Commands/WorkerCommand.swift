@@ -80,7 +80,7 @@ struct WorkerCommand: CarillonCommand {
     _ configuration: CarillonConfiguration, name: String, unless stop: WorkerStop, _ watch: WorkerWatch,
     _ notifier: ServiceNotifier?
   ) async throws {
-    let connection = try StoreConnection(configuration.redis)
+    let connection = try StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo)
     let log = WorkerLog(name, redis: connection.endpoint)
     let reload = ConfigurationReload(configuration, loader: global.configurationLoader, tell: log.write)
     let reloading = Task {

@@ -20,8 +20,11 @@ struct StoreConnection {
   private let feedbackLength: Int
   private let streamLength: Int
   private let devicesPerUser: Int
+  private let zones: ZoneDatabase
 
-  init(_ redis: CarillonConfiguration.Redis) throws {
+  /// - Parameter zoneinfo: the folder of the time zone database; `nil` for the system's.
+  init(_ redis: CarillonConfiguration.Redis, zoneinfo: String? = nil) throws {
+    zones = zoneinfo.map(ZoneDatabase.init(folder:)) ?? .system
     access = try RedisAccess(redis)
     let partitions = redis.partitions ?? Self.standardPartitions
     guard let keys = Keyspace(namespace: redis.namespace, partitions: partitions) else {
@@ -51,7 +54,7 @@ struct StoreConnection {
       backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
       redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
-      feedbackLength: feedbackLength, streamLength: streamLength, devicesPerUser: devicesPerUser)
+      zones: zones, feedbackLength: feedbackLength, streamLength: streamLength, devicesPerUser: devicesPerUser)
   }
 
   /// The store over a connection of its own, checked.

@@ -49,7 +49,8 @@ extension CampaignCommand {
       let job = try InputFile.contents(file, limit: Self.readLimit)
       let submission = try await JobSubmission(job, resolved: resolve(job, configuration), configuration.jobApps())
       if estimate { return try await count(submission, configuration) }
-      let store = try await StoreConnection(configuration.redis).open(creating: true)
+      let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
+        creating: true)
       let isDuplicate = try await submission.submit(to: store)
       if let replicas { try await awaitReplicas(replicas, of: submission.campaign.id, store) }
       if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate)) }

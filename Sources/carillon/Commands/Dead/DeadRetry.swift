@@ -22,7 +22,8 @@ extension DeadCommand {
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
-      let store = try await StoreConnection(configuration.redis).open(creating: false)
+      let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
+        creating: false)
       let apps = configuration.jobApps()
       try await store.forEach(selection.selectedKeys(in: store), verb: "retried", json: global.json) { key in
         try await store.retryDead(key, apps)
