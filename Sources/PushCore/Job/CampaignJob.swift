@@ -12,7 +12,7 @@ public enum CampaignJob {
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
     "test", "localized", "trim", "uniqueKey", "template", "vars",
-  ]
+  ] + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
   /// The campaign that a job describes, every default filled in.
@@ -60,7 +60,7 @@ public enum CampaignJob {
   public static func read(
     _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
-    let fields = try JobFields(root, path: "", known: fields + JobTiming.fields, planned: plannedFields)
+    let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
     let id = try readID(fields)
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))

@@ -34,7 +34,8 @@ enum JobSchema {
 
   static var schema: String {
     let properties = CampaignJob.fields.map { "\"\($0)\":\(known[$0] ?? "{}")" }.joined(separator: ",")
-    return "{\"type\":\"object\",\"required\":[\"id\",\"app\",\"audience\",\"payload\"],\"additionalProperties\":false,"
+    return "{\"type\":\"object\",\"required\":[\"id\",\"app\",\"audience\"],\"additionalProperties\":false,"
+      + #""anyOf":[{"required":["payload"]},{"required":["template"]}],"#
       + "\"properties\":{\(properties)}}"
   }
 }
