@@ -4,6 +4,8 @@ import Redis
 /// What a person does to a campaign.
 public enum ControlVerb: String, Sendable {
   case pause, resume, cancel
+  /// Resumes what waits for approval.
+  case approve
 }
 
 /// The control state of the campaigns that a worker holds, all of one moment.
@@ -16,6 +18,28 @@ public struct ControlView: Sendable {
   public var states: [CampaignState?]
   /// How often each was resumed.
   public var rounds: [Int]
+}
+
+/// Something that was done to a campaign.
+public struct TimelineEntry: Sendable, Equatable {
+  /// ms since the epoch.
+  public var at: Int
+  public var verb: ControlVerb
+  /// Whether a worker did it by itself.
+  public var isByWorker: Bool
+  /// Who it was; `nil` where nobody said.
+  public var person: String?
+  /// Why; `nil` where nobody said.
+  public var reason: String?
+
+  /// - Parameter text: as `control.lua` writes it.
+  init?(_ text: String) {
+    let fields = text.split(separator: "\t", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
+    guard fields.count == 5, let at = Int(fields[0]), let verb = ControlVerb(rawValue: fields[1]) else { return nil }
+    (self.at, self.verb, isByWorker) = (at, verb, fields[2] == "worker")
+    person = fields[3].isEmpty ? nil : fields[3]
+    reason = fields[4].isEmpty ? nil : fields[4]
+  }
 }
 
 /// Campaign control: pausing, resuming and cancelling, and knowing that every worker has applied it.
@@ -39,19 +63,61 @@ extension CampaignStore {
   /// Pauses, resumes or cancels on a person's word, and waits until every live worker has applied it: what it sends of a campaign that was
   /// paused or cancelled is by then at most what was in its window.
   ///
-  /// - Parameter lease: ms without a heartbeat after which a worker is taken for dead; twice that is waited at most.
+  /// - Parameters:
+  ///   - person: who it is; nothing where nobody says.
+  ///   - lease: ms without a heartbeat after which a worker is taken for dead; twice that is waited at most.
   /// - Returns: the state that follows, and the live workers that did not say that they have applied it: none, usually.
   /// - Throws: ``StoreError`` `notFound`.
   public func controlEverywhere(
-    _ id: String, _ verb: ControlVerb, reason: String = "", lease: Int
+    _ id: String, _ verb: ControlVerb, reason: String = "", by person: String = "", lease: Int
   ) async throws -> (state: CampaignState, unconfirmed: [String]) {
-    let (state, epoch) = try await raise(id, verb, reason, unguarded: false, isByPerson: true)
+    let (state, epoch) = try await raise(id, verb, reason, unguarded: false, isByPerson: true, person)
     let end = ContinuousClock.now + .milliseconds(2 * lease)
     while true {
       let lagging = try await workersLagging(behind: epoch, timeout: lease)
       if lagging.isEmpty || ContinuousClock.now >= end { return (state, lagging) }
       try await Task.sleep(for: Self.confirmationInterval)
     }
+  }
+
+  /// Resumes a campaign on a person's word.
+  ///
+  /// - Parameters:
+  ///   - unguarded: its prunes and quarantines are carried out whatever their share.
+  ///   - person: who it is; nothing where nobody says.
+  /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs it.
+  public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
+    if let record = try await campaign(id), record.needsApproval, record.state == .paused {
+      throw StoreError(
+        .unapproved, "campaign \(id) needs approval before it goes on",
+        hint: "somebody else than who submitted it: carillon campaign approve \(id) --by NAME")
+    }
+    return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person).0
+  }
+
+  /// Approves a campaign that waits for it: it begins, or goes into the schedule.
+  ///
+  /// - Parameter person: who approves it.
+  /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs none, and for who submitted it.
+  public func approve(_ id: String, by person: String) async throws -> CampaignState {
+    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    guard record.needsApproval, record.state == .paused else {
+      throw StoreError(
+        .unapproved, "campaign \(id) waits for no approval: it is \(record.state.rawValue)",
+        hint: "see: carillon campaign show \(id)")
+    }
+    guard record.submittedBy != person else {
+      throw StoreError(
+        .unapproved, "\(Excerpt.quoted(person)) has submitted campaign \(id)", hint: "somebody else has to approve it")
+    }
+    return try await raise(id, .approve, "", unguarded: false, isByPerson: true, person).0
+  }
+
+  /// What was done to a campaign, the oldest first; of many the last 200.
+  public func timeline(of id: String) async throws -> [TimelineEntry] {
+    var pipeline = RedisPipeline()
+    pipeline.append("LRANGE", keys.timeline(id), 0, -1)
+    return try await run(pipeline)[0].compactMap { TimelineEntry($0.string ?? "") }
   }
 
   /// Between looks at who has applied an epoch; workers are told by a message.
@@ -61,7 +127,7 @@ extension CampaignStore {
   ///
   /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
   private func raise(
-    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool
+    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = ""
   ) async throws -> (CampaignState, epoch: Int) {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
     if verb == .resume { try await leaveOutMissed(of: record) }
@@ -72,7 +138,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
         keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
-        keys.store, keys.changes,
+        keys.store, keys.changes, keys.timeline(id),
       ]
     ) {
       $0.append(id)
@@ -80,6 +146,7 @@ extension CampaignStore {
       $0.append(reason)
       $0.append(unguarded ? "unguarded" : "")
       $0.append(isByPerson ? "person" : "worker")
+      $0.append(person)
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 3, let state = reply[0].string.flatMap(CampaignState.init(rawValue:)),

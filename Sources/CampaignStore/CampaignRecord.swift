@@ -63,6 +63,12 @@ public struct CampaignRecord: Sendable {
   public var isUnguarded: Bool
   /// Whether it is paused, and on a worker's word: something must be mended before it is resumed.
   public var pausedItself: Bool
+  /// Whether it waits for somebody's approval.
+  public var needsApproval: Bool
+  /// Who submitted it, where the job says so.
+  public var submittedBy: String?
+  /// Who approved it, where that was needed.
+  public var approvedBy: String?
   /// Totals of the finished slices; with `show`, of the open ones too.
   public var counters: SliceCounters
   /// Slices that are finished, and all.
@@ -115,7 +121,7 @@ public struct CampaignRecord: Sendable {
   /// All fields of a campaign's hash but `job`.
   static let fields =
     [
-      "state", "reason", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
+      "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "lane", "ttl", "expiration", "round", "unguarded", "pausedItself",
       "finished", "slices",
       "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread",
       "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun",
@@ -138,6 +144,9 @@ public struct CampaignRecord: Sendable {
     round = try values.number("round") ?? 0
     isUnguarded = try values.number("unguarded") == 1
     pausedItself = try values.number("pausedItself") == 1
+    needsApproval = try values.text("approval") == "needed"
+    submittedBy = try values.text("submittedBy")
+    approvedBy = try values.text("approvedBy")
     counters = try SliceCounters(totals: values)
     slices = (try values.number("finished") ?? 0, try values.number("slices") ?? 0)
     partitions = try values.number("partitions") ?? 0

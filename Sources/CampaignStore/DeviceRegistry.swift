@@ -155,6 +155,7 @@ extension CampaignStore {
         StoreScripts.edit,
         keys: [
           keys.devices(partition), keys.users(partition), keys.quarantine(partition), keys.attributes(partition),
+          keys.pressure(partition),
         ]
       ) { arguments in
         for index in part {

@@ -26,6 +26,8 @@ struct EventWave {
     var removals: [Removal] = []
     /// By user and name; `nil` for an attribute that is to go.
     var attributes: [String: [String: String?]] = [:]
+    /// By user and app.
+    var badges: [String: [String: Int]] = [:]
     /// Of which kind what is said of a user or a token is.
     fileprivate var kinds: [Subject: Kind] = [:]
   }
@@ -36,7 +38,7 @@ struct EventWave {
   }
 
   fileprivate enum Kind {
-    case registration, login, removal, attributes
+    case registration, login, removal, attributes, badges
   }
 
   var devices = Devices()
@@ -65,6 +67,9 @@ struct EventWave {
     case .attributes(let user, let changes):
       guard enter(.attributes, .user(user)) else { return false }
       devices.attributes[user, default: [:]].merge(changes) { $1 }
+    case .badge(let user, let app, let value):
+      guard enter(.badges, .user(user)) else { return false }
+      devices.badges[user, default: [:]][app] = value
     }
     return true
   }

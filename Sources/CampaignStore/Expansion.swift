@@ -9,6 +9,7 @@ public struct DeviceFilter: Sendable {
   let environment: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
+  private let canary: Canary?
   private let devices: DeviceChoice
   /// Users who get nothing, and are counted.
   private let control: ControlGroup?
@@ -32,6 +33,7 @@ public struct DeviceFilter: Sendable {
   ///   - environment: likewise.
   ///   - predicate: devices for which it doesn't hold are left out.
   ///   - sample: users who are not in it are left out.
+  ///   - canary: users who are not in its part are left out.
   ///   - devices: how many of those that are left each user gets it on.
   ///   - control: users who get nothing, and are counted.
   ///   - firstWave: users who get it before the others do.
@@ -43,7 +45,7 @@ public struct DeviceFilter: Sendable {
   ///   - timing: when each device gets it.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
+    sample: UserSample? = nil, canary: Canary? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
     firstWave: FirstWave? = nil, activity: String? = nil, start: Int = 0, content: PersonalContent? = nil,
     valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
   ) {
@@ -55,6 +57,7 @@ public struct DeviceFilter: Sendable {
     self.environment = Array(environment.utf8)
     self.predicate = predicate
     self.sample = sample
+    self.canary = canary
     self.devices = devices
     self.control = control?.isEmpty == false ? control : nil
     self.firstWave = firstWave
@@ -76,7 +79,7 @@ public struct DeviceFilter: Sendable {
   ) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
+      predicate: campaign.predicate, sample: campaign.sample, canary: campaign.canary, devices: campaign.devices,
       control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, activity: campaign.activity,
       start: start, content: campaign.content, valuesOf: campaign.hasValues ? campaign.id : nil,
       timing: campaign.timing)
@@ -115,7 +118,7 @@ public struct DeviceFilter: Sendable {
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
   ) {
-    guard sample?.has(user) ?? true || firstWave?.has(user) == true else { return }
+    guard sample?.has(user) ?? true || firstWave?.has(user) == true, canary?.has(user) ?? true else { return }
     let attributes = attributes(json)
     var latest: DeviceView?
     for device in DeviceCursor(record) where admits(device, attributes) {
@@ -175,6 +178,8 @@ public struct DeviceFilter: Sendable {
 public struct SealedTargets: Sendable {
   /// How many there are.
   public internal(set) var count = 0
+  /// Whether they are admitted before they are granted.
+  public internal(set) var admits = false
   /// The pages one behind the other: a slice is one block, which goes back to the system as a whole.
   var bytes: [UInt8] = []
   /// Where each page ends.
@@ -219,7 +224,7 @@ extension CampaignStore {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, to: &pipeline)
+      times: targets.times, admits: targets.admits, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -228,11 +233,13 @@ extension CampaignStore {
   /// - Parameters:
   ///   - quota: how many users it takes at most, those seen last; `nil` for all.
   ///   - now: ms since the epoch, more or less: whose quiet hours it is.
+  ///   - admits: whether its targets are to be admitted before they are granted.
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
   public func expand(
-    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0
+    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0,
+    admits: Bool = false
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now)
+    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now, admits: admits)
     let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in
@@ -305,8 +312,10 @@ struct TargetBuilder {
   ///   - filter: what the campaign asks of devices; it has parts, or times, but not both.
   ///   - quota: how many users are taken at most; `nil` for all.
   ///   - now: ms since the epoch, more or less.
-  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
+  ///   - admits: whether they are admitted before they are granted.
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0, admits: Bool = false) {
     self.ledger = ledger
+    targets.admits = admits
     parts = Array(repeating: TargetPart(), count: filter.parts)
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
     sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
@@ -500,7 +509,7 @@ struct TargetBuilder {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, to: &pipeline)
+      times: targets.times, admits: targets.admits, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

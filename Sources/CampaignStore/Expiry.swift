@@ -8,8 +8,11 @@ extension CampaignStore {
     var pipeline = RedisPipeline()
     if let record = try await campaign(id) {
       let seconds = record.timeToLive
-      try await expireSlices(of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts)
+      try await expireSlices(
+        of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts,
+        admitted: record.counters.admitted > 0)
       pipeline.append("EXPIRE", keys.finished(id), seconds)
+      pipeline.append("EXPIRE", keys.timeline(id), seconds)
       pipeline.append(
         "UNLINK", keys.guardTrial(id), keys.guardWatch(id), keys.rate(campaign: id), keys.ranking(id))
       pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
@@ -24,9 +27,11 @@ extension CampaignStore {
 
   /// Expires the keys of a campaign's slices.
   ///
-  /// - Parameter receipts: whether there may be some.
+  /// - Parameters:
+  ///   - receipts: whether there may be some.
+  ///   - admitted: whether its targets may have been admitted before they were granted.
   func expireSlices(
-    of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true
+    of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true, admitted: Bool = true
   ) async throws {
     var pipeline = RedisPipeline()
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
@@ -35,6 +40,7 @@ extension CampaignStore {
         pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id), keys.retry(partition, id))
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
+        if admitted { pipeline.append("EXPIRE", keys.admitted(partition, id), seconds) }
         pipeline.append("EXPIRE", keys.control(partition, id), seconds)
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
         pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)

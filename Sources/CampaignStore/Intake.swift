@@ -85,20 +85,24 @@ extension CampaignStore {
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
-  /// - Parameter resolved: the job with the content of its template, where it names one.
-  /// - Parameter narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
-  ///   can mean nobody; not where Redis may have lost who was in them.
+  /// - Parameters:
+  ///   - resolved: the job with the content of its template, where it names one.
+  ///   - narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
+  ///     can mean nobody; not where Redis may have lost who was in them.
+  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
   ///   it is.
   public func activate(
-    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, worker: String, narrowing: Bool = true
+    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, worker: String, narrowing: Bool = true,
+    approval: String? = nil
   ) async throws -> Admission {
-    try await pinned().activateHere(campaign, job: job, resolved ?? job, worker: worker, narrowing: narrowing)
+    try await pinned().activateHere(
+      campaign, job: job, resolved ?? job, worker: worker, narrowing: narrowing, approval: approval)
   }
 
   /// Activates, all on one connection: who is in which partition must be so where the campaign is written.
   private func activateHere(
-    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], worker: String, narrowing: Bool
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], worker: String, narrowing: Bool, approval: String?
   ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
@@ -126,7 +130,8 @@ extension CampaignStore {
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
-      campaign, job: job, resolved, digest: digest, partitions: partitions, start: start, worker: worker)
+      campaign, job: job, resolved, digest: digest, partitions: partitions, start: start, worker: worker,
+      approval: approval)
   }
 
   /// Writes the campaign, its audience being there.
@@ -134,9 +139,10 @@ extension CampaignStore {
   /// - Parameters:
   ///   - digest: what the id was reserved for.
   ///   - start: when it begins, in UNIX seconds.
+  ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   func write(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, digest: String, partitions: [Int], start: Int,
-    worker: String
+    worker: String, approval: String? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
     var pipeline = RedisPipeline(reserving: job.count + minified.count + 256)
@@ -155,6 +161,7 @@ extension CampaignStore {
       arguments.append(digest)
       arguments.append(keys.partitions)
       arguments.append(partitions.count)
+      arguments.append(approval ?? "")
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
       var fields: [(String, String)] = [
@@ -162,6 +169,7 @@ extension CampaignStore {
         ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
         ("expiration", campaign.commonExpiration(startingAt: start).map(String.init) ?? ""),
       ]
+      if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
       if let wave = campaign.firstWave { fields.append(("gate", String((start + wave.wait) * 1000))) }
       if !campaign.definitions.isEmpty {

@@ -45,6 +45,8 @@ public struct Keyspace: Sendable {
   func job(_ id: String) -> String { control + "job:" + id }
   /// Hash: a campaign and its totals.
   func campaign(_ id: String) -> String { control + "campaign:" + id }
+  /// List: what was done to a campaign, when and by whom, see `control.lua`.
+  func timeline(_ id: String) -> String { control + "timeline:" + id }
   /// Hash: what all workers have leased and were answered during a campaign's guard trial, see `guardtrial.lua`.
   func guardTrial(_ id: String) -> String { control + "trial:" + id }
   /// Hash: the latest answers to a campaign whose guard is open, see `guardwatch.lua`.
@@ -150,6 +152,8 @@ public struct Keyspace: Sendable {
   func devices(_ partition: Int) -> String { slice(partition, "devices") }
   /// Hash: user to attributes as JSON.
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
+  /// Hash: user to what the user's apps have sent lately, and the badges, see `admit.lua`.
+  func pressure(_ partition: Int) -> String { slice(partition, "pressure") }
   /// Hash: token in quarantine to why and since when, see `DeviceNotice`.
   func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
   /// Hash: token to `at:user`. The partition is the token's, not the user's.
@@ -186,6 +190,8 @@ public struct Keyspace: Sendable {
   func control(_ partition: Int, _ id: String) -> String { slice(partition, "control:" + id) }
   /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
+  /// List: what was decided of the targets of each page, see `admit.lua`.
+  func admitted(_ partition: Int, _ id: String) -> String { slice(partition, "admitted:" + id) }
   /// String: a fixed-size record for every target.
   func ledger(_ partition: Int, _ id: String) -> String { slice(partition, "ledger:" + id) }
   /// Sorted set: index of a waiting target to when it is due.

@@ -58,6 +58,23 @@ extension CampaignStore {
       _ = try await edit(edits)
     }
     try await change(wave.attributes)
+    try await set(wave.badges)
+  }
+
+  /// - Parameter badges: by user and app.
+  private func set(_ badges: [String: [String: Int]]) async throws {
+    guard !badges.isEmpty else { return }
+    let all = badges.flatMap { user, apps in apps.map { (user: user, app: $0.key, value: $0.value) } }
+    try await perPartition(all.indices, of: { Partition.of(user: all[$0].user, count: keys.partitions) }) {
+      partition, part, pipeline in
+      pipeline.script(StoreScripts.setBadges, keys: [keys.pressure(partition), keys.users(partition)]) {
+        for index in part {
+          $0.append(all[index].user)
+          $0.append(all[index].app)
+          $0.append(all[index].value)
+        }
+      }
+    }
   }
 
   /// What the store has no room for, such as too many attributes, was refused when the event was read.

@@ -34,6 +34,8 @@ public struct SliceStanding: Sendable {
   public var later = 0
   /// When that is; `nil` where all may be sent at once.
   public var times: SendTimes?
+  /// Targets that are admitted, where they are before they are granted; `nil` where they need not be.
+  public var admitted: Int?
 }
 
 /// A target that may be sent.

@@ -53,7 +53,7 @@ public struct SliceLedger: Sendable {
     commitKeys = [
       keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
       keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
-      keys.owner(partition), keys.quarantine(partition), keys.attributes(partition),
+      keys.owner(partition), keys.quarantine(partition), keys.attributes(partition), keys.pressure(partition),
     ].map { Array($0.utf8) }
   }
 
@@ -91,8 +91,10 @@ public struct SliceLedger: Sendable {
       guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.inspect(slice) }
       throw StoreError(unreadable: slice, version: version)
     default:
-      guard reply.count == 15 else { throw await store.inspect(slice) }
+      guard reply.count == 16 else { throw await store.inspect(slice) }
       let count = try await number(reply[2], upTo: StoredHash.mostTargets)
+      var admitted: Int?
+      if reply[15].bytes?.isEmpty == false { admitted = try await number(reply[15], upTo: count) }
       return .claimed(
         SliceStanding(
           isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
@@ -101,7 +103,7 @@ public struct SliceLedger: Sendable {
           seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
           deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
           bisected: Self.range(reply[12].string ?? "", of: count), later: try await number(reply[13], upTo: count),
-          times: try times(reply[14])))
+          times: try times(reply[14]), admitted: admitted))
     }
   }
 
@@ -123,7 +125,7 @@ public struct SliceLedger: Sendable {
   }
 
   /// A number that a script has read from the slice.
-  private func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
+  func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
     guard let number = reply.integer, (0...most).contains(number) else { throw await store.inspect(slice) }
     return number
   }
@@ -198,8 +200,10 @@ public struct SliceLedger: Sendable {
   ///   - control: the control group, which was written before.
   ///   - parts: how many targets each part has; empty where there are none.
   ///   - times: when they may be sent; `nil` for all at once.
+  ///   - admits: whether they are admitted before they are granted.
   func seal(
     count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], times: SendTimes? = nil,
+    admits: Bool = false,
     to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
@@ -212,6 +216,7 @@ public struct SliceLedger: Sendable {
       $0.append(control.pages.count)
       $0.append(parts.map(String.init).joined(separator: " "))
       $0.append(times?.bytes ?? [])
+      $0.append(admits ? 1 : 0)
     }
   }
 

@@ -19,6 +19,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case full
     /// What was asked for doesn't exist.
     case notFound
+    /// A campaign needs approval first, or this person may not give it, or it needs none.
+    case unapproved
     /// The id is another job's.
     case conflict
     /// What was given can't be right.

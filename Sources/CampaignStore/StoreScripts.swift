@@ -48,6 +48,7 @@ enum StoreScripts {
   static let retryEvent = script("retryevent", PackageResources.retryevent_lua)
   static let receipt = script("receipt", PackageResources.receipt_lua)
   static let noteReceipts = script("notereceipts", PackageResources.notereceipts_lua)
+  static let setBadges = script("setbadges", PackageResources.setbadges_lua, countsUsers: true)
   static let setAttributes = script("setattributes", PackageResources.setattributes_lua)
   static let reached = script("reached", PackageResources.reached_lua)
   static let rights = script("rights", PackageResources.rights_lua)
@@ -62,6 +63,7 @@ enum StoreScripts {
 
   static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true)
   static let seal = script("seal", PackageResources.seal_lua)
+  static let admit = script("admit", PackageResources.admit_lua, looksAtSlice: true, countsUsers: true)
   static let commit = script("commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true)
   static let overrule = script("overrule", PackageResources.overrule_lua)
   static let bisect = script("bisect", PackageResources.bisect_lua)
@@ -86,12 +88,14 @@ enum StoreScripts {
   /// - Parameters:
   ///   - editsDevices: puts `device.lua` behind the `#!lua` line, which must stay the first.
   ///   - looksAtSlice: likewise `sound.lua`.
+  ///   - countsUsers: likewise `pressure.lua`.
   private static func script(
-    _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false
+    _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false, countsUsers: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
     let parts =
       (looksAtSlice ? [PackageResources.sound_lua] : []) + (editsDevices ? [PackageResources.device_lua] : [])
+      + (countsUsers ? [PackageResources.pressure_lua] : [])
     for part in parts {
       guard let lineEnd = source.firstIndex(of: "\n") else { break }
       source.insert(contentsOf: String(decoding: part, as: UTF8.self), at: source.index(after: lineEnd))

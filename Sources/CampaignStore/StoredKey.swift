@@ -44,7 +44,7 @@ struct StoredKey {
     switch kind {
     case "campaign": ("hash", .campaign(rest), .campaign)
     case "job", "finished": ("string", .campaign(rest), nil)
-    case "open", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
+    case "open", "timeline", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied", "activities":
       ("zset", .list(key: name), nil)
@@ -67,13 +67,13 @@ struct StoredKey {
     let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
     return switch kind {
     case "slice": ("hash", slice, .slice)
-    case "targets", "building", "control": ("list", slice, nil)
+    case "targets", "building", "admitted", "control": ("list", slice, nil)
     case "ledger": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
     case "reasons", "results", "values": ("hash", slice, nil)
     case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
-    case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
+    case "devices", "attributes", "pressure", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
     case "taken": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)
     default: nil

@@ -54,6 +54,7 @@ extension CampaignStore {
     try await expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.asideMemory)
     pipeline.removeAll()
     pipeline.append("EXPIRE", keys.finished(id), Self.asideMemory)
+    pipeline.append("EXPIRE", keys.timeline(id), Self.asideMemory)
     _ = try await run(pipeline)
     return true
   }

@@ -96,6 +96,7 @@ package struct CommandError: Error, Equatable {
       case .mismatch, .forbidden: .configuration
       case .unfit, .readOnly, .full, .held, .refused: .unreachable
       case .notFound: .notFound
+      case .unapproved: .failed
       case .conflict: .conflict
       case .invalid, .damaged: .input
       }

@@ -39,3 +39,18 @@ public enum PlainName {
     }
   }
 }
+
+/// The name of somebody who submits or approves campaigns, as people write it.
+public enum PersonName {
+  /// The longest name in bytes of UTF-8.
+  public static let maximumLength = 256
+
+  /// What is wrong with a name; `nil` when nothing is.
+  public static func problem(_ name: String) -> String? {
+    if name.isEmpty { return "a name must not be empty" }
+    if name.utf8.count > maximumLength { return "a name has at most \(maximumLength) bytes" }
+    // It stands in a line, apart from others by tabs.
+    if name.unicodeScalars.contains(where: Excerpt.isControl) { return "a name must not have control characters" }
+    return nil
+  }
+}

@@ -22,12 +22,14 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   case unknown = 24
   /// The campaign was cancelled first.
   case cancelled = 25
+  /// Its user has had as many pushes lately as a cap of the app allows: it was not sent.
+  case capped = 26
 
   /// Whether the service has not taken the push, though it was asked to, and the device is not just gone.
   public var isRefusal: Bool {
     switch self {
     case .badToken, .wrongTopic, .rejected, .failed: true
-    case .accepted, .unregistered, .expiredToken, .expired, .unknown, .cancelled: false
+    case .accepted, .unregistered, .expiredToken, .expired, .unknown, .cancelled, .capped: false
     }
   }
 
@@ -44,6 +46,7 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     case .expired: "expired"
     case .unknown: "unknown"
     case .cancelled: "cancelled"
+    case .capped: "capped"
     }
   }
 

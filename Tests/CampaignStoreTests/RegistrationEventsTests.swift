@@ -76,6 +76,7 @@ struct RegistrationEventsTests {
         }
       case .unregister(let token, _): remove(number(token), at: event.at)
       case .logout(let user, let token, _): remove(number(token), user: user, at: event.at)
+      case .badge: break
       case .tag(let user, let segments, let isMember):
         for segment in segments { set(user, segment, isMember) }
       case .preference(let user, let list, let isAllowed): set(user, list.segment, !isAllowed)
@@ -118,7 +119,7 @@ struct RegistrationEventsTests {
   /// A device that leaves and comes again in one page may have other attributes in between.
   private static func isRepeatable(_ event: RegistrationEvent) -> Bool {
     switch event.change {
-    case .tag, .preference: true
+    case .tag, .preference, .badge: true
     case .register, .login, .unregister, .logout, .attributes: false
     }
   }

@@ -196,6 +196,8 @@ struct RepartitionTests {
           user: "u\(number)", device: TestStore.device(number), attributes: Array("{\"n\":\(number)}".utf8))
       })
     try await world.store.add(Self.users.map { "u\($0)" }, to: "all")
+    try await world.store.apply(
+      Self.users.map { RegistrationEvent(.badge(user: "u\($0)", app: "news", value: $0 + 1), at: 1) })
     // Nobody has a device of theirs.
     try await world.store.add((0..<10).map { "stranger\($0)" }, to: "all")
     _ = try await world.store.edit(
@@ -220,17 +222,21 @@ struct RepartitionTests {
       let note = try await world.command("HGET", world.keys.quarantine(partition), TestStore.token(number))
       #expect(note.string == (Self.held.contains(number) ? "note \(number)" : nil))
       #expect(try await world.store.lists(of: user).segments == ["all"])
+      #expect(try await world.pressure(of: user)?.apps["news"]?.badge == number + 1)
     }
     #expect(try await world.store.size(ofSegment: "all") == Self.users.count + 10)
     // Nothing is in two places, and none of the places is beyond the last.
     var fields = 0
     for partition in 0..<70 {
-      for key in [world.keys.devices(partition), world.keys.owner(partition), world.keys.attributes(partition)] {
+      for key in [
+        world.keys.devices(partition), world.keys.owner(partition), world.keys.attributes(partition),
+        world.keys.pressure(partition),
+      ] {
         fields += try await world.command("HLEN", key).integer ?? 0
       }
       fields += try await world.command("SCARD", world.keys.users(partition)).integer ?? 0
     }
-    #expect(fields == 4 * Self.users.count)
+    #expect(fields == 5 * Self.users.count)
     #expect(try await world.store.heldFor() == nil)
   }
 

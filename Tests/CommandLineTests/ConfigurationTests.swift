@@ -95,6 +95,8 @@ struct ConfigurationTests {
           certificate: { file: push.p12, passphraseFile: /run/secrets/push.pass }
           port: 2197
           rate: 2500.5
+          caps: [{ category: offers, most: 3, per: 7d }, { most: 5, per: 1d }]
+          approval: { above: 100000 }
           control: 0.02
           proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
@@ -104,6 +106,11 @@ struct ConfigurationTests {
         == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
     #expect(app.port == 2197)
     #expect(app.rate == 2500.5)
+    #expect(app.approvalAbove == 100_000)
+    #expect(
+      app.caps == [
+        FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400), FrequencyCap(most: 5, seconds: 86_400),
+      ])
     #expect(app.control == 0.02)
     #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
@@ -135,6 +142,16 @@ struct ConfigurationTests {
     (yaml("retry: { jiter: 0 }"), ["retry.jiter: unknown key", "did you mean 'jitter'?"]),
     (yaml(app: "    rate: 0"), ["apps.news.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
     (yaml(app: "    rate: many"), ["apps.news.rate: 'many' is no rate"]),
+    (yaml(app: "    caps: { most: 1, per: 1d }"), ["apps.news.caps: must be a list", "begin each entry with a dash"]),
+    (yaml(app: "    caps: [{ mots: 1 }]"), ["apps.news.caps[0].mots: unknown key", "line 7", "did you mean 'most'?"]),
+    (yaml(app: "    caps: [{ most: 1, per: 1d }, { most: 1 }]"), ["apps.news.caps[1].per: is missing"]),
+    (yaml(app: "    caps: [{ most: 1, per: 10s }]"), ["apps.news.caps[0].per: '10s' is not a duration from 1m"]),
+    (yaml(app: "    caps: [{ per: 1d }]"), ["apps.news.caps[0].most: is missing"]),
+    (yaml(app: "    caps: [{ most: 0, per: 1d }]"), ["'0' is not a whole number from 1 to 255"]),
+    (yaml(app: "    caps: [{ most: 200, per: 1d }, { most: 56, per: 7d }]"), ["256 campaigns a user together"]),
+    (yaml(app: "    caps: [{ category: 'a b', most: 1, per: 1d }]"), ["'a b' can't name a category"]),
+    (yaml(app: "    approval: { over: 5 }"), ["apps.news.approval.over: unknown key"]),
+    (yaml(app: "    approval: { above: -1 }"), ["apps.news.approval.above: '-1' is not a whole number from 0"]),
     (yaml(app: "    control: 1"), ["apps.news.control: '1' is no share of the users", "above 0 and below 1"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),

@@ -38,6 +38,9 @@ struct RegistrationEventTests {
       try event(#"{"op":"attribute","user":"ada","plan":"gold","age":null,"at":\#(at)}"#)
         == .init(.attributes(user: "ada", ["plan": "gold", "age": nil]), at: at))
     #expect(
+      try event(#"{"op":"badge","user":"ada","app":"news","value":0,"at":\#(at)}"#)
+        == .init(.badge(user: "ada", app: "news", value: 0), at: at))
+    #expect(
       try event(#"{"op":"preference","user":"ada","app":"news","category":"offers","allowed":false,"at":\#(at)}"#)
         == .init(
           .preference(user: "ada", SuppressionList(app: "news", category: "offers"), isAllowed: false), at: at))
@@ -58,6 +61,9 @@ struct RegistrationEventTests {
     (#"{"op":"unregister","token":"00","user":"a"}"#, "'user': there is no such field in this event"),
     (#"{"op":"attribute","user":"a"}"#, "no attribute is given"),
     (#"{"op":"preference","user":"a","app":"news"}"#, "allowed: is missing"),
+    (#"{"op":"badge","user":"a","app":"news"}"#, "value: is missing"),
+    (#"{"op":"badge","user":"a","value":1}"#, "app: is missing"),
+    (#"{"op":"badge","user":"a","app":"news","value":-1}"#, "'-1' is not a whole number from 0 to 999999999"),
     (#"{"op":"preference","user":"a","app":"news","allowed":"no"}"#, "must be true or false"),
     (#"{"op":"preference","user":"a","allowed":true}"#, "app: is missing"),
   ])

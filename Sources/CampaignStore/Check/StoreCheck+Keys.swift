@@ -27,9 +27,10 @@ extension StoreCheck {
       guard !rest.isEmpty else { return nil }
       let ofCampaign: Set<String> =
         isControl
-        ? ["campaign", "finished", "open", "trial", "watch", "ranking"]
+        ? ["campaign", "finished", "open", "trial", "watch", "ranking", "timeline"]
         : [
-          "slice", "targets", "control", "ledger", "retry", "reasons", "results", "audience", "values", "delivered",
+          "slice", "targets", "control", "admitted", "ledger", "retry", "reasons", "results", "audience", "values",
+          "delivered",
           "opened",
           "dismissed",
         ]

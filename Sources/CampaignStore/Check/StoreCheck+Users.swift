@@ -57,7 +57,12 @@ extension StoreCheck {
       arguments.append(keys.attributes(partition))
       for (user, _) in strangers { arguments.append(user) }
     }
-    let attributes = try await store.run(pipeline)[0]
+    pipeline.command("HMGET") { arguments in
+      arguments.append(keys.pressure(partition))
+      for (user, _) in strangers { arguments.append(user) }
+    }
+    let replies = try await store.run(pipeline)
+    let (attributes, pressure) = (replies[0], replies[1])
     var registrations: [DeviceRegistration] = []
     for ((user, record), attributes) in zip(strangers, attributes) {
       registrations += record.withBytes(DeviceRecord.all).filter { store.services[$0.service] != nil }.map {
@@ -66,8 +71,16 @@ extension StoreCheck {
     }
     try await store.register(registrations)
     pipeline.removeAll()
+    for ((user, _), pressure) in zip(strangers, pressure) where !pressure.isNull {
+      pipeline.append("HSETNX", keys.pressure(place(of: user)), user, pressure)
+    }
+    if !pipeline.isEmpty { _ = try await store.run(pipeline) }
+    pipeline.removeAll()
     pipeline.script(
-      StoreScripts.mendPlace, keys: [keys.devices(partition), keys.users(partition), keys.attributes(partition)]
+      StoreScripts.mendPlace,
+      keys: [
+        keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.pressure(partition),
+      ]
     ) {
       for (user, record) in strangers {
         $0.append(user)
@@ -105,6 +118,9 @@ extension StoreCheck {
     try await forEachField(of: keys.attributes(partition)) { page in
       add(try await look(at: page.compactMap(\.0.string), in: partition))
     }
+    try await forEachField(of: keys.pressure(partition)) { page in
+      add(try await look(at: page.compactMap(\.0.string), in: partition))
+    }
     try await forEachMember(of: keys.users(partition)) { page in add(try await look(at: page, in: partition)) }
     try await forEachField(of: keys.quarantine(partition)) { page in
       add(try await notes(page, in: partition))
@@ -115,10 +131,11 @@ extension StoreCheck {
   private func look(at users: [String], in partition: Int) async throws -> [StoreFinding] {
     let (devices, names) = (keys.devices(partition), keys.users(partition))
     let (attributes, quarantine) = (keys.attributes(partition), keys.quarantine(partition))
+    let pressure = keys.pressure(partition)
     let mine = users.filter { place(of: $0) == partition || !misplaced.contains($0) }
     var pipeline = RedisPipeline()
     for start in stride(from: 0, to: mine.count, by: Self.recordsAtOnce) {
-      pipeline.script(StoreScripts.mendUsers, keys: [devices, names, attributes, quarantine]) {
+      pipeline.script(StoreScripts.mendUsers, keys: [devices, names, attributes, quarantine, pressure]) {
         $0.append(mends ? 1 : 0)
         $0.append(Int(ReasonCode.other.rawValue))
         $0.append("found by store check")
@@ -132,6 +149,7 @@ extension StoreCheck {
         return switch reply[at].string {
         case "noDevices": finding(.userWithoutDevices, names, user)
         case "attributes": finding(.attributesOfNobody, attributes, user)
+        case "pressure": finding(.pressureOfNobody, pressure, user)
         case "notListed": finding(.userNotListed, names, user)
         case "unreadable": open(.unreadableRecord, devices, user)
         case "noNote":

@@ -3,7 +3,7 @@ public struct StoreFinding: Hashable, Sendable {
   /// Which invariant doesn't hold. Raw values are names in JSON.
   public enum Kind: String, CaseIterable, Sendable {
     // Users
-    case userWithoutDevices, userNotListed, attributesOfNobody, unreadableRecord, misplacedUser
+    case userWithoutDevices, userNotListed, attributesOfNobody, pressureOfNobody, unreadableRecord, misplacedUser
     case quarantinedWithoutNote, noteOfNoDevice
     // Tokens
     case ownerWithoutDevice, deviceWithoutOwner, deviceOfTwo, misplacedOwner, unreadableOwner, leftRegistration
@@ -56,6 +56,7 @@ extension StoreFinding.Kind {
     case .userWithoutDevices: "the user is listed, but has no device"
     case .userNotListed: "the user has devices, but is not listed"
     case .attributesOfNobody: "there are attributes of a user without devices"
+    case .pressureOfNobody: "something is counted for a user without devices"
     case .unreadableRecord: "the user's devices can't be read"
     case .misplacedUser: "the user belongs to another partition"
     case .quarantinedWithoutNote: "a device is in quarantine, and nobody knows why"

@@ -97,9 +97,12 @@ private struct RepartitionMove {
     /// The device records.
     var blob: [UInt8]
     var attributes: [UInt8] = []
+    /// What its apps have sent it lately; nothing for none.
+    var pressure: [UInt8] = []
   }
 
-  /// Moves the users of a partition who belong elsewhere, with their devices, attributes and what is in quarantine.
+  /// Moves the users of a partition who belong elsewhere, with their devices, attributes, what was counted for them, and what is
+  /// in quarantine.
   mutating func users(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.devices(partition)) { move, reply in
       var users: [User] = []
@@ -113,7 +116,7 @@ private struct RepartitionMove {
         StoreScripts.moveUsers,
         keys: [
           move.keys.devices(partition), move.keys.users(partition), move.keys.attributes(partition),
-          move.keys.quarantine(partition),
+          move.keys.quarantine(partition), move.keys.pressure(partition),
         ]
       ) {
         for user in users {
@@ -136,6 +139,10 @@ private struct RepartitionMove {
       $0.append(keys.attributes(partition))
       for user in users { $0.append(user.name) }
     }
+    pipeline.command("HMGET") {
+      $0.append(keys.pressure(partition))
+      for user in users { $0.append(user.name) }
+    }
     if !held.isEmpty {
       pipeline.command("HMGET") {
         $0.append(keys.quarantine(partition))
@@ -146,10 +153,15 @@ private struct RepartitionMove {
     for (index, attributes) in replies[0].enumerated() {
       users[index].attributes = attributes.bytes.map(Array.init) ?? []
     }
+    for (index, pressure) in replies[1].enumerated() {
+      users[index].pressure = pressure.bytes.map(Array.init) ?? []
+    }
     try await enter(users)
-    guard !held.isEmpty else { return }
     pipeline.removeAll()
-    for (device, note) in zip(held, replies[1]) where !note.isNull {
+    for user in users where !user.pressure.isEmpty {
+      pipeline.append("HSETNX", keys.pressure(home(ofUser: user.name)), user.name, user.pressure)
+    }
+    for (device, note) in zip(held, held.isEmpty ? [] : Array(replies[2])) where !note.isNull {
       pipeline.append("HSETNX", keys.quarantine(home(ofUser: device.user)), device.token, note)
     }
     if !pipeline.isEmpty { _ = try await here.run(pipeline) }

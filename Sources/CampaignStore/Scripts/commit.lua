@@ -10,7 +10,7 @@
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
---      11 attributes
+--      11 attributes, 12 pressure
 -- ARGV 1 claim id, 2 lease ms, 3 credit, and perhaps the first target that is not granted yet, 4 resent, 5 seal,
 --      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
 --      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
@@ -34,7 +34,7 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
-  'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt')
+  'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'admitted')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
@@ -262,7 +262,7 @@ while i <= #mixed do
   i = j + 1
 end
 write_lines()
-write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[10])
+write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10])
 if #outgoing > 0 then redis.call('RPUSH', KEYS[8], notice_head() .. table.concat(outgoing)) end
 
 -- Targets below `ready` may be granted; the next of the others at `ready_at`.
@@ -311,7 +311,8 @@ if expected then
       waiting, doubt, credit = waiting - 1, doubt + 1, credit - 1
     end
   end
-  local fresh = math.min(credit, math.min(bound, ready, count) - granted)
+  -- Of a slice whose targets are admitted page by page (`admit`) no more than that.
+  local fresh = math.min(credit, math.min(bound, ready, (slice[15] or count) + 0) - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
 local lease = now + ARGV[2]

@@ -22,11 +22,13 @@ local function with_flags(blob, at, flags)
   return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
 
--- A user without a device is not kept, and neither are the attributes. Of at most 500 users.
-local function remove_users(devices, users, attributes, names)
+-- A user without a device is not kept, and neither are the attributes, nor what the user's apps have sent lately. Of at
+-- most 500 users.
+local function remove_users(devices, users, attributes, pressure, names)
   redis.call('HDEL', devices, unpack(names))
   redis.call('SREM', users, unpack(names))
   redis.call('HDEL', attributes, unpack(names))
+  redis.call('HDEL', pressure, unpack(names))
 end
 
 -- Whether the note why a device is in quarantine is of one of this user.
@@ -81,7 +83,7 @@ local function edit_device(quarantine, user, token, action, instant, note)
 end
 
 -- Writes what was edited.
-local function write_edits(devices, users, attributes, quarantine)
+local function write_edits(devices, users, attributes, pressure, quarantine)
   local gone, left, noted = {}, {}, {}
   for i = 1, #edited do
     local user = edited[i]
@@ -97,7 +99,7 @@ local function write_edits(devices, users, attributes, quarantine)
     noted[#noted + 1] = token
     noted[#noted + 1] = note
   end
-  if #gone > 0 then remove_users(devices, users, attributes, gone) end
+  if #gone > 0 then remove_users(devices, users, attributes, pressure, gone) end
   if #left > 0 then redis.call('HSET', devices, unpack(left)) end
   if #noted > 0 then redis.call('HSET', quarantine, unpack(noted)) end
 end

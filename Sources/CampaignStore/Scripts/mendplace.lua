@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- mendplace: takes users out of a partition in which nobody looks for them, where their devices are as they were read.
 -- Keeps: a user is in one partition. Whoever calls this has registered the devices in the right one before.
--- KEYS 1 devices, 2 users, 3 attributes
+-- KEYS 1 devices, 2 users, 3 attributes, 4 pressure
 -- ARGV two each: user, devices as read ('' for none)
 -- Returns the number of users taken out
 local count = 0
@@ -10,6 +10,7 @@ for i = 1, #ARGV, 2 do
     redis.call('HDEL', KEYS[1], ARGV[i])
     redis.call('SREM', KEYS[2], ARGV[i])
     redis.call('HDEL', KEYS[3], ARGV[i])
+    redis.call('HDEL', KEYS[4], ARGV[i])
     count = count + 1
   end
 end

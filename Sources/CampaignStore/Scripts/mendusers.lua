@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- mendusers: holds what a partition knows of users against each other, and mends it.
--- Keeps: a user is listed who has devices, and nobody else, and only such a one has attributes; a device is quarantined
--- that has a note, and no other. Every script that edits devices keeps that, so what differs here is not in motion.
--- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
+-- Keeps: a user is listed who has devices, and nobody else, and only such a one has attributes and is counted for; a
+-- device is quarantined that has a note, and no other. Every script that edits devices keeps that, so what differs here
+-- is not in motion.
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
 -- ARGV 1 '1' to mend, 2 code and 3 text of the reason for a device whose note is lost, 4... users
 -- Returns three each: what was found, user, token (only with `noNote`)
 local mends, found = ARGV[1] == '1', {}
@@ -46,6 +47,10 @@ for i = 4, #ARGV do
     if redis.call('HEXISTS', KEYS[3], user) == 1 then
       note('attributes', user)
       if mends then redis.call('HDEL', KEYS[3], user) end
+    end
+    if redis.call('HEXISTS', KEYS[5], user) == 1 then
+      note('pressure', user)
+      if mends then redis.call('HDEL', KEYS[5], user) end
     end
   elseif not is_whole(blob) then
     note('unreadable', user)

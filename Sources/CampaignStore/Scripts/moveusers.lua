@@ -1,7 +1,7 @@
 #!lua
 -- moveusers: takes users out of a partition that have been written where they belong.
 -- Keeps: only what is as it was when it was copied leaves, so what came meanwhile is copied the next time.
--- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
 -- ARGV two each: user, device records as they were copied
 -- Returns how many have left
 local moved = 0
@@ -15,7 +15,7 @@ for i = 1, #ARGV, 2 do
       end
       at = at + 2 + struct.unpack('>I2', blob, at)
     end
-    remove_users(KEYS[1], KEYS[2], KEYS[3], {user})
+    remove_users(KEYS[1], KEYS[2], KEYS[3], KEYS[5], {user})
     moved = moved + 1
   end
 end

@@ -28,6 +28,8 @@ package enum AppChannels {
         return endpoint
       }
       channel.rate = app.rate
+      channel.caps = app.caps
+      channel.approvalAbove = app.approvalAbove
       channel.control = app.control
       channels[name] = channel
     }

@@ -135,6 +135,10 @@ package struct CarillonConfiguration: Equatable {
     package var rate: Double?
     /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
     package var control: Double?
+    /// How often its campaigns come to a user at most.
+    package var caps: [FrequencyCap] = []
+    /// Targets above which a campaign waits for somebody's approval; `nil` for never.
+    package var approvalAbove: Int?
   }
 
   /// What APNs lets an app's pushes in for.

@@ -7,7 +7,7 @@ struct ConfigurationNode: Equatable {
   enum Content: Equatable {
     case scalar(String)
     case section([String: ConfigurationNode])
-    case list
+    case list([ConfigurationNode])
   }
 
   var content: Content
@@ -60,8 +60,14 @@ struct ConfigurationNode: Equatable {
         children[name] = try convert(value, key: key.isEmpty ? name : "\(key).\(name)", file: file)
       }
       return ConfigurationNode(content: .section(children), origin: origin)
-    case .sequence, .alias:
-      return ConfigurationNode(content: .list, origin: origin)
+    case .sequence(let sequence):
+      var elements: [ConfigurationNode] = []
+      for (number, element) in sequence.enumerated() {
+        elements.append(try convert(element, key: "\(key)[\(number)]", file: file))
+      }
+      return ConfigurationNode(content: .list(elements), origin: origin)
+    case .alias:
+      return ConfigurationNode(content: .list([]), origin: origin)
     }
   }
 

@@ -62,7 +62,47 @@ struct ConfigurationReader {
       trustRoots: try section.string("trustRoots").map(resolve),
       proxy: try readProxy(section),
       lastDeviceOnly: try section.boolean("lastDeviceOnly"),
-      rate: try readRate(section), control: try readControl(section))
+      rate: try readRate(section), control: try readControl(section),
+      caps: try readCaps(section),
+      approvalAbove: try readApproval(section))
+  }
+
+  private func readApproval(_ section: ConfigurationSection) throws(ConfigurationError) -> Int? {
+    guard section.has("approval") else { return nil }
+    let approval = try section.section("approval", schema: "apps.*.approval")
+    guard let most = try approval.integer("above", in: 0...1_000_000_000) else {
+      throw approval.error("above", "is missing", hint: "above how many targets a campaign needs approval")
+    }
+    return most
+  }
+
+  private func readCaps(_ section: ConfigurationSection) throws(ConfigurationError) -> [FrequencyCap] {
+    var caps: [FrequencyCap] = []
+    for entry in try section.sections("caps", schema: "apps.*.caps[]") {
+      let category = try entry.string("category")
+      if let category, !PlainName.isValid(category) {
+        throw entry.error(
+          "category", "\(Excerpt.quoted(category)) can't name a category", hint: "it must be \(PlainName.form)")
+      }
+      let text = try entry.required("per", hint: "over which time, such as 1d or 7d")
+      guard let seconds = DurationText.seconds(text), FrequencyCap.spans.contains(seconds) else {
+        throw entry.error("per", "\(Excerpt.quoted(text)) is not a duration from 1m to 366d", hint: "such as 1d or 7d")
+      }
+      guard let most = try entry.integer("most", in: 1...FrequencyCap.mostTogether) else {
+        throw entry.error("most", "is missing", hint: "how many campaigns come to a user at most")
+      }
+      caps.append(FrequencyCap(category: category, most: most, seconds: seconds))
+    }
+    guard caps.count <= FrequencyCap.mostOfApp else {
+      throw section.error("caps", "has \(caps.count) caps, at most \(FrequencyCap.mostOfApp) are possible")
+    }
+    let together = caps.reduce(0) { $0 + $1.most }
+    guard together <= FrequencyCap.mostTogether else {
+      throw section.error(
+        "caps", "allow \(together) campaigns a user together, at most \(FrequencyCap.mostTogether) are remembered",
+        hint: "make some smaller, or take one out")
+    }
+    return caps
   }
 
   private func readRate(_ section: ConfigurationSection) throws(ConfigurationError) -> Double? {

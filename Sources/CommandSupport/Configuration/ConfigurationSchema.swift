@@ -13,8 +13,10 @@ enum ConfigurationSchema {
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
-      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "control",
+      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval", "control",
     ],
+    "apps.*.approval": ["above"],
+    "apps.*.caps[]": ["category", "most", "per"],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "apps.*.certificate": ["file", "passphraseFile"],
     "apps.*.proxy": ["url", "credentialsFile"],
@@ -32,7 +34,8 @@ enum ConfigurationSchema {
   static func paths(apps: some Sequence<String>, webhooks: [String] = []) -> [[String]] {
     let apps = Array(apps)
     var paths: [[String]] = []
-    for (section, keys) in sections where !section.isEmpty {
+    // What stands in lists a variable can't set.
+    for (section, keys) in sections where !section.isEmpty && !section.hasSuffix("[]") {
       let parts = section.split(separator: ".").map(String.init)
       for key in keys where sections[section + "." + key] == nil {
         if parts.contains("*") {

@@ -35,6 +35,21 @@ struct ConfigurationSection {
     try ConfigurationSection(children[key], path: Self.join(path, key), schema: schema)
   }
 
+  /// The sections of a list; none where it is not given.
+  func sections(_ key: String, schema: String) throws(ConfigurationError) -> [ConfigurationSection] {
+    switch children[key]?.content {
+    case nil, .scalar("")?: return []
+    case .list(let elements)?:
+      var sections: [ConfigurationSection] = []
+      for (number, element) in elements.enumerated() {
+        sections.append(
+          try ConfigurationSection(element, path: Self.join(path, "\(key)[\(number)]"), schema: schema))
+      }
+      return sections
+    case .section?, .scalar?: throw error(key, "must be a list", hint: "begin each entry with a dash: - most: 3")
+    }
+  }
+
   func has(_ key: String) -> Bool { children[key].map { $0.content != .scalar("") } ?? false }
 
   func error(_ key: String, _ message: String, hint: String? = nil) -> ConfigurationError {

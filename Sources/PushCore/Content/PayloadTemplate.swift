@@ -7,6 +7,8 @@ public struct PayloadTemplate: Sendable, Equatable {
     case value(Int)
     /// The push's own id, as a UUID.
     case id
+    /// The number that the push puts on the app's icon: its target's, or the fallback where it has none.
+    case badge
     /// The text begins that may be shortened.
     case textBegins
     /// It ends.
@@ -50,6 +52,8 @@ public struct PayloadTemplate: Sendable, Equatable {
 
   /// Bytes of a UUID as text.
   static let idLength = 36
+  /// Digits of the largest badge.
+  static let badgeLength = 10
 
   /// Bytes when every value is at its fallback.
   public var size: Int { size { _ in nil } }
@@ -76,6 +80,7 @@ public struct PayloadTemplate: Sendable, Equatable {
     switch piece.slot {
     case .value(let place): length(place) ?? piece.fallback.count
     case .id: Self.idLength
+    case .badge: Self.badgeLength
     case .textBegins, .textEnds: 0
     }
   }
@@ -114,6 +119,8 @@ public struct PayloadTemplate: Sendable, Equatable {
         case .value(let place):
           if let value = values[place] { payload.append(contentsOf: value) } else { add(piece.fallback) }
         case .id: UUIDText.append(id, to: &payload)
+        case .badge:
+          if let badge = values.badge { Self.append(badge, to: &payload) } else { add(piece.fallback) }
         case .textBegins: text = (payload.count, payload.count)
         case .textEnds: text?.end = payload.count
         }
@@ -125,6 +132,17 @@ public struct PayloadTemplate: Sendable, Equatable {
     if let text, Self.shorten(&payload, text.begin..<text.end, by: excess) { return true }
     payload.removeLast(payload.count - start)
     return false
+  }
+
+  /// Appends a number that is not negative.
+  private static func append(_ number: Int, to payload: inout [UInt8]) {
+    let start = payload.count
+    var rest = number
+    repeat {
+      payload.append(UInt8(ascii: "0") + UInt8(rest % 10))
+      rest /= 10
+    } while rest > 0
+    payload[start...].reverse()
   }
 
   /// Shortens a text within a JSON string between two graphemes.

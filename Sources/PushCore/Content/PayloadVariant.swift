@@ -45,6 +45,8 @@ struct PayloadReader {
   /// What placeholders stand for, in the order of their places.
   private(set) var values: [PersonalContent.Value] = []
   private(set) var isPersonal: Bool
+  /// What is added to each user's badge; `nil` while no payload says so.
+  private(set) var badgeStep: Int?
 
   /// - Parameters:
   ///   - fields: the job's, or its template's.
@@ -199,6 +201,15 @@ struct PayloadReader {
         try write(element, to: &template, path: path + "[\(index)]", trimmed: nil)
       }
       template.add([UInt8(ascii: "]")])
+    case .string(let text) where path.hasSuffix(".aps.badge") && isOfPayload(path) && BadgeStep.read(text) != nil:
+      let step = BadgeStep.read(text)
+      guard badgeStep == nil || badgeStep == step else {
+        throw JobError(
+          field: path, message: "is another step than in the rest of the job", hint: "a user has one badge, in any language")
+      }
+      badgeStep = step
+      isPersonal = true
+      template.add(.badge, fallback: Array(text.utf8.dropFirst()))
     case .string(let text): try write(text, of: value, to: &template, path: path, isTrimmed: trimmed?.isEmpty == true)
     case .number, .bool, .null: template.add(bytes[value.range])
     }
@@ -232,6 +243,13 @@ struct PayloadReader {
     }
     if isTrimmed { template.add(.textEnds) }
     template.add([UInt8(ascii: "\"")])
+  }
+
+  /// Whether a path is that of the badge: `aps` stands right in the payload.
+  private func isOfPayload(_ path: String) -> Bool {
+    let place = path.dropLast(".aps.badge".count)
+    return place == fields.path("payload")
+      || patches.contains { place == fields.path("localized." + Excerpt.bare($0.name)) }
   }
 
   private func text(of value: JSONValue) -> String? {

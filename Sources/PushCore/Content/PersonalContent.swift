@@ -30,14 +30,17 @@ public struct PersonalContent: Sendable, Equatable {
   private let hasFormats: Bool
   /// The first is the job's payload itself.
   let variants: [Variant]
+  /// What is added to each user's badge; 0 for nothing.
+  public let badgeStep: Int
 
   /// The most languages that a campaign has beside the payload itself.
   static let mostLocales = 255
   /// The most values that a campaign asks for: each costs every target some bytes.
   static let mostValues = 32
 
-  init(values: [Value], variants: [Variant]) {
+  init(values: [Value], variants: [Variant], badgeStep: Int = 0) {
     self.values = values
+    self.badgeStep = badgeStep
     var names: [String] = []
     for value in values where !names.contains(value.name) { names.append(value.name) }
     sources = values.map { value in names.firstIndex(of: value.name) ?? 0 }

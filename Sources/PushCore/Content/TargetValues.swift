@@ -5,6 +5,8 @@
 /// string; 0xFFFF for a user who has none. No bytes at all are the first variant without values.
 public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>
+  /// The number that the push puts on the app's icon, as it was decided when the target was admitted; `nil` for none.
+  public var badge: Int?
 
   static let missing = 0xffff
 

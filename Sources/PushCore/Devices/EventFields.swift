@@ -78,6 +78,18 @@ struct EventFields {
     return flag
   }
 
+  /// The largest number that an icon is given.
+  static let mostOnIcon = 999_999_999
+
+  mutating func badge() throws(DeviceRowDraft.Problem) -> Int {
+    let text = try required("value")
+    guard let value = Int(text), 0...Self.mostOnIcon ~= value else {
+      throw .init(
+        description: "value: \(Excerpt.quoted(text)) is not a whole number from 0 to \(Self.mostOnIcon)")
+    }
+    return value
+  }
+
   mutating func tags() throws(DeviceRowDraft.Problem) -> [String] {
     guard let value = value("tags") else { throw .init(description: "tags: is missing") }
     guard case .array(let elements) = value.kind, 1...RegistrationEvent.maximumTags ~= elements.count else {

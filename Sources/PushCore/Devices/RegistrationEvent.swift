@@ -16,6 +16,8 @@ public struct RegistrationEvent: Sendable, Equatable {
     case attributes(user: String, [String: String?])
     /// The user wants what is on a list, or does not want it.
     case preference(user: String, SuppressionList, isAllowed: Bool)
+    /// The number on the app's icon is this, wherever the user sees it: the app was opened.
+    case badge(user: String, app: String, value: Int)
   }
 
   /// What changes.
@@ -37,7 +39,7 @@ public struct RegistrationEvent: Sendable, Equatable {
   private static let earliest = 1_000_000_000_000
 
   private enum Operation: String, CaseIterable {
-    case register, login, unregister, logout, tag, untag, attribute, preference
+    case register, login, unregister, logout, tag, untag, attribute, preference, badge
   }
 
   /// - Parameters:
@@ -75,6 +77,8 @@ public struct RegistrationEvent: Sendable, Equatable {
       let user = try fields.user()
       let list = SuppressionList(app: try fields.app(vocabulary), category: try fields.category())
       change = .preference(user: user, list, isAllowed: try fields.flag("allowed"))
+    case .badge:
+      change = .badge(user: try fields.user(), app: try fields.app(vocabulary), value: try fields.badge())
     }
     try fields.end()
   }

@@ -57,6 +57,10 @@ public struct Campaign: Sendable, Equatable {
   public var ambiguity: Ambiguity
   /// Seconds that results and ledger stay after the end.
   public var timeToLive: Int
+  /// Who submitted it, as whoever did says; `nil` for nobody.
+  public var submittedBy: String?
+  /// Of which part of its users it is, where some are first; `nil` where all are.
+  public var canary: Canary?
 
   /// Seconds that results stay unless the job says otherwise: a week.
   public static let defaultTimeToLive = 7 * 86400
@@ -72,8 +76,8 @@ public struct Campaign: Sendable, Equatable {
     priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     rate: CampaignRate? = nil, timing: CampaignTiming = CampaignTiming(), results: ResultsMode = .failures,
-    ambiguity: Ambiguity = .resend,
-    timeToLive: Int = Campaign.defaultTimeToLive
+    ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil,
+    canary: Canary? = nil
   ) {
     self.id = id
     self.app = app
@@ -102,6 +106,8 @@ public struct Campaign: Sendable, Equatable {
     self.results = results
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive
+    self.submittedBy = submittedBy
+    self.canary = canary
   }
 
   /// Until when all its pushes may be delivered, in UNIX seconds; `nil` for no limit, and where each has its own.

@@ -1,8 +1,9 @@
 extension CampaignJob {
   /// What a job says, in the one way in which it can be written: two jobs are the same when these are equal.
   ///
-  /// A member that is `null` counts as not given: in the job, in its audience and in whom that excludes, and in what says when
-  /// it is sent. In the payload it is what the producer wants to be sent, as are the letters of every string.
+  /// Who submits it is not what it says. A member that is `null` counts as not given: in the job, in its audience and in
+  /// whom that excludes, and in what says when it is sent. In the payload it is what the producer wants to be sent, as are
+  /// the letters of every string.
   ///
   /// - Throws: when the job is not valid JSON.
   public static func canonical(_ job: [UInt8]) throws(JSONSyntaxError) -> [UInt8] {
@@ -13,7 +14,8 @@ extension CampaignJob {
       return json.take()
     }
     JSONValue.writeCanonical(
-      members.given(alsoIn: [["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"]]), to: &json)
+      members.filter { $0.name != "submittedBy" }
+        .given(alsoIn: [["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"]]), to: &json)
     return json.take()
   }
 }

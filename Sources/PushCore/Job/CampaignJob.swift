@@ -11,7 +11,7 @@ public enum CampaignJob {
   public static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
-    "test", "localized", "trim", "uniqueKey", "template", "vars",
+    "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
   ] + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
@@ -96,10 +96,13 @@ public enum CampaignJob {
       timing: timing.timing,
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
-      timeToLive: try readTimeToLive(fields))
-    guard campaign.firstWave == nil || !campaign.timing.isPerDevice else {
+      timeToLive: try readTimeToLive(fields),
+      submittedBy: try readSubmitter(fields),
+      canary: try Canary(fields, of: id, audience))
+    if campaign.timing.isPerDevice, campaign.firstWave != nil || campaign.canary != nil {
       throw JobError(
-        field: "test", message: "does not go with localTime or quietHours: the rest would wait for two things at once",
+        field: campaign.canary == nil ? "test" : "canary",
+        message: "does not go with localTime or quietHours: the rest would wait for two things at once",
         hint: "leave one of them out")
     }
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
@@ -164,6 +167,12 @@ public enum CampaignJob {
         hint: "leave out category, or transactional")
     }
     return category
+  }
+
+  private static func readSubmitter(_ fields: JobFields) throws(JobError) -> String? {
+    guard let name = try fields.string("submittedBy") else { return nil }
+    if let problem = PersonName.problem(name) { throw fields.error("submittedBy", problem, hint: "leave it out") }
+    return name
   }
 
   private static func readCollapseID(_ fields: JobFields) throws(JobError) -> String? {

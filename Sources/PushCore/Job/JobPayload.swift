@@ -22,11 +22,12 @@ struct JobPayload {
     }
     let content = PersonalContent(
       values: reader.values,
-      variants: variants.map { .init(locale: LanguageTag.normal($0.locale ?? ""), template: $0.template) })
+      variants: variants.map { .init(locale: LanguageTag.normal($0.locale ?? ""), template: $0.template) },
+      badgeStep: reader.badgeStep ?? 0)
     switch audience {
     case .segment, .users, .campaign, .activity: break
     case .tokens, .channel:
-      if content.needsTarget || fields.value("uniqueKey") != nil && audience.isChannel {
+      if content.needsTarget || content.badgeStep > 0 || fields.value("uniqueKey") != nil && audience.isChannel {
         throw JobError(
           field: fields.path(fields.value("localized") == nil ? "payload" : "localized"),
           message: "depends on whom it goes to, and nothing is known of \(audience.isChannel ? "a channel" : "tokens")",

@@ -35,6 +35,8 @@ final class SliceSession {
   var targets = TargetsUnderWay()
   /// When they may be sent; `nil` for all at once.
   private(set) var times: SliceTimes?
+  /// What was decided of its targets, where they are admitted before they are granted; `nil` where they need not be.
+  private(set) var admitted: AdmittedTargets?
   /// What it is woken by: of its own, or that of the bunch that it is driven with.
   private(set) var bell = Bell()
   /// Which bunch it is driven with; `nil` for none.
@@ -79,6 +81,7 @@ final class SliceSession {
   func adopt(_ standing: SliceStanding) {
     guard standing.isSealed else { return }
     claim.version = standing.version
+    if standing.admitted != nil, admitted == nil { admitted = AdmittedTargets() }
     if isReady {
       claim.seal = standing.seal
     } else {
@@ -153,10 +156,10 @@ final class SliceSession {
     return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting + claim.later : 0)
   }
 
-  /// Whether the tokens are there that a commit could grant.
+  /// Whether the tokens are there that a commit could grant, and admitted where that is asked for.
   func mayCommitAtOnce(_ credit: Int) -> Bool {
-    let first = claim.granted
-    return credit == 0 || targets.missing(first..<min(first + credit, count ?? 0)) == nil
+    let next = claim.granted..<min(claim.granted + credit, count ?? 0)
+    return credit == 0 || targets.missing(next) == nil && admitted?.count ?? next.upperBound >= next.upperBound
   }
 
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
@@ -192,8 +195,14 @@ final class SliceSession {
     outcomes.markUntold(index)
   }
 
+  /// Takes note of what was decided of its targets.
+  func note(admitted: AdmittedTargets?, at now: UInt64) {
+    self.admitted = admitted
+    if let admitted { journal.note(admitted, at: now) }
+  }
+
   /// Sees to it that the tokens of these targets are there: those that were sealed here a moment ago are kept for Redis'
-  /// sake, others are read.
+  /// sake, others are read. And that they are admitted, where that is asked for.
   func load(_ indexes: some Collection<Int>, isolation: isolated (any Actor)? = #isolation) async throws {
     let size = TargetsUnderWay.chunkSize
     // What was read may be let go while more is being read, so this looks again until nothing is missing.
@@ -205,5 +214,26 @@ final class SliceSession {
           try await ledger.targets(from: number * size, count: size, of: count ?? 0, seal: claim.seal), number: number)
       }
     }
+    if admitted != nil, let last = indexes.max() { try await admit(through: last) }
+  }
+
+  /// Why targets can't be sent yet.
+  private struct NotAdmitted: Error, CustomStringConvertible {
+    var description: String { "its targets could not be admitted: its claim is lost, or Redis has forgotten some" }
+  }
+
+  private func admit(through last: Int, isolation: isolated (any Actor)? = #isolation) async throws {
+    guard var known = admitted, known.count <= last else { return }
+    // A whole chunk for a round trip, unless it takes long to send that: until then its users may get other things.
+    let size = context.limits.isEmpty ? TargetsUnderWay.chunkSize : 1
+    let wanted = min((last / size + 1) * size, count ?? 0) - 1
+    let answer = try await ledger.admit(&known, through: wanted, seal: claim.seal, by: context.admission)
+    if known.count > admitted?.count ?? 0 { note(admitted: known, at: EventLoop.now) }
+    switch answer {
+    case .admitted: return
+    case .forgotten: claim.mustReplay = true
+    case .stale: claim.mustReconcile = true
+    }
+    throw NotAdmitted()
   }
 }

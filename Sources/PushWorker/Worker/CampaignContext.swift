@@ -14,6 +14,8 @@ final class CampaignContext {
   /// What makes those, by that expiration.
   private var composers: [Int: any PushComposer] = [:]
   let filter: DeviceFilter
+  /// What is counted when its targets are admitted.
+  let admission: AdmissionRules
   /// Whose credit its pushes take.
   let account: CreditBudget.Account
   /// UNIX seconds after which nothing is sent any more; `nil` for no limit, and where each target has its own.
@@ -58,6 +60,8 @@ final class CampaignContext {
   var quotas: AudienceQuotas?
   /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
   var earlierEndedAt: UInt64?
+  /// Whether its first part has ended well, or was looked at by a person.
+  var isCanaryOver = false
   /// How many targets a slice of it has by what the store estimates, if it was asked.
   var estimatedTargetsPerSlice: Int?
   /// Slices of it that were not finished when one was claimed last.
@@ -87,6 +91,7 @@ final class CampaignContext {
     start = record.start
     expiration = record.expiration
     self.zones = zones
+    admission = AdmissionRules(campaign, caps: app.caps)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.

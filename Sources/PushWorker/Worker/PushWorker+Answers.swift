@@ -22,7 +22,7 @@ extension PushWorker {
     for target in fresh { session.targets.begin(target.index, attempt: target.attempt, free: target.free) }
     session.context.unspend(targets.count - fresh.count)
     // Their time may have passed, and the slice may have been lost or paused, while the targets were read.
-    try submit(session, admit(session, fresh.map(\.index)))
+    try submit(session, settleCapped(session, admit(session, fresh.map(\.index))))
   }
 
   /// Settles those of targets under way that are not to be sent now.
@@ -50,6 +50,18 @@ extension PushWorker {
     case .send: settle(session, index, nil)
     case .hold(let milliseconds): settle(session, index, nil, after: milliseconds)
     }
+  }
+
+  /// Records those of granted targets that don't get the push, as their users have had enough.
+  ///
+  /// - Returns: the others.
+  private func settleCapped(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
+    guard let admitted = session.admitted else { return indexes }
+    let capped = indexes.filter { admitted.isCapped($0) }
+    guard !capped.isEmpty else { return indexes }
+    session.context.unspend(capped.count)
+    for index in capped { settle(session, index, .capped) }
+    return indexes.filter { !admitted.isCapped($0) }
   }
 
   /// Hands targets that are under way to the connections.
@@ -83,7 +95,11 @@ extension PushWorker {
       let token = chunk.token(position)
       meet(token)
       let tag = session.tag.tag(index)
-      let values = isPersonal ? chunk.values(position) : nil
+      var values = isPersonal ? chunk.values(position) : nil
+      if let badge = session.admitted?.badge(of: index) {
+        if values == nil { values = TargetValues.none }
+        values?.badge = badge
+      }
       let fits: Bool
       if isUnproven(index, of: session, token, user: chunk.user(position)) {
         if unproven == nil { unproven = composer.batch(isUnproven: true, capacity: indexes.count) }

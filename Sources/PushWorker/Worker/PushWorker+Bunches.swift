@@ -52,7 +52,8 @@ extension PushWorker {
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas, now: Int(now))
+        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas, now: Int(now),
+        admission: context.admission)
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
       let claims = try await slices.claim(
@@ -159,6 +160,7 @@ extension PushWorker {
         self.slices.drop(session.slice)
       case .success(let answer):
         noteSeal(targets, of: session)
+        if let admitted = answer.admitted { session.note(admitted: admitted, at: EventLoop.now) }
         if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.keep(targets.chunk, number: 0) }
         if let counters = answer.counters {
           session.claim.ending = .finish

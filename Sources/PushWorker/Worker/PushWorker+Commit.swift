@@ -187,7 +187,9 @@ extension PushWorker {
 
   /// Records that nobody knows whether a target in doubt was reached, on credit that was lent for it.
   private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
-    let record = LedgerRecord(state: .terminal(.unknown), attempt: target.attempt, free: target.free, at: now)
+    // Who was not to get it did not.
+    let outcome: Outcome = session.admitted?.isCapped(target.index) == true ? .capped : .unknown
+    let record = LedgerRecord(state: .terminal(outcome), attempt: target.attempt, free: target.free, at: now)
     append(HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     session.outcomes.markUntold(target.index)
   }
@@ -241,10 +243,13 @@ extension PushWorker {
   }
 
   /// What is sent to a target; `nil` where all are sent the same.
-  private func payload(of chunk: TargetChunk, _ position: Int, _ context: CampaignContext) -> [UInt8]? {
+  private func payload(
+    of chunk: TargetChunk, _ position: Int, badge: Int?, _ context: CampaignContext
+  ) -> [UInt8]? {
     guard let content = context.campaign.content else { return nil }
     var batch = context.composer.batch(isUnproven: false, capacity: 1)
-    let values = chunk.values(position)
+    var values = chunk.values(position)
+    values.badge = badge
     guard batch.append(chunk.token(position), values, tag: 0, by: context.composer), let push = batch.pushes.first
     else {
       return nil
@@ -263,7 +268,9 @@ extension PushWorker {
     let slice = session.slice
     let job = try CampaignJob.alone(
       session.context.job, token: session.context.app.service.text(of: token),
-      suffix: "\(slice.partition).\(target.index)", payload: payload(of: chunk, position, session.context))
+      suffix: "\(slice.partition).\(target.index)",
+      payload: payload(
+        of: chunk, position, badge: session.admitted?.badge(of: target.index), session.context))
     try await control.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",

@@ -134,7 +134,9 @@ extension PushWorker {
     var slice = former
     slice.isDue = false
     try await control.addSlice(slice.ledger.slice)
-    let isSealed = try await replay(slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
+    let isSealed = try await replay(
+      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, slice.journal.admitted,
+      slice.context.admission)
     if isSealed, let ending = slice.ending {
       if case .claimed = try await slice.ledger.claim(worker: configuration.name),
         try await !end(slice.ledger, slice.context, ending)
@@ -197,7 +199,7 @@ extension PushWorker {
     }
     try await control.addSlice(session.slice)
     var answer = try await session.ledger.claim(worker: configuration.name)
-    if isForgotten(answer, of: session.claim) {
+    if isForgotten(answer, of: session) {
       try await tellAgain(session)
       answer = try await session.ledger.claim(worker: configuration.name)
       // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
@@ -221,16 +223,19 @@ extension PushWorker {
     }
   }
 
-  private func isForgotten(_ answer: ClaimAnswer, of claim: SliceClaim) -> Bool {
+  private func isForgotten(_ answer: ClaimAnswer, of session: SliceSession) -> Bool {
+    let claim = session.claim
     guard case .claimed(let standing) = answer, standing.seal == claim.seal, standing.granted >= claim.granted else {
       return true
     }
     return standing.version.sequence < claim.version.sequence || standing.version.replays != claim.version.replays
+      || standing.admitted ?? 0 < session.admitted?.count ?? 0
   }
 
   private func tellAgain(_ session: SliceSession) async throws {
     let isSealed = try await replay(
-      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal)
+      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal, session.admitted,
+      session.context.admission)
     if !isSealed, isInGrace {
       // Whoever can seal them again needs the claim for it.
       try await session.ledger.unclaim()
@@ -243,7 +248,8 @@ extension PushWorker {
 
   /// - Returns: whether the slice is sealed under this seal.
   private func replay(
-    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal
+    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal, _ admitted: AdmittedTargets?,
+    _ rules: AdmissionRules
   ) async throws -> Bool {
     if breaks(.noReplay) { return true }
     var nothing = OutcomeBatch()
@@ -256,6 +262,7 @@ extension PushWorker {
       else { return false }
       _ = try await ledger.commit(&nothing, request)
     }
+    if let admitted { try await ledger.readmit(admitted, seal: seal, by: rules) }
     try await journal.replay(to: ledger) { _ = try await ledger.commit(&$0, request) }
     return true
   }

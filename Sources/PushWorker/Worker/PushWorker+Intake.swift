@@ -97,11 +97,39 @@ extension PushWorker {
     }
   }
 
+  /// Puts the rest of a campaign with a canary into the queue, before the first part begins: should this worker die in
+  /// between, whoever takes the job in again does both, and the rest knows that it has to wait.
+  ///
+  /// - Returns: what is to be done with the job where that can't be.
+  private func enqueueRest(of campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
+    let parsed = try CampaignJob.parse(try CampaignJob.rest(of: resolved), configuration.jobApps)
+    guard try await control.submit(try CampaignJob.rest(of: job), as: parsed) == .conflict else { return nil }
+    return .deadLetter(
+      reason: "id: the rest of \(campaign.id) is campaign \(parsed.id), and that id was used for another job",
+      hint: "give the job an id of its own")
+  }
+
+  /// Why a campaign waits for somebody's approval; `nil` where it need not.
+  private func whyApprovalIsNeeded(_ campaign: Campaign) async throws -> String? {
+    // The rest of one that was approved waits for its first part.
+    guard let most = configuration.apps[campaign.app]?.approvalAbove, campaign.canary?.first == nil else { return nil }
+    let targets = try await control.estimate(of: campaign).targets
+    guard targets > most else { return nil }
+    return "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
+      + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME"
+  }
+
   /// - Returns: what is to be done with the job instead; `nil` for nothing.
   private func activate(_ campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
     do {
+      if campaign.canary?.first == nil, campaign.canary != nil,
+        let refusal = try await enqueueRest(of: campaign, job, resolved)
+      {
+        return refusal
+      }
       let admission = try await control.activate(
-        campaign, job: job, resolved: resolved, worker: configuration.name, narrowing: !isInGrace)
+        campaign, job: job, resolved: resolved, worker: configuration.name, narrowing: !isInGrace,
+        approval: try await whyApprovalIsNeeded(campaign))
       if admission == .new {
         pass(.activated)
         log.tell(.activated(campaign: campaign.id, isTransactional: campaign.isTransactional))

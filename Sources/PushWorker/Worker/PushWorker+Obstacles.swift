@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Slices of a campaign are expanded only when nothing is in their way: the campaigns that its audience refers to have ended,
+/// Slices of a campaign are expanded only when nothing is in their way: its first part has ended well, the campaigns that its audience refers to have ended,
 /// and Redis has room for what is left of it, as memory must not run out in the middle. What is sealed goes on, whatever
 /// happens. A campaign that waits says why.
 extension PushWorker {
@@ -15,7 +15,8 @@ extension PushWorker {
 
   /// Whether slices of a campaign can be expanded now. Where not, the campaign waits and says so.
   func canExpand(_ context: CampaignContext) async throws -> Bool {
-    var reason = try await unfinishedEarlier(of: context)
+    var reason = try await canaryObstacle(of: context)
+    if reason == nil { reason = try await unfinishedEarlier(of: context) }
     if reason == nil { reason = try await shortage(for: context) }
     let now = EventLoop.now
     context.obstacle = reason.map { .init(reason: $0, since: context.obstacle?.since ?? now, seenAt: now) }
@@ -73,6 +74,40 @@ extension PushWorker {
   func lookAtObstacles() async throws {
     for context in campaigns.contexts.values where context.obstacle != nil {
       if try await canExpand(context) { wakeClaims() }
+    }
+  }
+
+  /// ms for which the rest of a campaign waits for its first part to become one.
+  private static let beginning = 60_000
+
+  /// What keeps the rest of a campaign from being sent whose canary has not ended well; `nil` for nothing.
+  private func canaryObstacle(of context: CampaignContext) async throws -> String? {
+    guard let canary = context.campaign.canary, let first = canary.first, !context.isCanaryOver else { return nil }
+    let id = context.campaign.id
+    guard let record = try await control.campaign(first) else {
+      if Int(now) - context.createdAt < Self.beginning { return "canary: campaign \(first), its first part, has not begun" }
+      let reason = "canary: there is no campaign \(first) any more, so nobody knows what became of it"
+      // Whoever resumed it knows that.
+      if context.round > 0 { return nil }
+      pauseCampaign(id, reason + "; resume or cancel the rest")
+      return reason
+    }
+    let opened = try await canary.leastOpened == nil ? 0 : control.receipts(of: record)[.opened] ?? 0
+    let finding = Canary.Finding(
+      outcomes: record.counters.outcomes, opened: opened, finishedAt: record.finishedAt,
+      isCancelled: record.state == .cancelled)
+    switch canary.verdict(finding, isResumed: context.round > 0, now: Int(now)) {
+    case .goOn:
+      context.isCanaryOver = true
+      return nil
+    case .wait(let reason): return reason
+    case .pause(let reason):
+      pauseCampaign(id, reason)
+      return reason
+    case .cancel:
+      let reason = "canary: campaign \(first), its first part, was cancelled"
+      try await control.control(id, .cancel, reason: reason)
+      return reason
     }
   }
 

@@ -154,9 +154,10 @@ extension PushWorker {
       }
       let (campaign, filter) = (session.context.campaign, session.context.filter)
       let quota = session.context.quotas.map { $0[session.slice.partition] }
+      let admits = session.context.admission.isNeeded
       guard
         let targets = try await session.expanding.expand(
-          session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now))
+          session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now), admits: admits)
       else {
         log.tell(.lost(slice: session.slice))
         return false
@@ -175,6 +176,7 @@ extension PushWorker {
     session.seal(
       session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
       times: times)
+    session.note(admitted: targets.admits ? AdmittedTargets() : nil, at: EventLoop.now)
     session.context.noteExpanded(targets: targets.count)
     log.tell(.sealed(slice: session.slice, targets: targets.count))
   }

@@ -71,6 +71,10 @@ public struct AppChannel: Sendable {
   public var credential: any PushCredential
   /// Pushes a second of all its campaigns together, over the whole fleet; `nil` for as fast as it goes.
   public var rate: Double?
+  /// How often its campaigns come to a user at most.
+  public var caps: [FrequencyCap] = []
+  /// Targets above which a campaign waits for somebody's approval; `nil` for never.
+  public var approvalAbove: Int?
   /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
   public var control: Double?
 

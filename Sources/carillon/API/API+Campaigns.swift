@@ -38,7 +38,7 @@ extension API {
       ) { call in
         let store = try await stores.taking()
         let job = call.request.body
-        let submission = try await JobSubmission(job, resolved: store.resolve(job), apps)
+        let submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
         let isDuplicate = try await submission.submit(to: store)
         let id = submission.campaign.id
         if !isDuplicate { await store.note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app) }
@@ -53,7 +53,7 @@ extension API {
         answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Estimate"))]
       ) { call in
         let job = call.request.body
-        let submission = try await JobSubmission(job, resolved: stores.reading().resolve(job), apps)
+        let submission = try await JobSubmission(job, resolved: await stores.reading().resolve(job), apps)
         let (reached, bytes) = try await submission.count(stores.reading(), configuration)
         return .json(submission.json(reached, bytes: bytes))
       },

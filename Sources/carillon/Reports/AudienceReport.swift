@@ -41,6 +41,13 @@ struct AudienceReport: JSONReport {
     if let predicate = campaign.predicate { json.member("where", predicate.description) }
     if let sample = campaign.sample { json.member("sample", sample.share) }
     if let limit = campaign.limit { json.member("limit", limit) }
+    if let canary = campaign.canary {
+      json.name("canary")
+      json.beginObject()
+      json.member("share", canary.share)
+      json.member(canary.first == nil ? "rest" : "first", canary.first ?? campaign.id + Canary.suffix)
+      json.endObject()
+    }
     if let wave = campaign.firstWave {
       json.name("test")
       json.beginObject()
@@ -94,6 +101,10 @@ struct AudienceReport: JSONReport {
     if let predicate = campaign.predicate { text += ", where \(predicate)" }
     if let sample = campaign.sample { text += ", a sample of \(sample.share)" }
     if let limit = campaign.limit { text += ", at most \(limit.grouped) users, those seen last" }
+    if let canary = campaign.canary {
+      text += canary.first.map { ", without the first \(canary.share) of them, campaign \($0)" }
+        ?? ", the first \(canary.share) of them; the rest is campaign \(campaign.id)\(Canary.suffix)"
+    }
     if let wave = campaign.firstWave {
       text += ", \(wave.users.count) test users first and the rest \(wave.wait) s later"
     }

@@ -39,6 +39,9 @@ struct CampaignReport: JSONReport {
     json.member("id", record.id)
     json.member("state", record.state.rawValue)
     json.member("reason", record.reason)
+    if record.needsApproval { json.member("needsApproval", true) }
+    if let person = record.submittedBy { json.member("submittedBy", person) }
+    if let person = record.approvedBy { json.member("approvedBy", person) }
     json.member("app", record.app)
     json.member("lane", record.lane.rawValue)
     if let audience {
@@ -106,6 +109,8 @@ struct CampaignReport: JSONReport {
       ("campaign", record.id), ("state", standing),
       ("app", record.app), ("lane", record.lane.rawValue),
     ]
+    if let person = record.submittedBy { rows.append(("submitted by", person)) }
+    if let person = record.approvedBy { rows.append(("approved by", person)) }
     if let audience { rows.append(("audience", audience.text)) }
     rows += rateRows
     rows.append(("targets", counters.targets.grouped))

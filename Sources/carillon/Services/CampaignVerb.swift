@@ -29,7 +29,7 @@ extension CampaignStore {
   ///
   /// - Throws: when there is no such campaign, or the verb doesn't apply to its state.
   func carryOut(
-    _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false
+    _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, by person: String = ""
   ) async throws -> CampaignVerbOutcome {
     let lease = WorkerConfiguration.standardLease
     if try await campaign(id) == nil {
@@ -41,9 +41,10 @@ extension CampaignStore {
     }
     var outcome = CampaignVerbOutcome(id: id, state: .active)
     if verb == .resume {
-      outcome.state = try await control(id, verb, unguarded: unguarded)
+      outcome.state = try await resume(id, unguarded: unguarded, by: person)
     } else {
-      (outcome.state, outcome.unconfirmed) = try await controlEverywhere(id, verb, reason: reason, lease: lease)
+      (outcome.state, outcome.unconfirmed) = try await controlEverywhere(
+        id, verb, reason: reason, by: person, lease: lease)
     }
     guard Self.states(wantedBy: verb).contains(outcome.state) else {
       throw CommandError(
@@ -57,7 +58,7 @@ extension CampaignStore {
   private static func states(wantedBy verb: ControlVerb) -> Set<CampaignState> {
     switch verb {
     case .pause: [.paused]
-    case .resume: [.active, .scheduled]
+    case .resume, .approve: [.active, .scheduled]
     case .cancel: [.cancelled]
     }
   }

@@ -64,6 +64,9 @@ struct JobSubmission {
 
   /// Whom it would reach if it began now, and the bytes of Redis' memory that takes.
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
+    var campaign = campaign
+    // Both parts together.
+    campaign.canary = nil
     let filter = try await store.filter(of: campaign, configuration)
     let reached = try await store.count(campaign, filter: filter)
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))

@@ -40,6 +40,7 @@ struct FormatScene {
     let bound = try await store.bind(
       world.batch([DeviceRegistration(user: "mover", device: Self.device(5), attributes: [])]))
     for part in bound.parts { names[StoreDump.plain(part.note)] = "<note>" }
+    try await store.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 7), at: 1)])
   }
 
   /// Two bytes are token enough.
@@ -81,7 +82,12 @@ struct FormatScene {
     }
     targets.count = users.count
     targets.ends = [targets.bytes.count]
+    targets.admits = true
     _ = try await store.restore(targets, of: ledger)
+    var admitted = AdmittedTargets()
+    // Without caps: the time of one would be another each time.
+    _ = try await ledger.admit(
+      &admitted, through: 5, seal: ledger.claim, by: AdmissionRules(app: "news", badgeStep: 1))
     try await ledger.commit(credit: 6)
     let chunk = try await ledger.targets(from: 0, count: 6)
     var batch = OutcomeBatch()

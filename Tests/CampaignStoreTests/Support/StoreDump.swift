@@ -22,13 +22,19 @@ struct StoreDump {
   }
 
   private func content(of name: String, _ type: String) async throws -> [String] {
-    // A notice begins with the time in six bytes, and the last record of the ledger ends in one.
-    let cut = name.hasSuffix(":outbox") || name.hasSuffix(":quarantine") ? 6 : 0
+    // A notice begins with the time in six bytes, an entry of a timeline with it as text, and the last record of the ledger ends in one.
+    let cut = name.hasSuffix(":outbox") || name.hasSuffix(":quarantine") ? 6 : name.contains(":timeline:") ? 13 : 0
     let end = name.contains(":ledger:") ? -7 : -1
     switch type {
     case "string": return [text(try await world.command("GETRANGE", name, 0, end))]
     case "list": return try await world.command("LRANGE", name, 0, -1).map { text($0, after: cut) }
     case "set": return try await world.command("SMEMBERS", name).map { text($0) }.sorted()
+    case "hash" where name.hasSuffix(":pressure"):
+      // It has times in it.
+      let pairs = try await world.command("HGETALL", name)
+      return stride(from: 0, to: pairs.count, by: 2).map {
+        "\(text(pairs[$0])) = \(UserPressure(Array(pairs[$0 + 1].bytes ?? [])).text)"
+      }.sorted()
     case "hash":
       let pairs = try await world.command("HGETALL", name)
       return stride(from: 0, to: pairs.count, by: 2).map { "\(text(pairs[$0])) = \(text(pairs[$0 + 1], after: cut))" }

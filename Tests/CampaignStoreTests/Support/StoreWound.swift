@@ -29,6 +29,10 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "attributes of nobody", kind: .attributesOfNobody) { scene in
       _ = try await scene.command("HSET", scene.keys.attributes(scene.partition(of: "x")), "x", "{}")
     },
+    StoreWound(name: "counted for nobody", kind: .pressureOfNobody) { scene in
+      let record = UserPressure.record(app: "news", badge: 3, times: [])
+      _ = try await scene.command("HSET", scene.keys.pressure(scene.partition(of: "x")), "x", record)
+    },
     StoreWound(name: "record that can't be read", kind: .unreadableRecord, isOpen: true) { scene in
       let key = scene.keys.devices(scene.partition(of: scene.user))
       let record = Array(try await scene.command("HGET", key, scene.user).bytes ?? [])

@@ -14,8 +14,9 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
+    @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .pause, reason: reason) }
+    func run() async throws { try await control(id, .pause, reason: reason, by: who) }
   }
 
   /// `carillon campaign resume`.
@@ -37,8 +38,9 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Flag(help: "Carry out every prune and quarantine, whatever their share.") var unguarded = false
+    @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .resume, unguarded: unguarded) }
+    func run() async throws { try await control(id, .resume, unguarded: unguarded, by: who) }
   }
 
   /// `carillon campaign cancel`.
@@ -54,18 +56,56 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "Why; shown with the campaign.") var reason = ""
+    @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .cancel, reason: reason) }
+    func run() async throws { try await control(id, .cancel, reason: reason, by: who) }
+  }
+
+  /// `carillon campaign approve`.
+  struct Approve: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Lets a campaign go on that waits for approval, as it is large; not by who submitted it.",
+      discussion: """
+        Above how many targets that is the configuration says, apps.NAME.approval.above.
+
+        Example:
+          carillon campaign approve spring-sale-2026 --by grace
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+    @Option(help: "Who approves it.") var by: String
+
+    func validate() throws { try Who.check(by) }
+
+    func run() async throws {
+      let store = try await global.openStore()
+      let outcome = CampaignVerbOutcome(id: id, state: try await store.approve(id, by: by))
+      await store.note(.commandLine, "campaign.approve", id, detail: by)
+      try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
+    }
+  }
+
+  /// Who does something to a campaign.
+  struct Who: ParsableArguments {
+    @Option(help: "Who does it; noted in the campaign's timeline.") var by: String?
+
+    func validate() throws { if let by { try Self.check(by) } }
+
+    static func check(_ name: String) throws {
+      if let problem = PersonName.problem(name) { throw ValidationError("--by: \(problem).") }
+    }
   }
 }
 
 extension CarillonCommand {
   /// Controls a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
   fileprivate func control(
-    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false
+    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, by who: CampaignCommand.Who
   ) async throws {
     let store = try await global.openStore()
-    let outcome = try await store.carryOut(verb, on: id, reason: reason, unguarded: unguarded)
+    let outcome = try await store.carryOut(
+      verb, on: id, reason: reason, unguarded: unguarded, by: who.by ?? "")
     await store.note(.commandLine, "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
     if outcome.wasQueued, !global.json {
       StandardError.write("it was in the queue, and is taken off: its id is free again\n")

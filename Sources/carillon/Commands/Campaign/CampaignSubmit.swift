@@ -32,12 +32,14 @@ extension CampaignCommand {
     @Option(help: ArgumentHelp("Wait until so many replicas of Redis have the job.", valueName: "number"))
     var replicas: Int?
 
+    @Option(help: "Who submits it; somebody else has to approve it, where approval is needed.") var by: String?
     @Flag(help: "Only count whom it would reach.") var estimate = false
 
     /// How long replicas may take: one that follows is behind by milliseconds.
     private static let replicaTimeout = Duration.seconds(5)
 
     func validate() throws {
+      if let by { try Who.check(by) }
       if let replicas, replicas < 1 { throw ValidationError("--replicas must be 1 or more.") }
       if estimate, replicas != nil {
         throw ValidationError("--estimate submits nothing that --replicas could wait for.")
@@ -46,8 +48,9 @@ extension CampaignCommand {
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
-      let job = try InputFile.contents(file, limit: Self.readLimit)
-      let submission = try await JobSubmission(job, resolved: resolve(job, configuration), configuration.jobApps())
+      var job = try InputFile.contents(file, limit: Self.readLimit)
+      if let by { job = try CampaignJob.submitted(job, by: by) }
+      let submission = try await JobSubmission(job, resolved: await resolve(job, configuration), configuration.jobApps())
       if estimate { return try await count(submission, configuration) }
       let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
         creating: true)

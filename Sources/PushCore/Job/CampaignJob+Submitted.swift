@@ -1,0 +1,24 @@
+extension CampaignJob {
+  /// The same job with the name of who submits it. What is no job stays as it is.
+  ///
+  /// - Throws: when it has another name already.
+  public static func submitted(_ job: [UInt8], by person: String) throws(JobError) -> [UInt8] {
+    guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
+      let brace = job.firstIndex(of: UInt8(ascii: "{"))
+    else { return job }
+    if let known = members.value("submittedBy")?.kind {
+      guard case .string(let name) = known, name == person else {
+        throw JobError(
+          field: "submittedBy", message: "the job says who submits it, and it is somebody else",
+          hint: "leave it out of the job, or --by out of the command")
+      }
+      return job
+    }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("submittedBy", person)
+    let comma = members.isEmpty ? [] : [UInt8(ascii: ",")]
+    json.endObject()
+    return Array(job[..<brace]) + json.take().dropLast() + comma + job[(brace + 1)...]
+  }
+}

@@ -1,0 +1,30 @@
+extension CampaignJob {
+  /// A job that finds devices which have removed an app: silent pushes to everybody, also to users on its
+  /// suppression lists, as nobody sees them.
+  ///
+  /// - Parameter rate: pushes a second.
+  public static func sweep(id: String, app: String, rate: Double) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("id", id)
+    json.member("app", app)
+    json.name("audience")
+    json.beginObject()
+    json.member("segment", "*")
+    json.endObject()
+    json.name("payload")
+    json.beginObject()
+    json.name("aps")
+    json.beginObject()
+    json.member("content-available", 1)
+    json.endObject()
+    json.endObject()
+    json.member("pushType", "background")
+    json.member("lane", Lane.bulk.rawValue)
+    json.member("rate", rate)
+    json.member("transactional", true)
+    json.member("results", ResultsMode.none.rawValue)
+    json.endObject()
+    return json.take()
+  }
+}

@@ -1,0 +1,172 @@
+import CampaignStore
+import CommandSupport
+import Foundation
+import PushCore
+import TLS
+
+/// What a campaign was, for the files: whom it went to, what it said, how and when, and who did what with it. Its last
+/// member is the SHA-256 of everything before it, so that a copy can be told from one that was changed.
+struct CampaignManifest {
+  /// One JSON object.
+  let json: String
+
+  private static let seal = #","sha256":""#
+
+  /// Reads every target of a campaign.
+  init(of id: String, in store: CampaignStore) async throws {
+    guard let record = try await store.show(id), let (_, job) = try await store.campaignAndJob(id) else {
+      throw try await store.absent(id)
+    }
+    var audience = AudienceDigest()
+    var rate = OutcomeRate()
+    try await store.forEachResult(of: id) { page in
+      for target in page {
+        audience.add(target)
+        if target.outcome != nil, target.at > 0 { rate.add(target.at) }
+      }
+      return true
+    }
+    let receipts = try await store.receipts(of: record)
+    let timeline = try await store.timeline(of: id)
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("manifest", 1)
+    json.member("campaign", id)
+    json.member("app", record.app)
+    json.member("state", record.state.rawValue)
+    json.member("reason", record.reason)
+    json.member("isFinal", record.finishedAt != nil)
+    Self.write(audience, to: &json)
+    try Self.write(job: job, to: &json)
+    json.name("outcomes")
+    json.beginObject()
+    for outcome in Outcome.allCases {
+      if let count = record.counters.outcomes[outcome] { json.member(outcome.name, count) }
+    }
+    json.endObject()
+    json.member("pruned", record.counters.pruned)
+    json.member("quarantined", record.counters.quarantined)
+    json.member("resent", record.counters.resent)
+    json.name("receipts")
+    json.beginObject()
+    for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
+    json.endObject()
+    Self.write(record, timeline, to: &json)
+    Self.write(rate, to: &json)
+    json.endObject()
+    let body = String(json.text.dropLast())
+    self.json = body + Self.seal + Self.sha256(Array(body.utf8)) + "\"}"
+  }
+
+  /// - Parameter text: of a copy.
+  init(copy text: String) {
+    var text = text[...]
+    while text.last?.isWhitespace == true { text.removeLast() }
+    json = String(text)
+  }
+
+  private static func sha256(_ bytes: [UInt8]) -> String {
+    String(decoding: Hex.encode(Digest(.sha256).hash(bytes)), as: UTF8.self)
+  }
+
+  // MARK: Writing
+
+  private static func write(_ audience: AudienceDigest, to json: inout JSONWriter) {
+    json.name("audience")
+    json.beginObject()
+    json.member("targets", audience.targets)
+    json.member("users", audience.users)
+    json.member("digest", audience.text)
+    json.endObject()
+  }
+
+  /// What the job says, but for what is a hash of it: the payload, and whom it lists.
+  private static func write(job: [UInt8], to json: inout JSONWriter) throws {
+    let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
+    guard case .object(let members) = root.kind else { return }
+    json.member("job", sha256(try CampaignJob.canonical(job)))
+    if let payload = members.value("payload") { json.member("payload", sha256(Array(job[payload.range]))) }
+    json.name("settings")
+    json.beginObject()
+    for member in members where !["id", "app", "payload", "localized", "submittedBy"].contains(member.name) {
+      var isListed = false
+      if member.name == "audience", case .object(let audience) = member.value.kind {
+        isListed = audience.value("users") != nil || audience.value("tokens") != nil
+      }
+      if !isListed {
+        json.name(member.name)
+        json.raw(job[member.value.range])
+      }
+    }
+    json.endObject()
+  }
+
+  private static func write(_ record: CampaignRecord, _ timeline: [TimelineEntry], to json: inout JSONWriter) {
+    json.name("timeline")
+    json.beginArray()
+    func entry(_ at: Int?, _ what: String, by person: String? = nil, isByWorker: Bool = false, _ reason: String? = nil) {
+      guard let at else { return }
+      json.beginObject()
+      json.member("at", Timestamp.format(milliseconds: at))
+      json.member("what", what)
+      json.member("by", person ?? (isByWorker ? "a worker" : nil))
+      json.member("reason", reason)
+      json.endObject()
+    }
+    entry(record.createdAt, "submit", by: record.submittedBy)
+    var changes = timeline.map { ($0.at, $0.verb.rawValue, $0.person, $0.isByWorker, $0.reason) }
+    if let startedAt = record.startedAt { changes.append((startedAt, "start", nil, true, nil)) }
+    for change in changes.sorted(by: { $0.0 < $1.0 }) {
+      entry(change.0, change.1, by: change.2, isByWorker: change.3, change.4)
+    }
+    entry(record.finishedAt, record.state.rawValue, isByWorker: true)
+    json.endArray()
+  }
+
+  private static func write(_ rate: OutcomeRate, to json: inout JSONWriter) {
+    json.name("rate")
+    json.beginObject()
+    json.member("seconds", rate.seconds)
+    json.name("ended")
+    json.beginArray()
+    for (at, count) in rate.stretches {
+      json.beginObject()
+      json.member("at", Timestamp.format(milliseconds: at))
+      json.member("targets", count)
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+  }
+
+  // MARK: Checking
+
+  /// Whether it is as it was written.
+  var isIntact: Bool {
+    guard let seal = json.range(of: Self.seal, options: .backwards) else { return false }
+    return json[seal.upperBound...] == Self.sha256(Array(json[..<seal.lowerBound].utf8)) + "\"}"
+  }
+
+  /// The campaign that it is of; `nil` where it says none.
+  var campaign: String? {
+    if case .string(let id)? = members.value("campaign")?.kind { id } else { nil }
+  }
+
+  /// The names of members that another one has otherwise.
+  func differences(from other: CampaignManifest) -> [String] {
+    let (mine, others) = (values, other.values)
+    return Set(mine.keys).union(others.keys).subtracting(["sha256"]).filter { mine[$0] != others[$0] }.sorted()
+  }
+
+  private var members: [JSONValue.Member] {
+    guard let root = try? JSONValue(parsing: Array(json.utf8), maximumDepth: CampaignJob.maximumNesting),
+      case .object(let members) = root.kind
+    else { return [] }
+    return members
+  }
+
+  private var values: [String: [UInt8]] {
+    let bytes = Array(json.utf8)
+    return Dictionary(members.map { ($0.name, Array(bytes[$0.value.range])) }) { first, _ in first }
+  }
+}

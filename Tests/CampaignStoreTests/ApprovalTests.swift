@@ -1,0 +1,83 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Testing
+
+/// A large campaign waits until somebody else agrees, and who did what stands in its timeline.
+struct ApprovalTests {
+  private func activate(_ id: String, _ more: String, _ approval: String?, in world: TestStore) async throws {
+    let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowing: false, approval: approval) == .new)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func campaignWaitsUntilSomebodyElseApproves(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await activate("big", #","submittedBy":"ada""#, "needs approval: it is large", in: world)
+    var record = try #require(try await world.store.show("big"))
+    #expect(record.state == .paused && record.reason == "needs approval: it is large" && record.needsApproval)
+    #expect(record.submittedBy == "ada" && record.approvedBy == nil)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    let refusal = await #expect(throws: StoreError.self) {
+      try await world.store.resume("big", unguarded: false, by: "grace")
+    }
+    #expect(refusal?.hint.contains("carillon campaign approve big --by NAME") == true)
+    // Whatever asks: no worker, and no earlier version's command, gets around it.
+    #expect(try await world.store.control("big", .resume) == .paused)
+    let own = await #expect(throws: StoreError.self) { try await world.store.approve("big", by: "ada") }
+    #expect(own?.message.contains("'ada' has submitted campaign big") == true)
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.approve("big", by: "grace") == .active)
+    record = try #require(try await world.store.show("big"))
+    #expect(record.state == .active && record.reason == nil && !record.needsApproval && record.approvedBy == "grace")
+    #expect(try await world.store.dequeueSlice(worker: "w")?.campaign == "big")
+    let again = await #expect(throws: StoreError.self) { try await world.store.approve("big", by: "grace") }
+    #expect(again?.message.contains("waits for no approval: it is active") == true)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func approvedBeforeItsTimeItIsScheduled(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let tomorrow = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 86_400_000)
+    try await activate("later", ",\"sendAt\":\"\(tomorrow)\"", "needs approval", in: world)
+    #expect(try await world.store.promote(["later"]).isEmpty)
+    #expect(try await world.store.show("later")?.state == .paused)
+    #expect(try await world.store.approve("later", by: "grace") == .scheduled)
+    // Nobody else approves what is cancelled.
+    try await activate("never", "", "needs approval", in: world)
+    #expect(try await world.store.control("never", .cancel) == .cancelled)
+    await #expect(throws: StoreError.self) { try await world.store.approve("never", by: "grace") }
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func timelineSaysWhoDidWhat(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate("a", "", nil, in: world)
+    let start = try await world.store.time() / 1000
+    try await world.store.control("a", .pause, reason: "looks\twrong")
+    // What changes nothing is nothing that was done.
+    try await world.store.control("a", .pause, reason: "again")
+    _ = try await world.store.resume("a", unguarded: false, by: "Grace H.")
+    _ = try await world.store.controlEverywhere("a", .cancel, reason: "", by: "ada", lease: 100)
+    let timeline = try await world.store.timeline(of: "a")
+    #expect(timeline.map(\.verb) == [.pause, .resume, .cancel])
+    #expect(timeline.map(\.isByWorker) == [true, false, false])
+    #expect(timeline.map(\.person) == [nil, "Grace H.", "ada"])
+    #expect(timeline.map(\.reason) == ["looks\twrong", nil, nil])
+    #expect(timeline.allSatisfy { (start...start + 60_000).contains($0.at) })
+    #expect(timeline.map(\.at) == timeline.map(\.at).sorted())
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func timelineIsBounded(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate("a", "", nil, in: world)
+    for number in 0..<105 {
+      try await world.store.control("a", .pause, reason: "\(number)")
+      try await world.store.control("a", .resume)
+    }
+    let timeline = try await world.store.timeline(of: "a")
+    #expect(timeline.count == 200 && timeline.first?.reason == "5" && timeline.last?.verb == .resume)
+  }
+}

@@ -1,0 +1,66 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+
+/// What is counted for a user, as `pressure.lua` writes it: an independent reader.
+struct UserPressure: Equatable {
+  struct Time: Hashable {
+    /// Seconds since the epoch.
+    var at: Int
+    /// Digests of names.
+    var category: [UInt8]
+    var campaign: [UInt8]
+  }
+
+  struct App: Equatable {
+    var badge: Int
+    var times: [Time]
+  }
+
+  var apps: [String: App] = [:]
+
+  init(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    func number(_ size: Int) -> Int {
+      defer { rest = rest.dropFirst(size) }
+      return rest.prefix(size).reduce(0) { $0 << 8 | Int($1) }
+    }
+    while !rest.isEmpty {
+      let length = number(1)
+      let app = String(decoding: rest.prefix(length), as: UTF8.self)
+      rest = rest.dropFirst(length)
+      let badge = number(4)
+      let times = (0..<number(1)).map { _ in
+        let at = number(4)
+        defer { rest = rest.dropFirst(12) }
+        return Time(at: at, category: Array(rest.prefix(4)), campaign: Array(rest.dropFirst(4).prefix(8)))
+      }
+      apps[app] = App(badge: badge, times: times)
+    }
+  }
+
+  /// Everything but when it was.
+  var text: String {
+    apps.sorted { $0.key < $1.key }.map { name, app in
+      let times = app.times.map { String(decoding: Hex.encode($0.category + $0.campaign), as: UTF8.self) }
+      return ([name, "badge \(app.badge)"] + times).joined(separator: ", ")
+    }.joined(separator: "; ")
+  }
+
+  /// The record of an app's times alone.
+  static func record(app: String, badge: Int = 0, times: [Time]) -> [UInt8] {
+    func bytes(_ number: Int, _ size: Int) -> [UInt8] {
+      (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
+    }
+    return bytes(app.utf8.count, 1) + Array(app.utf8) + bytes(badge, 4) + bytes(times.count, 1)
+      + times.flatMap { bytes($0.at, 4) + $0.category + $0.campaign }
+  }
+}
+
+extension TestStore {
+  /// What is counted for a user; `nil` for nothing.
+  func pressure(of user: String) async throws -> UserPressure? {
+    let key = keys.pressure(Partition.of(user: user, count: keys.partitions))
+    return try await command("HGET", key, user).bytes.map { UserPressure(Array($0)) }
+  }
+}

@@ -1,0 +1,83 @@
+import PushTransport
+import TestSupport
+import Testing
+
+/// What a campaign was, who agreed to it, and devices that have removed the app.
+struct ManifestTests {
+  @Test func manifestHoldsAndWhatWasChangedDoesNot() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    _ = try await world.startSimulator()
+    _ = try await world.importDevices(40)
+    let job = CarillonWorld.job("story", more: #","lane":"bulk""#)
+    #expect(try await world.succeed("campaign", "submit", "-", "--by", "ada", input: job) == "story\n")
+    try await world.drain()
+    let text = try await world.succeed("campaign", "manifest", "story")
+    let manifest = try JSONObject(text)
+    #expect(manifest.text("campaign") == "story" && manifest.text("state") == "completed")
+    #expect(manifest.bool("isFinal") == true)
+    #expect(manifest.object("audience")?.number("targets") == 40)
+    #expect(manifest.object("audience")?.number("users") == 40)
+    #expect(manifest.object("audience")?.text("digest")?.count == 64)
+    #expect(manifest.object("outcomes")?.numbers == ["accepted": 40])
+    #expect(manifest.object("settings")?.text("lane") == "bulk")
+    #expect(text.contains(#""what":"submit","by":"ada""#) && text.contains(#""what":"completed""#))
+    // Neither users nor texts are in it.
+    #expect(!text.contains("u1") && !text.contains("alert"))
+    #expect(try await world.succeed("campaign", "manifest", "story", "--check", "-", input: text).contains("is as its"))
+    // The same whoever asks, and whenever.
+    #expect(try await world.succeed("campaign", "manifest", "story") == text)
+    let changed = text.replacing(#""accepted":40"#, with: #""accepted":41"#)
+    let output = try await world.run("campaign", "manifest", "story", "--check", "-", input: changed)
+    #expect(output.exit == .status(1) && output.standardError.contains("its SHA-256 does not hold"))
+    // Somebody has changed what Redis knows of it.
+    try await world.server.command("hincrby", "{\(world.namespace)}:campaign:story", "pruned", "1")
+    let late = try await world.run("campaign", "manifest", "story", "--check", "-", input: text)
+    #expect(late.exit == .status(1) && late.standardError.contains("another than its manifest says: pruned"))
+    try await world.submit("other")
+    #expect(try await world.run("campaign", "manifest", "other").exit == .status(1))
+    let wrong = try await world.run("campaign", "manifest", "other", "--check", "-", input: text)
+    #expect(wrong.exit == .status(1) && wrong.standardError.contains("is of campaign 'story', not of 'other'"))
+  }
+
+  @Test func largeCampaignIsSentWhenSomebodyElseAgrees() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
+    _ = try await world.startSimulator()
+    _ = try await world.importDevices(40)
+    let job = CarillonWorld.job("big", more: #","results":"none""#)
+    try await world.succeed("campaign", "submit", "-", "--by", "ada", input: job)
+    // Somebody else has the same job; it is the same campaign.
+    #expect(try await world.succeed("campaign", "submit", "-", "--by", "ben", input: job) == "big\n")
+    try await world.drain()
+    var show = try await world.show("big")
+    #expect(show.text("state") == "paused" && show.bool("needsApproval") == true && show.text("submittedBy") == "ada")
+    #expect(show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news sends to more than 30") == true)
+    let own = try await world.run("campaign", "approve", "big", "--by", "ada")
+    #expect(own.exit == .status(1) && own.standardError.contains("somebody else has to approve it"))
+    #expect(try await world.run("campaign", "resume", "big").exit == .status(1))
+    #expect(try await world.succeed("campaign", "approve", "big", "--by", "grace") == "big active\n")
+    try await world.drain()
+    show = try await world.show("big")
+    #expect(show.text("state") == "completed" && show.text("approvedBy") == "grace")
+    let manifest = try await world.succeed("campaign", "manifest", "big")
+    #expect(manifest.contains(#""what":"approve","by":"grace""#))
+  }
+
+  @Test func sweepFindsDevicesThatAreGoneAndNobodySeesIt() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    let simulator = try await world.startSimulator()
+    let tokens = try await world.importDevices(20)
+    try await simulator.load([
+      "\(tokens[3]),unregistered,com.example.news,1769904000000",
+      "\(tokens[4]),unregistered,com.example.news,1769904000000",
+    ])
+    #expect(try await world.succeed("devices", "sweep", "news", "--rate", "1000", "--id", "sweep") == "sweep\n")
+    try await world.drain()
+    let show = try await world.show("sweep")
+    #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.number("pruned") == 2)
+    #expect(show.object("outcomes")?.numbers == ["accepted": 18, "unregistered": 2])
+    let output = try await world.run("devices", "sweep", "nwes")
+    #expect(output.exit == .status(65) && output.standardError.contains("no app 'nwes'"))
+    #expect(try await world.run("devices", "sweep", "news", "--rate", "0").exit == .status(64))
+  }
+}

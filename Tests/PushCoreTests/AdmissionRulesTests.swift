@@ -1,0 +1,39 @@
+import PushCore
+import Testing
+
+/// What is counted of a campaign.
+struct AdmissionRulesTests {
+  private static let caps = [
+    FrequencyCap(most: 5, seconds: 86_400), FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400),
+    FrequencyCap(category: "stories", most: 1, seconds: 3600),
+  ]
+
+  private func rules(
+    _ category: String? = nil, audience: Audience = .users(["ada"]), lane: Lane = .normal, isTransactional: Bool = false
+  ) -> AdmissionRules {
+    AdmissionRules(
+      Campaign(
+        id: "a", app: "news", audience: audience, category: category, isTransactional: isTransactional, payload: [],
+        lane: lane), caps: Self.caps)
+  }
+
+  @Test func capsOfTheCategoryAndOfTheWholeAppCount() {
+    #expect(rules().caps == [Self.caps[0]])
+    #expect(rules("offers").caps == Array(Self.caps[0...1]))
+    #expect(rules("other").caps == [Self.caps[0]])
+    #expect(rules("offers").isNeeded && rules("offers").category == "offers" && rules("offers").app == "news")
+    // What another campaign has noted stays for as long as its cap asks.
+    #expect(rules().memory == 7 * 86_400)
+  }
+
+  @Test func whatIsUrgentOrTransactionalOrNamesNoUsersKeepsToNone() throws {
+    let token = try #require(DeviceToken(bytes: [1]))
+    for rules in [
+      rules("offers", lane: .urgent), rules(isTransactional: true), rules(audience: .tokens([token])),
+      rules(audience: .channel("c")),
+    ] {
+      #expect(rules.caps.isEmpty && !rules.isNeeded)
+    }
+    #expect(rules("offers", lane: .bulk).isNeeded)
+  }
+}

@@ -1,0 +1,51 @@
+import APNs
+import PushCore
+import TestSupport
+import Testing
+
+/// `aps.badge` as a step: each user's number goes on from where it is.
+struct BadgeTests {
+  private func campaign(_ payload: String, _ more: String = "", audience: String = #"{"segment":"*"}"#) throws -> Campaign {
+    let job = #"{"id":"a","app":"news","audience":\#(audience),"payload":\#(payload)\#(more)}"#
+    return try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
+  }
+
+  private func text(_ campaign: Campaign, badge: Int?, variant: UInt8 = 0) throws -> String {
+    var values = TargetValues([0, variant])
+    values.badge = badge
+    var payload: [UInt8] = []
+    let content = try #require(campaign.content)
+    #expect(content.write(values, id: (0, 0), most: 4096, to: &payload))
+    return String(decoding: payload, as: UTF8.self)
+  }
+
+  @Test func numberOfTheTargetStandsInItsPlace() throws {
+    let campaign = try campaign(
+      #"{"aps":{"alert":"hi","badge":"+2","sound":"+1"},"x":{"badge":"+3"}}"#,
+      #","localized":{"de":{"aps":{"alert":"Hallo"}}}"#)
+    #expect(campaign.content?.badgeStep == 2)
+    #expect(
+      try text(campaign, badge: 40)
+        == #"{"aps":{"alert":"hi","badge":40,"sound":"+1"},"x":{"badge":"+3"}}"#)
+    #expect(try text(campaign, badge: 2_147_483_647, variant: 1).contains(#""alert":"Hallo","badge":2147483647"#))
+    #expect(try text(campaign, badge: nil).contains(#""badge":2,"#))
+    let rules = AdmissionRules(campaign, caps: [])
+    #expect(rules.isNeeded && rules.badgeStep == 2 && rules.caps.isEmpty)
+    #expect(try !AdmissionRules(self.campaign(#"{"aps":{"alert":"hi","badge":2}}"#), caps: []).isNeeded)
+  }
+
+  @Test(arguments: [
+    (#"{"aps":{"alert":"hi","badge":"+0"}}"#, "", #"{"segment":"*"}"#, "payload.aps.badge"),
+    (#"{"aps":{"alert":"hi","badge":"1"}}"#, "", #"{"segment":"*"}"#, "payload.aps.badge"),
+    (#"{"aps":{"alert":"hi","badge":"+1001"}}"#, "", #"{"segment":"*"}"#, "payload.aps.badge"),
+    (#"{"aps":{"alert":"hi","badge":"+1"}}"#, "", #"{"tokens":["aa01"]}"#, "payload"),
+    (
+      #"{"aps":{"alert":"hi","badge":"+1"}}"#, #","localized":{"de":{"aps":{"badge":"+2"}}}"#, #"{"segment":"*"}"#,
+      "localized.de.aps.badge"
+    ),
+  ])
+  func whatIsNoStepOrHasNoUserIsRefused(payload: String, more: String, audience: String, field: String) {
+    let error = #expect(throws: JobError.self) { try campaign(payload, more, audience: audience) }
+    #expect(error?.field == field, "\(error?.description ?? "")")
+  }
+}

@@ -1,0 +1,28 @@
+import APNs
+import PushCore
+import Testing
+
+/// Who submits a job.
+struct SubmitterTests {
+  private func submitted(_ job: String, by person: String) throws(JobError) -> String {
+    String(decoding: try CampaignJob.submitted(Array(job.utf8), by: person), as: UTF8.self)
+  }
+
+  @Test func nameComesIntoTheJob() throws {
+    let job = #" { "id":"a","x":1 }"#
+    #expect(try submitted(job, by: "Ada \"L\"") == #" {"submittedBy":"Ada \"L\"", "id":"a","x":1 }"#)
+    #expect(try submitted("{}", by: "ada") == #"{"submittedBy":"ada"}"#)
+    // The same name is there already; what is no job is for whoever reads it.
+    #expect(try submitted(#"{"submittedBy":"ada"}"#, by: "ada") == #"{"submittedBy":"ada"}"#)
+    #expect(try submitted("[", by: "ada") == "[")
+    let error = #expect(throws: JobError.self) { try submitted(#"{"submittedBy":"ada"}"#, by: "ben") }
+    #expect(error?.field == "submittedBy")
+  }
+
+  @Test func jobOfASweepIsOne() throws {
+    let campaign = try CampaignJob.parse(CampaignJob.sweep(id: "s", app: "news", rate: 50), .any(APNsService()))
+    #expect(campaign.pushType == "background" && campaign.priority == 5 && campaign.lane == .bulk)
+    #expect(campaign.rate == .perSecond(50) && campaign.isTransactional && campaign.results == .none)
+    #expect(String(decoding: campaign.payload, as: UTF8.self) == #"{"aps":{"content-available":1}}"#)
+  }
+}

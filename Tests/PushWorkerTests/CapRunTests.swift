@@ -1,0 +1,114 @@
+import PushTransport
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// Whole campaigns of an app that says how often they come to a user.
+@Suite struct CapRunTests {
+  private static let day = 86_400
+  private static let users = 240
+
+  private func rig(_ engine: PushEngineKind, partitions: Int, caps: [FrequencyCap]) async throws -> WorkerRig {
+    var rig = try await WorkerRig(engine: engine, partitions: partitions)
+    rig.channel.caps = caps
+    return rig
+  }
+
+  /// How often each user got one of these campaigns.
+  private func received(_ ids: [String], _ rig: WorkerRig) async throws -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for id in ids {
+      for result in try await rig.results(id) {
+        #expect(result.outcome == .accepted || result.outcome == .capped)
+        counts[result.user, default: 0] += result.outcome == .accepted ? 1 : 0
+      }
+    }
+    return counts
+  }
+
+  /// Three campaigns at once, and two workers; few slices with many targets each, or slices of a target or two.
+  @Test(arguments: PushEngineKind.allCases, [4, 300])
+  func eachUserGetsAsManyAsTheCapAllows(engine: PushEngineKind, partitions: Int) async throws {
+    let rig = try await rig(
+      engine, partitions: partitions,
+      caps: [
+        FrequencyCap(most: 2, seconds: Self.day), FrequencyCap(category: "offers", most: 1, seconds: 7 * Self.day),
+      ])
+    try await rig.register(Self.users)
+    let ids = ["a", "b", "c"]
+    for id in ids { try await rig.submit(id) }
+    // They go to everybody all the same, and count for nothing.
+    try await rig.submit("news", #","lane":"urgent""#)
+    try await rig.submit("receipt", #","transactional":true"#)
+    async let other: Void = rig.worker("other").run()
+    try await rig.worker("one").run()
+    try await other
+    let counts = try await received(ids, rig)
+    #expect(counts.count == Self.users && counts.values.allSatisfy { $0 == 2 })
+    for id in ["news", "receipt"] {
+      #expect(try await rig.store.show(id)?.counters.outcomes == [.accepted: Self.users])
+    }
+    let counters = await rig.simulator.counters()
+    #expect(counters.accepted == 4 * Self.users && counters.duplicatesReceived == 0)
+    // Everybody has had enough by now, also of offers.
+    try await rig.submit("late", #","category":"offers""#)
+    try await rig.worker("w").run()
+    let record = try #require(try await rig.store.show("late"))
+    #expect(record.state == .completed && record.counters.outcomes == [.capped: Self.users])
+    #expect(record.counters.targets == Self.users && record.pending == 0)
+  }
+
+  /// A worker dies that had targets admitted, granted some and lost the replies: whoever takes over goes by what was decided,
+  /// and nobody is counted twice.
+  @Test(arguments: PushEngineKind.allCases, ["resend", "skip"])
+  func takeoverGoesOnWithWhatWasDecided(engine: PushEngineKind, ambiguity: String) async throws {
+    let rig = try await rig(engine, partitions: 1, caps: [FrequencyCap(most: 1, seconds: Self.day)])
+    try await rig.register(Self.users)
+    // Half of them have had enough.
+    let some = (0..<Self.users / 2).map { "\"u\($0)\"" }.joined(separator: ",")
+    try await rig.submit("first", audience: "{\"users\":[\(some)]}")
+    try await rig.worker("w").run()
+    #expect(try await rig.store.show("first")?.counters.outcomes == [.accepted: Self.users / 2])
+    try await rig.submit("second", ",\"ambiguity\":\"\(ambiguity)\"")
+    let inDoubt = try await die(rig, granted: 100)
+    try await rig.worker("heir", lease: 100).run()
+    let record = try #require(try await rig.store.show("second"))
+    let half = Self.users / 2
+    let expected: [Outcome: Int] =
+      ambiguity == "resend"
+      ? [.accepted: half, .capped: half] : [.accepted: half - inDoubt, .unknown: inDoubt, .capped: half]
+    #expect(record.state == .completed && record.counters.outcomes == expected)
+    #expect(await rig.simulator.counters().received == half + half - (ambiguity == "skip" ? inDoubt : 0))
+    try await rig.submit("third")
+    try await rig.worker("last").run()
+    #expect(try await rig.store.show("third")?.counters.outcomes == [.capped: Self.users])
+  }
+
+  /// Leaves a slice with a page admitted and `granted` targets of it in doubt, as a worker that died would.
+  ///
+  /// - Returns: how many of these were to get the push.
+  private func die(_ rig: WorkerRig, granted: Int) async throws -> Int {
+    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
+    _ = try await ledger.claim(worker: "dead")
+    _ = try await rig.store.expand(
+      ledger, of: campaign,
+      filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"), admits: true)
+    var admitted = AdmittedTargets()
+    _ = try await ledger.admit(
+      &admitted, through: 0, seal: ledger.claim, by: AdmissionRules(campaign, caps: rig.channel.caps))
+    #expect(admitted.count == 128)
+    var nothing = OutcomeBatch()
+    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
+    #expect(try await ledger.commit(&nothing, request).granted == granted)
+    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    return (0..<granted).count { !admitted.isCapped($0) }
+  }
+}

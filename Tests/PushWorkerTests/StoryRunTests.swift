@@ -1,0 +1,65 @@
+import PushTransport
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// A story that turns out to be wrong: it is taken back, or put right.
+@Suite struct StoryRunTests {
+  /// When the cancelling command returns every worker has stopped; that, and whatever was on its way then, is within a second.
+  @Test(arguments: PushEngineKind.allCases)
+  func cancelStopsEveryWorkerWithinASecond(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let path = folder.path("requests")
+    let rig = try await WorkerRig(engine: engine, partitions: 16) {
+      $0.log = path
+      $0.knobs.latencyMilliseconds = 20
+    }
+    try await rig.register(20_000)
+    try await rig.submit("story", #","lane":"urgent""#)
+    let workers = ["one", "two", "three"].map { rig.worker($0, window: 50, drains: false) }
+    async let first: Void = workers[0].run()
+    async let second: Void = workers[1].run()
+    async let third: Void = workers[2].run()
+    try await rig.until { await rig.simulator.counters().received >= 300 }
+    let asked = ContinuousClock.now
+    let (state, unconfirmed) = try await rig.store.controlEverywhere("story", .cancel, lease: 6000)
+    #expect(state == .cancelled && unconfirmed.isEmpty)
+    // What was in flight is answered within its latency.
+    #expect(ContinuousClock.now - asked < .seconds(1), "\(ContinuousClock.now - asked)")
+    let sent = await rig.simulator.counters().received
+    try await rig.until { try await rig.store.show("story")?.finishedAt != nil }
+    for worker in workers { await worker.stop() }
+    _ = try await (first, second, third)
+    let record = try #require(try await rig.store.show("story"))
+    let received = await rig.simulator.counters().received
+    // Each worker may have a window on its way when it hears of it.
+    #expect(received <= sent + 3 * 50 && received < 20_000, "\(sent) \(received)")
+    #expect(record.counters.outcomes[.accepted] == received && record.pending == 0)
+    #expect(try RequestLine.read(path).count == received)
+  }
+
+  /// The same collapse id, a new text, and nobody who did not get the first.
+  @Test(arguments: PushEngineKind.allCases)
+  func correctionTakesThePlaceOfTheStoryAndOnlyWhereThatArrived(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(100) { $0 % 10 == 3 ? .unregistered : .registered }
+    try await rig.submit("story", #","collapseId":"story-1","lane":"urgent""#)
+    try await rig.worker("first").run()
+    #expect(await rig.simulator.counters().collapsed == 0)
+    let late = (100..<120).map { number -> DeviceRegistration in
+      var record = DeviceRecord(token: WorkerRig.token(number), service: "apns")
+      record.app = "news"
+      return DeviceRegistration(user: "u\(number)", device: record)
+    }
+    try await rig.store.register(late)
+    try await rig.submit(
+      "correction", #","collapseId":"story-1","lane":"urgent""#, audience: #"{"campaign":"story"}"#)
+    try await rig.worker("second").run()
+    #expect(try await rig.store.show("correction")?.counters.outcomes == [.accepted: 90])
+    #expect(await rig.simulator.counters().collapsed == 90)
+  }
+}
