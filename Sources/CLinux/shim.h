@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 
 // Where they mean nothing (musl has no such knobs) this does nothing.
 static inline void carillon_limit_heaps(void) {
@@ -21,4 +22,11 @@ static inline void carillon_raise_descriptor_limit(void) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 65536) return;
   limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Whether the clock is kept right from outside: 1 or 0, and -1 where the system doesn't say. adjtimex(2) only reads with
+// no mode set.
+static inline int carillon_clock_is_kept(void) {
+  struct timex time = {0};
+  return adjtimex(&time) < 0 ? -1 : (time.status & STA_UNSYNC) == 0;
 }
