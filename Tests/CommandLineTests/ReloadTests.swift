@@ -89,12 +89,8 @@ struct ReloadTests {
     let worker = try await ChildProcess.start(
       CarillonCommand.path, ["worker", "--name", "ada", "--json"],
       environment: world.environment.merging(["CARILLON_CONFIG": file]) { $1 })
-    var lines = worker.errorLines.makeAsyncIterator()
     func next(_ event: String) async throws -> JSONObject {
-      while let line = await lines.next() {
-        if line.contains(#""event":"\#(event)""#) { return try JSONObject(line) }
-      }
-      throw TestSupportError("the worker ended without \(event)")
+      try JSONObject(try #require(await worker.errorLine(containing: #""event":"\#(event)""#)))
     }
     _ = try await next("started")
     try await world.submit("a")

@@ -1,4 +1,4 @@
-package import Logging
+import Logging
 import Synchronization
 
 /// What a line of a worker's log is about: each has a level of its own where one wants it. Raw values are names in the

@@ -1,4 +1,4 @@
-public import PushCore
+internal import PushCore
 internal import TLS
 
 /// Where somebody wants to be told of events, and how that is proved to come from us.
