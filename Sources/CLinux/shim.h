@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 
 // Where they mean nothing (musl has no such knobs) this does nothing.
 static inline void carillon_limit_heaps(void) {
@@ -27,4 +28,11 @@ static inline void carillon_raise_descriptor_limit(void) {
 // older one's is. This takes either.
 static inline int carillon_epoll_wait(int poll, struct epoll_event *events, int capacity, int milliseconds) {
   return epoll_wait(poll, events, capacity, milliseconds);
+}
+
+// Whether the clock is kept right from outside: 1 or 0, and -1 where the system doesn't say. adjtimex(2) only reads with
+// no mode set.
+static inline int carillon_clock_is_kept(void) {
+  struct timex time = {0};
+  return adjtimex(&time) < 0 ? -1 : (time.status & STA_UNSYNC) == 0;
 }

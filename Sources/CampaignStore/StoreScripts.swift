@@ -47,6 +47,7 @@ enum StoreScripts {
   static let noteReceipts = script("notereceipts", PackageResources.notereceipts_lua)
   static let setAttributes = script("setattributes", PackageResources.setattributes_lua)
   static let reached = script("reached", PackageResources.reached_lua)
+  static let rights = script("rights", PackageResources.rights_lua)
   static let oldest = script("oldest", PackageResources.oldest_lua)
   static let heartbeat = script("heartbeat", PackageResources.heartbeat_lua)
   static let housekeep = script("housekeep", PackageResources.housekeep_lua)

@@ -1,3 +1,4 @@
+public import CampaignStore
 public import PushTransport
 public import ArgumentParser
 public import Logging
@@ -8,3 +9,5 @@ public import Logging
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension PushEngineKind: ExpressibleByArgument {}
+
+extension AccessRole: ExpressibleByArgument {}

@@ -22,12 +22,18 @@ public struct CertificateFacts: Sendable, Equatable {
     commonName = content.commonName
     userID = content.userID
     extensions = content.extensions
-    let from = Self.seconds(X509_get0_notBefore(certificate))
-    let until = Self.seconds(X509_get0_notAfter(certificate))
-    guard let from, let until, from <= until else {
+    guard let validity = Self.validity(of: certificate) else {
       throw TLSError(operation: "read the certificate", reason: "it has no period of validity")
     }
-    validity = from...until
+    self.validity = validity
+  }
+
+  /// When a certificate begins and ceases to be valid, in UNIX seconds; `nil` where it can't be right.
+  static func validity(of certificate: OpaquePointer) -> ClosedRange<Int64>? {
+    let from = seconds(X509_get0_notBefore(certificate))
+    let until = seconds(X509_get0_notAfter(certificate))
+    guard let from, let until, from <= until else { return nil }
+    return from...until
   }
 
   private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {

@@ -24,7 +24,7 @@ public struct PeerCertificate: Equatable, Sendable {
     self.extensions = extensions
   }
 
-  private static func text(_ field: Int32, in subject: OpaquePointer?) -> String? {
+  static func text(_ field: Int32, in subject: OpaquePointer?) -> String? {
     let index = X509_NAME_get_index_by_NID(subject, field, -1)
     guard index >= 0, let value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)) else { return nil }
     var bytes: UnsafeMutablePointer<UInt8>?

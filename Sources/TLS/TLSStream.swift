@@ -10,6 +10,8 @@ public final class TLSStream: ByteStream {
   private let socket: Socket
   private let context: TLSContext
   private let ssl: OpaquePointer
+  /// For what else is asked of the connection.
+  var handle: OpaquePointer { ssl }
   private let peer: String
   private var isReady = false
 

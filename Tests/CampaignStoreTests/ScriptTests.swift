@@ -15,7 +15,7 @@ struct ScriptTests {
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.reached,
     StoreScripts.takeOff,
     StoreScripts.setAttributes, StoreScripts.retryEvent, StoreScripts.receipt, StoreScripts.noteReceipts,
-    StoreScripts.oldest, StoreScripts.heartbeat,
+    StoreScripts.oldest, StoreScripts.rights, StoreScripts.heartbeat,
     StoreScripts.removeWorker, StoreScripts.claim, StoreScripts.seal, StoreScripts.commit,
     StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.settle, StoreScripts.unbind,
     StoreScripts.upsert,

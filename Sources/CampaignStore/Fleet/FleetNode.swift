@@ -15,10 +15,18 @@ public struct FleetNode: Sendable {
   static let sections = ["server", "clients", "memory", "persistence", "stats", "replication"]
 
   init(_ sight: RedisServerSight, _ keys: Keyspace) {
-    endpoint = sight.endpoint
-    hasControl = sight.holds(keys.home)
-    info = sight.info
-    memory = MemoryUse(sight.info)
+    self.init(endpoint: sight.endpoint, info: sight.info, hasControl: sight.holds(keys.home))
+  }
+
+  /// - Parameters:
+  ///   - endpoint: where it is.
+  ///   - info: what it says of itself.
+  ///   - hasControl: whether it has the keys that all share.
+  public init(endpoint: String, info: RedisServerInfo, hasControl: Bool = true) {
+    self.endpoint = endpoint
+    self.hasControl = hasControl
+    self.info = info
+    memory = MemoryUse(info)
   }
 
   /// Its version; empty when it would not tell.

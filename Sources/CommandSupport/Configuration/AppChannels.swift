@@ -1,4 +1,4 @@
-import PushTransport
+package import PushTransport
 import APNs
 import PushCore
 package import PushWorker
@@ -53,7 +53,8 @@ package enum AppChannels {
     }
   }
 
-  private static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> PushEndpoint {
+  /// Where an app's pushes go, with the files that this takes.
+  package static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> PushEndpoint {
     var endpoint =
       app.environment == .production ? PushEndpoint.production(port: app.port) : .sandbox(port: app.port)
     if let other = app.endpoint { endpoint.url = other.url }

@@ -168,6 +168,21 @@ actor ClusterClient {
     }
   }
 
+  /// What each server that has slots says in `CLUSTER NODES`.
+  func nodes() async throws -> [String] {
+    let map = try await map(until: EventLoop.now + options.patience.wholeNanoseconds)
+    var texts: [String] = []
+    for address in map.owners {
+      var pipeline = RedisPipeline()
+      pipeline.append("CLUSTER", "NODES")
+      let replies = try await server(at: address).look(
+        pipeline, timeout: Self.sightTimeout, patience: Self.sightTimeout
+      ).1
+      texts.append(try replies[0].get().string ?? "")
+    }
+    return texts
+  }
+
   /// See ``RedisClient/isConnected(by:)``.
   func isConnected(by admitted: RedisConnections) async -> Bool {
     guard let map else { return false }

@@ -22,7 +22,8 @@ struct Carillon: AsyncParsableCommand {
       """,
     version: version,
     subcommands: [
-      StatusCommand.self, TopCommand.self, WorkerCommand.self, CampaignCommand.self, DevicesCommand.self,
+      InitCommand.self, DoctorCommand.self, StatusCommand.self, TopCommand.self, WorkerCommand.self,
+      CampaignCommand.self, DevicesCommand.self,
       SegmentCommand.self, SuppressionCommand.self,
       ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
       LintCommand.self,

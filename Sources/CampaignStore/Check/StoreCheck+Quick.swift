@@ -1,0 +1,62 @@
+import PushCore
+import Redis
+
+/// What of the invariants can be seen by counts and types alone, in moments, by whoever may read.
+extension CampaignStore {
+  /// Looks at the keys that everything depends on, and holds the counts of each partition against each other. It mends
+  /// nothing: ``check(mending:pause:found:)`` does.
+  ///
+  /// - Parameter pause: between the two looks at what is in motion.
+  /// - Returns: what is not as it should be, and about how many users a partition has.
+  public func quickCheck(pause: Duration = .seconds(1)) async throws -> (findings: [StoreFinding], users: Int) {
+    var findings = try await wrongTypes()
+    guard findings.isEmpty else { return (findings, 0) }
+    let check = StoreCheck(store: self, mends: false, pause: pause)
+    var users = 0
+    let partitions = Array(0..<keys.partitions)
+    for start in stride(from: 0, to: partitions.count, by: Self.batch / 2) {
+      let page = Array(partitions[start..<min(start + Self.batch / 2, partitions.count)])
+      let uneven = try await check.twice(page) { partitions in
+        let counts = try await userCounts(of: partitions)
+        users += counts.reduce(0) { $0 + (partitions.count == page.count ? $1.listed : 0) }
+        return zip(partitions, counts).filter { $1.listed != $1.withDevices }.map(\.0)
+      }
+      for (partition, count) in zip(uneven, try await userCounts(of: uneven)) {
+        findings.append(
+          check.finding(
+            count.listed > count.withDevices ? .userWithoutDevices : .userNotListed, keys.users(partition), "",
+            "\(count.listed) listed, \(count.withDevices) with devices"))
+      }
+    }
+    return (findings, users / max(1, keys.partitions))
+  }
+
+  private func wrongTypes() async throws -> [StoreFinding] {
+    let control =
+      [
+        keys.store, keys.campaigns, keys.running, keys.schedule, keys.parked, keys.workers, keys.instances,
+        keys.reports,
+        keys.all, keys.ended, keys.expiring, keys.applied, keys.epoch, keys.dead, keys.feedback, keys.segments,
+        keys.housekeeping, keys.housekeeper,
+      ] + keys.lanes + EventList.allCases.map { keys.events($0) }
+    let stored = control.compactMap { StoredKey($0, keys) }
+    var pipeline = RedisPipeline()
+    for key in stored { pipeline.append("TYPE", key.name) }
+    return zip(stored, try await run(pipeline)).compactMap { key, reply in
+      guard let type = reply.string, type != "none", type != key.type else { return nil }
+      return StoreFinding(
+        kind: .wrongType, key: key.name, subject: "", detail: "\(type), not \(key.type)", standing: .open)
+    }
+  }
+
+  private func userCounts(of partitions: [Int]) async throws -> [(listed: Int, withDevices: Int)] {
+    guard !partitions.isEmpty else { return [] }
+    var pipeline = RedisPipeline()
+    for partition in partitions {
+      pipeline.append("SCARD", keys.users(partition))
+      pipeline.append("HLEN", keys.devices(partition))
+    }
+    let replies = try await run(pipeline)
+    return partitions.indices.map { (replies[2 * $0].integer ?? 0, replies[2 * $0 + 1].integer ?? 0) }
+  }
+}

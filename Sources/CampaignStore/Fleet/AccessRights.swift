@@ -1,0 +1,81 @@
+import Redis
+
+/// What a user of Redis must be allowed to do. `Config/redis.acl.example` has the same for Redis itself.
+public enum AccessRole: String, CaseIterable, Sendable {
+  case worker, admin, reader, producer
+
+  /// The commands that it runs, by itself or in scripts.
+  var commands: [String] {
+    switch self {
+    case .worker: Self.split(Self.ofWorker)
+    case .admin: Self.split(Self.ofAdmin)
+    case .reader: Self.split(Self.ofReader)
+    case .producer: Self.split(Self.ofProducer)
+    }
+  }
+
+  private static func split(_ words: String) -> [String] {
+    words.split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+
+  private static let ofWorker = """
+    blmove del exists expire get getbit getrange hdel hget hgetall hincrby hlen hmget hscan hset hsetnx hvals incr incrby
+    lindex llen lmove lpop lpos lpush lrange lrem ltrim mget persist pexpire pttl rename rpush rpushx sadd scard set setbit
+    setrange sismember smembers smismember srem sscan strlen ttl type unlink xadd xlen zadd zcard zcount zmscore zrange
+    zrangebyscore zrem zremrangebyscore zrevrange zscore
+    """
+  private static let ofAdmin = """
+    del exists expire get getbit getrange hdel hget hgetall hincrby hlen hmget hscan hset hsetnx hvals incr incrby lindex
+    llen lpos lpush lrange lrem ltrim pttl rpush rpushx sadd scard set sismember smembers smismember srem sscan strlen type
+    unlink xdel xlen xrange xrevrange zadd zcard zcount zrange zrangebyscore zrem zrevrange zscore
+    """
+  private static let ofReader = """
+    exists get getbit getrange hget hgetall hlen hmget hscan hvals lindex llen lrange pttl scard sismember smembers
+    smismember sscan strlen type xlen xrange xrevrange zcard zcount zrange zrangebyscore zrevrange zscore
+    """
+  private static let ofProducer = "lpush lpos set get hmget exists"
+
+  /// What it must be allowed to do, as words of commands.
+  func questions(_ keys: Keyspace) -> [String] {
+    guard self != .producer else {
+      return commands.map {
+        Self.words($0, key: $0 == "hmget" ? keys.store : $0 == "exists" ? keys.campaign("x") : keys.campaigns)
+      }
+        + ["script load x", "evalsha x 1 \(keys.campaigns)", "time", "info"]
+    }
+    // A key of each kind of slot, as rights to keys go by their names.
+    let both = [keys.store, keys.home(of: 0)]
+    var questions = commands.flatMap { command in both.map { Self.words(command, key: $0) } }
+    questions += ["script load x", "evalsha x 1 \(keys.store)", "time", "info"]
+    if self == .worker { questions += ["subscribe \(keys.wake)", "pubsub numsub \(keys.wake)", "client id"] }
+    if self != .reader { questions.append("publish \(keys.wake) x") }
+    return questions
+  }
+
+  private static func words(_ command: String, key: String) -> String {
+    switch command {
+    case "blmove": "blmove \(key) \(key) left right 0"
+    case "lmove": "lmove \(key) \(key) left right"
+    case "rename": "rename \(key) \(key)"
+    case "xadd": "xadd \(key) * x x"
+    case "mget", "exists", "del", "unlink", "get", "incr", "llen", "type", "ttl", "pttl", "strlen", "scard", "smembers",
+      "hgetall", "hlen", "hvals", "xlen", "zcard", "lpop", "persist":
+      "\(command) \(key)"
+    default: "\(command) \(key) 0 0"
+    }
+  }
+}
+
+extension CampaignStore {
+  /// What the Redis user may not do that a role has to do, as words of commands.
+  ///
+  /// - Returns: `nil` where Redis can't be asked: before version 7.
+  public func missingRights(of role: AccessRole) async throws -> [String]? {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.rights, keys: [role == .producer ? keys.campaigns : keys.store]) { arguments in
+      for question in role.questions(keys) { arguments.append(question) }
+    }
+    let reply = try await run(pipeline)[0]
+    return reply.kind == .array ? reply.compactMap(\.string) : nil
+  }
+}

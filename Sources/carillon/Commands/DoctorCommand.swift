@@ -1,0 +1,102 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+
+/// `carillon doctor`.
+struct DoctorCommand: CarillonCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Looks at everything that sending depends on, and says what to mend and how.",
+    discussion: """
+      The configuration, Redis and what stands there, credentials, the way to each push service, this machine, versions. \
+      It sends no push and writes nothing. Exit status: 0 nothing has to be mended; 1 something has, each line with an \
+      exclamation mark, and below it what to do.
+
+      Examples:
+        carillon doctor
+        carillon doctor --role producer --json | jq -r '.findings[] | select(.level == "problem") | .cure'
+      """)
+
+  @OptionGroup var global: GlobalOptions
+  @Option(help: "Whose rights the Redis user should have: worker, admin, reader or producer.")
+  var role = AccessRole.worker
+
+  func run() async throws {
+    let report = await Doctor(global: global, role: role).report()
+    try StandardOutput.printLine(global.json ? report.json : report.text)
+    if !report.isWell { throw ExitCode(CommandError.Code.failed.exitStatus) }
+  }
+}
+
+/// Who looks.
+struct Doctor {
+  let global: GlobalOptions
+  var role = AccessRole.worker
+
+  func report() async -> DoctorReport {
+    var report = DoctorReport()
+    let configuration: CarillonConfiguration
+    do {
+      configuration = try global.loadConfiguration()
+    } catch {
+      report.add([.problem(.configuration, "", error)])
+      return report
+    }
+    report.add(Self.configuration(configuration, ProcessInfo.processInfo.environment))
+    let now = Int64(Date().timeIntervalSince1970)
+    let apps = configuration.apps.sorted { $0.key < $1.key }
+    for (name, app) in apps { report.add(CredentialRules.findings(name, app, now: now)) }
+    async let redis = RedisExamination(configuration: configuration.redis, role: role).findings()
+    let ways = Self.ways(configuration)
+    report.add(ways.findings)
+    for examination in ways.examinations { report.add(await examination.findings()) }
+    report.add(await redis)
+    report.add(MachineRules.findings(.current(), engine: configuration.worker.engine))
+    return report
+  }
+
+  /// What of the configuration shows only beside the environment and the files.
+  private static func configuration(
+    _ configuration: CarillonConfiguration, _ environment: [String: String]
+  ) -> [DoctorFinding] {
+    let count = configuration.apps.count
+    var findings: [DoctorFinding] = [
+      .well(.configuration, "", "\(count) app\(count == 1 ? "" : "s"), every key is known")
+    ]
+    if let channels = try? AppChannels.make(configuration.apps) {
+      do {
+        try EnvironmentProxy.check(channels, engine: configuration.worker.engine, environment: environment)
+      } catch {
+        findings.append(.problem(.configuration, "", error))
+      }
+    }
+    return findings
+  }
+
+  /// Each way to a push service once, with the apps that take it, and what is wrong with those that can't be tried.
+  private static func ways(
+    _ configuration: CarillonConfiguration
+  ) -> (examinations: [NetworkExamination], findings: [DoctorFinding]) {
+    var order: [(endpoint: PushEndpoint, apps: [String])] = []
+    var findings: [DoctorFinding] = []
+    for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
+      let endpoint: PushEndpoint
+      do {
+        endpoint = try AppChannels.endpoint(of: app, named: name)
+      } catch {
+        findings.append(.problem(.network, name, error))
+        continue
+      }
+      if let index = order.firstIndex(where: { $0.endpoint == endpoint }) {
+        order[index].apps.append(name)
+      } else {
+        order.append((endpoint, [name]))
+      }
+    }
+    return (order.map { NetworkExamination(apps: $0.apps, endpoint: $0.endpoint) }, findings)
+  }
+}

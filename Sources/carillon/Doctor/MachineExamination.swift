@@ -1,0 +1,33 @@
+import EventLoop
+import Foundation
+import Glibc
+import HTTP2
+import PushTransport
+import TLS
+
+extension MachineFacts {
+  /// As it is now.
+  static func current() -> MachineFacts {
+    // A loop raises the limit as every command's does: what it then is counts.
+    _ = EventLoop(label: "doctor")
+    var limit = rlimit()
+    // getrlimit(2): can't fail for a resource that exists.
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return MachineFacts(
+      descriptors: Int(clamping: limit.rlim_cur), availableMemory: available(in: contents("/proc/meminfo") ?? ""),
+      memoryLimit: contents("/sys/fs/cgroup/memory.max").flatMap {
+        Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
+      },
+      isClockSynchronised: SystemClock.isKept, libcurl: CurlLibrary.version, nghttp2: HTTP2Library.version,
+      openSSL: TLSLibrary.version)
+  }
+
+  /// From the text of `/proc/meminfo` (proc_meminfo(5)): kB.
+  static func available(in text: String) -> Int? {
+    text.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }.flatMap { line in
+      line.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 }
+    }
+  }
+
+  private static func contents(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+}

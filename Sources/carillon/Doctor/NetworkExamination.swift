@@ -1,0 +1,158 @@
+import CommandSupport
+import Dispatch
+import EventLoop
+import Foundation
+import Glibc
+import PushCore
+import PushTransport
+import PushWorker
+import TLS
+
+/// The way to a push service: its name, a connection, its certificates. No request is made but where a proxy is in
+/// between, and that one names no device.
+struct NetworkExamination: Sendable {
+  /// ms for each step.
+  private static let patience = 5000
+
+  /// The apps that go there.
+  let apps: [String]
+  let endpoint: PushEndpoint
+
+  private var subject: String { "\(endpoint.url) (\(apps.joined(separator: ", ")))" }
+
+  func findings() async -> [DoctorFinding] {
+    let direct = await withCheckedContinuation { continuation in
+      // The name service and the handshake block: a thread of its own.
+      DispatchQueue(label: "carillon.doctor").async { continuation.resume(returning: self.direct()) }
+    }
+    guard let proxy = endpoint.proxy else { return direct }
+    let proxied = await self.proxied(by: proxy)
+    // Where a proxy is named, the direct way may well be closed.
+    return proxied
+      + direct.filter { $0.level != .problem }
+      + direct.filter { $0.level == .problem }.map {
+        .well(.network, subject, "not reached without the proxy, as may be meant: \($0.text)")
+      }
+  }
+
+  private func proxied(by proxy: PushEndpoint.Proxy) async -> [DoctorFinding] {
+    do {
+      let answer = try await HTTPExchange.perform(
+        .init(method: "GET", path: "/", headers: []), at: endpoint, connectTimeout: Self.patience,
+        timeout: 2 * Self.patience)
+      return [.well(.network, subject, "answers by way of the proxy \(proxy.url) (status \(answer.status))")]
+    } catch {
+      return [
+        .problem(
+          .network, subject, "not reached by way of the proxy \(proxy.url): \(error.message)",
+          cure: "check apps.NAME.proxy, and that the proxy lets CONNECT through to port 443 or 2197")
+      ]
+    }
+  }
+
+  private func direct() -> [DoctorFinding] {
+    guard let target = CarillonConfiguration.Endpoint(url: endpoint.url) else { return [] }
+    let addresses: [SocketAddress]
+    do {
+      addresses = try SocketAddress.resolve(host: target.host, port: UInt16(clamping: target.port))
+    } catch {
+      return [
+        .problem(
+          .network, subject, "\(CommandError(error).message)",
+          cure: "check this machine's name service (/etc/resolv.conf), or the app's endpoint")
+      ]
+    }
+    var last: DoctorFinding?
+    for address in addresses.prefix(4) {
+      do {
+        let probe = try TLSProbe(address, host: target.host, roots: endpoint.trustRoots, patience: Self.patience)
+        return [
+          .well(
+            .network, subject,
+            "\(addresses.count) addresses; \(address.host) speaks \(probe.version), \(probe.protocolName)")
+        ] + Self.findings(probe.chain, subject, now: Int64(Date().timeIntervalSince1970))
+      } catch {
+        last = Self.finding(error, at: address, subject, hasRoots: endpoint.trustRoots != nil)
+      }
+    }
+    return last.map { [$0] } ?? []
+  }
+
+  static func finding(
+    _ error: any Error, at address: SocketAddress, _ subject: String, hasRoots: Bool
+  ) -> DoctorFinding {
+    switch error {
+    case let error as TLSError where error.certificateProblem != nil:
+      return .problem(
+        .network, subject, error.description,
+        cure: hasRoots
+          ? "trustRoots must have the certificate of whoever signed the endpoint's"
+          : "where a firewall reads along, name its certificate in apps.NAME.trustRoots; else install ca-certificates, and "
+            + "look at this machine's clock")
+    case let error as TLSError:
+      return .problem(
+        .network, subject, error.description, cure: "whoever answers at \(address) does not speak TLS as APNs does")
+    default:
+      return .problem(
+        .network, subject, "\(address): \(CommandError(error).message)",
+        cure: "let connections out to port \(address.port) (APNs: 443 or 2197), or name a proxy in apps.NAME.proxy")
+    }
+  }
+
+  /// What of the certificates is worth a word. Pure.
+  ///
+  /// - Parameter now: UNIX seconds.
+  static func findings(_ chain: [CertificateSummary], _ subject: String, now: Int64) -> [DoctorFinding] {
+    guard let first = chain.first else { return [] }
+    let days = (chain.map(\.validity.upperBound).min() ?? now) - now
+    let text =
+      "certificate of \(first.name) by \(first.issuer), \(chain.count) in the chain, for \(days / 86_400) more days"
+    return [
+      days < 7 * 86_400
+        ? .advice(.network, subject, text, cure: "it is the service's to renew; of a proxy or a simulator, yours")
+        : .well(.network, subject, text)
+    ]
+  }
+}
+
+/// A connection that is made to see how it goes, and then closed. It blocks.
+struct TLSProbe {
+  let version: String
+  let protocolName: String
+  let chain: [CertificateSummary]
+
+  /// - Parameters:
+  ///   - host: what the certificate must carry.
+  ///   - roots: a PEM file to trust instead of the system's.
+  ///   - patience: ms for connecting and the handshake together.
+  /// - Throws: ``TLS/TLSError``, ``EventLoop/SocketError``.
+  init(_ address: SocketAddress, host: String, roots: String?, patience: Int) throws {
+    let end = EventLoop.now + UInt64(patience) * 1_000_000
+    let socket = try Socket.connect(to: address)
+    defer { socket.close() }
+    try Self.wait(socket, for: POLLOUT, until: end)
+    if let error = socket.connectionError() { throw error }
+    let context = try TLSContext.client(trust: roots.map { .file($0) } ?? .system, protocols: ["h2"])
+    let stream = try TLSStream(socket, context: context, serverName: host)
+    while let result = try stream.handshake() {
+      if case .closed = result { throw SocketError(operation: "TLS handshake", reason: "the connection was closed") }
+      try Self.wait(socket, for: result == .wantsWrite ? POLLOUT : POLLIN, until: end)
+    }
+    version = stream.version
+    protocolName = stream.negotiatedProtocol ?? "no protocol by ALPN"
+    chain = stream.peerChain
+    stream.finishWriting()
+  }
+
+  private static func wait(_ socket: Socket, for events: Int32, until end: UInt64) throws {
+    while true {
+      let now = EventLoop.now
+      var watched = pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
+      // poll(2): how many are ready, 0 when the time has passed, -1 with errno.
+      let count = poll(&watched, 1, end > now ? Int32((end - now) / 1_000_000) : 0)
+      if count > 0 { return }
+      if count == 0 { throw SocketError(operation: "connect", reason: "no answer within the time") }
+      guard errno == EINTR else { throw SocketError(operation: "poll", reason: String(cString: strerror(errno))) }
+    }
+  }
+}

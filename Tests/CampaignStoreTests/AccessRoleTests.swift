@@ -1,0 +1,36 @@
+@testable import CampaignStore
+import Foundation
+import Redis
+import TestSupport
+import Testing
+
+/// What roles may do, and how fast servers answer.
+struct AccessRoleTests {
+  /// The table here and the file for Redis are one.
+  @Test(arguments: AccessRole.allCases)
+  func roleAsksForWhatTheFileForRedisGrants(role: AccessRole) throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/redis.acl.example")
+    let line = try #require(
+      String(contentsOf: file, encoding: .utf8).split(separator: "\n").first {
+        $0.hasPrefix("user carillon-\(role.rawValue) ")
+      })
+    // Those that every role has, and those that no check needs.
+    let common: Set<Substring> = [
+      "+ping", "+info", "+cluster|slots", "+asking", "+client|setname", "+client|id", "+client|unblock", "+script|load",
+      "+evalsha", "+time", "+@pubsub", "+publish", "+wait", "+set", "+smembers",
+    ]
+    let granted = Set(line.split(separator: " ").filter { $0.hasPrefix("+") }).subtracting(common)
+    let asked = Set(role.commands.map { Substring("+" + $0) }).subtracting(common)
+    #expect(granted == asked, "only granted: \(granted.subtracting(asked)), only asked: \(asked.subtracting(granted))")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatAUserMayNotDoIsFoundWithoutDoingIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    #expect(try await world.store.missingRights(of: .worker) == [])
+    let paces = try await world.store.paces(rounds: 3) { Int(Date().timeIntervalSince1970 * 1000) }
+    #expect(paces.count == 1 && paces[0].roundTrips.count == 3 && abs(paces[0].clockAhead) < 60_000)
+    #expect(try await world.store.openSlots() == [])
+    #expect(try await world.store.quickCheck(pause: .zero).findings.isEmpty)
+  }
+}

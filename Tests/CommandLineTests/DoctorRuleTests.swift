@@ -1,0 +1,156 @@
+import APNs
+import CampaignStore
+import PushTransport
+import Redis
+import TLS
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+@testable import carillon
+
+/// What doctor makes of what it sees, each finding caused once.
+struct DoctorRuleTests {
+  private typealias Level = DoctorFinding.Level
+
+  private func levels(_ findings: [DoctorFinding]) -> [Level] { findings.map(\.level) }
+
+  /// Whatever is not well says what to do.
+  private func expect(
+    _ findings: [DoctorFinding], _ level: DoctorFinding.Level, _ text: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(
+      findings.contains { $0.level == level && $0.text.contains(text) }, "\(findings)", sourceLocation: sourceLocation)
+    #expect(findings.allSatisfy { ($0.level == .well) == ($0.cure == nil) }, sourceLocation: sourceLocation)
+  }
+
+  // MARK: Redis
+
+  private static let wellServer = [
+    "redis_version": "7.2.4", "role": "master", "maxmemory_policy": "noeviction", "aof_enabled": "1",
+    "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok", "used_memory": "1048576", "maxmemory": "104857600",
+  ]
+
+  private static func node(_ changes: [String: String?]) -> FleetNode {
+    var fields = wellServer
+    for (field, value) in changes { fields[field] = value }
+    return FleetNode(
+      endpoint: "r:1", info: RedisServerInfo(parsing: fields.map { "\($0):\($1)" }.joined(separator: "\n")))
+  }
+
+  @Test func serverThatIsAsItShouldBeIsWell() {
+    let findings = RedisRules.findings(Self.node([:]))
+    #expect(levels(findings) == [.well, .well, .well], "\(findings)")
+  }
+
+  @Test(arguments: [
+    ("redis_version", "6.0.16", "problem", "too old"), ("redis_version", "6.2.1", "advice", "Redis 6.2.1"),
+    ("redis_version", nil, "advice", "does not tell its version"), ("role", "slave", "problem", "is a replica"),
+    ("maxmemory_policy", "allkeys-lru", "problem", "maxmemory-policy is allkeys-lru"),
+    ("aof_enabled", "0", "advice", "keeps no append-only file"),
+    ("aof_last_write_status", "err", "problem", "fails to persist"),
+    ("rdb_last_bgsave_status", "err", "problem", "fails to persist"), ("maxmemory", "0", "advice", "has no limit"),
+    ("used_memory", "94371840", "problem", "uses 90 % of its memory, 90 MiB"),
+  ])
+  func whatIsWrongWithAServerIsSaid(field: String, value: String?, level: String, text: String) throws {
+    let findings = RedisRules.findings(Self.node([field: value]))
+    expect(findings, try #require(DoctorFinding.Level(rawValue: level)), text)
+    #expect(findings.count { $0.level != .well } == 1)
+  }
+
+  @Test func slowServersAndWrongClocksAreSaid() {
+    func findings(_ microseconds: Int, _ ahead: Int) -> [DoctorFinding] {
+      RedisRules.findings(NodePace(endpoint: "r:1", roundTrips: [1, microseconds, 900_000], clockAhead: ahead))
+    }
+    #expect(levels(findings(300, 1999)) == [.well])
+    expect(findings(10_000, 0), .advice, "takes 10.0 ms to answer")
+    expect(findings(150_000, 0), .problem, "takes 150.0 ms to answer")
+    expect(findings(300, -2500), .advice, "its clock is 2 s behind this machine's")
+    expect(findings(300, 600_000), .problem, "its clock is 10 min ahead of this machine's")
+  }
+
+  @Test func openSlotsRightsAndCrowdedPartitionsAreSaid() {
+    expect(RedisRules.findings(openSlots: nil), .advice, "may not ask")
+    expect(RedisRules.findings(openSlots: []), .well, "no slot")
+    expect(RedisRules.findings(openSlots: [93, 77]), .problem, "2 slots of the cluster are left open, 93 among them")
+    expect(RedisRules.findings(missing: nil, of: .worker), .advice, "before 7")
+    expect(RedisRules.findings(missing: [], of: .reader), .well, "all that a reader does")
+    let missing = (0..<7).map { "cmd\($0) key" }
+    expect(RedisRules.findings(missing: missing, of: .worker), .problem, "cmd4 key and 2 more")
+    #expect(RedisRules.findings(usersOfPartition: 20_000, partitions: 256).isEmpty)
+    let crowded = RedisRules.findings(usersOfPartition: 45_000, partitions: 256)
+    expect(crowded, .advice, "about 45000 users")
+    #expect(crowded.first?.cure == "carillon store repartition 1152")
+  }
+
+  // MARK: Credentials
+
+  @Test func keyFileOfAnotherIdIsSaid() {
+    func findings(_ file: String) -> [DoctorFinding] {
+      CredentialRules.findings("news", .init(keyFile: file, keyID: "ABC123DEFG", teamID: "DEF123GHIJ"))
+    }
+    #expect(levels(findings("/a/AuthKey_ABC123DEFG.p8")) == [.well])
+    #expect(levels(findings("news.p8")) == [.well])
+    expect(findings("keys/AuthKey_ZZZZZZZZZZ.p8"), .advice, "its id is said to be ABC123DEFG")
+  }
+
+  // MARK: The way there
+
+  @Test func certificateOfTheEndpointThatEndsIsSaid() throws {
+    let summary = { (days: Int64) in CertificateSummary(name: "a", issuer: "b", validity: 0...(days * 86_400)) }
+    expect(
+      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .well, "a by b, 2 in the chain, for 30 more"
+    )
+    expect(NetworkExamination.findings([summary(6)], "e", now: 0), .advice, "for 6 more days")
+    #expect(NetworkExamination.findings([], "e", now: 0).isEmpty)
+  }
+
+  // MARK: This machine, versions
+
+  private static let machine = MachineFacts(
+    descriptors: 65_536, availableMemory: 4 << 30, memoryLimit: nil, isClockSynchronised: true, libcurl: "8.14.1",
+    nghttp2: "1.64.0", openSSL: "OpenSSL 3.5.1")
+
+  @Test func machineThatLacksSomethingIsSaid() {
+    func findings(
+      _ engine: PushEngineKind = .native, _ change: (inout MachineFacts) -> Void = { _ in }
+    ) -> [DoctorFinding] {
+      var facts = Self.machine
+      change(&facts)
+      return MachineRules.findings(facts, engine: engine)
+    }
+    #expect(findings().allSatisfy { $0.level == .well })
+    expect(findings { $0.descriptors = 256 }, .problem, "256 files open")
+    expect(findings { $0.availableMemory = 100 << 20 }, .problem, "100 MiB of memory")
+    expect(findings { $0.memoryLimit = 64 << 20 }, .problem, "64 MiB of memory")
+    expect(findings { $0.isClockSynchronised = false }, .advice, "nothing keeps this machine's clock right")
+    expect(findings { $0.libcurl = "7.88.1" }, .advice, "libcurl 7.88.1")
+    expect(findings(.curl) { $0.libcurl = "7.88.1" }, .problem, "libcurl 7 resets streams")
+    #expect(findings { $0.isClockSynchronised = nil }.count == findings().count - 1)
+  }
+
+  @Test func libraryVersionsAreThoseOfTheProgram() throws {
+    let facts = MachineFacts.current()
+    #expect(facts.libcurl.first?.isNumber == true && facts.nghttp2.hasPrefix("1."))
+    #expect(facts.openSSL.hasPrefix("OpenSSL 3") && facts.descriptors > 0)
+    #expect(MachineFacts.available(in: "MemTotal: 5 kB\nMemAvailable:   77 kB\n") == 77 * 1024)
+    #expect(MachineFacts.available(in: "") == nil)
+  }
+
+  @Test func otherVersionsInTheFleetAreSaid() {
+    expect(VersionRules.findings(own: "1", fleet: [], live: 0), .advice, "no worker")
+    expect(VersionRules.findings(own: "1", fleet: ["1"], live: 3), .well, "3 live workers, all of this version")
+    expect(VersionRules.findings(own: "1", fleet: ["1", "2"], live: 3), .advice, "this is 1, and workers are 1 and 2")
+  }
+
+  @Test func reportSortsCountsAndSaysWhatToDo() throws {
+    var report = DoctorReport()
+    report.add([.problem(.versions, "", "old", cure: "upgrade"), .well(.redis, "r", "fine")])
+    #expect(report.text == "ok  redis  r: fine\n!   versions  old\n      upgrade\n1 to mend, 0 to think about, 1 well")
+    #expect(!report.isWell)
+    let json = try JSONObject(report.json)
+    #expect(json.bool("well") == false && json.number("problems") == 1)
+    #expect(json.objects("findings")?.last?.text("cure") == "upgrade")
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+/// `carillon doctor` on real things, some of them broken.
+struct DoctorTests {
+  private func doctor(
+    _ world: CarillonWorld, _ changes: [String: String] = [:], _ options: String...
+  ) async throws -> (exit: ChildProcess.Exit, findings: [JSONObject]) {
+    let output = try await CarillonCommand.run(
+      ["doctor", "--json"] + options, environment: world.environment.merging(changes) { $1 })
+    let json = try JSONObject(output.standardOutput)
+    #expect((json.bool("well") == true) == (output.exit == .status(0)), "\(output.standardOutput)")
+    return (output.exit, try #require(json.objects("findings")))
+  }
+
+  private func problems(_ findings: [JSONObject]) -> [String] {
+    findings.filter { $0.text("level") == "problem" }.map { "\($0.text("area") ?? ""): \($0.text("text") ?? "")" }
+  }
+
+  /// A Redis that is as it should be, on its own: the shared one keeps no append-only file and has no limit.
+  private func healthy() async throws -> (CarillonWorld, RedisServer) {
+    let server = try await RedisServer.start(arguments: ["--appendonly", "yes", "--maxmemory", "100mb"])
+    var world = try await CarillonWorld(engine: PushEngineKind.native.rawValue, server: server)
+    try await world.startSimulator()
+    return (world, server)
+  }
+
+  @Test func healthySystemIsWellAndNothingIsWritten() async throws {
+    let (world, server) = try await healthy()
+    try await world.importDevices(50)
+    let worker = try await world.start("worker", "--name", "ada")
+    // Until it is listed, and has said what it is.
+    while try await server.command("hlen", "{\(world.namespace)}:reports") != "1" { await Task.yield() }
+    let before = try await server.command("info", "commandstats")
+    let (exit, findings) = try await doctor(world)
+    #expect(exit == .status(0), "\(problems(findings))")
+    let texts = findings.compactMap { $0.text("text") }
+    for part in [
+      "every key is known", "Redis ", "keeps an append-only file", "of its memory", "answer",
+      "the user may do all that a worker does", "8 partitions, types and counts agree", "can be read",
+      "speaks TLSv1.3, h2", "in the chain", "files open", "libcurl ", "1 live workers, all of this version, 0.1.0",
+    ] {
+      #expect(texts.contains { $0.contains(part) }, "\(part): \(texts)")
+    }
+    // What may only have been written by the worker meanwhile is left out.
+    let written = ["set", "sadd", "lpush", "rpush", "xadd", "del", "expire", "hincrby", "zrem", "unlink"]
+    let after = try await server.command("info", "commandstats")
+    for command in written {
+      let line = { (text: String) in
+        text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_\(command):") }?.prefix { $0 != "," }
+      }
+      if command == "set" { continue }
+      #expect(line(before) == line(after), "\(command)")
+    }
+    worker.send(signal: SIGTERM)
+    await worker.waitForExit()
+    // In words, too.
+    let text = try await CarillonCommand.run(["doctor"], environment: world.environment).standardOutput
+    #expect(
+      text.contains("ok  redis  ") && text.contains("?   versions  no worker is there to compare version 0.1.0 with"))
+    await server.stop()
+  }
+
+  @Test func eachThingThatIsBrokenIsFoundWithItsCure() async throws {
+    let (world, server) = try await healthy()
+    try await world.succeed("segment", "list")
+    try await world.importDevices(10)
+    let folder = world.folder
+    let exposed = try folder.write("exposed.p8", "x")
+    let cases: [(changes: [String: String], problem: String)] = [
+      (["CARILLON_REDIS_URL": "redis://127.0.0.1:1"], "redis: Redis at 127.0.0.1:1"),
+      (["CARILLON_APPS_NEWS_TOKEN_KEY_FILE": folder.path("none.p8")], "credential: apps.news.token.keyFile"),
+      (["CARILLON_APPS_NEWS_TOKEN_KEY_FILE": exposed], "credential: apps.news.token.keyFile: \(exposed): everybody"),
+      (["CARILLON_APPS_NEWS_ENDPOINT": "https://nobody.invalid"], "network: look up nobody.invalid"),
+      (["CARILLON_APPS_NEWS_ENDPOINT": "https://127.0.0.1:1"], "network: 127.0.0.1:1: connect: Connection refused"),
+      (["CARILLON_APPS_NEWS_TRUST_ROOTS": "/etc/hosts"], "network: apps.news.trustRoots: /etc/hosts"),
+      (["CARILLON_WORKER_WINDOW": "none"], "configuration: worker.window"),
+      (["CARILLON_REDIS_PARTITIONS": "9"], "keys: the store has 8 partitions, and redis.partitions says 9"),
+      (["https_proxy": "http://127.0.0.1:9", "no_proxy": ""], "configuration: worker.engine: native does not look at"),
+    ]
+    for (changes, problem) in cases {
+      let (exit, findings) = try await doctor(world, changes)
+      #expect(exit == .status(1))
+      #expect(problems(findings).contains { $0.hasPrefix(problem) }, "\(problem): \(problems(findings))")
+      #expect(findings.allSatisfy { $0.text("level") == "well" || $0.text("cure")?.isEmpty == false })
+    }
+    // A certificate that nobody vouches for: the simulator's authority is its own.
+    let roots = try await CarillonWorld(engine: "native", server: server).environment["CARILLON_CONFIG"]
+    #expect(roots != nil)
+    await server.stop()
+  }
+
+  @Test func keysThatDisagreeAreFound() async throws {
+    let (world, server) = try await healthy()
+    try await world.importDevices(10)
+    try await server.command("sadd", "{\(world.namespace):3}:users", "ghost")
+    var findings = try await doctor(world).findings
+    #expect(problems(findings).contains { $0.hasPrefix("keys: the user is listed, but has no device") })
+    #expect(findings.contains { $0.text("cure") == "mend it: carillon store check --mend" })
+    try await server.command("srem", "{\(world.namespace):3}:users", "ghost")
+    try await server.command("set", "{\(world.namespace)}:schedule", "x")
+    findings = try await doctor(world).findings
+    #expect(problems(findings).contains { $0.contains("string, not zset") })
+    await server.stop()
+  }
+
+  /// A user who may read only: of a worker's rights it lacks many, of its own none.
+  @Test func rightsOfTheUserAreHeldAgainstItsRole() async throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/redis.acl.example")
+    let users = try String(contentsOf: file, encoding: .utf8).replacing(
+      "user default off", with: "user default on nopass ~* &* +@all")
+    let folder = try ScratchFolder("acl")
+    let server = try await RedisServer.start(arguments: ["--aclfile", try folder.writeSecret("users.acl", users)])
+    let world = try await CarillonWorld(server: server)
+    let base = ["CARILLON_REDIS_NAMESPACE": "carillon"]
+    let added = try await CarillonCommand.run(
+      ["segment", "add", "vip", "ada"], environment: world.environment.merging(base) { $1 })
+    #expect(added.exit == .status(0), "\(added.standardError)")
+    for role in ["worker", "admin", "reader", "producer"] {
+      let changes = base.merging([
+        "CARILLON_REDIS_USER": "carillon-\(role)",
+        "CARILLON_REDIS_PASSWORD_FILE": try folder.writeSecret(role, role.uppercased() + "_PASSWORD\n"),
+      ]) { $1 }
+      let (_, findings) = try await doctor(world, changes, "--role", role)
+      #expect(
+        findings.contains { $0.text("text") == "the user may do all that a \(role) does" }, "\(role): \(findings)")
+      guard role == "reader" else { continue }
+      let missing = try await doctor(world, changes).findings
+      #expect(problems(missing).contains { $0.hasPrefix("redis: the user may not do what a worker does: blmove") })
+    }
+    await server.kill(SIGKILL)
+  }
+
+  /// By a proxy that there is, and by one that there is not; without it the way is closed.
+  @Test func proxyIsTried() async throws {
+    let (world, server) = try await healthy()
+    let findings = try await doctor(world, ["CARILLON_APPS_NEWS_PROXY_URL": "http://127.0.0.1:1"]).findings
+    #expect(problems(findings).contains { $0.hasPrefix("network: not reached by way of the proxy http://127.0.0.1:1") })
+    #expect(findings.contains { $0.text("text")?.contains("speaks TLSv1.3, h2") == true })
+    await server.stop()
+  }
+}

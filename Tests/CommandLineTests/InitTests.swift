@@ -1,0 +1,109 @@
+import Foundation
+import PushCore
+import TLS
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+@testable import carillon
+
+/// `carillon init`: a configuration from options or answers, and doctor's verdict.
+struct InitTests {
+  private func key(_ folder: ScratchFolder) throws -> String {
+    try folder.writeSecret("AuthKey_ABC123DEFG.p8", ECPrivateKey.generate().pem)
+  }
+
+  @Test func fileIsWrittenOnceAndDoctorLooksAtIt() async throws {
+    let world = try await CarillonWorld()
+    let folder = world.folder
+    _ = try key(folder)
+    let words = [
+      "init", "--redis", world.server.url, "--namespace", world.namespace, "--app", "news", "--topic",
+      "com.example.news",
+      "--key-file", "AuthKey_ABC123DEFG.p8", "--team-id", "DEF123GHIJ", "--output", "conf/carillon.yaml",
+    ]
+    let url = URL(filePath: folder.path(""))
+    let output = try await CarillonCommand.run(words, folder: url)
+    // Apple may be out of reach from here, and nothing else is wrong.
+    #expect(
+      output.standardOutput.hasPrefix("wrote conf/carillon.yaml\n\nok  configuration  1 app, every key is known\n"))
+    #expect(output.standardOutput.contains("ok  credential  news: key ABC123DEFG of team DEF123GHIJ can be read"))
+    let written = try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load()
+    let app = try #require(written.apps["news"])
+    #expect(app.topic == "com.example.news" && app.environment == .production && written.redis.url == world.server.url)
+    guard case .token(let token) = app.credential else { throw TestSupportError("no token: \(app)") }
+    #expect(token.keyID == "ABC123DEFG" && token.keyFile.hasSuffix("/conf/../AuthKey_ABC123DEFG.p8"))
+
+    let again = try await CarillonCommand.run(words + ["--environment", "sandbox"], folder: url)
+    #expect(again.exit == .status(65) && again.standardError.contains("conf/carillon.yaml is there already"))
+    #expect(try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load() == written)
+  }
+
+  @Test(arguments: [
+    (["--app", "news"], 64, "--topic is missing"), ([], 64, "--app is missing"),
+    (
+      ["--app", "a b", "--topic", "x", "--key-file", "k", "--key-id", "ABC123DEFG", "--team-id", "DEF123GHIJ"], 65,
+      "the name of an app"
+    ),
+    (["--app", "a", "--topic", "x", "--key-file", "k", "--team-id", "DEF123GHIJ"], 64, "--key-id is missing"),
+    (
+      ["--app", "a", "--topic", "x", "--key-file", "k", "--key-id", "short", "--team-id", "DEF123GHIJ"], 65,
+      "not ten letters"
+    ),
+    (["--app", "a", "--topic", "x", "--certificate", "c", "--key-file", "k"], 64, "--certificate stands beside a key"),
+    (
+      [
+        "--redis", "redis://:secret@h", "--app", "a", "--topic", "x", "--key-file", "k", "--key-id", "ABC123DEFG",
+        "--team-id", "DEF123GHIJ",
+      ], 64, "--redis has a password"
+    ),
+  ])
+  func whatCanNotBeWrittenIsRefused(options: [String], status: Int, says: String) async throws {
+    let folder = try ScratchFolder()
+    let output = try await CarillonCommand.run(
+      ["init", "--output", "c.yaml"] + options, folder: URL(filePath: folder.path("")))
+    #expect(output.exit == .status(Int32(status)) && output.standardError.contains(says), "\(output.standardError)")
+    #expect(!output.standardError.contains("secret"))
+    #expect(!FileManager.default.fileExists(atPath: folder.path("c.yaml")))
+  }
+
+  /// script(1) gives it a terminal, and what is typed there; an empty line is what stands in brackets.
+  @Test func questionsAreAskedForWhatTheOptionsLeaveOut() async throws {
+    let world = try await CarillonWorld()
+    let key = try key(world.folder)
+    let file = world.folder.path("c.yaml")
+    let command = "\(CarillonCommand.path) init --topic com.example.x --namespace \(world.namespace) --output \(file)"
+    let output = try await ChildProcess.run(
+      "script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"],
+      input: [world.server.url, "mail", "", key, "", "DEF123GHIJ"].joined(separator: "\n") + "\n")
+    let said = output.standardOutput
+    for question in [
+      "Where is Redis? [redis://127.0.0.1:6379/0]", "call the app? [news]", "[production]", "[ABC123DEFG]",
+    ] {
+      #expect(said.contains(question), "\(said)")
+    }
+    #expect(said.contains("wrote \(file)") && !said.contains("bundle id"))
+    let written = try ConfigurationLoader(argument: file, environment: [:]).load()
+    #expect(written.redis.url == world.server.url && written.apps["mail"]?.topic == "com.example.x")
+    #expect(
+      written.apps["mail"]?.credential == .token(.init(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
+  }
+
+  @Test func pathsLeadThereFromTheFile() {
+    #expect(InitCommand.path("k.p8", from: "c.yaml") == "k.p8")
+    #expect(InitCommand.path("/k.p8", from: "conf/c.yaml") == "/k.p8")
+    #expect(InitCommand.path("k.p8", from: "a/b/c.yaml") == "../../k.p8")
+    #expect(InitCommand.path("k.p8", from: "./a/c.yaml") == "../k.p8")
+    #expect(InitCommand.path("k.p8", from: "/etc/c.yaml").hasSuffix("/k.p8"))
+  }
+
+  @Test func valuesAreReadBackAsTheyWereWritten() throws {
+    for value in ["it's", "a: b", "# x", "true", "0x1", "-", "rediss://h:1/0", "ü", "1", "a:", "~"] {
+      var draft = ConfigurationDraft()
+      (draft.app, draft.topic, draft.keyFile, draft.keyID, draft.teamID) = ("a", "x", value, "ABC123DEFG", "DEF123GHIJ")
+      let node = try ConfigurationNode.parse(yaml: draft.text, file: "f")
+      let read = try ConfigurationReader(directory: "").read(node)
+      #expect(read.apps["a"]?.credential == .token(.init(keyFile: value, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
+    }
+  }
+}
