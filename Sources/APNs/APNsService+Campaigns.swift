@@ -19,7 +19,7 @@ extension APNsService {
   }
 
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
-    PushDraft(job: job, in: bytes, app: app).map { PushInspector.findings(in: $0, now: now) } ?? []
+    PushInspector.findings(in: PushDraft.all(job: job, in: bytes, app: app), now: now)
   }
 
   public func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer {
@@ -40,23 +40,35 @@ extension APNsService {
   }
 }
 
-/// Makes the pushes of one campaign: all have the same headers and payload, and differ by token and `apns-id`.
+/// Makes the pushes of one campaign: all have the same headers, and differ by token and `apns-id`; by their payload only
+/// where the campaign's content says so.
 final class APNsComposer: PushComposer {
   private let request: PushRequest
   private let payload: [UInt8]
+  private let content: PersonalContent?
+  private let mostPayload: Int
   private let ids: PushID
 
   init(_ campaign: Campaign, _ headers: PushHeaders) {
     request = headers.request
     payload = campaign.payload
+    content = campaign.content
+    mostPayload = headers.pushType.maximumPayload
     ids = PushID(campaign: campaign.id)
   }
 
   func batch(isUnproven: Bool, capacity: Int) -> PushBatch {
-    PushBatch(request: request, isUnproven: isUnproven, payload: payload, capacity: capacity)
+    PushBatch(
+      request: request, isUnproven: isUnproven, payload: payload,
+      capacity: capacity, bytesPerPush: content == nil ? 0 : payload.count)
   }
 
-  func append(_ token: ArraySlice<UInt8>, tag: UInt64, to batch: inout PushBatch) {
-    batch.append(tag: tag, id: token.withUnsafeBytes { ids.apnsID(token: $0) }, token: token)
+  func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool {
+    let id = token.withUnsafeBytes { ids.apnsID(token: $0) }
+    if let content {
+      return batch.append(tag: tag, id: id, token: token, content, values ?? .none, most: mostPayload)
+    }
+    batch.append(tag: tag, id: id, token: token)
+    return true
   }
 }

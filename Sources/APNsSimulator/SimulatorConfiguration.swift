@@ -65,6 +65,8 @@ public struct SimulatorConfiguration: Sendable {
   /// The file that gets a line for every request received in full, before its answer leaves; `nil` for none. It is
   /// appended to. The fields are `ms connection stream token apnsId status`, see ``RequestLogLines``.
   public var log: String?
+  /// Whether a line of the log ends in what the request said: its body, in which a line feed is written as a blank.
+  public var logsBodies = false
   /// What everything random follows from: identifiers that the server makes up, and what knobs leave to chance.
   public var seed = UInt64.random(in: .min ... .max)
   /// What holds until it is changed.

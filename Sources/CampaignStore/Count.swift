@@ -35,6 +35,7 @@ extension CampaignStore {
     case .users:
       // Under a name that no campaign can have.
       var listed = campaign
+      listed.recipientValues = [:]
       listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)
       let partitions = try await writeAudience(of: listed, narrowing: false)
       var pipeline = RedisPipeline()
@@ -66,8 +67,8 @@ extension CampaignStore {
   ) async throws -> Reached {
     var (users, targets) = (0, 0)
     for partition in partitions {
-      try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
-        page.forEachUser { user, record, json in
+      try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
+        page.forEachUser { user, record, json, _ in
           let before = targets
           filter.forEachTarget(of: user, record, json) { _ in targets += 1 }
           if targets > before { users += 1 }
@@ -76,6 +77,7 @@ extension CampaignStore {
     }
     return Reached(users: users, targets: targets)
   }
+
   /// Counts as its slices would: first by when users were seen, then as many of each partition as it takes.
   private func count(
     _ campaign: Campaign, _ search: AudienceSearch, _ filter: DeviceFilter, _ limit: Int, in partitions: [Int]
@@ -90,8 +92,8 @@ extension CampaignStore {
     var (users, targets) = (0, 0)
     for (partition, histogram) in zip(partitions, histograms) {
       var best = BestUsers(quota: quotas.quota(of: histogram), campaign: campaign.id)
-      try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
-        page.forEachUser { user, record, json in
+      try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
+        page.forEachUser { user, record, json, _ in
           var seenAt: UInt64 = 0
           filter.forEachTarget(of: user, record, json) { device in
             seenAt = max(seenAt, device.seenAt)

@@ -14,6 +14,10 @@ public struct DeviceFilter: Sendable {
   private let activity: [UInt8]
   /// From when ages are counted, in ms since the epoch.
   let start: Int
+  /// What the pushes say that are not all the same; `nil` when they are.
+  let content: PersonalContent?
+  /// The campaign whose job says something of its users; `nil` for none.
+  private let valuesOf: String?
 
   /// - Parameters:
   ///   - service: the name of the campaign's push service; devices of any other are left out.
@@ -26,10 +30,15 @@ public struct DeviceFilter: Sendable {
   ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
   ///     matter.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
+  ///   - content: what the pushes say that are not all the same.
+  ///   - valuesOf: the campaign whose job says something of its users; `nil` for none.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, devices: DeviceChoice = .all, activity: String? = nil, start: Int = 0
+    sample: UserSample? = nil, devices: DeviceChoice = .all, activity: String? = nil, start: Int = 0,
+    content: PersonalContent? = nil, valuesOf: String? = nil
   ) {
+    self.content = content?.needsTarget == true ? content : nil
+    self.valuesOf = valuesOf
     self.service = Array(service.utf8)
     self.kind = kind.code
     self.app = Array(app.utf8)
@@ -52,17 +61,28 @@ public struct DeviceFilter: Sendable {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, devices: campaign.devices,
-      activity: campaign.activity, start: start)
+      activity: campaign.activity, start: start, content: campaign.content,
+      valuesOf: campaign.hasValues ? campaign.id : nil)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
 
-  /// Whether it asks for attributes of users.
-  var needsAttributes: Bool { predicate?.attributes.isEmpty == false }
+  /// Whether pushes differ by what is sealed with their targets.
+  public var isPersonal: Bool { content != nil }
+
+  /// What it asks for of users to choose among them.
+  var asksToChoose: UserReads { UserReads(attributes: asksForAttributes) }
+
+  /// What it asks for of users to know all of their targets.
+  var asks: UserReads {
+    UserReads(attributes: asksForAttributes || content?.names.isEmpty == false, valuesOf: valuesOf)
+  }
+
+  private var asksForAttributes: Bool { predicate?.attributes.isEmpty == false }
 
   /// What it asks of a user's attributes.
   private func attributes(_ json: RedisReply?) -> PredicateAttributes {
-    guard needsAttributes, let predicate else { return PredicateAttributes([], of: []) }
+    guard asksForAttributes, let predicate else { return PredicateAttributes([], of: []) }
     return PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: predicate.attributes)
   }
 
@@ -154,7 +174,7 @@ extension CampaignStore {
   ) async throws -> SealedTargets? {
     var builder = TargetBuilder(ledger: ledger, quota: quota)
     let source = source(of: campaign, in: ledger.slice.partition)
-    let rest = try await walk(source, in: ledger.slice.partition, attributes: filter.needsAttributes) {
+    let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
       builder.flush(to: &pipeline)
@@ -171,9 +191,10 @@ extension CampaignStore {
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.
   func forEachUser(
-    of search: AudienceSearch, in partition: Int, attributes: Bool = false, _ body: (MemberPage) throws -> Void
+    of search: AudienceSearch, in partition: Int, reading reads: UserReads = UserReads(),
+    _ body: (MemberPage) throws -> Void
   ) async throws {
-    _ = try await walk(.users(search), in: partition, attributes: attributes) { page, _ in try body(page) }
+    _ = try await walk(.users(search), in: partition, reading: reads) { page, _ in try body(page) }
   }
 
   /// Walks over the members of an audience. One round trip a page: what `body` writes goes with the next reads.
@@ -181,14 +202,14 @@ extension CampaignStore {
   /// - Parameters:
   ///   - source: whose they are.
   ///   - partition: where.
-  ///   - attributes: whether the users' attributes are wanted, too.
+  ///   - reads: what is wanted of users beside their devices.
   ///   - body: gets each page. What it adds to the pipeline are steps of an expansion; one that is refused ends the walk.
   /// - Returns: what `body` has added and nobody has run yet; `nil` when a step was refused.
   private func walk(
-    _ source: MemberSource, in partition: Int, attributes: Bool,
+    _ source: MemberSource, in partition: Int, reading reads: UserReads,
     _ body: (MemberPage, inout RedisPipeline) throws -> Void
   ) async throws -> RedisPipeline? {
-    var members = MemberWalk(source, in: partition, attributes: attributes, keys)
+    var members = MemberWalk(source, in: partition, reading: reads, keys)
     var pipeline = RedisPipeline()
     var steps = 0
     while !members.isOver {
@@ -226,22 +247,80 @@ struct TargetBuilder {
 
   /// Adds the devices of users, each token once within its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
-    guard best == nil else { return addBest(page, filter) }
-    page.forEachUser { user, record, json in
-      filter.forEachTarget(of: user, record, json) { add(token: $0.token, user: user) }
+    guard let content = filter.content else {
+      page.forEachUser { user, record, json, _ in add(user, record, json, filter) }
+      return
+    }
+    var found = PersonalContent.User(content)
+    page.forEachUser { user, record, json, values in
+      json.withBytes { attributes in
+        values.withBytes {
+          content.find(&found, values: $0, attributes: attributes)
+          add(user, record, json, filter, content, &found)
+        }
+      }
     }
   }
 
-  private mutating func addBest(_ page: MemberPage, _ filter: DeviceFilter) {
-    page.forEachUser { user, record, json in
-      var seenAt: UInt64 = 0
-      filter.forEachTarget(of: user, record, json) { device in
-        seenAt = max(seenAt, device.seenAt)
-        guard Self.canBeTarget(token: device.token, user: user) else { return }
-        best?.add { TargetPage.write(token: device.token, user: user, to: &$0) }
-      }
-      best?.end(user: user, seenAt: seenAt)
+  /// Adds the devices of one user.
+  ///
+  /// - Parameters:
+  ///   - json: the user's attributes.
+  ///   - values: what the job says of the user.
+  mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
+    values: UnsafeRawBufferPointer, filter: DeviceFilter
+  ) {
+    guard let content = filter.content else { return add(user, record, json, filter) }
+    var found = PersonalContent.User(content)
+    json.withBytes { attributes in
+      content.find(&found, values: values, attributes: attributes)
+      add(user, record, json, filter, content, &found)
     }
+  }
+
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
+  ) {
+    add(user, record, json, filter) { TargetPage.write(token: $0.token, user: user, to: &$1) }
+  }
+
+  /// Adds the devices of a user, with what the campaign's content has found of them.
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    _ content: PersonalContent, _ found: inout PersonalContent.User
+  ) {
+    add(user, record, json, filter) { device, page in
+      TargetPage.write(token: device.token, user: user, to: &page) {
+        content.writeValues(of: &found, locale: device.name(.locale), to: &$0)
+      }
+    }
+  }
+
+  /// - Parameter write: writes a target's place in a page.
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    write: (DeviceView, inout [UInt8]) -> Void
+  ) {
+    guard best == nil else { return addBest(user, record, json, filter, write: write) }
+    filter.forEachTarget(of: user, record, json) { device in
+      guard Self.canBeTarget(token: device.token, user: user) else { return }
+      write(device, &targets.bytes)
+      endTarget()
+    }
+  }
+
+  private mutating func addBest(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    write: (DeviceView, inout [UInt8]) -> Void
+  ) {
+    var seenAt: UInt64 = 0
+    filter.forEachTarget(of: user, record, json) { device in
+      seenAt = max(seenAt, device.seenAt)
+      guard Self.canBeTarget(token: device.token, user: user) else { return }
+      best?.add { write(device, &$0) }
+    }
+    best?.end(user: user, seenAt: seenAt)
   }
 
   /// Adds the targets of those who are taken, once everybody was looked at.
@@ -282,12 +361,24 @@ struct TargetBuilder {
   /// Everybody was looked at.
   mutating func finish() { takeBest() }
 
-  /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
-  mutating func seal(to pipeline: inout RedisPipeline) {
+  /// Nothing more is added.
+  mutating func endPage() {
     finish()
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
+  }
+
+  /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
+  mutating func seal(to pipeline: inout RedisPipeline) {
+    endPage()
     flush(to: &pipeline)
     ledger.seal(count: targets.count, pages: targets.ends.count, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
+  }
+}
+
+extension RedisReply? {
+  /// Calls `body` with the bytes of a reply; with none where nothing was asked for.
+  fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+    if let self { self.withBytes(body) } else { body(UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
 }

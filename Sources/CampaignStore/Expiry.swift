@@ -32,7 +32,7 @@ extension CampaignStore {
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
       pipeline.removeAll()
       for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
-        pipeline.append("UNLINK", keys.audience(partition, id), keys.retry(partition, id))
+        pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id), keys.retry(partition, id))
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)

@@ -84,19 +84,20 @@ extension CampaignStore {
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
+  /// - Parameter resolved: the job with the content of its template, where it names one.
   /// - Parameter narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
   ///   can mean nobody; not where Redis may have lost who was in them.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
   ///   it is.
   public func activate(
-    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool = true
+    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, worker: String, narrowing: Bool = true
   ) async throws -> Admission {
-    try await pinned().activateHere(campaign, job: job, worker: worker, narrowing: narrowing)
+    try await pinned().activateHere(campaign, job: job, resolved ?? job, worker: worker, narrowing: narrowing)
   }
 
   /// Activates, all on one connection: who is in which partition must be so where the campaign is written.
   private func activateHere(
-    _ campaign: Campaign, job: [UInt8], worker: String, narrowing: Bool
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], worker: String, narrowing: Bool
   ) async throws -> Admission {
     try await check(campaign)
     let canonical = try CampaignJob.canonical(job)
@@ -117,7 +118,7 @@ extension CampaignStore {
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
-      campaign, job: job, digest: digest, partitions: partitions, start: start, worker: worker)
+      campaign, job: job, resolved, digest: digest, partitions: partitions, start: start, worker: worker)
   }
 
   /// Writes the campaign, its audience being there.
@@ -126,9 +127,10 @@ extension CampaignStore {
   ///   - digest: what the id was reserved for.
   ///   - start: when it begins, in UNIX seconds.
   func write(
-    _ campaign: Campaign, job: [UInt8], digest: String, partitions: [Int], start: Int, worker: String
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, digest: String, partitions: [Int], start: Int,
+    worker: String
   ) async throws -> Admission {
-    let minified = JSONValue.minified(job[...])
+    let minified = JSONValue.minified((resolved ?? job)[...])
     var pipeline = RedisPipeline(reserving: job.count + minified.count + 256)
     pipeline.script(
       StoreScripts.activate,
@@ -174,7 +176,11 @@ extension CampaignStore {
     if !isOurs { isOurs = try await standing(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
-      for partition in partitions { pipeline.append("UNLINK", keys.audience(partition, campaign.id)) }
+      for partition in partitions {
+        pipeline.append("UNLINK", keys.audience(partition, campaign.id))
+        // What stands there beside the job is not written again.
+        if !campaign.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
+      }
       _ = try await run(pipeline)
     }
     guard answer == 0 else { throw try await whyHeld() }
@@ -228,6 +234,7 @@ extension CampaignStore {
   /// - Returns: the partitions that get a slice: those with anybody in them; for an expression that is not to be
   ///   narrowed, all.
   func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
+    try await keepValues(of: campaign)
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
     case .segment, .campaign, .activity:
@@ -252,6 +259,19 @@ extension CampaignStore {
         pipeline.command("SADD") { arguments in
           arguments.append(keys.audience(partition, campaign.id))
           for member in list[start..<min(start + Self.batch, list.count)] { arguments.append(member) }
+        }
+      }
+    }
+    for (partition, list) in members where !campaign.recipientValues.isEmpty {
+      let known = list.filter { campaign.recipientValues[String(decoding: $0, as: UTF8.self)] != nil }
+      // Of one user it may be some kilobytes.
+      for start in stride(from: 0, to: known.count, by: Self.valuesBatch) {
+        pipeline.command("HSET") { arguments in
+          arguments.append(keys.values(partition, campaign.id))
+          for user in known[start..<min(start + Self.valuesBatch, known.count)] {
+            arguments.append(user)
+            arguments.append(campaign.recipientValues[String(decoding: user, as: UTF8.self)] ?? [])
+          }
         }
       }
     }

@@ -106,6 +106,10 @@ public struct Keyspace: Sendable {
   public var feedback: String { control + "feedback" }
   /// Hash: how far the import of a file has come.
   func importOf(file: String) -> String { control + "import:" + file }
+  /// Hash: the versions of a template by their numbers, and `latest`.
+  func template(_ name: String) -> String { control + "template:" + name }
+  /// Set: names of templates.
+  var templates: String { control + "templates" }
   /// Sorted set: Live Activities by when a token of them registered last, ms since the epoch.
   var activities: String { control + "activities" }
   /// Set: names of segments.
@@ -154,6 +158,8 @@ public struct Keyspace: Sendable {
   }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
+  /// Hash: user → what the job says of the user, a JSON object.
+  func values(_ partition: Int, _ id: String) -> String { slice(partition, "values:" + id) }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
   /// List: pages of targets, as far as the expansion under a claim has got, behind an empty one that `claim.lua` writes.

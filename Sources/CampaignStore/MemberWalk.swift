@@ -9,20 +9,34 @@ enum MemberSource: Sendable {
   case users(AudienceSearch)
 }
 
+/// What is read of users beside their devices.
+struct UserReads: Sendable {
+  var attributes = false
+  /// What the job of this campaign says of them; `nil` for nothing.
+  var valuesOf: String?
+
+  var isNothing: Bool { !attributes && valuesOf == nil }
+}
+
 /// Members of an audience, and beside each its device records: null for a user who has none, nothing at all of tokens.
 struct MemberPage {
   var members: ArraySlice<RedisReply> = []
   var records: ArraySlice<RedisReply> = []
   /// Beside each its attributes, where they were asked for.
   var attributes: ArraySlice<RedisReply> = []
+  /// Beside each what the job says of it, where that was asked for.
+  var values: ArraySlice<RedisReply> = []
 
-  /// Those who have devices: name, device records, attributes where they were asked for.
-  func forEachUser(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, RedisReply?) -> Void) {
+  /// Those who have devices: name, device records; attributes, and what the job says, where they were asked for.
+  func forEachUser(
+    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, _ attributes: RedisReply?, _ values: RedisReply?) -> Void
+  ) {
     for (offset, user) in members.enumerated() {
       let record = records[records.startIndex + offset]
       guard !record.isNull else { continue }
       let json = attributes.isEmpty ? nil : attributes[attributes.startIndex + offset]
-      user.withBytes { user in record.withBytes { body(user, $0, json) } }
+      let own = values.isEmpty ? nil : values[values.startIndex + offset]
+      user.withBytes { user in record.withBytes { body(user, $0, json, own) } }
     }
   }
 }
@@ -59,7 +73,7 @@ struct MemberWalk: Sendable {
   private let keys: Keyspace
   private let partition: Int
   private var search: AudienceSearch?
-  private let hasAttributes: Bool
+  private let reads: UserReads
   /// Sets that are yet to be read, the first is being read.
   private var scans: [Scan]
   private var cursor = "0"
@@ -80,9 +94,9 @@ struct MemberWalk: Sendable {
   /// Whether a set goes on behind its first page.
   private(set) var isLarge = false
 
-  /// - Parameter attributes: whether the users' attributes are read with their devices.
-  init(_ source: MemberSource, in partition: Int, attributes: Bool = false, _ keys: Keyspace) {
-    hasAttributes = attributes
+  /// - Parameter reads: what is read of users with their devices.
+  init(_ source: MemberSource, in partition: Int, reading reads: UserReads = UserReads(), _ keys: Keyspace) {
+    self.reads = reads
     self.keys = keys
     self.partition = partition
     scans = []
@@ -97,7 +111,7 @@ struct MemberWalk: Sendable {
   /// - Parameter cover: what is to be read.
   private mutating func begin(_ search: AudienceSearch, _ cover: [AudienceSet]) {
     self.search = search
-    scans = cover.map { $0 == .users && !hasAttributes ? .devices : .set($0) }
+    scans = cover.map { $0 == .users && reads.isNothing ? .devices : .set($0) }
     for case .reached(let earlier) in Set(cover.flatMap { search.asked(of: $0) }) { loads.append(earlier) }
   }
 
@@ -138,10 +152,17 @@ struct MemberWalk: Sendable {
       arguments.append(keys.devices(partition))
       for member in fetched { arguments.append(member) }
     }
-    guard hasAttributes else { return }
-    pipeline.command("HMGET") { arguments in
-      arguments.append(keys.attributes(partition))
-      for member in fetched { arguments.append(member) }
+    if reads.attributes {
+      pipeline.command("HMGET") { arguments in
+        arguments.append(keys.attributes(partition))
+        for member in fetched { arguments.append(member) }
+      }
+    }
+    if let id = reads.valuesOf {
+      pipeline.command("HMGET") { arguments in
+        arguments.append(keys.values(partition, id))
+        for member in fetched { arguments.append(member) }
+      }
     }
   }
 
@@ -187,7 +208,8 @@ struct MemberWalk: Sendable {
     var complete = MemberPage()
     if !fetched.isEmpty, let records = replies.popFirst() {
       complete = MemberPage(members: fetched, records: Array(records)[...])
-      if hasAttributes, let attributes = replies.popFirst() { complete.attributes = Array(attributes)[...] }
+      if reads.attributes, let attributes = replies.popFirst() { complete.attributes = Array(attributes)[...] }
+      if reads.valuesOf != nil, let values = replies.popFirst() { complete.values = Array(values)[...] }
       fetched = []
     }
     if let (page, source) = asked, let search {

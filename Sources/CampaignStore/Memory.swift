@@ -75,30 +75,33 @@ public enum CampaignSize {
   /// Bytes of a slice, whatever it has.
   static let slice = 1200
   /// Bytes of a user or token that the job lists, in the set of its slice.
-  private static let listed = 80
+  fileprivate static let listed = 80
 
-  /// Bytes of a target: its place in a page and its record, and the line of its result.
-  static func target(_ results: ResultsMode) -> Int {
-    switch results {
-    case .none: 84
+  /// Bytes of a target: its place in a page and its record, the line of its result, and what its push says of its own.
+  static func target(_ results: ResultsMode, _ content: PersonalContent? = nil) -> Int {
+    let own = content?.bytesPerTarget ?? 0
+    return switch results {
+    case .none: own + 84
     // One in eight fails, or it is no campaign to be planned for.
-    case .failures: 104
-    case .all: 244
+    case .failures: own + 104
+    case .all: own + 244
     }
   }
 
   /// Bytes of what is left to expand of a campaign.
-  public static func bytes(slices: Int, targetsPerSlice: Int, results: ResultsMode) -> Int {
-    slices * (slice + targetsPerSlice * target(results))
+  public static func bytes(slices: Int, targetsPerSlice: Int, of campaign: Campaign) -> Int {
+    slices * (slice + targetsPerSlice * target(campaign.results, campaign.content))
   }
 
   /// Bytes of a campaign of so many targets.
-  public static func bytes(of targets: Int, results: ResultsMode, partitions: Int) -> Int {
-    min(partitions, max(1, targets)) * slice + targets * target(results)
+  public static func bytes(of targets: Int, _ campaign: Campaign, partitions: Int) -> Int {
+    min(partitions, max(1, targets)) * slice + targets * target(campaign.results, campaign.content)
   }
 
   /// Bytes of targets that a job lists.
-  static func bytes(listed count: Int, results: ResultsMode) -> Int { count * (listed + target(results)) }
+  static func bytes(listed count: Int, of campaign: Campaign) -> Int {
+    count * (listed + target(campaign.results, campaign.content))
+  }
 }
 
 /// Refusing work before Redis has to.
@@ -150,12 +153,13 @@ extension CampaignStore {
     case .segment, .campaign, .activity:
       guard let search = AudienceSearch(campaign) else { return (0, 0) }
       let targets = try await min(number(of: search), campaign.limit ?? .max) * devicesPerHundredUsers() / 100
-      return (targets, CampaignSize.bytes(of: targets, results: campaign.results, partitions: keys.partitions))
+      return (targets, CampaignSize.bytes(of: targets, campaign, partitions: keys.partitions))
     }
   }
 
   private static func listed(_ count: Int, _ campaign: Campaign) -> (targets: Int, bytes: Int) {
-    (count, CampaignSize.bytes(listed: count, results: campaign.results) + count * CampaignSize.slice)
+    let values = campaign.recipientValues.values.reduce(0) { $0 + $1.count + CampaignSize.listed }
+    return (count, CampaignSize.bytes(listed: count, of: campaign) + count * CampaignSize.slice + values)
   }
 
   private var sample: [Int] {

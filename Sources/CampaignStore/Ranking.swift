@@ -88,8 +88,8 @@ extension CampaignStore {
   func histogram(of campaign: Campaign, _ filter: DeviceFilter, in partition: Int) async throws -> RecencyHistogram {
     var histogram = RecencyHistogram()
     guard let search = AudienceSearch(campaign) else { return histogram }
-    try await forEachUser(of: search, in: partition, attributes: filter.needsAttributes) { page in
-      page.forEachUser { user, record, json in
+    try await forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
+      page.forEachUser { user, record, json, _ in
         if let seenAt = filter.seenAt(of: user, record, json) {
           histogram.add(bin: RecencyHistogram.bin(seenAt: seenAt, start: filter.start))
         }

@@ -19,7 +19,7 @@ struct ResultLine {
     guard case .terminal(let outcome) = record.state else { return }
     text.append(contentsOf: outcome.name.utf8)
     append(word: record.status == 0 ? [] : Array(String(record.status).utf8))
-    append(word: record.reason == .other ? unknownReason : service.reasonText(of: record.reason))
+    append(word: record.reason == .other ? unknownReason : service.resultText(of: record.reason))
     append(word: Array(String(record.at).utf8))
   }
 

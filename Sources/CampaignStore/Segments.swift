@@ -221,8 +221,8 @@ extension CampaignStore {
     let search = AudienceSearch(expression)
     var (users, devices) = (0, 0)
     for partition in 0..<keys.partitions {
-      try await forEachUser(of: search, in: partition, attributes: !names.isEmpty) { page in
-        page.forEachUser { _, record, json in
+      try await forEachUser(of: search, in: partition, reading: UserReads(attributes: !names.isEmpty)) { page in
+        page.forEachUser { _, record, json, _ in
           let attributes = PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: names)
           let known = DeviceCursor(record).reduce(0) { count, device in
             guard !device.isQuarantined else { return count }

@@ -44,7 +44,7 @@ public struct SliceBunch: Sendable {
       let partition = ledger.slice.partition
       let source = search.map { .users($0) } ?? store.source(of: campaign, in: partition)
       return Member(
-        ledger: ledger, walk: MemberWalk(source, in: partition, attributes: filter.needsAttributes, store.keys),
+        ledger: ledger, walk: MemberWalk(source, in: partition, reading: filter.asks, store.keys),
         builder: TargetBuilder(ledger: ledger, quota: quotas.map { $0[partition] }))
     }
   }

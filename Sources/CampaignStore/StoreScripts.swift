@@ -11,6 +11,7 @@ enum StoreScripts {
 
   static let queue = script("queue", PackageResources.queue_lua)
   static let unqueue = script("unqueue", PackageResources.unqueue_lua)
+  static let putTemplate = script("puttemplate", PackageResources.puttemplate_lua)
   static let submit = script("submit", PackageResources.submit_lua)
   static let reserve = script("reserve", PackageResources.reserve_lua)
   static let activate = script("activate", PackageResources.activate_lua)

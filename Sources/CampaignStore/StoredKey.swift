@@ -49,11 +49,11 @@ struct StoredKey {
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied", "activities":
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
-    case "waiting", "instances", "reports", "housekeeping", "import", "rate", "apprate", "ranking":
+    case "waiting", "instances", "reports", "housekeeping", "import", "rate", "apprate", "template", "ranking":
       ("hash", .list(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)
     case "store": ("hash", .shared, nil)
-    case "running", "segments": ("set", .shared, nil)
+    case "running", "segments", "templates": ("set", .shared, nil)
     case "all": ("zset", .shared, nil)
     case "dead": ("stream", .list(key: name), nil)
     default: nil
@@ -69,7 +69,7 @@ struct StoredKey {
     case "targets", "building": ("list", slice, nil)
     case "ledger": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
-    case "reasons", "results": ("hash", slice, nil)
+    case "reasons", "results", "values": ("hash", slice, nil)
     case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
     case "devices", "attributes", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)

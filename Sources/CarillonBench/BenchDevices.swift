@@ -10,6 +10,8 @@ struct BenchDevices: Sendable {
   /// So many users more, with a device each, whom campaigns can leave out.
   var urgent = 0
   var seed: UInt64
+  /// Whether users have a name, a price and a day, as texts of pushes ask for them.
+  var hasAttributes = false
 
   /// What the tokens of the users apart begin with, in hex; no other token does.
   static let urgentPrefix = "eeee"
@@ -18,14 +20,15 @@ struct BenchDevices: Sendable {
   private static let locales = ["en", "de", "fr", "es", "ja"].map { Array($0.utf8) }
 
   /// Tells one set of devices from another of the same seed.
-  var name: String { "registry-\(count)-\(urgent)" }
+  var name: String { "registry-\(count)-\(urgent)\(hasAttributes ? "-attributes" : "")" }
   /// Users, those apart not counted.
   var users: Int { max(1, count * 4 / 5) }
 
   /// Writes them for `devices import`, and the users apart for `segment import`.
   func write(devices: String, urgent names: String) throws {
     let file = try OutputFile(devices)
-    var bytes = Array("user,token,app,environment,locale,appVersion,registeredAt\n".utf8)
+    let attributes = hasAttributes ? ",name,price,day" : ""
+    var bytes = Array("user,token,app,environment,locale,appVersion,registeredAt\(attributes)\n".utf8)
     var random = SplitMix(state: seed)
     for row in 0..<count + urgent {
       append(row, to: &bytes, &random)
@@ -61,7 +64,11 @@ struct BenchDevices: Sendable {
     bytes += Self.locales[Int(bits % 5)]
     bytes += ",5.".utf8
     bytes.append(UInt8(ascii: "0") + UInt8(bits >> 32 & 3))
-    bytes += ",2026-01-01T00:00:00Z\n".utf8
+    bytes += ",2026-01-01T00:00:00Z".utf8
+    if hasAttributes {
+      bytes += ",Name \(bits >> 40 & 0xFFFF),\(bits >> 16 & 0x3FFF).5,2026-12-0\((bits >> 36) % 9 + 1)".utf8
+    }
+    bytes.append(UInt8(ascii: "\n"))
   }
 
   private static func appendToken(to bytes: inout [UInt8], _ random: inout SplitMix, isUrgent: Bool) {

@@ -31,7 +31,8 @@ protocol BenchPart: Sendable {
 /// The parts by name, in the order in which they run.
 enum BenchParts {
   static let all: [(name: String, part: any BenchPart)] = [
-    ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", CampaignPart()), ("growth", GrowthPart()),
+    ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", CampaignPart()),
+    ("personal", PersonalPart()), ("growth", GrowthPart()),
     ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
     ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),
     ("events", EventsPart()), ("scale", ScalePart()),

@@ -10,6 +10,7 @@ enum BenchTargets {
     "campaign.native.all.worker": .atMost(8),
     "campaign.native.all.redis": .atMost(2.5),
     "campaign.native.failures.rate": .atLeast(120_000),
+    "personal.ratio": .atMost(2),
     "growth.worker.ratio": .atMost(1.2),
     "growth.worker.peak": .atMost(150),
     "growth.redis.none": .atMost(80),

@@ -16,6 +16,8 @@ struct CampaignRun: Sendable {
     var workers = 1
     /// Whether 3 % of the devices are gone and 1 % have a bad token; those are taken out of the registry on the way.
     var hasFailures = true
+    /// Whether every push is its user's own, in five languages, with an id of its own.
+    var isPersonal = false
   }
 
   /// What came of it. CPU times are microseconds a target.
@@ -65,6 +67,18 @@ struct CampaignRun: Sendable {
       + #""results":"\#(results)","lane":"\#(lane)"}"#
   }
 
+  /// A job that says to each user what is only theirs; its pushes are about as long as those of ``job(_:segment:results:lane:)``.
+  static func personalJob(_ id: String, results: String) -> String {
+    let languages = ["de": "Hallo", "fr": "Bonjour", "es": "Hola", "ja": "こんにちは"].sorted { $0.key < $1.key }.map {
+      #""\#($0.key)":{"aps":{"alert":{"title":"\#($0.value) {{name|you}}"}}}"#
+    }
+    return
+      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":{"title":"Hello {{name|you}}","#
+      + #""body":"This is yours for {{price:number.2}} until {{day:date}}, of the usual length"},"sound":"default"},"#
+      + #""deeplink":"app://news/\#(String(repeating: "x", count: 40))"},"uniqueKey":"push","#
+      + #""localized":{\#(languages.joined(separator: ","))},"results":"\#(results)"}"#
+  }
+
   /// Runs it.
   func measure() async throws -> Result {
     let redis = try await world.startRedis(settings.devices)
@@ -91,7 +105,9 @@ struct CampaignRun: Sendable {
     let before = usage(redis, simulator, workers)
     let began = WallClock.now
     _ = try await redis.client.command(
-      "LPUSH", redis.store.keys.campaigns, Self.job("campaign", results: settings.results))
+      "LPUSH", redis.store.keys.campaigns,
+      settings.isPersonal
+        ? Self.personalJob("campaign", results: settings.results) : Self.job("campaign", results: settings.results))
     while true {
       try await Task.sleep(for: Self.interval)
       for process in workers + [redis.process, simulator.process] where process.poll() != nil {

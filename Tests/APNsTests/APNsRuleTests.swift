@@ -112,6 +112,7 @@ struct APNsRuleTests {
 
   static let doubtful: [BrokenPush] = [
     BrokenPush(.alertEmpty, #"{"aps":{}}"#), BrokenPush(.alertEmpty, #"{"k":1}"#),
+    BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}{{d}}"}}"#),
     BrokenPush(.apsFlag, #"{"aps":{"content-available":true}}"#, as: .background),
     BrokenPush(.apsFlag, #"{"aps":{"alert":"a","mutable-content":0}}"#),
     BrokenPush(.apsUnknown, #"{"aps":{"alert":"a","bagde":1}}"#),
@@ -199,6 +200,8 @@ struct APNsRuleTests {
   /// Section 6.6 of the reference, and what the other sections allow.
   static let sound: [BrokenPush] = [
     BrokenPush(.alertEmpty, #"{"aps":{"alert":{"title":"T","body":"B"},"sound":"default","badge":1}}"#),
+    BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}"}}"#),
+    BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}{{d}}"}}"#, as: .alert, ["trim": "\"aps.alert\""]),
     BrokenPush(.alertSilent, #"{"aps":{"alert":"a","content-available":1,"mutable-content":1},"k":{"alert":1}}"#),
     BrokenPush(
       .apsRange, #"{"aps":{"alert":"a","sound":{"critical":1,"name":"x","volume":0.5},"relevance-score":1}}"#),

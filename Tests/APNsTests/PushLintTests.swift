@@ -187,4 +187,19 @@ struct PushLintTests {
     }
     #expect(looked > 500)
   }
+
+  @Test("a template is judged in every language, and the largest counts")
+  func templatesAreJudged() throws {
+    let long = String(repeating: "x", count: 4100)
+    let lint = try PushLint(
+      Array(
+        #"{"payload":{"aps":{"alert":"Hi {{name}}"}},"localized":{"de":{"aps":{"alert":"\#(long)"}},"fr":{}}}"#.utf8))
+    #expect(lint.kind == .template && lint.pushType == .alert)
+    #expect(lint.findings.map(\.path) == ["localized.de"] && lint.findings.map(\.rule.id) == ["payload-size"])
+    #expect(lint.sizes.first?.bytes == 4100 + #"{"aps":{"alert":""}}"#.utf8.count)
+    let broken = try PushLint(Array(#"{"payload":{"aps":{"alert":"{{}}"}},"trim":"aps"}"#.utf8))
+    #expect(broken.findings(.error).map(\.path) == ["payload.aps.alert"])
+    let job = try PushLint(Array(#"{"id":"a","app":"n","audience":{"segment":"*"},"template":"x@1"}"#.utf8))
+    #expect(job.kind == .job && job.findings(.error).map(\.path) == ["template"])
+  }
 }

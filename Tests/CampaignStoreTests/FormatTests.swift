@@ -23,6 +23,12 @@ struct FormatTests {
     ([0xAA, 0xBB] as [UInt8]).withUnsafeBytes { token in
       Array("zoë".utf8).withUnsafeBytes { TargetPage.write(token: token, user: $0, to: &target) }
     }
+    var personal: [UInt8] = []
+    ([0xAA, 0xBB] as [UInt8]).withUnsafeBytes { token in
+      Array("zoë".utf8).withUnsafeBytes { user in
+        TargetPage.write(token: token, user: user, to: &personal) { Personal.write(to: &$0) }
+      }
+    }
     var record: [UInt8] = []
     LedgerRecord(
       state: .terminal(.rejected), attempt: 3, free: 1, status: 400, reason: ReasonCode(rawValue: 5),
@@ -34,7 +40,8 @@ struct FormatTests {
     let words = reasons.filter { !$0.text.isEmpty }.map { "\(service.name) \($0.text) \($0.code)" }
     let sizes = "\(TargetPage.size) targets a page"
     try expect(
-      [sizes, Self.hex(target), Self.hex(record)] + outcomes + words, "slice", TargetPage.formatVersion)
+      [sizes, Self.hex(target), Self.hex(personal), Self.hex(record)] + outcomes + words, "slice",
+      TargetPage.formatVersion)
   }
 
   /// All that has no version of its own.
@@ -56,6 +63,21 @@ struct FormatTests {
   }
 
   private static func hex(_ bytes: [UInt8]) -> String { String(decoding: Hex.encode(bytes), as: UTF8.self) }
+
+  /// What a campaign in two languages knows of a user with one of two values.
+  private enum Personal {
+    static func write(to bytes: inout [UInt8]) {
+      let job = #"""
+        {"id":"a","app":"news","audience":{"segment":"*"},"payload":{"a":"{{x}}{{y}}"},"localized":{"de":{"a":"{{y}}"}}}
+        """#
+      guard let content = try? CampaignJob.parse(Array(job.utf8), .any(APNsService())).content else { return }
+      var user = PersonalContent.User(content)
+      Array(#"{"y":"wée"}"#.utf8).withUnsafeBytes { attributes in
+        content.find(&user, values: UnsafeRawBufferPointer(start: nil, count: 0), attributes: attributes)
+        Array("de-AT".utf8).withUnsafeBytes { content.writeValues(of: &user, locale: $0, to: &bytes) }
+      }
+    }
+  }
 
   private static var device: DeviceRecord {
     var device = DeviceRecord(token: [0xAA, 0xBB, 0xCC], service: "apns")

@@ -132,7 +132,7 @@ struct CampaignJobTests {
     (["audience": #"{"segment":"vip & "}"#], "audience.segment", "column 7: expected a segment name"),
     (["audience": #"{"segment":["vip"]}"#], "audience.segment", "must be a string, not an array"),
     (["audience": #"{"users":[]}"#], "audience.users", "is empty"),
-    (["audience": #"{"users":["1",2]}"#], "audience.users[1]", "must be a string, not a number"),
+    (["audience": #"{"users":["1",2]}"#], "audience.users[1]", "must be a string, or an object with user and vars"),
     (["audience": #"{"users":["1","a\nb"]}"#], "audience.users[1]", "control characters"),
     (["audience": #"{"tokens":[]}"#], "audience.tokens", "is empty"),
     (["audience": #"{"tokens":["00","xyz"]}"#], "audience.tokens[1]", "is not a device token"),
@@ -168,6 +168,24 @@ struct CampaignJobTests {
     (["category": "\"a b\""], "category", "can't name a category"),
     (["category": "\"offers\"", "transactional": "true"], "category", "goes to everybody"),
     (["transactional": "1"], "transactional", "must be true or false, not a number"),
+    (["audience": #"{"users":[{"user":"a","vars":[]}]}"#], "audience.users[0].vars", "must be an object"),
+    (
+      ["audience": #"{"users":["b",{"user":"a","vars":{"x":{}}}]}"#], "audience.users[1].vars.x",
+      "must be a string, a number"
+    ),
+    (["audience": #"{"users":[{"vars":{}}]}"#], "audience.users[0].user", "is missing"),
+    (["audience": #"{"users":[{"user":"a","var":{}}]}"#], "audience.users[0].var", "did you mean 'vars'?"),
+    (
+      ["audience": #"{"users":[{"user":"a","vars":{}},{"user":"a","vars":{}}]}"#], "audience.users[1]", "has vars twice"
+    ),
+    (
+      [
+        "audience": #"{"users":["b",{"user":"ada","vars":{"x":"\#(String(repeating: "é", count: 2050))"}}]}"#,
+        "payload": #"{"aps":{"alert":"{{x}}"}}"#,
+      ], "payload", "for user 'ada', which is"
+    ),
+    (["template": "\"a@1\"", "payload": ""], "template", "is kept in the store"),
+    (["template": "\"a@1\""], "payload", "stands beside template"),
     (["audience": #"{"segment":"*","sample":0}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":1.5}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":"0.1"}"#], "audience.sample", "above 0, and 1 at most"),
@@ -176,7 +194,13 @@ struct CampaignJobTests {
     (["audience": #"{"channel":"\#(String(repeating: "a", count: 201))"}"#], "audience.channel", "longer than 200"),
     (["audience": #"{"channel":"a","tokens":["00"]}"#], "audience", "tokens and channel at once"),
     (["audience": #"{"channel":"a"}"#], "pushType", "a channel takes liveactivity only"),
-    (["localized": "{}"], "localized", "not supported yet"),
+    (["localized": #"{"de":{"aps":{"sound":1}}}"#], "localized.de.aps.sound", "must be"),
+    (
+      ["localized": #"{"de":{"aps":{"alert":"\#(String(repeating: "é", count: 2048))"}}}"#], "localized.de",
+      "over the 4096"
+    ),
+    (["audience": #"{"tokens":["00"]}"#, "localized": #"{"de":{}}"#], "localized", "nothing is known of tokens"),
+    (["audience": #"{"tokens":["00"]}"#, "payload": #"{"a":"{{b}}"}"#], "payload", "nothing is known of tokens"),
     (["sendAt": "\"tomorrow\""], "sendAt", "'tomorrow' is not an instant"),
     (["sendAt": "\"2026-12-01 09:00\""], "sendAt", "it must be RFC 3339"),
     (["sendAt": "1796115600"], "sendAt", "must be a string, not a number"),
@@ -207,8 +231,7 @@ struct CampaignJobTests {
     (["payload": "[]"], "payload", "must be a JSON object, not an array"),
     (["payload": #""{\"aps\":{}}""#], "payload", "must be a JSON object, not a string"),
     (["payload": #"{"aps":[]}"#], "payload.aps", "must be a JSON object"),
-    (["payload": #"{"aps":{"alert":["Hi {{name}}"]}}"#], "payload.aps.alert[0]", "{{…}}, is not supported yet"),
-    (["payload": #"{"aps":{"alert":"\u007b{name|x}}"}}"#], "payload.aps.alert", "not supported yet"),
+    (["payload": #"{"aps":{"alert":{"title":"\u007b{}}"}}}"#], "payload.aps.alert.title", "names nothing"),
     (["pushType": "\"Alert\""], "pushType", "did you mean 'alert'?"),
     (["pushType": "10"], "pushType", "must be a string"),
     (["priority": "7"], "priority", "must be the number 10, 5 or 1"),

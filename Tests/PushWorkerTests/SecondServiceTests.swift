@@ -159,6 +159,34 @@ struct SecondServiceTests {
     await rig.server.stop()
   }
 
+  /// What the content says comes of the core: a service has only its envelope around it.
+  @Test(arguments: PushEngineKind.allCases)
+  func messagesArePersonalWithThisServiceToo(engine: PushEngineKind) async throws {
+    let rig = try await Rig(engine)
+    let tokens = Array(Self.tokens.prefix(60))
+    try await rig.register(tokens)
+    try await rig.store.register(
+      (0..<5).map { number in
+        var device = DeviceRecord(token: Array(tokens[number].utf8), service: "text")
+        device.app = "web"
+        device.registeredAt = 2000
+        let name = number == 4 ? String(repeating: "x", count: 300) : #"N\"\#(number)"#
+        return DeviceRegistration(
+          user: "user of \(tokens[number])", device: device, attributes: Array(#"{"name":"\#(name)"}"#.utf8))
+      })
+    try await rig.submit("personal", payload: #"{"text":"Hi {{name|you}}"}"#)
+    let log = EventLog()
+    try await rig.worker(log).run()
+    let record = try #require(try await rig.store.show("personal"))
+    #expect(record.counters.outcomes == [.accepted: 59, .rejected: 1], "\(log.all)")
+    let messages = await rig.server.book.messages
+    for (number, token) in tokens.enumerated() where number != 4 {
+      #expect(messages[token] == (number < 4 ? #"Hi N"\#(number)"# : "Hi you"))
+    }
+    #expect(messages[tokens[4]] == nil)
+    await rig.server.stop()
+  }
+
   @Test(arguments: PushEngineKind.allCases)
   func refusedCredentialHoldsItsTargetsUntilItIsMended(engine: PushEngineKind) async throws {
     let rig = try await Rig(engine)

@@ -14,6 +14,8 @@ actor TextServer {
     var refusals: [String: TextService.Word] = [:]
     /// The tokens it accepted a push for, in order.
     private(set) var accepted: [String] = []
+    /// What they were told.
+    private(set) var messages: [String: String] = [:]
     /// Pushes that were no requests of this service: a wrong path, header or body.
     private(set) var strange: [String] = []
 
@@ -40,6 +42,7 @@ actor TextServer {
         return Self.refusal(word, "200")
       }
       accepted.append(token)
+      if case .string(let text)? = message.value("text")?.kind { messages[token] = text }
       return ("200", #"{"ok":true}"#)
     }
 

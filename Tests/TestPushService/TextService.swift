@@ -25,6 +25,9 @@ public struct TextService: PushService {
     public var code: ReasonCode { ReasonCode(rawValue: rawValue) }
   }
 
+  /// Bytes of the longest message that it takes.
+  public static let longestMessage = 256
+
   /// Where pushes go.
   public static let path = "/v1/send"
 
@@ -80,15 +83,23 @@ public struct TextService: PushService {
       PushBatch(request: request, isUnproven: isUnproven, capacity: capacity)
     }
 
-    func append(_ token: ArraySlice<UInt8>, tag: UInt64, to batch: inout PushBatch) {
+    func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool {
+      var message = campaign.payload
+      if let content = campaign.content {
+        message = []
+        guard content.write(values ?? .none, id: (0, 0), most: TextService.longestMessage, to: &message) else {
+          return false
+        }
+      }
       var json = JSONWriter()
       json.beginObject()
       json.member("to", String(decoding: token, as: UTF8.self))
       json.member("campaign", campaign.id)
       json.name("message")
-      json.raw(campaign.payload)
+      json.raw(message)
       json.endObject()
       batch.append(tag: tag, id: (0, 0), token: token, payload: json.bytes)
+      return true
     }
   }
 

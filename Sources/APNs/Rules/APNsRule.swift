@@ -21,6 +21,7 @@ public enum APNsRule: String, CaseIterable, Sendable {
 
   // The payload as a whole.
   case payloadSize = "payload-size"
+  case payloadRoom = "payload-room"
   case walletPayload = "wallet-payload"
   case websitePayload = "website-payload"
   case managementPayload = "management-payload"
@@ -106,6 +107,7 @@ extension APNsRule {
     switch self {
     case .payloadSize:
       (.error, "A payload has at most 4096 bytes; for voip and broadcasts 5120.", Source.payload)
+    case .payloadRoom: (.warning, "A payload has room for the longest values that can be.", Source.payload)
     case .walletPayload: (.error, "The payload for a pass is {}.", Source.wallet)
     case .websitePayload:
       (.error, "A Safari push has an alert with title and body, and url-args.", Source.safari)

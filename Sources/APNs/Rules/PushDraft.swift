@@ -18,8 +18,14 @@ public struct PushDraft: Sendable {
   public var payload: JSONValue
   /// The payload's path in messages: `payload` in a job, empty when the text is the payload.
   public var path: String
-  /// Bytes of the payload as it is sent.
+  /// Bytes of the payload as it is sent: where pushes differ, the most that is known of one.
   public var size: Int
+  /// The user whose push that is; `nil` where all are the same.
+  var largestFor: String?
+  /// Bytes where values are as long as they can be; `nil` where that does no harm.
+  var longestSize: Int?
+  /// Bytes of it that are no value.
+  var fixedSize = 0
 
   /// Memberwise; what isn't given is as a job that doesn't give it would have it.
   public init(
@@ -40,6 +46,13 @@ public struct PushDraft: Sendable {
   /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to APNs".
   public static let maximumBroadcast = 5120
 
+  /// Makes it a push of another type, with what that has by default.
+  mutating func become(_ type: PushType) {
+    pushType = type
+    priority = type.defaultPriority
+    expiration = destination.defaultExpiration(of: type)
+  }
+
   /// The largest payload in bytes.
   public var maximumSize: Int { destination == .channel ? Self.maximumBroadcast : pushType.maximumPayload }
 }
@@ -50,17 +63,31 @@ extension PushDestination {
 }
 
 extension PushDraft {
-  /// The push of a job; `nil` when there is none to speak of. What is wrong with a field by itself counts as not given:
-  /// that is ``PushCore/CampaignJob/read(_:in:_:)``'s to say.
-  init?(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) {
-    guard case .object(let members) = root.kind, let payload = members.value("payload"), case .object = payload.kind
-    else { return nil }
+  /// The payload of a job: its own, or that of its template.
+  private static func payload(of job: [JSONValue.Member]) -> JSONValue? {
+    if case .object(let template)? = job.value("template")?.kind { return template.value("payload") }
+    return job.value("payload")
+  }
+
+  /// The push of a job, in each of its languages, the payload itself first; none when there is none to speak of. What is
+  /// wrong with a field by itself counts as not given: that is ``PushCore/CampaignJob/read(_:in:_:)``'s to say.
+  static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [PushDraft] {
+    guard case .object(let members) = root.kind, let payload = payload(of: members), case .object = payload.kind
+    else { return [] }
     let fields = JobFields(members)
     let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert
-    self.init(
+    var draft = PushDraft(
       pushType: pushType, priority: try? APNsService.priority(of: fields, pushType),
       expiration: try? fields.expiration(sendAt: nil), collapseID: try? fields.string("collapseId"),
       destination: CampaignJob.destination(root), app: app, payload: payload, path: "payload",
       size: JSONValue.minified(bytes[payload.range]).count)
+    guard let variants = try? PayloadVariant.all(of: members, in: bytes) else { return [draft] }
+    return variants.map { variant in
+      (draft.payload, draft.path, draft.size) = (variant.value, variant.path, variant.size)
+      (draft.largestFor, draft.longestSize, draft.fixedSize) = (
+        variant.largestFor, variant.longestSize, variant.fixedSize
+      )
+      return draft
+    }
   }
 }

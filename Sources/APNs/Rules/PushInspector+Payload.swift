@@ -36,11 +36,19 @@ extension PushInspector {
 
   private mutating func checkSize() {
     let limit = draft.maximumSize
+    if draft.size <= limit, let longest = draft.longestSize, longest > limit {
+      report(
+        .payloadRoom, draft.path,
+        "up to \(longest) bytes if attributes are as long as they can be: there is room for \(limit - draft.fixedSize) bytes of "
+          + "values, and who has more is not sent to",
+        hint: "name a text that may be shortened: \"trim\": \"aps.alert.body\"")
+    }
     guard draft.size > limit else { return }
     let what = draft.destination == .channel ? "a broadcast" : "push type \(draft.pushType.rawValue)"
     report(
       .payloadSize, draft.path,
-      "\(draft.size) bytes, which is \(draft.size - limit) over the \(limit) that APNs allows for \(what)",
+      "\(draft.size) bytes\(draft.largestFor.map { " for user " + Excerpt.quoted($0) } ?? ""), which is "
+        + "\(draft.size - limit) over the \(limit) that APNs allows for \(what)",
       hint: "shorten it, or send a reference that the app fetches")
   }
 

@@ -18,6 +18,22 @@ struct PushInspector {
     return inspector.findings
   }
 
+  /// Every rule that the push of a job breaks in any of its languages: what the payload itself breaks is said once.
+  static func findings(in drafts: [PushDraft], now: Int? = nil) -> [Finding] {
+    guard let first = drafts.first else { return [] }
+    let own = findings(in: first, now: now)
+    return drafts.dropFirst().reduce(into: own) { all, draft in
+      var inspector = PushInspector(draft: draft, now: now)
+      inspector.checkPayload()
+      all += inspector.findings.filter { finding in
+        !own.contains {
+          $0.rule.id == finding.rule.id
+            && $0.path.dropFirst(first.path.count) == finding.path.dropFirst(draft.path.count)
+        }
+      }
+    }
+  }
+
   mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
     findings.append(Finding(rule, path, message, hint: hint))
   }

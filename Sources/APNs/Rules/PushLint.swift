@@ -5,6 +5,8 @@ public struct PushLint: Sendable {
   /// What the file is.
   public enum Kind: String, Sendable {
     case payload, job
+    /// What many jobs say, for `template put`.
+    case template
     /// Neither, but with traces of the binary interface.
     case legacy
   }
@@ -66,17 +68,24 @@ public struct PushLint: Sendable {
         return
       }
     }
-    self.init(kind: Self.isJob(root) ? .job : .payload)
-    let draft =
-      kind == .job
-      ? PushDraft(job: root, in: bytes, app: Self.traits(of: Self.app(of: root), apps))
-      : Self.draft(root, in: bytes, as: pushType, app: Self.traits(of: app, apps))
-    findings = kind == .job ? Self.jobFindings(root, in: bytes, apps) : []
-    if let draft {
-      findings += PushInspector.findings(in: draft, now: now)
+    self.init(kind: Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload)
+    let traits = Self.traits(of: kind == .job ? Self.app(of: root) : app, apps)
+    var drafts =
+      kind == .payload
+      ? [Self.draft(root, in: bytes, as: pushType, app: traits)] : PushDraft.all(job: root, in: bytes, app: traits)
+    if kind == .template {
+      let type = pushType ?? drafts.first.map { Self.inferred($0.payload) } ?? .alert
+      for index in drafts.indices { drafts[index].become(type) }
+    }
+    findings =
+      kind == .job ? Self.jobFindings(root, in: bytes, apps) : kind == .template ? Self.templateFindings(bytes) : []
+    if let draft = drafts.first {
+      findings += PushInspector.findings(in: drafts, now: now)
       self.pushType = draft.pushType
-      isInferred = kind == .payload && pushType == nil
+      isInferred = kind != .job && pushType == nil
       sizes = Self.sizes(of: draft, all: isInferred)
+      // Of several languages the largest: what fits in that fits in all.
+      if let most = drafts.map(\.size).max() { for index in sizes.indices { sizes[index].bytes = most } }
     }
     for index in findings.indices {
       findings[index].position = TextPosition(of: root.offset(of: findings[index].path), in: bytes)
@@ -97,7 +106,14 @@ public struct PushLint: Sendable {
   public static func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     let names = Set(members.map(\.name))
-    return names.contains("payload") && !names.contains("aps") && !names.isDisjoint(with: ["app", "audience"])
+    return !names.isDisjoint(with: ["payload", "template"]) && !names.contains("aps")
+      && !names.isDisjoint(with: ["app", "audience"])
+  }
+
+  /// Whether it is a template: a payload may have a member of its own that is called payload, but hardly nothing besides.
+  static func isTemplate(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
+    return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey"].contains($0.name) }
   }
 
   /// Whether it is a payload alone, by the one member that no job has.
@@ -156,6 +172,15 @@ public struct PushLint: Sendable {
   private static func jobFindings(_ root: JSONValue, in bytes: [UInt8], _ apps: JobApps) -> [Finding] {
     do {
       _ = try CampaignJob.read(root, in: bytes, apps)
+      return []
+    } catch {
+      return [Finding(.job, error.field, error.message, hint: error.hint)]
+    }
+  }
+
+  private static func templateFindings(_ bytes: [UInt8]) -> [Finding] {
+    do {
+      _ = try JobTemplate.content(bytes)
       return []
     } catch {
       return [Finding(.job, error.field, error.message, hint: error.hint)]

@@ -14,6 +14,8 @@ final class PushRole: ConnectionRole {
     /// Only for devices that are away, or where a knob wants it.
     var parcel: Parcel?
     var bodyCount = 0
+    /// Only where it is wanted.
+    var body: [UInt8]?
     var outcome = Outcome.accepted
     var isReceived = false
     var isAnswered = false
@@ -123,11 +125,13 @@ final class PushRole: ConnectionRole {
     let token = loop.wantsTokens ? headers.token.flatMap { Hex.lowered($0) } ?? [] : []
     let parcel = loop.rules.wantsParcels || verdict.isAway ? Parcel(headers, topicID: verdict.topic) : nil
     requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict, parcel: parcel)
+    if loop.shared.configuration.logsBodies { requests[stream.slot].body = [] }
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
     guard isOpen(stream) else { return channels.receive(bytes, on: stream) }
     requests[stream.slot].bodyCount += bytes.count
+    requests[stream.slot].body?.append(contentsOf: bytes)
   }
 
   func ended(_ stream: HTTP2Stream) throws {
@@ -143,7 +147,8 @@ final class PushRole: ConnectionRole {
     let isAnswered = fate == .answered || fate == .answeredLast
     try loop.log?.add(
       now: EventLoop.wallClock, connection: connection, stream: stream.id, token: requests[stream.slot].token,
-      id: requests[stream.slot].id, status: isAnswered ? requests[stream.slot].outcome.status : nil)
+      id: requests[stream.slot].id, status: isAnswered ? requests[stream.slot].outcome.status : nil,
+      body: requests[stream.slot].body)
     if isAnswered { try answerInTime(stream) }
     switch fate {
     case .answered, .withheld: break

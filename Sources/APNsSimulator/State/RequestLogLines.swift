@@ -2,7 +2,8 @@
 ///
 /// A line is `ms connection stream token apnsId status` and a line feed: milliseconds since 1970 by the machine's clock,
 /// numbers of the connection and the stream, the device token in lower-case hex, the `apns-id` as it came, and the status
-/// of the answer. A dash stands for a token that is none, no `apns-id`, and for an answer that will not be given.
+/// of the answer. A dash stands for a token that is none, no `apns-id`, and for an answer that will not be given. Where
+/// bodies are wanted, the rest of the line is the request's.
 struct RequestLogLines {
   /// What is written early: some 400 lines, and all that this ever holds beyond a line.
   private static let most = 65_536
@@ -23,8 +24,9 @@ struct RequestLogLines {
   ///   - now: milliseconds since 1970.
   ///   - token: in lower-case hex; empty for what is no token.
   ///   - status: `nil` when the answer will not be given.
+  ///   - body: `nil` where it is not wanted.
   mutating func add(
-    now: Int, connection: Int, stream: Int32, token: [UInt8], id: MessageID?, status: Int?
+    now: Int, connection: Int, stream: Int32, token: [UInt8], id: MessageID?, status: Int?, body: [UInt8]? = nil
   ) throws(RequestLogError) {
     if bytes.count > Self.most { try flush() }
     append(now)
@@ -35,6 +37,10 @@ struct RequestLogLines {
     if let id { id.withText { bytes.append(contentsOf: $0) } } else { bytes.append(Self.dash) }
     bytes.append(Self.blank)
     if let status { append(status) } else { bytes += [Self.dash, Self.blank] }
+    if let body {
+      bytes += body.map { $0 == 0x0A ? Self.blank : $0 }
+      bytes.append(Self.blank)
+    }
     bytes[bytes.count - 1] = 0x0A
   }
 

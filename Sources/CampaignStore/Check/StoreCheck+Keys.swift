@@ -28,7 +28,10 @@ extension StoreCheck {
       let ofCampaign: Set<String> =
         isControl
         ? ["campaign", "finished", "open", "trial", "watch", "ranking"]
-        : ["slice", "targets", "ledger", "retry", "reasons", "results", "audience", "delivered", "opened", "dismissed"]
+        : [
+          "slice", "targets", "ledger", "retry", "reasons", "results", "audience", "values", "delivered", "opened",
+          "dismissed",
+        ]
       return ofCampaign.contains(kind) ? rest : nil
     }
 

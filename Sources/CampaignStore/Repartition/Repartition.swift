@@ -291,8 +291,12 @@ private struct RepartitionMove {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + CampaignStore.batch, spread) {
         pipeline.append("UNLINK", keys.audience(partition, id))
+        if !campaign.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, id)) }
       }
       _ = try await here.run(pipeline)
+    }
+    if campaign.hasValuesBeside {
+      for partition in 0..<spread { try await moveValues(of: id, in: partition) }
     }
     let partitions = try await there.writeAudience(of: campaign, narrowing: false)
     var pipeline = RedisPipeline()
@@ -305,6 +309,31 @@ private struct RepartitionMove {
       for partition in partitions { $0.append(partition) }
     }
     tally.campaigns += try await here.run(pipeline)[0].integer ?? 0
+  }
+
+  /// Brings what stands beside a job to where its users are; whoever is there already stays.
+  private mutating func moveValues(of id: String, in partition: Int) async throws {
+    try await forEachPage("HSCAN", keys.values(partition, id)) { move, pairs in
+      var moved: [Int: [Int]] = [:]
+      for index in stride(from: 0, to: pairs.count - 1, by: 2) {
+        let home = move.home(ofUser: Array(pairs[index].bytes ?? []))
+        if home != partition { moved[home, default: []].append(index) }
+      }
+      for part in [true, false] {
+        // They leave only when they are there.
+        var pipeline = RedisPipeline()
+        for (home, indexes) in moved {
+          pipeline.command(part ? "HSET" : "HDEL") { arguments in
+            arguments.append(move.keys.values(part ? home : partition, id))
+            for index in indexes {
+              arguments.append(pairs[index])
+              if part { arguments.append(pairs[index + 1]) }
+            }
+          }
+        }
+        if !pipeline.isEmpty { _ = try await move.here.run(pipeline) }
+      }
+    }
   }
 
   // MARK: Pages

@@ -15,9 +15,14 @@ for _, page in ipairs(pages) do
   local at = 1
   while at < #page do
     local a, b, c, d = string.byte(page, at, at + 3)
-    local user = at + 4 + a * 256 + b
+    -- The highest bit of a token's length says that values stand behind the user.
+    local user = at + 4 + a % 128 * 256 + b
     at = user + c * 256 + d
     if at > user and wanted[string.byte(ledger, record)] then users[#users + 1] = string.sub(page, user, at - 1) end
+    if a >= 128 then
+      local e, f = string.byte(page, at, at + 1)
+      at = at + 2 + e * 256 + f
+    end
     record = record + width
   end
 end

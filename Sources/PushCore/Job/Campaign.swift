@@ -22,6 +22,12 @@ public struct Campaign: Sendable, Equatable {
   public var isTransactional: Bool
   /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
   public var payload: [UInt8]
+  /// What of it differs from push to push; `nil` when all say the payload as it stands.
+  public var content: PersonalContent?
+  /// What the job says of users that it lists, for ``content``: by user a JSON object.
+  public var recipientValues: [String: [UInt8]]
+  /// Whether such values stand beside the job, too, in the store: there may be more of them than a job can have.
+  public var hasValuesBeside: Bool
   /// The push service's word for what kind of push it is.
   public var pushType: String
   /// How much it matters, in the service's own numbers.
@@ -51,7 +57,9 @@ public struct Campaign: Sendable, Equatable {
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
     limit: Int? = nil, devices: DeviceChoice = .all, exclusion: AudienceExclusion = AudienceExclusion(),
     category: String? = nil,
-    isTransactional: Bool = false, payload: [UInt8], pushType: String = "alert", priority: Int = 10,
+    isTransactional: Bool = false, payload: [UInt8], content: PersonalContent? = nil,
+    recipientValues: [String: [UInt8]] = [:], hasValuesBeside: Bool = false, pushType: String = "alert",
+    priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
     timeToLive: Int = Campaign.defaultTimeToLive
@@ -67,6 +75,9 @@ public struct Campaign: Sendable, Equatable {
     self.category = category
     self.isTransactional = isTransactional
     self.payload = payload
+    self.content = content
+    self.recipientValues = recipientValues
+    self.hasValuesBeside = hasValuesBeside
     self.pushType = pushType
     self.priority = priority
     self.expiration = expiration

@@ -5,13 +5,18 @@ extension CampaignJob {
   ///   - job: a valid job.
   ///   - token: as its service writes it.
   ///   - suffix: what makes the id another; at most 32 characters of those that an id may have.
+  ///   - payload: what is sent to it, where not all are sent the same: nothing is known of a token.
   /// - Throws: when the job is not valid JSON.
-  public static func alone(_ job: [UInt8], token: String, suffix: String) throws(JSONSyntaxError) -> [UInt8] {
+  public static func alone(
+    _ job: [UInt8], token: String, suffix: String, payload: [UInt8]? = nil
+  ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
+    var left = ["sendAt", "rate", "spread", "finishBy", "template", "vars"]
+    if payload != nil { left += JobTemplate.fields }
     var json = JSONWriter()
     json.beginObject()
-    for member in members where !["sendAt", "rate", "spread", "finishBy"].contains(member.name) {
+    for member in members where !left.contains(member.name) {
       json.name(member.name)
       switch member.name {
       case "id":
@@ -27,6 +32,15 @@ extension CampaignJob {
         json.endArray()
         json.endObject()
       default: json.raw(job[member.value.range])
+      }
+    }
+    if let payload {
+      json.name("payload")
+      json.raw(TemplateText.quoted(payload))
+    } else if case .object(let template)? = members.value("template")?.kind {
+      for field in template where JobTemplate.fields.contains(field.name) {
+        json.name(field.name)
+        json.raw(job[field.value.range])
       }
     }
     json.endObject()

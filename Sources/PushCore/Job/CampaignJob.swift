@@ -11,8 +11,9 @@ public enum CampaignJob {
   private static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional",
+    "localized", "trim", "uniqueKey", "template", "vars",
   ]
-  private static let plannedFields: Set = ["localized", "localTime", "repeat"]
+  private static let plannedFields: Set = ["localTime", "repeat"]
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -64,7 +65,9 @@ public enum CampaignJob {
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
     let sendAt = try readSendAt(fields)
-    let audience = try JobAudience(fields.required("audience"), of: service, campaign: id, path: "audience")
+    let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
+    let payload = try JobPayload(
+      content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
     let campaign = Campaign(
       id: id,
       app: app,
@@ -76,7 +79,10 @@ public enum CampaignJob {
       exclusion: audience.exclusion,
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),
-      payload: try JobPayload.read(fields.required("payload"), in: bytes, path: "payload"),
+      payload: payload.payload,
+      content: payload.content,
+      recipientValues: payload.content?.values.isEmpty == false ? audience.values : [:],
+      hasValuesBeside: try readVars(fields, for: payload.content),
       pushType: options.pushType,
       priority: options.priority,
       expiration: try fields.expiration(sendAt: sendAt) ?? options.expiration,
@@ -94,6 +100,16 @@ public enum CampaignJob {
         hint: "it takes pushType liveactivity with event update or end; a start goes to users: segment, users")
     }
     return (campaign, service)
+  }
+
+  private static func readVars(_ fields: JobFields, for content: PersonalContent?) throws(JobError) -> Bool {
+    guard try fields.flag("vars") else { return false }
+    guard content?.values.isEmpty == false else {
+      throw fields.error(
+        "vars", "no text of the payload asks for a value",
+        hint: "write {{name}} where it is to stand, or leave vars out")
+    }
+    return true
   }
 
   /// Where the push of a job goes.

@@ -12,6 +12,8 @@ struct JobAudience {
   var devices = DeviceChoice.all
   /// Whom of them it does not mean.
   var exclusion = AudienceExclusion()
+  /// What the job says of its users: for a user an object without white space.
+  var values: [String: [UInt8]] = [:]
 
   private static let fields = ["segment", "users", "campaign", "activity", "tokens", "channel"]
   /// What makes fewer of users that are named otherwise.
@@ -24,12 +26,16 @@ struct JobAudience {
   private static let maximumExcluded = 16
 
   /// - Parameters:
+  ///   - bytes: the text that `value` stands in.
   ///   - service: what a list of tokens is of.
   ///   - id: the campaign's.
-  init(_ value: JSONValue, of service: any PushService, campaign id: String, path: String) throws(JobError) {
+  init(
+    _ value: JSONValue, in bytes: [UInt8], of service: any PushService, campaign id: String, path: String
+  ) throws(JobError) {
     let fields = try JobFields(
       value, path: path, known: Self.fields + Self.ofCampaign + Self.conditions, planned: [])
     audience = try Self.read(fields, of: service, path: path)
+    values = try JobRecipient.values(fields, in: bytes)
     try Self.refuseWithoutCampaign(fields)
     for name in Self.conditions where fields.value(name) != nil {
       switch audience {
@@ -150,7 +156,7 @@ struct JobAudience {
         hint: "give exactly one of " + Self.fields.joined(separator: ", "))
     }
     if let text = try fields.string("segment") { return .segment(try readExpression(text, fields)) }
-    if let users = try fields.strings("users") { return .users(try readUsers(users, fields)) }
+    if let recipients = try JobRecipient.all(fields) { return .users(try readUsers(recipients.map(\.user), fields)) }
     if let id = try fields.string("campaign") {
       return .campaign(try earlier(id, fields))
     }

@@ -1,30 +1,54 @@
-/// What a job may have for a `payload`; what is in it is judged by the push service.
-enum JobPayload {
+/// What the pushes of a job say; what may be in a payload is judged by the push service.
+struct JobPayload {
   /// The payload without insignificant white space, otherwise as the producer wrote it.
-  ///
-  /// - Parameter bytes: the text that `value` stands in.
-  static func read(_ value: JSONValue, in bytes: [UInt8], path: String) throws(JobError) -> [UInt8] {
-    guard case .object = value.kind else {
-      throw JobError(field: path, message: "must be a JSON object, not \(value.kindName)")
-    }
-    try refuseTemplates(value, path: path)
-    return JSONValue.minified(bytes[value.range])
-  }
+  let payload: [UInt8]
+  /// What differs from push to push; `nil` when all say the payload as it stands.
+  let content: PersonalContent?
 
-  /// Templates are the contract's, but this version would send them to people's screens as they stand.
-  private static func refuseTemplates(_ value: JSONValue, path: String) throws(JobError) {
-    switch value.kind {
-    case .string(let text):
-      if let open = text.firstRange(of: "{{"), text[open.upperBound...].contains("}}") {
-        throw JobFields.notYet(field: path, "a template, {{…}},")
-      }
-    case .object(let members):
-      for member in members {
-        try refuseTemplates(member.value, path: path + "." + Excerpt.bare(member.name))
-      }
-    case .array(let elements):
-      for (index, element) in elements.enumerated() { try refuseTemplates(element, path: path + "[\(index)]") }
-    case .number, .bool, .null: break
+  /// - Parameters:
+  ///   - fields: the job's, or its template's.
+  ///   - bytes: the text that they stand in.
+  ///   - audience: whom it goes to.
+  ///   - value: the same as the job says it.
+  init(
+    _ fields: JobFields, in bytes: [UInt8], to audience: Audience, as value: JSONValue? = nil
+  ) throws(JobError) {
+    var reader = try PayloadReader(fields, in: bytes, audience: value)
+    let variants = try reader.variants()
+    payload = JSONValue.minified(bytes[variants[0].value.range])
+    guard reader.isPersonal else {
+      content = nil
+      return
     }
+    let content = PersonalContent(
+      values: reader.values,
+      variants: variants.map { .init(locale: LanguageTag.normal($0.locale ?? ""), template: $0.template) })
+    switch audience {
+    case .segment, .users, .campaign, .activity: break
+    case .tokens, .channel:
+      if content.needsTarget || fields.value("uniqueKey") != nil && audience.isChannel {
+        throw JobError(
+          field: fields.path(fields.value("localized") == nil ? "payload" : "localized"),
+          message: "depends on whom it goes to, and nothing is known of \(audience.isChannel ? "a channel" : "tokens")",
+          hint: "give a segment or users instead")
+      }
+    }
+    self.content = content
+  }
+}
+
+extension Audience {
+  fileprivate var isChannel: Bool { if case .channel = self { true } else { false } }
+}
+
+extension PayloadVariant {
+  /// The payload of a job in all its languages, the payload itself first.
+  ///
+  /// - Parameter bytes: the text that the job stands in.
+  /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey` or `trim` by itself.
+  public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadVariant] {
+    let fields = try CampaignJob.content(of: JobFields(job))
+    var reader = try PayloadReader(fields, in: bytes, audience: job.value("audience"))
+    return try reader.variants()
   }
 }

@@ -24,11 +24,15 @@ public struct PushBatch: Sendable {
 
   /// A batch of pushes with one payload, to be added by ``append(tag:id:token:)``.
   ///
-  /// - Parameter capacity: how many are expected.
-  public init(request: PushRequest, isUnproven: Bool = false, payload: [UInt8] = [], capacity: Int) {
+  /// - Parameters:
+  ///   - capacity: how many are expected.
+  ///   - bytesPerPush: about how large a payload of its own each has.
+  public init(
+    request: PushRequest, isUnproven: Bool = false, payload: [UInt8] = [], capacity: Int, bytesPerPush: Int = 0
+  ) {
     self.init(request: request, isUnproven: isUnproven)
     // Most tokens have 32 bytes.
-    bytes.reserveCapacity(payload.count + capacity * 32)
+    bytes.reserveCapacity(payload.count + capacity * (32 + bytesPerPush))
     bytes.append(contentsOf: payload)
     self.payload = 0..<Int32(payload.count)
     pushes.reserveCapacity(capacity)
@@ -39,6 +43,25 @@ public struct PushBatch: Sendable {
     let start = Int32(bytes.count)
     bytes.append(contentsOf: token)
     pushes.append(Push(tag: tag, id: id, token: start..<Int32(bytes.count), payload: payload))
+  }
+
+  /// Adds a push with a payload that is made of a campaign's content.
+  ///
+  /// - Parameter most: bytes that a payload may have.
+  /// - Returns: whether it was added; not when its payload would be larger.
+  public mutating func append(
+    tag: UInt64, id: (high: UInt64, low: UInt64), token: ArraySlice<UInt8>, _ content: PersonalContent,
+    _ values: TargetValues, most: Int
+  ) -> Bool {
+    let start = Int32(bytes.count)
+    bytes.append(contentsOf: token)
+    let end = Int32(bytes.count)
+    guard content.write(values, id: id, most: most, to: &bytes) else {
+      bytes.removeLast(token.count)
+      return false
+    }
+    pushes.append(Push(tag: tag, id: id, token: start..<end, payload: end..<Int32(bytes.count)))
+    return true
   }
 
   /// Adds a push with a payload of its own.

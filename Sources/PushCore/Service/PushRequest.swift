@@ -47,13 +47,18 @@ public protocol PushComposer: AnyObject {
   /// Adds the push to a token, with its payload and id. The same push has the same id, whoever sends it and when.
   ///
   /// Called for every push: it allocates nothing beyond the batch's room.
-  func append(_ token: ArraySlice<UInt8>, tag: UInt64, to batch: inout PushBatch)
+  ///
+  /// - Parameter values: what the campaign's content knows of the target; `nil` where all pushes say the same.
+  /// - Returns: whether it was added; not when its payload would be larger than the service takes.
+  func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool
 }
 
 extension PushBatch {
   /// Adds the push to a token as its campaign's composer makes it.
   @inlinable
-  public mutating func append(_ token: ArraySlice<UInt8>, tag: UInt64, by composer: any PushComposer) {
-    composer.append(token, tag: tag, to: &self)
+  public mutating func append(
+    _ token: ArraySlice<UInt8>, _ values: TargetValues? = nil, tag: UInt64, by composer: any PushComposer
+  ) -> Bool {
+    composer.append(token, values, tag: tag, to: &self)
   }
 }

@@ -26,8 +26,8 @@ public protocol PushService: Sendable {
   /// - Returns: how many bytes were written.
   func writeText(of token: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int
 
-  /// The service's word for a reason, in UTF-8 without blanks; nothing for `none`, for `other`, and for a code that it
-  /// doesn't know.
+  /// The service's word for a reason, in UTF-8 without blanks; nothing for `none`, for `other`, for `payloadTooLarge`, and
+  /// for a code that it doesn't know.
   ///
   /// Called for every push that was refused: the answer is to come out of a table.
   func reasonText(of code: ReasonCode) -> [UInt8]
@@ -114,6 +114,11 @@ extension PushService {
     return text.count > 16 ? "\(text.prefix(8))…\(text.suffix(4))" : text
   }
 
-  /// The service's word for a reason; empty where it has none.
-  public func reasonName(of code: ReasonCode) -> String { String(decoding: reasonText(of: code), as: UTF8.self) }
+  /// The word for a reason in results, in UTF-8 without blanks: the service's, or ours where nothing was sent.
+  public func resultText(of code: ReasonCode) -> [UInt8] {
+    code == .payloadTooLarge ? Array("PayloadTooLargeForTarget".utf8) : reasonText(of: code)
+  }
+
+  /// The word for a reason; empty where there is none.
+  public func reasonName(of code: ReasonCode) -> String { String(decoding: resultText(of: code), as: UTF8.self) }
 }

@@ -13,4 +13,7 @@ public struct ReasonCode: RawRepresentable, Hashable, Sendable {
   public static let none = ReasonCode(rawValue: 0)
   /// A reason that the service has no code for; its text is kept beside the record.
   public static let other = ReasonCode(rawValue: 255)
+  /// Not a service's reason but ours: with this target's values the payload is larger than the service takes, so nothing was
+  /// sent. No service has a code of this number.
+  public static let payloadTooLarge = ReasonCode(rawValue: 254)
 }

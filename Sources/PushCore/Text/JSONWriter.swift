@@ -123,6 +123,13 @@ public struct JSONWriter: Sendable {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
   }
 
+  /// A text as it stands in a JSON string, without the quotes around it.
+  static func escaped(_ text: String) -> [UInt8] {
+    var json = JSONWriter()
+    json.value(text)
+    return Array(json.bytes.dropFirst().dropLast())
+  }
+
   /// RFC 8259, 7: quote, backslash and what is below 0x20 must be escaped, nothing else.
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))

@@ -54,6 +54,13 @@ public enum Timestamp {
     bytes.append(UInt8(ascii: "Z"))
   }
 
+  /// What calendar and clock show in UTC.
+  static func civil(milliseconds: Int) -> (year: Int, month: Int, day: Int, hour: Int, minute: Int) {
+    let (days, time) = flooredDivision(milliseconds, by: 86_400_000)
+    let (year, month, day) = date(daysSince1970: days)
+    return (year, month, day, time / 3_600_000, time / 60_000 % 60)
+  }
+
   // The Gregorian calendar by its cycle of 400 years, after Howard Hinnant, "chrono-Compatible Low-Level Date
   // Algorithms": years begin in March, so that the day that comes and goes is a year's last.
 
@@ -73,7 +80,7 @@ public enum Timestamp {
     return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
   }
 
-  private static func daysIn(month: Int, year: Int) -> Int {
+  static func daysIn(month: Int, year: Int) -> Int {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
     case 4, 6, 9, 11: 30

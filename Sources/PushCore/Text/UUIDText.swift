@@ -11,6 +11,14 @@ public enum UUIDText {
     }
   }
 
+  /// Appends the characters.
+  public static func append(_ id: (high: UInt64, low: UInt64), to bytes: inout [UInt8]) {
+    withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) {
+      write(id, to: $0)
+      bytes.append(contentsOf: $0)
+    }
+  }
+
   /// Writes the characters to the beginning of `buffer`.
   public static func write(_ id: (high: UInt64, low: UInt64), to buffer: UnsafeMutableRawBufferPointer) {
     precondition(buffer.count >= count)

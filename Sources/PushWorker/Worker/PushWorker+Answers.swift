@@ -36,6 +36,8 @@ extension PushWorker {
     let context = session.context
     var batch = context.composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
+    var tooLarge: [Int] = []
+    let isPersonal = context.filter.isPersonal
     for index in indexes {
       guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
         throw StoreError(
@@ -45,13 +47,18 @@ extension PushWorker {
       let token = chunk.token(position)
       meet(token)
       let tag = session.tag.tag(index)
+      let values = isPersonal ? chunk.values(position) : nil
+      let fits: Bool
       if isUnproven(index, of: session, token, user: chunk.user(position)) {
         if unproven == nil { unproven = context.composer.batch(isUnproven: true, capacity: indexes.count) }
-        unproven?.append(token, tag: tag, by: context.composer)
+        fits = unproven?.append(token, values, tag: tag, by: context.composer) ?? true
       } else {
-        batch.append(token, tag: tag, by: context.composer)
+        fits = batch.append(token, values, tag: tag, by: context.composer)
       }
+      if !fits { tooLarge.append(index) }
     }
+    context.unspend(tooLarge.count)
+    for index in tooLarge { settle(session, index, .rejected, reason: .payloadTooLarge) }
     submit(session, batch)
     if let unproven { submit(session, unproven) }
     if !indexes.isEmpty { pass(.sent) }
@@ -246,9 +253,9 @@ extension PushWorker {
   }
 
   /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
-  func settle(_ session: SliceSession, _ index: Int, _ outcome: Outcome?) {
+  func settle(_ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none) {
     let (attempt, free) = session.targets.attempt(of: index)
-    var record = LedgerRecord(state: .waiting, attempt: attempt, free: free)
+    var record = LedgerRecord(state: .waiting, attempt: attempt, free: free, reason: reason)
     defer { session.end(index) }
     if let outcome {
       record.state = .terminal(outcome)

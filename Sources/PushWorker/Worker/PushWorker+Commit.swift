@@ -219,6 +219,20 @@ extension PushWorker {
     session.doubt.endBisection()
   }
 
+  /// What is sent to a target; `nil` where all are sent the same.
+  private func payload(of chunk: TargetChunk, _ position: Int, _ context: CampaignContext) -> [UInt8]? {
+    guard let content = context.campaign.content else { return nil }
+    var batch = context.composer.batch(isUnproven: false, capacity: 1)
+    let values = chunk.values(position)
+    guard batch.append(chunk.token(position), values, tag: 0, by: context.composer), let push = batch.pushes.first
+    else {
+      return nil
+    }
+    var payload: [UInt8] = []
+    _ = content.write(values, id: push.id, most: .max, to: &payload)
+    return payload
+  }
+
   /// Puts a target on the dead list, as a job of its own. Before its outcome is recorded: should this worker die in
   /// between, it stands there twice, and not nowhere.
   private func deadLetter(_ session: SliceSession, _ target: GrantedTarget) async throws {
@@ -228,7 +242,7 @@ extension PushWorker {
     let slice = session.slice
     let job = try CampaignJob.alone(
       session.context.job, token: session.context.app.service.text(of: token),
-      suffix: "\(slice.partition).\(target.index)")
+      suffix: "\(slice.partition).\(target.index)", payload: payload(of: chunk, position, session.context))
     try await control.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",

@@ -77,10 +77,18 @@ extension PushWorker {
 
   /// Does with a job what is to be done. Only failures of the way to Redis are thrown.
   private func take(in job: [UInt8]) async throws {
-    var next: Intake? = Intake(job, configuration.jobApps)
+    var resolved = job
+    var next: Intake?
+    do {
+      resolved = try await control.resolve(job)
+      next = Intake(resolved, configuration.jobApps)
+    } catch let error as StoreError {
+      guard let refusal = Intake(error) else { throw error }
+      next = refusal
+    }
     while let step = next {
       switch step {
-      case .activate(let campaign): next = try await activate(campaign, job)
+      case .activate(let campaign): next = try await activate(campaign, job, resolved)
       case .deadLetter(let reason, let hint):
         let key = try await control.deadLetter(job, reason: reason, hint: hint, worker: configuration.name)
         log.tell(.deadLettered(key: key, campaign: JobOutline(job)?.id, reason: reason))
@@ -90,10 +98,10 @@ extension PushWorker {
   }
 
   /// - Returns: what is to be done with the job instead; `nil` for nothing.
-  private func activate(_ campaign: Campaign, _ job: [UInt8]) async throws -> Intake? {
+  private func activate(_ campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
     do {
       let admission = try await control.activate(
-        campaign, job: job, worker: configuration.name, narrowing: !isInGrace)
+        campaign, job: job, resolved: resolved, worker: configuration.name, narrowing: !isInGrace)
       if admission == .new {
         pass(.activated)
         log.tell(.activated(campaign: campaign.id, isTransactional: campaign.isTransactional))

@@ -66,7 +66,7 @@ extension PushWorker {
       context.estimatedTargetsPerSlice = try await control.estimate(of: context.campaign).targets / slices
     }
     let targets = context.targetsPerSlice ?? context.estimatedTargetsPerSlice ?? 0
-    let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, results: context.campaign.results)
+    let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
     return use.shortage(of: "what is left of the campaign", taking: bytes)
   }
 

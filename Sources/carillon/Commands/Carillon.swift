@@ -24,7 +24,7 @@ struct Carillon: AsyncParsableCommand {
     subcommands: [
       InitCommand.self, DoctorCommand.self, StatusCommand.self, TopCommand.self, WorkerCommand.self,
       CampaignCommand.self, DevicesCommand.self,
-      SegmentCommand.self, SuppressionCommand.self,
+      SegmentCommand.self, SuppressionCommand.self, TemplateCommand.self,
       ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
       LintCommand.self,
       ChannelCommand.self, SimulateCommand.self,

@@ -44,12 +44,7 @@ struct SendReport {
     json.beginObject()
     json.name("request")
     json.beginObject()
-    json.member("method", "POST")
-    json.member("url", push.url)
-    json.name("headers")
-    write(push.shownHeaders, to: &json)
-    json.name("payload")
-    json.raw(push.payload)
+    write(to: &json)
     json.endObject()
     json.name("findings")
     FindingText.write(findings, to: &json)
@@ -57,6 +52,16 @@ struct SendReport {
     if let outcome { write(outcome, to: &json) }
     json.endObject()
     return json.text
+  }
+
+  /// The request as members of an object.
+  func write(to json: inout JSONWriter) {
+    json.member("method", "POST")
+    json.member("url", push.url)
+    json.name("headers")
+    write(push.shownHeaders, to: &json)
+    json.name("payload")
+    json.raw(push.payload)
   }
 
   private func write(_ outcome: SinglePush.Outcome, to json: inout JSONWriter) {

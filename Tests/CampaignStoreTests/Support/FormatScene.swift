@@ -52,13 +52,16 @@ struct FormatScene {
 
   private mutating func takeInJobs() async throws {
     let store = world.store
-    try await world.activate("a", audience: #"{"users":["u0","u1","u2","u3","u4","u5"]}"#)
+    try await world.activate(
+      "a", audience: #"{"users":[{"user":"u0","vars":{"x":"1"}},"u1","u2","u3","u4","u5"]}"#,
+      #","localized":{"de":{"aps":{"alert":"{{x}}"}}}"#)
     let tomorrow = Timestamp.format(milliseconds: try await store.time() / 1000 + 86_400_000)
     try await world.activate("later", #","sendAt":"\#(tomorrow)""#)
     let digest = try await world.command("GETRANGE", world.keys.job("later"), 0, 39).string ?? ""
     names.merge([tomorrow: "<tomorrow>", digest: "<digest>"]) { $1 }
     try await world.activate("paused", audience: #"{"tokens":["d000"]}"#)
     try await store.control("paused", .pause, reason: "why not")
+    _ = try await store.put(JobTemplate.content(Array(#"{"payload":{"aps":{}}}"#.utf8)), asTemplate: "welcome")
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
     _ = try await store.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
     try await store.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")

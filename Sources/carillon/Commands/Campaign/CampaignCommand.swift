@@ -5,5 +5,7 @@ struct CampaignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "campaign",
     abstract: "Submits, shows and controls campaigns.",
-    subcommands: [Submit.self, Show.self, List.self, Watch.self, Pause.self, Resume.self, Cancel.self])
+    subcommands: [
+      Submit.self, Preview.self, Vars.self, Show.self, List.self, Watch.self, Pause.self, Resume.self, Cancel.self,
+    ])
 }

@@ -49,9 +49,10 @@ extension CampaignCommand {
       let job = try InputFile.contents(file, limit: Self.readLimit)
       let apps = configuration.jobApps()
       try refusePayload(job)
-      let campaign = try CampaignJob.parse(job, apps)
+      let resolved = try await resolve(job, configuration)
+      let campaign = try CampaignJob.parse(resolved, apps)
       // What only the time makes wrong keeps nobody from submitting the same job again.
-      let warnings = try CampaignJob.examine(job, apps, now: Int(Date.now.timeIntervalSince1970)).findings
+      let warnings = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970)).findings
       if estimate { return try await count(campaign, configuration, warnings) }
       let store = try await StoreConnection(configuration.redis).open(creating: true)
       let admission = try await store.submit(job, as: campaign)
@@ -73,6 +74,12 @@ extension CampaignCommand {
       }
     }
 
+    /// The job with its template's content; the store is asked only where the job names one.
+    private func resolve(_ job: [UInt8], _ configuration: CarillonConfiguration) async throws -> [UInt8] {
+      guard try CampaignJob.template(of: job) != nil else { return job }
+      return try await StoreConnection(configuration.redis).open(creating: false).resolve(job)
+    }
+
     private func say(_ warnings: [Finding]) {
       for warning in warnings { StandardError.write(Excerpt.harmless(FindingText.line(warning)) + "\n") }
     }
@@ -84,7 +91,7 @@ extension CampaignCommand {
       let store = try await global.openStore()
       let filter = try await store.filter(of: campaign, configuration)
       let reached = try await store.count(campaign, filter: filter)
-      let bytes = CampaignSize.bytes(of: reached.targets, results: campaign.results, partitions: store.keys.partitions)
+      let bytes = CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions)
       guard global.json else {
         say(warnings)
         let users = reached.users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""

@@ -43,7 +43,7 @@ extension DeadCommand {
         return "the event \(key) is on the list \(list.rawValue) again"
       }
       do {
-        let campaign = try CampaignJob.parse(dead.job, apps)
+        let campaign = try await CampaignJob.parse(store.resolve(dead.job), apps)
         switch try await store.submit(dead.job, as: campaign, from: key) {
         case .new: return "\(campaign.id) is in the queue again"
         case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"

@@ -1,0 +1,63 @@
+public import PushCore
+import Redis
+
+/// What a campaign has, or would have, of a user.
+public struct UserTargets: Sendable {
+  /// The user's devices that it goes to, with what their pushes are made of.
+  public let chunk: TargetChunk
+  /// Their places in ``chunk``.
+  public let positions: [Int]
+  /// Whether that is fixed. Otherwise it is by what is registered now.
+  public let isSealed: Bool
+}
+
+extension CampaignStore {
+  /// What a campaign would send a user's devices, were the user in its audience.
+  ///
+  /// - Parameter isNew: whether it was never submitted: nothing is sealed.
+  public func targets(
+    of user: String, in campaign: Campaign, filter: DeviceFilter, isNew: Bool
+  ) async throws -> UserTargets {
+    if !isNew, let sealed = try await sealedTargets(of: user, in: campaign.id) { return sealed }
+    let partition = Partition.of(user: user, count: keys.partitions)
+    var pipeline = RedisPipeline()
+    pipeline.append("HGET", keys.devices(partition), user)
+    pipeline.append("HGET", keys.attributes(partition), user)
+    let replies = try await run(pipeline)
+    let ledger = SliceLedger(
+      store: self, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
+    var builder = TargetBuilder(ledger: ledger)
+    // What the job itself says of a user is written over what stands beside it.
+    var values = campaign.recipientValues[user] ?? []
+    if values.isEmpty { values = try await self.values(of: user, in: campaign) }
+    Array(user.utf8).withUnsafeBytes { user in
+      replies[0].withBytes { record in
+        values.withUnsafeBytes { builder.add(user, record, replies[1], values: $0, filter: filter) }
+      }
+    }
+    builder.endPage()
+    let chunk = builder.targets.chunk
+    return UserTargets(chunk: chunk, positions: Array(0..<chunk.count), isSealed: false)
+  }
+
+  /// The targets of a user in a slice that is sealed; `nil` when it is not.
+  private func sealedTargets(of user: String, in id: String) async throws -> UserTargets? {
+    guard let record = try await campaign(id) else { return nil }
+    let slice = SliceReference(campaign: id, partition: Partition.of(user: user, count: record.partitions))
+    var pipeline = RedisPipeline()
+    pipeline.append("HMGET", keys.slice(slice.partition, of: id), "phase", "count")
+    let reply = try await run(pipeline)[0]
+    guard let count = reply[1].integer, count > 0, reply[0].string != "expanding" else { return nil }
+    let ledger = SliceLedger(store: self, slice: slice, lease: 1, app: record.app)
+    for first in stride(from: 0, to: count, by: Self.batch) {
+      let chunk = try await ledger.targets(from: first, count: min(Self.batch, count - first))
+      let positions = chunk.places.indices.filter { chunk.user($0).elementsEqual(user.utf8) }
+      // A user's devices stand beside each other, but for the end of a page.
+      guard let start = positions.first else { continue }
+      let all = try await ledger.targets(from: first + start, count: Self.batch)
+      return UserTargets(
+        chunk: all, positions: all.places.indices.filter { all.user($0).elementsEqual(user.utf8) }, isSealed: true)
+    }
+    return UserTargets(chunk: TargetChunk(first: 0, capacity: 0), positions: [], isSealed: true)
+  }
+}

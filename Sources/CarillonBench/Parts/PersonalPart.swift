@@ -1,0 +1,24 @@
+import CommandSupport
+
+/// A whole campaign whose pushes are each its user's own, in five languages, beside one to the same users whose pushes are all the
+/// same.
+struct PersonalPart: BenchPart {
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    let devices = BenchDevices(count: settings.targets, seed: settings.seed, hasAttributes: true)
+    var runs: [Bool: [CampaignRun.Result]] = [:]
+    for round in 0..<settings.rounds {
+      for isPersonal in [false, true] {
+        report.progress("personal: \(isPersonal ? "personal" : "plain"), round \(round + 1) of \(settings.rounds)")
+        let run = CampaignRun(world: world, settings: .init(devices: devices, isPersonal: isPersonal))
+        runs[isPersonal, default: []].append(try await run.measure())
+      }
+    }
+    for (isPersonal, what) in [(false, "plain"), (true, "own")] {
+      try CampaignFigures.report(
+        runs[isPersonal] ?? [], key: "personal.\(what)", name: "\(devices.count.grouped) targets, \(what)", to: report)
+    }
+    let ratios = zip(runs[true] ?? [], runs[false] ?? []).map { $0.worker / $1.worker }
+    try report.add(
+      Figure("personal.ratio", "worker's CPU a target of a personal campaign / of a plain one", "", samples: ratios))
+  }
+}

@@ -1,0 +1,150 @@
+/// How people write numbers and dates in a language. Works on bytes: no formatter, and no data but its table.
+struct LocaleConvention: Sendable {
+  /// How digits are put together.
+  enum Grouping {
+    case thousands
+    /// By threes, but four digits stand as they are.
+    case fromTenThousand
+    /// The last three, and pairs before them.
+    case indian
+  }
+
+  /// A piece of how a date or a time is written.
+  private enum Part {
+    case text([UInt8])
+    case year, month, day, hour, minute, monthName, half
+    /// Of 12.
+    case halfHour
+    case twoDigits(month: Bool)
+    case twoDigitHour
+  }
+
+  /// The language tag in small letters.
+  let tag: [UInt8]
+  private let group: [UInt8]
+  private let decimal: [UInt8]
+  private let grouping: Grouping
+  private let minus: [UInt8]
+  private let date: [Part]
+  private let long: [Part]
+  private let time: [Part]
+  private let halves: (morning: [UInt8], afternoon: [UInt8])
+  private let months: [[UInt8]]
+
+  /// - Parameters:
+  ///   - date: a pattern of CLDR: `d` `dd` `M` `MM` `MMMM` `y` `H` `HH` `h` `mm` `a`, text in `'…'`, and everything else as it is.
+  ///   - long: with the name of the month.
+  ///   - months: their names, with bars between.
+  init(
+    _ tag: String, _ group: String, _ decimal: String, grouping: Grouping = .thousands, minus: String = "-",
+    date: String, long: String, time: String, halves: (String, String) = ("", ""), months: String = ""
+  ) {
+    self.tag = Array(tag.utf8)
+    self.group = Array(group.utf8)
+    self.decimal = Array(decimal.utf8)
+    self.grouping = grouping
+    self.minus = Array(minus.utf8)
+    self.date = Self.parts(date)
+    self.long = Self.parts(long)
+    self.time = Self.parts(time)
+    self.halves = (Array(halves.0.utf8), Array(halves.1.utf8))
+    self.months = months.split(separator: "|").map { Array($0.utf8) }
+  }
+
+  /// That of nobody's language: digits and a point, `2026-12-01`, `09:00`.
+  static let neutral = LocaleConvention(
+    "", "", ".", date: "y-MM-dd", long: "y-MM-dd", time: "HH:mm")
+
+  /// The place in ``table`` for a language tag, found as a campaign's language is; `nil` for ``neutral``.
+  static func place(for locale: UnsafeRawBufferPointer) -> Int? {
+    var range = locale[...]
+    while !range.isEmpty {
+      if let place = table.firstIndex(where: { LanguageTag.isSame(range, $0.tag) }) { return place }
+      range = LanguageTag.withoutLast(range)
+    }
+    return nil
+  }
+
+  private static func parts(_ pattern: String) -> [Part] {
+    var parts: [Part] = []
+    var rest = Array(pattern.unicodeScalars)[...]
+    func text(_ scalar: Unicode.Scalar) {
+      let bytes = Array(String(scalar).utf8)
+      if case .text(let before)? = parts.last {
+        parts[parts.count - 1] = .text(before + bytes)
+      } else {
+        parts.append(.text(bytes))
+      }
+    }
+    while let first = rest.first {
+      if first == "'" {
+        rest.removeFirst()
+        while let next = rest.popFirst(), next != "'" { text(next) }
+        continue
+      }
+      let count = rest.prefix { $0 == first }.count
+      switch first {
+      case "y": parts.append(.year)
+      case "M": parts.append(count == 4 ? .monthName : count == 2 ? .twoDigits(month: true) : .month)
+      case "d": parts.append(count == 2 ? .twoDigits(month: false) : .day)
+      case "H": parts.append(count == 2 ? .twoDigitHour : .hour)
+      case "h": parts.append(.halfHour)
+      case "m": parts.append(.minute)
+      case "a": parts.append(.half)
+      default:
+        text(first)
+        rest.removeFirst()
+        continue
+      }
+      rest.removeFirst(count)
+    }
+    return parts
+  }
+
+  // MARK: Writing
+
+  /// Writes an instant as a wall clock shows it.
+  func write(_ clock: WallClockText, _ style: ValueFormat.Style, to bytes: inout [UInt8]) {
+    for part in style == .time ? time : style == .longDate ? long : date {
+      switch part {
+      case .text(let text): bytes += text
+      case .year: Self.append(clock.year, to: &bytes)
+      case .month: Self.append(clock.month, to: &bytes)
+      case .day: Self.append(clock.day, to: &bytes)
+      case .hour: Self.append(clock.hour, to: &bytes)
+      case .minute: Self.append(clock.minute, digits: 2, to: &bytes)
+      case .twoDigits(let month): Self.append(month ? clock.month : clock.day, digits: 2, to: &bytes)
+      case .twoDigitHour: Self.append(clock.hour, digits: 2, to: &bytes)
+      case .halfHour: Self.append((clock.hour + 11) % 12 + 1, to: &bytes)
+      case .half: bytes += clock.hour < 12 ? halves.morning : halves.afternoon
+      case .monthName: bytes += months.count == 12 ? months[clock.month - 1] : []
+      }
+    }
+  }
+
+  /// Writes a number.
+  func write(_ number: DecimalText, to bytes: inout [UInt8]) {
+    if number.isNegative { bytes += minus }
+    let count = number.whole.count
+    for (place, digit) in number.whole.enumerated() {
+      if place > 0, isGroupBefore(count - place, of: count) { bytes += group }
+      bytes.append(digit)
+    }
+    guard !number.fraction.isEmpty else { return }
+    bytes += decimal
+    bytes += number.fraction
+  }
+
+  private func isGroupBefore(_ left: Int, of count: Int) -> Bool {
+    switch grouping {
+    case .thousands: left % 3 == 0
+    case .fromTenThousand: left % 3 == 0 && count > 4
+    case .indian: left == 3 || left > 3 && left % 2 == 1
+    }
+  }
+
+  private static func append(_ number: Int, digits: Int = 1, to bytes: inout [UInt8]) {
+    if number >= 10 || digits > 1 { append(number / 10, digits: digits - 1, to: &bytes) }
+    bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
+  }
+}

@@ -1,0 +1,22 @@
+/// JSON merge patch, RFC 7396: what changes from a payload to the same in another language.
+enum MergePatch {
+  /// The value that a patch makes of another: members of objects are merged, `null` removes one, everything else replaces.
+  ///
+  /// - Parameter target: `nil` where nothing stands yet.
+  static func apply(_ patch: JSONValue, to target: JSONValue?) -> JSONValue {
+    guard case .object(let changes) = patch.kind else { return patch }
+    var members: [JSONValue.Member] = []
+    if case .object(let known)? = target?.kind { members = known }
+    for change in changes {
+      let place = members.firstIndex { $0.name == change.name }
+      if case .null = change.value.kind {
+        if let place { members.remove(at: place) }
+        continue
+      }
+      let value = apply(change.value, to: place.map { members[$0].value })
+      let member = JSONValue.Member(name: change.name, nameRange: change.nameRange, value: value)
+      if let place { members[place] = member } else { members.append(member) }
+    }
+    return JSONValue(kind: .object(members), range: patch.range)
+  }
+}

@@ -1,0 +1,104 @@
+/// A user that a job lists: an id, or `{"user":"ada","vars":{"price":12.5}}` with what the job says of this user.
+public struct JobRecipient: Sendable {
+  /// The user's id.
+  public let user: String
+  /// An object; `nil` for none.
+  let values: JSONValue?
+
+  /// The most values of a recipient.
+  private static let mostValues = 64
+  /// The most bytes of them, without white space: four times what a push can say.
+  private static let mostBytes = 16_384
+
+  /// The recipients of an audience as they are listed; `nil` where it lists none.
+  static func all(_ fields: JobFields) throws(JobError) -> [JobRecipient]? {
+    guard let value = fields.value("users") else { return nil }
+    guard case .array(let elements) = value.kind else {
+      throw fields.error("users", "must be an array, not \(value.kindName)")
+    }
+    var all: [JobRecipient] = []
+    all.reserveCapacity(elements.count)
+    for (index, element) in elements.enumerated() {
+      if case .string(let user) = element.kind {
+        all.append(JobRecipient(user: user, values: nil))
+      } else {
+        all.append(try recipient(element, path: fields.path("users[\(index)]")))
+      }
+    }
+    return all
+  }
+
+  private static func recipient(_ value: JSONValue, path: String) throws(JobError) -> JobRecipient {
+    guard case .object = value.kind else {
+      throw JobError(
+        field: path, message: "must be a string, or an object with user and vars, not \(value.kindName)")
+    }
+    let fields = try JobFields(value, path: path, known: ["user", "vars"], planned: [])
+    let user = try fields.requiredString("user")
+    guard let values = fields.value("vars") else { return JobRecipient(user: user, values: nil) }
+    try check(values, fields)
+    return JobRecipient(user: user, values: values)
+  }
+
+  private static func check(_ values: JSONValue, _ fields: JobFields) throws(JobError) {
+    guard case .object(let members) = values.kind else {
+      throw fields.error("vars", "must be an object, not \(values.kindName)", hint: "name the values: {\"price\":12.5}")
+    }
+    guard members.count <= mostValues else {
+      throw fields.error("vars", "has \(members.count) values, at most \(mostValues) are possible")
+    }
+    for member in members {
+      let name = "vars." + Excerpt.bare(member.name)
+      guard 1...DeviceRowDraft.maximumAttributeName ~= member.name.utf8.count else {
+        throw fields.error(
+          name, "is a name of \(member.name.utf8.count) bytes",
+          hint: "a name has 1 to \(DeviceRowDraft.maximumAttributeName)")
+      }
+      switch member.value.kind {
+      case .string, .number, .bool, .null: break
+      case .array, .object:
+        throw fields.error(name, "must be a string, a number or a boolean, not \(member.value.kindName)")
+      }
+    }
+  }
+
+  /// The most bytes of a line that stands for one.
+  public static let mostLineBytes = mostBytes + 4 * UserID.maximumLength
+
+  /// A line of a file: `{"user":"ada","vars":{"price":12.5}}`.
+  ///
+  /// - Returns: the user, and the values without white space.
+  public static func line(_ text: String) throws(JobError) -> (user: String, values: [UInt8]) {
+    let bytes = Array(text.utf8)
+    let root: JSONValue
+    do {
+      root = try JSONValue(parsing: bytes, maximumDepth: 4)
+    } catch {
+      throw JobError(field: "", message: "not valid JSON: \(error)")
+    }
+    let recipient = try recipient(root, path: "")
+    guard let values = recipient.values else { throw JobError(field: "vars", message: "is missing") }
+    if let problem = UserID.problem(recipient.user) { throw JobError(field: "user", message: problem) }
+    return (recipient.user, JSONValue.minified(bytes[values.range]))
+  }
+
+  /// What an audience says of its users, by user: objects without white space.
+  ///
+  /// - Parameter bytes: the text that the fields stand in.
+  static func values(_ fields: JobFields, in bytes: [UInt8]) throws(JobError) -> [String: [UInt8]] {
+    var all: [String: [UInt8]] = [:]
+    for (index, recipient) in (try Self.all(fields) ?? []).enumerated() {
+      guard let values = recipient.values else { continue }
+      let json = JSONValue.minified(bytes[values.range])
+      guard json.count <= mostBytes else {
+        throw fields.error(
+          "users[\(index)].vars", "has \(json.count) bytes, \(json.count - mostBytes) over the limit of \(mostBytes)")
+      }
+      guard all.updateValue(json, forKey: recipient.user) == nil else {
+        throw fields.error(
+          "users[\(index)]", "\(Excerpt.quoted(recipient.user)) has vars twice", hint: "list each user once")
+      }
+    }
+    return all
+  }
+}

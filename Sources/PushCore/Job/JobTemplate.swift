@@ -1,0 +1,133 @@
+/// What a job may have in the place of its content: the name of a template that is kept in the store, `NAME` for the newest
+/// version of it or `NAME@3`.
+public struct TemplateReference: Equatable, Sendable, CustomStringConvertible {
+  /// Allowed by `PlainName`.
+  public let name: String
+  /// From 1; `nil` for the newest.
+  public let version: Int?
+
+  /// What one looks like, for messages.
+  public static let form = "NAME, or NAME@3 for a version of it"
+
+  /// - Returns: `nil` for a text that is none.
+  public init?(_ text: some StringProtocol) {
+    let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let name = parts.first.map({ String($0) }), PlainName.isValid(name) else { return nil }
+    self.name = name
+    guard parts.count == 2 else {
+      version = nil
+      return
+    }
+    guard let version = Int(parts[1]), version > 0, "\(version)" == parts[1] else { return nil }
+    self.version = version
+  }
+
+  public var description: String { name + (version.map { "@\($0)" } ?? "") }
+}
+
+/// A version of a template: `payload`, and `localized`, `trim` and `uniqueKey` if it has them. It never changes.
+public struct JobTemplate: Equatable, Sendable {
+  /// Its name.
+  public let name: String
+  /// From 1.
+  public let version: Int
+  /// A JSON object without white space.
+  public let content: [UInt8]
+
+  /// Memberwise.
+  public init(name: String, version: Int, content: [UInt8]) {
+    (self.name, self.version, self.content) = (name, version, content)
+  }
+
+  /// The largest template in bytes: what a push can say in some tens of languages.
+  public static let maximumSize = 65_536
+  static let fields = ["payload", "localized", "trim", "uniqueKey"]
+
+  /// A template's content without white space.
+  ///
+  /// - Throws: what is wrong with it by itself.
+  public static func content(_ text: [UInt8]) throws(JobError) -> [UInt8] {
+    guard text.count <= maximumSize else {
+      throw JobError(
+        field: "",
+        message: "the template has \(text.count) bytes, \(text.count - maximumSize) over the limit of \(maximumSize)")
+    }
+    let root: JSONValue
+    do {
+      // A job has it within its own braces.
+      root = try JSONValue(parsing: text, maximumDepth: CampaignJob.maximumNesting - 1)
+    } catch {
+      throw JobError(field: "", message: "not valid JSON: \(error)")
+    }
+    let fields = try JobFields(root, path: "", known: Self.fields, planned: [])
+    var reader = try PayloadReader(fields, in: text, audience: nil)
+    _ = try reader.variants()
+    return JSONValue.minified(text[...])
+  }
+}
+
+extension CampaignJob {
+  /// The template that a job names; `nil` for none, and for what is no job.
+  ///
+  /// - Throws: when it can't be the name of one.
+  public static func template(of job: [UInt8]) throws(JobError) -> TemplateReference? {
+    guard job.count <= maximumSize, let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting),
+      case .object(let members) = root.kind, let value = members.value("template")
+    else { return nil }
+    guard case .string(let text) = value.kind, let reference = TemplateReference(text) else {
+      throw JobError(
+        field: "template", message: "names no template", hint: "it must be \(TemplateReference.form)")
+    }
+    return reference
+  }
+
+  /// A job that names a template, with the template's content in the place of its name.
+  ///
+  /// - Throws: when that makes it too large.
+  public static func resolve(_ job: [UInt8], _ template: JobTemplate) throws(JobError) -> [UInt8] {
+    guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
+      let content = try? JSONValue(parsing: template.content, maximumDepth: maximumNesting),
+      case .object(let fields) = content.kind
+    else { return job }
+    var json = JSONWriter()
+    json.beginObject()
+    for member in members {
+      json.name(member.name)
+      guard member.name == "template" else {
+        json.raw(job[member.value.range])
+        continue
+      }
+      json.beginObject()
+      json.member("name", template.name)
+      json.member("version", template.version)
+      for field in fields {
+        json.name(field.name)
+        json.raw(template.content[field.value.range])
+      }
+      json.endObject()
+    }
+    json.endObject()
+    let resolved = json.take()
+    guard resolved.count <= maximumSize else {
+      throw JobError(
+        field: "template",
+        message: "makes the job \(resolved.count) bytes long, \(resolved.count - maximumSize) over the limit",
+        hint: "put the audience into a segment: carillon segment import NAME FILE")
+    }
+    return resolved
+  }
+
+  /// Where a job says what its pushes say: in itself, or in the template that it was resolved with.
+  static func content(of fields: JobFields) throws(JobError) -> JobFields {
+    guard let template = fields.value("template") else { return fields }
+    for name in JobTemplate.fields where fields.value(name) != nil {
+      throw fields.error(name, "stands beside template", hint: "leave one of them out")
+    }
+    guard case .object = template.kind else {
+      throw fields.error(
+        "template", "is kept in the store, and that was not looked at",
+        hint: "carillon campaign submit, or preview, looks it up")
+    }
+    return try JobFields(template, path: "template", known: JobTemplate.fields + ["name", "version"], planned: [])
+  }
+}

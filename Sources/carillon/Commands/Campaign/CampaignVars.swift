@@ -1,0 +1,74 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension CampaignCommand {
+  /// `carillon campaign vars`.
+  struct Vars: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Brings values of recipients for a job that is yet to be submitted, from a file of any size.",
+      discussion: """
+        A line is {"user":"ada","vars":{"price":12.5}}. The job says "vars": true, and its texts ask for them: {{price}}. They \
+        wait eight days for it. A bad line is reported and skipped; the good ones are in, and the exit status is 65.
+
+        Examples:
+          carillon campaign vars spring-sale values.ndjson
+          carillon campaign submit spring-sale.json
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+    @Argument(help: "The file, NDJSON; - is standard input.", completion: .file()) var file: String
+
+    func run() async throws {
+      guard PlainName.isValid(id) else {
+        throw CommandError(.input, "\(Excerpt.quoted(id)) is not a campaign id", hint: "it must be \(PlainName.form)")
+      }
+      let input = try InputFile(file)
+      let store = try await global.openStore(creating: true)
+      var report = ImportReport()
+      try await read(input, into: store, &report)
+      try StandardOutput.printLine(global.json ? report.json : report.text(of: input.path))
+      if report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
+    }
+
+    private func read(_ input: InputFile, into store: CampaignStore, _ report: inout ImportReport) async throws {
+      var lines = LineReader(input, maximumLength: JobRecipient.mostLineBytes)
+      var bar = ProgressBar("importing", unit: "users", total: nil)
+      defer { bar.finish() }
+      var values: [(user: String, json: [UInt8])] = []
+      while true {
+        let page = try lines.read()
+        for line in page {
+          guard let text = line.text else {
+            report.skip(
+              line: line.number, "longer than \(JobRecipient.mostLineBytes) bytes, or not UTF-8", of: input.path,
+              json: global.json)
+            continue
+          }
+          if text.allSatisfy(\.isWhitespace) { continue }
+          do {
+            let (user, json) = try JobRecipient.line(text)
+            report.rows += 1
+            values.append((user, json))
+          } catch {
+            bar.finish()
+            report.skip(line: line.number, error.reason, of: input.path, json: global.json)
+          }
+          if values.count == CampaignStore.mostValues { try await put(&values, to: store, &report) }
+        }
+        if page.isEmpty { return try await put(&values, to: store, &report) }
+        bar.update(done: report.rows)
+      }
+    }
+
+    private func put(
+      _ values: inout [(user: String, json: [UInt8])], to store: CampaignStore, _ report: inout ImportReport
+    ) async throws {
+      try await store.put(values, of: id)
+      report.imported += values.count
+      values.removeAll(keepingCapacity: true)
+    }
+  }
+}

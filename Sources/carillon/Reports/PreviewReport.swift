@@ -1,0 +1,56 @@
+import APNs
+import PushCore
+
+/// What a campaign sends a user, as `campaign preview` shows it.
+struct PreviewReport {
+  /// One device's.
+  struct Push {
+    var token: DeviceToken
+    /// `nil` when the payload would be too large: nothing is sent.
+    var push: SinglePush?
+  }
+
+  let campaign: Campaign
+  let user: String
+  /// Whether it is fixed already.
+  let isFixed: Bool
+  let pushes: [Push]
+
+  /// Nothing but the pushes, one under the other.
+  var text: String {
+    guard !pushes.isEmpty else { return "\(Excerpt.quoted(user)) has no device that it goes to" }
+    return pushes.map { push in
+      guard let push = push.push else {
+        return "! \(tooLarge): nothing is sent to \(APNsService().shortText(of: push.token))"
+      }
+      return SendReport(push: push, findings: []).request
+    }
+    .joined(separator: "\n\n")
+  }
+
+  private var tooLarge: String { APNsService().reasonName(of: .payloadTooLarge) }
+
+  var json: String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("campaign", campaign.id)
+    json.member("user", user)
+    json.member("fixed", isFixed)
+    json.name("pushes")
+    json.beginArray()
+    for push in pushes {
+      json.beginObject()
+      json.member("token", APNsService().text(of: push.token))
+      if let push = push.push {
+        SendReport(push: push, findings: []).write(to: &json)
+        json.member("bytes", push.payload.count)
+      } else {
+        json.member("refused", tooLarge)
+      }
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+    return json.text
+  }
+}

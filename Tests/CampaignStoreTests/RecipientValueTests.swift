@@ -1,0 +1,81 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// What a job says of its recipients, in it and beside it, from the store to the payload.
+struct RecipientValueTests {
+  private static let payload = #"{"id":"c","app":"news","payload":{"aps":{"alert":"{{x|none}}"}},"#
+
+  /// What each user is sent.
+  private static func texts(_ world: TestStore, _ campaign: Campaign) async throws -> [String: String] {
+    let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
+    let content = try #require(campaign.content)
+    var texts: [String: String] = [:]
+    for partition in 0..<world.keys.partitions {
+      guard let ledger = try? await world.claimed(campaign.id, partition).ledger,
+        let chunk = try await world.store.expand(ledger, of: campaign, filter: filter)?.chunk
+      else { continue }
+      for position in 0..<chunk.count {
+        var payload: [UInt8] = []
+        #expect(content.write(chunk.values(position), id: (0, 0), most: 4096, to: &payload))
+        texts[String(decoding: chunk.user(position), as: UTF8.self)] = String(decoding: payload, as: UTF8.self)
+      }
+    }
+    return texts
+  }
+
+  private static func text(_ value: String) -> String { #"{"aps":{"alert":"\#(value)"}}"# }
+
+  private static func activate(_ world: TestStore, _ rest: String) async throws -> Campaign {
+    let job = Array((payload + rest + "}").utf8)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    return campaign
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func jobSaysWhatItsRecipientsAreTold(backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3)
+    try await world.registerUsers(0..<20)
+    let users = (0..<20).map { $0 % 2 == 0 ? #"{"user":"u\#($0)","vars":{"x":\#($0)}}"# : #""u\#($0)""# }
+    let campaign = try await Self.activate(world, #""audience":{"users":[\#(users.joined(separator: ","))]}"#)
+    let texts = try await Self.texts(world, campaign)
+    #expect(
+      texts == Dictionary(uniqueKeysWithValues: (0..<20).map { ("u\($0)", Self.text($0 % 2 == 0 ? "\($0)" : "none")) }))
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func valuesOfMillionsComeBesideTheJob(backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3)
+    try await world.registerUsers(0..<20)
+    let lines = (0..<10).map { #"{"user":"u\#($0)", "vars":{"x": "v\#($0)"}}"# }
+    try await world.store.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
+    let key = world.keys.values(Partition.of(user: "u0", count: 3), "c")
+    #expect(try await world.command("TTL", key).integer ?? 0 > 0, "without a job they go by themselves")
+    let campaign = try await Self.activate(world, #""audience":{"segment":"*"},"vars":true"#)
+    #expect(try await world.command("TTL", key).integer == -1)
+    let seen = try await world.store.targets(
+      of: "u3", in: campaign,
+      filter: DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0),
+      isNew: false)
+    #expect(seen.positions.count == 1 && !seen.isSealed)
+    let texts = try await Self.texts(world, campaign)
+    #expect(
+      texts == Dictionary(uniqueKeysWithValues: (0..<20).map { ("u\($0)", Self.text($0 < 10 ? "v\($0)" : "none")) }))
+    let error = await #expect(throws: StoreError.self) { try await world.store.put([("u1", [])], of: "c") }
+    #expect(error?.code == .invalid)
+  }
+
+  @Test(arguments: [
+    ("{", "not valid JSON"), (#""ada""#, "must be"), (#"{"user":"ada"}"#, "vars: is missing"),
+    (#"{"vars":{}}"#, "user: is missing"),
+    (#"{"user":"ada","vars":{"x":[1]}}"#, "vars.x: must be a string"), (#"{"user":"","vars":{}}"#, "user"),
+  ])
+  func badLinesSayWhy(line: String, says: String) {
+    let error = #expect(throws: JobError.self) { try JobRecipient.line(line) }
+    #expect(error?.reason.contains(says) == true, "\(error?.reason ?? "")")
+  }
+}

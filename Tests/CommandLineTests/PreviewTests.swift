@@ -1,0 +1,46 @@
+import TestSupport
+import Testing
+
+/// What `campaign preview` and `lint` say of pushes that are not all the same.
+struct PreviewTests {
+  @Test func previewIsWhatTheUsersDevicesAreSent() async throws {
+    let world = try await CarillonWorld()
+    let devices = #"""
+      user,token,app,locale,name
+      ada,aa01,news,de-AT,"Ada ""A."""
+      ada,aa02,news,en,"Ada ""A."""
+      bob,aa03,news,,
+      """#
+    _ = try await world.succeed("devices", "import", "-", "--format", "csv", input: devices)
+    let job = #"""
+      {"id":"c1","app":"news","audience":{"users":["ada",{"user":"bob","vars":{"price":1299.5}}]},
+       "payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}},
+       "localized":{"de":{"aps":{"alert":"Hallo {{name}}"}}},"uniqueKey":"push"}
+      """#
+    let ada = try JSONObject(await world.succeed("campaign", "preview", "-", "--user", "ada", "--json", input: job))
+    #expect(ada.text("campaign") == "c1" && ada.bool("fixed") == false)
+    let pushes = try #require(ada.objects("pushes"))
+    let alerts = pushes.map { $0.object("payload")?.object("aps")?.text("alert") }
+    #expect(alerts.count == 2 && Set(alerts) == [#"Hallo Ada "A.""#, #"Hi Ada "A.": free"#])
+    #expect(
+      pushes.allSatisfy { $0.object("headers")?.text("apns-id") == $0.object("payload")?.text("push") },
+      "\(pushes)")
+    let text = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: job)
+    #expect(
+      text.contains(#"> {"aps":{"alert":"Hi you: 1299.50"},"push":""#) && text.contains("> apns-push-type: alert"))
+    // The same as a template of the store.
+    let template = #"{"payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}},"uniqueKey":"push"}"#
+    #expect(try await world.succeed("template", "put", "hello", "-", input: template) == "hello@1\n")
+    let named = job.replacing(#/"payload".*/#.dotMatchesNewlines(), with: #""template":"hello@1"}"#)
+    let same = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: named)
+    #expect(same == text)
+    #expect(try await world.succeed("template", "list", "--json").contains(#"{"name":"hello","version":1}"#))
+    #expect(try await world.succeed("template", "show", "hello") == template + "\n")
+    #expect(try await world.succeed("template", "remove", "hello") == "hello removed\n")
+    #expect(try await world.run("campaign", "submit", "-", input: named).exit == .status(65))
+    let nobody = try await world.run("campaign", "preview", "-", "--user", "eve", input: job)
+    #expect(nobody.exit == .status(1) && nobody.standardOutput.contains("has no device"))
+    let unknown = try await world.run("campaign", "preview", "c2", "--user", "ada")
+    #expect(unknown.exit == .status(1))
+  }
+}
