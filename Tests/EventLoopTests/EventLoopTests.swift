@@ -44,7 +44,7 @@ import Testing
     #expect(seen == Array(0..<50))
   }
 
-  private actor Sleeper {
+  private actor Waiter {
     private let loop: EventLoop
     private var waiter: CheckedContinuation<Int, Never>?
     private(set) var heard: [Int] = []
@@ -55,16 +55,16 @@ import Testing
       self.loop = loop
     }
 
-    func sleep() async {
+    func wait() async {
       heard.append(await withCheckedContinuation { waiter = $0 })
     }
 
-    /// - Returns: false while nobody sleeps.
+    /// - Returns: false while nobody waits.
     func wake() -> Bool {
       guard let waiter else { return false }
       self.waiter = nil
       EventLoop.resuming { waiter.resume(returning: 1) }
-      // By way of the pool the sleeper would come after this.
+      // By way of the pool whoever waits would come after this.
       loop.execute { self.assumeIsolated { $0.heard.append(2) } }
       return true
     }
@@ -73,12 +73,12 @@ import Testing
   @Test func whoIsResumedOnALoopGoesOnOnItInItsTurn() async {
     let loop = EventLoop(label: "test")
     for _ in 0..<100 {
-      let sleeper = Sleeper(on: loop)
+      let waiting = Waiter(on: loop)
       await withDiscardingTaskGroup { group in
-        group.addTask { await sleeper.sleep() }
-        while await !sleeper.wake() { await Task.yield() }
+        group.addTask { await waiting.wait() }
+        while await !waiting.wake() { await Task.yield() }
       }
-      #expect(await sleeper.heard == [1, 2])
+      #expect(await waiting.heard == [1, 2])
     }
   }
 
