@@ -119,7 +119,6 @@ extension CampaignStore {
       return admission
     }
     let now = try await time() / 1000
-    var campaign = campaign
     if let first = try firstRun(of: campaign, now: now) {
       // It is sent to nobody itself.
       campaign.sendAt = first

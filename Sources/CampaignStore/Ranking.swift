@@ -186,7 +186,7 @@ struct BestUsers {
   /// A target of the user that comes next.
   ///
   /// - Parameter mark: comes back with it.
-  mutating func add(_ mark: Int, _ write: (inout [UInt8]) -> Void) {
+  mutating func add(_ mark: Int = 0, _ write: (inout [UInt8]) -> Void) {
     write(&bytes)
     marks.append(mark)
     ends.append(bytes.count)

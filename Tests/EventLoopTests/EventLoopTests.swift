@@ -44,44 +44,6 @@ import Testing
     #expect(seen == Array(0..<50))
   }
 
-  private actor Waiter {
-    private let loop: EventLoop
-    private var waiter: CheckedContinuation<Int, Never>?
-    private(set) var heard: [Int] = []
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
-    init(on loop: EventLoop) {
-      self.loop = loop
-    }
-
-    func wait() async {
-      heard.append(await withCheckedContinuation { waiter = $0 })
-    }
-
-    /// - Returns: false while nobody waits.
-    func wake() -> Bool {
-      guard let waiter else { return false }
-      self.waiter = nil
-      EventLoop.resuming { waiter.resume(returning: 1) }
-      // By way of the pool whoever waits would come after this.
-      loop.execute { self.assumeIsolated { $0.heard.append(2) } }
-      return true
-    }
-  }
-
-  @Test func whoIsResumedOnALoopGoesOnOnItInItsTurn() async {
-    let loop = EventLoop(label: "test")
-    for _ in 0..<100 {
-      let waiting = Waiter(on: loop)
-      await withDiscardingTaskGroup { group in
-        group.addTask { await waiting.wait() }
-        while await !waiting.wake() { await Task.yield() }
-      }
-      #expect(await waiting.heard == [1, 2])
-    }
-  }
-
   @Test func timerFiresOnceAndCanBeArmedAgain() async {
     let loop = EventLoop(label: "test")
     let (ticks, continuation) = AsyncStream.makeStream(of: Void.self)
