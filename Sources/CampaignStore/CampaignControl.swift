@@ -130,6 +130,7 @@ extension CampaignStore {
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = ""
   ) async throws -> (CampaignState, epoch: Int) {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    if verb == .resume { try await leaveOutMissed(of: record) }
     let lane = record.lane
     var pipeline = RedisPipeline()
     pipeline.script(
@@ -137,7 +138,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
         keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
-        keys.store, keys.timeline(id),
+        keys.store, keys.changes, keys.timeline(id),
       ]
     ) {
       $0.append(id)

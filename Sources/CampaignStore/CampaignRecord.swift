@@ -39,6 +39,8 @@ struct OpenSlice: Sendable {
   var counters: SliceCounters
   /// Whether its number of targets is known.
   var isSealed: Bool
+  /// When the next of its targets is due that wait for their own time, in ms since the epoch.
+  var readyAt: Int?
 }
 
 /// A campaign as the store knows it, but for its job, which may have a megabyte: see ``CampaignStore/campaignAndJob(_:)``.
@@ -87,6 +89,10 @@ public struct CampaignRecord: Sendable {
   public var gate: Int?
   /// How fast it may be sent; `nil` for as fast as it goes.
   public var rate: CampaignRate?
+  /// What has become of a job that asks for campaigns again and again; `nil` for a campaign that is sent itself.
+  public var repetition: RepetitionRecord?
+  /// With `show`: when the next of the targets that wait for their own time may be sent, in ms since the epoch.
+  public var nextTime: Int?
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
@@ -95,6 +101,9 @@ public struct CampaignRecord: Sendable {
   public internal(set) var definitions = SegmentDefinitions()
   /// With `show`: why it is not sent, though it is active; `nil` when nothing keeps it.
   public var waiting: CampaignWait?
+
+  /// When it began, or is to begin, in ms since the epoch.
+  public var start: Int { max(createdAt, sendAt ?? 0) }
 
   /// Targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
@@ -105,6 +114,7 @@ public struct CampaignRecord: Sendable {
   /// Adds what a slice has counted that the totals don't include.
   mutating func add(_ slice: OpenSlice) {
     counters += slice.counters
+    nextTime = [nextTime, slice.readyAt].compactMap(\.self).min()
     if slice.isSealed { sealedSlices += 1 }
   }
 
@@ -115,7 +125,7 @@ public struct CampaignRecord: Sendable {
       "round", "unguarded", "pausedItself",
       "finished", "slices",
       "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread",
-      "finishBy", "gate",
+      "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -151,6 +161,11 @@ public struct CampaignRecord: Sendable {
     let spread = try values.number("spread").map(CampaignRate.over(seconds:))
     let end = try values.number("finishBy").map(CampaignRate.until(milliseconds:))
     rate = perSecond ?? spread ?? end
+    if let schedule = try values.text("repeat") {
+      repetition = RepetitionRecord(
+        schedule: schedule, runs: try values.number("runs") ?? 0, leftOut: try values.number("leftOut") ?? 0,
+        lastRun: try values.text("lastRun"))
+    }
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

@@ -10,8 +10,12 @@ public struct CampaignStore: Sendable {
   public private(set) var keys: Keyspace
   /// The push services whose tokens and reasons it keeps, and which of them each app uses.
   public let services: PushServices
+  /// The time zones that there are.
+  public let zones: ZoneDatabase
   /// How many tokens the feedback list keeps.
   let feedbackLength: Int
+  /// How many entries the stream of events keeps; 0 for no stream.
+  let streamLength: Int
   /// How many devices a user has at most; for another one the oldest leaves.
   let devicesPerUser: Int
   let redis: RedisClient
@@ -31,17 +35,21 @@ public struct CampaignStore: Sendable {
   ///   - redis: the client to use for every call.
   ///   - keys: namespace and partitions; ``open(creating:)`` checks them against what is stored.
   ///   - services: the push services that the program knows, and which of them each app uses.
+  ///   - zones: the time zones that there are.
   ///   - feedbackLength: how many tokens the feedback list keeps; a backend that reads it daily is not expected to prune
   ///     a million in a day.
+  ///   - streamLength: how many outcomes and prunes the stream of events keeps; 0 writes none.
   ///   - devicesPerUser: how many devices a user has at most. People have a handful; more is an id that many share, and
   ///     every registration writes the whole record.
   public init(
-    redis: RedisClient, keys: Keyspace, services: PushServices, feedbackLength: Int = 1_000_000,
-    devicesPerUser: Int = 100
+    redis: RedisClient, keys: Keyspace, services: PushServices, zones: ZoneDatabase = .system,
+    feedbackLength: Int = 1_000_000, streamLength: Int = 0, devicesPerUser: Int = 100
   ) {
     self.redis = redis
+    self.zones = zones
     self.services = services
     self.feedbackLength = feedbackLength
+    self.streamLength = streamLength
     self.devicesPerUser = devicesPerUser
     self.keys = keys
   }

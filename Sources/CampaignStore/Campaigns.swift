@@ -81,7 +81,12 @@ extension CampaignStore {
     return try zip(partitions, try await run(pipeline)).map { partition, reply in
       let fields = StoredFields(.slice(SliceReference(campaign: id, partition: partition), keys), all: reply)
       // `seal` is what writes the count.
-      return (partition, OpenSlice(counters: try SliceCounters(slice: fields), isSealed: fields.has("count")))
+      return (
+        partition,
+        OpenSlice(
+          counters: try SliceCounters(slice: fields), isSealed: fields.has("count"),
+          readyAt: try fields.number("readyAt"))
+      )
     }
   }
 

@@ -108,7 +108,7 @@ extension CampaignStore {
           var seenAt: UInt64 = 0
           filter.forEachTarget(of: user, record, json) { device in
             seenAt = max(seenAt, device.seenAt)
-            best.add { _ in }
+            best.add(0) { _ in }
           }
           best.end(user: user, seenAt: seenAt)
         }

@@ -92,7 +92,7 @@ extension CampaignStore {
   ///
   /// - Throws: ``StoreError`` `notFound`.
   public func deadJob(_ key: String) async throws -> DeadJob {
-    guard Self.isDeadKey(key) else { throw noSuchDeadJob(key) }
+    guard Self.isStreamKey(key) else { throw noSuchDeadJob(key) }
     var pipeline = RedisPipeline()
     pipeline.append("XRANGE", keys.dead, key, key)
     guard let entry = try await run(pipeline)[0].first else { throw noSuchDeadJob(key) }
@@ -103,7 +103,7 @@ extension CampaignStore {
   ///
   /// - Throws: ``StoreError`` `notFound`.
   public func dropDeadJob(_ key: String) async throws {
-    guard Self.isDeadKey(key) else { throw noSuchDeadJob(key) }
+    guard Self.isStreamKey(key) else { throw noSuchDeadJob(key) }
     var pipeline = RedisPipeline()
     pipeline.append("XDEL", keys.dead, key)
     guard try await run(pipeline)[0].integer == 1 else { throw noSuchDeadJob(key) }
@@ -120,11 +120,5 @@ extension CampaignStore {
     var pipeline = RedisPipeline()
     pipeline.append("XREVRANGE", keys.dead, end, "-", "COUNT", Self.deadPage)
     return try await run(pipeline)[0].map(DeadJob.init)
-  }
-
-  /// Whether a text has the form of a stream's key, two numbers of 64 bits: Redis refuses any other.
-  private static func isDeadKey(_ key: String) -> Bool {
-    let parts = key.split(separator: "-", omittingEmptySubsequences: false)
-    return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil && !$0.hasPrefix("+") }
   }
 }

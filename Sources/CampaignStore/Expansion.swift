@@ -23,6 +23,8 @@ public struct DeviceFilter: Sendable {
   let content: PersonalContent?
   /// The campaign whose job says something of its users; `nil` for none.
   private let valuesOf: String?
+  /// When each device gets it; `nil` for all of them at once.
+  let timing: TargetTiming?
 
   /// - Parameters:
   ///   - service: the name of the campaign's push service; devices of any other are left out.
@@ -40,11 +42,12 @@ public struct DeviceFilter: Sendable {
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
   ///   - content: what the pushes say that are not all the same.
   ///   - valuesOf: the campaign whose job says something of its users; `nil` for none.
+  ///   - timing: when each device gets it.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
     sample: UserSample? = nil, canary: Canary? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
     firstWave: FirstWave? = nil, activity: String? = nil, start: Int = 0, content: PersonalContent? = nil,
-    valuesOf: String? = nil
+    valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
   ) {
     self.content = content?.needsTarget == true ? content : nil
     self.valuesOf = valuesOf
@@ -60,6 +63,7 @@ public struct DeviceFilter: Sendable {
     self.firstWave = firstWave
     self.activity = Array((activity ?? "").utf8)
     self.start = start
+    self.timing = timing.isPerDevice ? TargetTiming(timing, start: start) : nil
   }
 
   /// What a campaign asks of devices.
@@ -77,7 +81,8 @@ public struct DeviceFilter: Sendable {
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, canary: campaign.canary, devices: campaign.devices,
       control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, activity: campaign.activity,
-      start: start, content: campaign.content, valuesOf: campaign.hasValues ? campaign.id : nil)
+      start: start, content: campaign.content, valuesOf: campaign.hasValues ? campaign.id : nil,
+      timing: campaign.timing)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
@@ -90,9 +95,12 @@ public struct DeviceFilter: Sendable {
 
   /// What it asks for of users to know all of their targets.
   var asks: UserReads {
-    UserReads(attributes: asksForAttributes || content?.names.isEmpty == false, valuesOf: valuesOf)
+    UserReads(
+      attributes: asksForAttributes || timing?.timing.attribute != nil || content?.names.isEmpty == false,
+      valuesOf: valuesOf)
   }
 
+  /// Whether its condition asks for attributes of users.
   private var asksForAttributes: Bool { predicate?.attributes.isEmpty == false }
 
   /// What it asks of a user's attributes.
@@ -135,6 +143,14 @@ public struct DeviceFilter: Sendable {
   /// Into which of them those of a user belong.
   func part(of user: UnsafeRawBufferPointer) -> Int { firstWave?.has(user) != false ? 0 : 1 }
 
+  /// The hour at which a user gets it, in seconds after midnight; `nil` for one who has none of their own.
+  ///
+  /// - Parameter json: the user's attributes, where they were asked for.
+  func timeOfDay(_ json: RedisReply?) -> Int? {
+    guard let local = timing?.timing.localTime, local.attribute != nil else { return nil }
+    return json?.bytes.flatMap { local.timeOfDay(of: Array($0)) }
+  }
+
   /// When a user was seen last, in ms since the epoch, on any of the devices that the campaign goes to; 0 for never, `nil`
   /// where there is none.
   func seenAt(of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?) -> UInt64? {
@@ -172,6 +188,8 @@ public struct SealedTargets: Sendable {
   public internal(set) var parts: [Int] = []
   /// Users whom the campaign means and who get nothing.
   public internal(set) var control = ControlUsers()
+  /// When they may be sent; `nil` for all of them at once.
+  public internal(set) var times: SendTimes?
 
   /// All of them, as they would be read again.
   public var chunk: TargetChunk { chunk(from: 0, count: count) }
@@ -206,7 +224,7 @@ extension CampaignStore {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      admits: targets.admits, to: &pipeline)
+      times: targets.times, admits: targets.admits, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -214,12 +232,14 @@ extension CampaignStore {
   ///
   /// - Parameters:
   ///   - quota: how many users it takes at most, those seen last; `nil` for all.
+  ///   - now: ms since the epoch, more or less: whose quiet hours it is.
   ///   - admits: whether its targets are to be admitted before they are granted.
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
   public func expand(
-    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, admits: Bool = false
+    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0,
+    admits: Bool = false
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, admits: admits)
+    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now, admits: admits)
     let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in
@@ -285,16 +305,20 @@ struct TargetBuilder {
   private var best: BestUsers?
   /// The targets by their parts, where there are such: where each of them stands is known when everybody was looked at.
   private var parts: [TargetPart]
+  /// Where they have times of their own: then no page is written before all are known.
+  private var sorter: TargetSorter?
 
   /// - Parameters:
-  ///   - filter: what the campaign asks of devices.
+  ///   - filter: what the campaign asks of devices; it has parts, or times, but not both.
   ///   - quota: how many users are taken at most; `nil` for all.
+  ///   - now: ms since the epoch, more or less.
   ///   - admits: whether they are admitted before they are granted.
-  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, admits: Bool = false) {
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0, admits: Bool = false) {
     self.ledger = ledger
     targets.admits = admits
     parts = Array(repeating: TargetPart(), count: filter.parts)
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
+    sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
   }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
@@ -361,9 +385,14 @@ struct TargetBuilder {
     guard !filter.isControl(user) else { return addControl(user, record, json, filter) }
     let part = parts.isEmpty ? 0 : filter.part(of: user)
     guard best == nil else { return addBest(user, record, json, filter, part, write: write) }
+    let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
     filter.forEachTarget(of: user, record, json) { device in
       guard Self.canBeTarget(token: device.token, user: user) else { return }
       guard parts.isEmpty else { return parts[part].add { write(device, &$0) } }
+      guard sorter == nil else {
+        let place = place(of: device, timeOfDay)
+        return sorter?.add(at: place) { write(device, &$0) } ?? ()
+      }
       write(device, &targets.bytes)
       endTarget()
     }
@@ -382,11 +411,13 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     _ part: Int, write: (DeviceView, inout [UInt8]) -> Void
   ) {
+    let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
     var seenAt: UInt64 = 0
     filter.forEachTarget(of: user, record, json) { device in
       seenAt = max(seenAt, device.seenAt)
       guard Self.canBeTarget(token: device.token, user: user) else { return }
-      best?.add { write(device, &$0) }
+      let place = place(of: device, timeOfDay)
+      best?.add(place) { write(device, &$0) }
     }
     best?.end(user: user, seenAt: seenAt, part: part)
   }
@@ -398,15 +429,17 @@ struct TargetBuilder {
     best.forEachUser { user, part in
       for target in user {
         if let part {
-          put(target, part)
+          put(target.bytes, part, at: target.mark)
         } else {
-          target.withUnsafeBytes { targets.control.add($0) }
+          target.bytes.withUnsafeBytes { targets.control.add($0) }
         }
       }
     }
   }
 
-  private mutating func put(_ target: ArraySlice<UInt8>, _ part: Int) {
+  /// - Parameter place: where a target with a time of its own belongs.
+  private mutating func put(_ target: ArraySlice<UInt8>, _ part: Int, at place: Int = 0) {
+    guard sorter == nil else { return sorter?.add(at: place) { $0 += target } ?? () }
     if parts.isEmpty {
       targets.bytes += target
       endTarget()
@@ -422,6 +455,11 @@ struct TargetBuilder {
     let all = parts
     parts = []
     for part in all { part.forEach { put($0, 0) } }
+  }
+
+  /// Where a target of the device belongs; 0 where all are sent at once.
+  private mutating func place(of device: DeviceView, _ timeOfDay: Int?) -> Int {
+    sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
   }
 
   /// What can't be a target, nothing of ours has written: it is left out.
@@ -454,6 +492,8 @@ struct TargetBuilder {
   mutating func finish() {
     takeBest()
     joinParts()
+    sorter?.finish(&targets)
+    sorter = nil
   }
 
   /// Nothing more is added.
@@ -469,7 +509,7 @@ struct TargetBuilder {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      admits: targets.admits, to: &pipeline)
+      times: targets.times, admits: targets.admits, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

@@ -76,6 +76,7 @@ extension CampaignStore {
       }
     }
     pipeline.append("LTRIM", keys.feedback, 0, feedbackLength - 1)
+    if streamLength > 0 { for entry in entries { append("prune", entry, to: &pipeline) } }
     _ = try await run(pipeline)
   }
 

@@ -119,6 +119,11 @@ extension CampaignStore {
       return admission
     }
     let now = try await time() / 1000
+    if let first = try firstRun(of: campaign, now: now) {
+      // It is sent to nobody itself.
+      campaign.sendAt = first
+      return try await write(campaign, job: job, digest: digest, partitions: [], start: now / 1000, worker: worker)
+    }
     // Of one that is scheduled nothing is left out yet: people join until it begins.
     let begins = campaign.sendAt ?? 0 <= now
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
@@ -145,7 +150,7 @@ extension CampaignStore {
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
         keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id), keys.schedule,
-        keys.wake, keys.store,
+        keys.wake, keys.store, keys.changes,
       ]
     ) { arguments in
       arguments.append(campaign.id)
@@ -161,7 +166,7 @@ extension CampaignStore {
       var fields: [(String, String)] = [
         ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
         ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
-        ("expiration", campaign.expiration.instant(startingAt: start).map(String.init) ?? ""),
+        ("expiration", campaign.commonExpiration(startingAt: start).map(String.init) ?? ""),
       ]
       if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
@@ -169,6 +174,7 @@ extension CampaignStore {
       if !campaign.definitions.isEmpty {
         fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
       }
+      if let repetition = campaign.timing.repetition { fields.append(("repeat", repetition.text)) }
       switch campaign.rate {
       case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
       case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
@@ -218,6 +224,7 @@ extension CampaignStore {
       if let problem = try await problem(ofEarlier: id) { throw problem }
     }
     if let sendAt = campaign.sendAt { try await checkSchedule(sendAt) }
+    if campaign.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await time() / 1000) }
     return definitions
   }
 

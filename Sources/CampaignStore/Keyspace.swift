@@ -104,6 +104,16 @@ public struct Keyspace: Sendable {
   var all: String { control + "all" }
   /// Stream: jobs that could not be run.
   var dead: String { control + "dead" }
+  /// Stream: who did what.
+  var audit: String { control + "audit" }
+  /// Stream: campaigns that changed and alarms, for webhooks.
+  var changes: String { control + "changes" }
+  /// Hash: webhook to how far it has been told, see `Changes/WebhookStanding`.
+  var webhooks: String { control + "webhooks" }
+  /// Hash: kind and subject of an alarm that is raised to its text.
+  var alarms: String { control + "alarms" }
+  /// Stream: outcomes and prunes, for a warehouse.
+  public var events: String { control + "events" }
   /// List: pruned tokens, for the backend's own database.
   public var feedback: String { control + "feedback" }
   /// Hash: how far the import of a file has come.

@@ -170,6 +170,7 @@ extension CampaignStore {
   public func finish(
     _ ended: [(slice: SliceReference, counters: SliceCounters)], lane: Lane, worker: String
   ) async throws -> CampaignState? {
+    try await streamOutcomes(of: ended.map(\.slice))
     var pipeline = RedisPipeline()
     for (slice, counters) in ended {
       finish(slice, adding: counters.fields, lane: lane, worker: worker, to: &pipeline)
@@ -202,7 +203,7 @@ extension CampaignStore {
       StoreScripts.finish,
       keys: [
         keys.campaign(id), keys.finished(id), keys.processing(worker: worker), keys.lane(lane.rawValue), keys.open(id),
-        keys.parked, keys.ended, keys.running,
+        keys.parked, keys.ended, keys.running, keys.changes,
       ]
     ) { arguments in
       arguments.append(slice.partition)

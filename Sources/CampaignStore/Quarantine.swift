@@ -95,7 +95,7 @@ extension CampaignStore {
   }
 
   /// The largest time that a device record can have.
-  private static let endOfTime = 1 << 48 - 1
+  static let endOfTime = 1 << 48 - 1
 
   private static func edit(
     _ device: QuarantinedDevice, _ action: DeviceEdit.Action, instant: Int

@@ -171,6 +171,8 @@ struct BestUsers {
   /// Targets as they are written, one behind the other, and where each ends.
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
+  /// What was said of each.
+  private var marks: [Int] = []
   private var begun = 0
 
   /// - Parameters:
@@ -182,8 +184,11 @@ struct BestUsers {
   }
 
   /// A target of the user that comes next.
-  mutating func add(_ write: (inout [UInt8]) -> Void) {
+  ///
+  /// - Parameter mark: comes back with it.
+  mutating func add(_ mark: Int = 0, _ write: (inout [UInt8]) -> Void) {
     write(&bytes)
+    marks.append(mark)
     ends.append(bytes.count)
   }
 
@@ -206,28 +211,29 @@ struct BestUsers {
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 
-  /// Calls `body` with the targets of each who is taken; of who gets nothing the name instead.
+  /// Calls `body` with the targets of each who is taken, and their marks; of who gets nothing the name instead.
   ///
   /// - Parameter body: also gets the part that they belong to; `nil` for who gets nothing.
-  mutating func forEachUser(_ body: (_ targets: [ArraySlice<UInt8>], _ part: Int?) -> Void) {
+  mutating func forEachUser(_ body: (_ targets: [(bytes: ArraySlice<UInt8>, mark: Int)], _ part: Int?) -> Void) {
     keepBest()
     for user in users {
-      body(user.targets.map { bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]] }, user.part)
+      body(user.targets.map { (bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]], marks[$0]) }, user.part)
     }
   }
 
   private mutating func keepBest() {
     users.sort { ($1.seenAt, $0.tie) < ($0.seenAt, $1.tie) }
     users = Array(users.prefix(quota))
-    var (kept, places): ([UInt8], [Int]) = ([], [])
+    var (kept, places, keptMarks): ([UInt8], [Int], [Int]) = ([], [], [])
     for index in users.indices {
       let targets = users[index].targets
       let start = targets.lowerBound == 0 ? 0 : ends[targets.lowerBound - 1]
       let first = places.count
       for target in targets { places.append(kept.count + ends[target] - start) }
       kept += bytes[start..<ends[targets.upperBound - 1]]
+      keptMarks += marks[targets]
       users[index].targets = first..<places.count
     }
-    (bytes, ends, begun) = (kept, places, places.count)
+    (bytes, ends, marks, begun) = (kept, places, keptMarks, places.count)
   }
 }

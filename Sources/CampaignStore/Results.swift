@@ -47,6 +47,20 @@ extension CampaignStore {
     if let damage { throw damage }
   }
 
+  /// The same of some slices of a campaign.
+  func forEachResult(
+    of slices: [SliceReference], _ record: CampaignRecord, _ body: ([TargetResult]) async throws -> Bool
+  ) async throws {
+    let service = try service(of: record)
+    var pipeline = RedisPipeline()
+    for slice in slices { view(slice, to: &pipeline) }
+    let replies = try await run(pipeline)
+    for (position, slice) in slices.enumerated() {
+      let view = try SliceView(slice, keys, replies[2 * position], replies[2 * position + 1])
+      guard try await read(view, service, body) else { return }
+    }
+  }
+
   /// Writes what a ``SliceView`` is made of.
   private func view(_ slice: SliceReference, to pipeline: inout RedisPipeline) {
     pipeline.command("HMGET") { arguments in

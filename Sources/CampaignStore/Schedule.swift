@@ -24,14 +24,25 @@ extension CampaignStore {
   ///   - ids: the campaigns.
   ///   - narrowing: whether those to an expression leave out the partitions in which it can mean nobody; not where
   ///     Redis may have lost who was in them.
-  /// - Returns: the campaigns that this call has begun.
+  /// - Returns: the campaigns that this call has begun, or made of those that are repeated.
   public func promote(_ ids: [String], narrowing: Bool = true) async throws -> [String] {
     guard !ids.isEmpty else { return [] }
     // Who is in which partition must be so where the campaign is begun.
     return try await pinned().promoteHere(ids, narrowing: narrowing)
   }
 
-  private func promoteHere(_ ids: [String], narrowing: Bool) async throws -> [String] {
+  private func promoteHere(_ all: [String], narrowing: Bool) async throws -> [String] {
+    let ids: [String]
+    var runs: Result<[String], any Error> = .success([])
+    do {
+      let (repeated, begun) = try await beginRuns(of: all)
+      ids = all.filter { !repeated.contains($0) }
+      runs = .success(begun)
+    } catch {
+      // What can't be repeated holds up nothing else; what is repeated is not begun by what follows.
+      ids = all
+      runs = .failure(error)
+    }
     let lanes = try await lanes(of: ids)
     let beginnings = try await beginnings(of: ids, narrowing: narrowing)
     var pipeline = RedisPipeline()
@@ -42,7 +53,7 @@ extension CampaignStore {
         keys: [
           // A campaign that has gone has no lane, and is put on none.
           keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
-          keys.finished(id), keys.wake, keys.store,
+          keys.finished(id), keys.wake, keys.store, keys.changes,
         ]
       ) {
         $0.append(id)
@@ -52,7 +63,8 @@ extension CampaignStore {
         for partition in partitions { $0.append(partition) }
       }
     }
-    return zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
+    let begun = ids.isEmpty ? [] : zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
+    return begun + (try runs.get())
   }
 
   /// What is found out of a campaign when its time has come.

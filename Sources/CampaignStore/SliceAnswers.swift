@@ -30,6 +30,10 @@ public struct SliceStanding: Sendable {
   public var deaths: Int
   /// First and last of the targets that were bisected when the last of them died, if any were.
   public var bisected: ClosedRange<Int>?
+  /// Targets that wait for their own time.
+  public var later = 0
+  /// When that is; `nil` where all may be sent at once.
+  public var times: SendTimes?
   /// Targets that are admitted, where they are before they are granted; `nil` where they need not be.
   public var admitted: Int?
 }
@@ -113,7 +117,9 @@ public struct CommitAnswer: Sendable {
   public var inDoubt: Int
   /// Waiting for a retry.
   public var waiting: Int
-  /// ms until the nearest retry is due; `nil` when none waits.
+  /// Waiting for their own time: never granted.
+  public var later: Int
+  /// ms until the nearest of either is due; `nil` when none waits.
   public var nextRetry: Int?
   /// Retries that may be sent.
   public var retries: [GrantedTarget]

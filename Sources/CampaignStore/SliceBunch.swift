@@ -35,10 +35,11 @@ public struct SliceBunch: Sendable {
   ///   - campaign: theirs.
   ///   - filter: likewise.
   ///   - quotas: how many users each partition takes; `nil` for all.
+  ///   - now: ms since the epoch, more or less: whose quiet hours it is.
   ///   - admission: what is counted when targets are admitted.
   public init(
     _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,
-    quotas: AudienceQuotas? = nil, admission: AdmissionRules = .none
+    quotas: AudienceQuotas? = nil, now: Int = 0, admission: AdmissionRules = .none
   ) {
     self.store = store
     self.filter = filter
@@ -53,7 +54,7 @@ public struct SliceBunch: Sendable {
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, reading: filter.asks, store.keys),
         builder: TargetBuilder(
-          ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }, admits: admits))
+          ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }, now: now, admits: admits))
     }
   }
 

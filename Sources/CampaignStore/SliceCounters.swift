@@ -21,6 +21,8 @@ public struct SliceCounters: Sendable, Equatable {
   public var inDoubt = 0
   /// Waiting for a retry.
   public var retrying = 0
+  /// Waiting for their own time.
+  public var later = 0
 
   /// All zero.
   public init() {}
@@ -31,6 +33,9 @@ public struct SliceCounters: Sendable, Equatable {
     targets = try fields.number("count") ?? 0
     inDoubt = try fields.number("doubt") ?? 0
     retrying = try fields.number("waiting") ?? 0
+    if let ready = try fields.number("ready") {
+      later = max(0, targets - max(ready, try fields.number("granted") ?? 0))
+    }
     try readShared(fields)
   }
 
@@ -73,5 +78,6 @@ public struct SliceCounters: Sendable, Equatable {
     left.control += right.control
     left.inDoubt += right.inDoubt
     left.retrying += right.retrying
+    left.later += right.later
   }
 }

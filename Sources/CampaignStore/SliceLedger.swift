@@ -91,10 +91,10 @@ public struct SliceLedger: Sendable {
       guard let version = reply[1].integer, 1...1_000_000 ~= version else { throw await store.inspect(slice) }
       throw StoreError(unreadable: slice, version: version)
     default:
-      guard reply.count == 14 else { throw await store.inspect(slice) }
+      guard reply.count == 16 else { throw await store.inspect(slice) }
       let count = try await number(reply[2], upTo: StoredHash.mostTargets)
       var admitted: Int?
-      if reply[13].bytes?.isEmpty == false { admitted = try await number(reply[13], upTo: count) }
+      if reply[15].bytes?.isEmpty == false { admitted = try await number(reply[15], upTo: count) }
       return .claimed(
         SliceStanding(
           isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
@@ -102,9 +102,20 @@ public struct SliceLedger: Sendable {
           claims: try await number(reply[6], upTo: StoredHash.mostCounted),
           seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
           deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
-          bisected: Self.range(reply[12].string ?? "", of: count),
-          admitted: admitted))
+          bisected: Self.range(reply[12].string ?? "", of: count), later: try await number(reply[13], upTo: count),
+          times: try times(reply[14]), admitted: admitted))
     }
+  }
+
+  /// When the targets may be sent; `nil` for all at once.
+  private func times(_ reply: RedisReply) throws -> SendTimes? {
+    guard let bytes = reply.bytes, !bytes.isEmpty else { return nil }
+    guard let times = SendTimes(Array(bytes)[...]) else {
+      throw StoreError(
+        .slice(slice),
+        "the field times of the key \(String(decoding: sliceKey, as: UTF8.self)) is nothing that a seal has written")
+    }
+    return times
   }
 
   /// What was tried when a worker died last; `nil` for what can't be: it is tried anew.
@@ -188,9 +199,11 @@ public struct SliceLedger: Sendable {
   ///   - pages: that they stand on.
   ///   - control: the control group, which was written before.
   ///   - parts: how many targets each part has; empty where there are none.
+  ///   - times: when they may be sent; `nil` for all at once.
   ///   - admits: whether they are admitted before they are granted.
   func seal(
-    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], admits: Bool = false,
+    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], times: SendTimes? = nil,
+    admits: Bool = false,
     to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
@@ -202,6 +215,7 @@ public struct SliceLedger: Sendable {
       $0.append(control.count)
       $0.append(control.pages.count)
       $0.append(parts.map(String.init).joined(separator: " "))
+      $0.append(times?.bytes ?? [])
       $0.append(admits ? 1 : 0)
     }
   }
@@ -293,7 +307,7 @@ public struct SliceLedger: Sendable {
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
-    guard reply.count == 10 else { throw await store.inspect(slice) }
+    guard reply.count == 11 else { throw await store.inspect(slice) }
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
     }
@@ -316,7 +330,8 @@ public struct SliceLedger: Sendable {
       isOwner: reply[0].integer == 1, isSealed: reply[1].string == "sealed",
       version: try await version(reply[7], reply[8]), granted: granted,
       inDoubt: try await number(reply[3], upTo: StoredHash.mostTargets),
-      waiting: try await number(reply[4], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
+      waiting: try await number(reply[4], upTo: StoredHash.mostTargets),
+      later: try await number(reply[10], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
       retries: retries)
   }
 

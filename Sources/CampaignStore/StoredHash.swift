@@ -56,10 +56,10 @@ enum StoredHash {
       "phase": .word(["expanding", "sealed", "done", "cancelled"]), "lease": .number(times),
       "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
-      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024),
-      "admittedLast": .text(4 + Int(UInt16.max)),
+      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024), "readyAt": .number(times),
+      "times": .text(SendTimes.largest), "admittedLast": .text(4 + Int(UInt16.max)),
     ]
-    let counts = ["count", "granted", "doubt", "waiting", "admitted", "pruned", "quarantined", "control"]
+    let counts = ["count", "granted", "doubt", "waiting", "ready", "admitted", "pruned", "quarantined", "control"]
     for field in counts + outcomes {
       values[field] = .number(0...mostTargets)
     }
@@ -76,6 +76,8 @@ enum StoredHash {
       "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "receipts": .number(0...1),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
+      "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),
+      "lastRun": .text(64),
       "gate": .number(times), "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
       "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),
@@ -171,7 +173,7 @@ struct StoredFields {
     }
     guard key.hash == .slice else { return }
     let count = try number("count") ?? 0
-    for field in ["granted", "doubt", "waiting", "admitted"] { _ = try number(field, upTo: count) }
+    for field in ["granted", "doubt", "waiting", "ready", "admitted"] { _ = try number(field, upTo: count) }
   }
 
   private func damage(_ field: String, _ reply: RedisReply, _ value: StoredHash.Value) -> StoreError {

@@ -49,13 +49,14 @@ struct StoredKey {
     case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied", "activities":
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
-    case "waiting", "instances", "reports", "housekeeping", "import", "rate", "apprate", "template", "ranking":
+    case "waiting", "instances", "reports", "webhooks", "alarms", "housekeeping", "import", "rate", "apprate",
+      "template", "ranking":
       ("hash", .list(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)
     case "store", "definitions": ("hash", .shared, nil)
     case "running", "segments", "templates": ("set", .shared, nil)
     case "all": ("zset", .shared, nil)
-    case "dead": ("stream", .list(key: name), nil)
+    case "dead", "audit", "changes", "events": ("stream", .list(key: name), nil)
     default: nil
     }
   }

@@ -40,7 +40,7 @@ extension CampaignStore {
     pipeline.script(
       StoreScripts.takeOutCampaign,
       keys: [
-        key, keys.aside(key), keys.open(id), keys.running, keys.schedule, keys.ended, keys.all, keys.dead,
+        key, keys.aside(key), keys.open(id), keys.running, keys.schedule, keys.ended, keys.all, keys.dead, keys.changes,
       ]
     ) {
       $0.append(id)

@@ -24,8 +24,8 @@ package enum CommandRunner {
     var isJSON = false
     if let command = command as? any CarillonCommand {
       isJSON = command.global.json
-      let level = command.global.logLevel
-      LoggingSystem.bootstrap { [isJSON] in LineLogHandler(label: $0, level: level, isJSON: isJSON) }
+      LogSettings.shared.use(isJSON: isJSON, level: command.global.logLevel)
+      LoggingSystem.bootstrap { LineLogHandler(label: $0) }
     }
     do {
       if var command = command as? any AsyncParsableCommand {

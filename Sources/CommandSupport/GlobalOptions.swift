@@ -12,8 +12,9 @@ package struct GlobalOptions: ParsableArguments {
   @Flag(help: "Print JSON, and errors as JSON.")
   package var json = false
 
-  @Option(help: ArgumentHelp("How much is logged to standard error.", valueName: "level"))
-  package var logLevel: Logger.Level = .info
+  @Option(
+    help: ArgumentHelp("How much is logged to standard error; what log.level says unless given.", valueName: "level"))
+  package var logLevel: Logger.Level?
 
   package init() {}
 
@@ -22,7 +23,14 @@ package struct GlobalOptions: ParsableArguments {
     let logger = Logger(label: "configuration")
     let loader = ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
     logger.debug("reading the configuration", metadata: ["file": "\(loader.file)"])
-    return try loader.load { logger.warning("\($0)") }
+    let configuration = try loader.load { logger.warning("\($0)") }
+    LogSettings.shared.use(configuration.log)
+    return configuration
+  }
+
+  /// What reads the configuration, again and again.
+  package var configurationLoader: ConfigurationLoader {
+    ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
   }
 }
 

@@ -59,6 +59,16 @@ public enum HTTPExchange {
     public var isInDoubt: Bool
   }
 
+  /// Where a request may go.
+  public enum Reach: Sendable {
+    /// Anywhere, and by a proxy where the endpoint or the environment names one.
+    case any
+    /// Anywhere, and by no proxy.
+    case direct
+    /// By no proxy, and to no private address, whatever the name leads to.
+    case publicOnly
+  }
+
   /// Sends the request and waits for the answer.
   ///
   /// - Parameters:
@@ -66,12 +76,14 @@ public enum HTTPExchange {
   ///   - identity: the certificate to show; `nil` for none.
   ///   - connectTimeout: ms to look up, connect and finish the TLS handshake.
   ///   - timeout: ms for the whole.
+  ///   - reach: where it may go.
   public static func perform(
     _ request: Request, at endpoint: PushEndpoint, identity: TLSIdentity? = nil, connectTimeout: Int = 5000,
-    timeout: Int = 30_000
+    timeout: Int = 30_000, reach: Reach = .any
   ) async throws(Failure) -> Response {
     let exchange = CurlExchange(
-      request, endpoint: endpoint, identity: identity, connectTimeout: connectTimeout, timeout: timeout)
+      request, endpoint: endpoint, identity: identity, connectTimeout: connectTimeout, timeout: timeout,
+      reach: reach)
     // libcurl blocks: a thread of its own, not one of Swift's few.
     let result = await withCheckedContinuation { continuation in
       DispatchQueue(label: "carillon.exchange").async { continuation.resume(returning: exchange.perform()) }

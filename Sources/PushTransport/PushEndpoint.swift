@@ -33,6 +33,12 @@ public struct PushEndpoint: Sendable, Equatable {
   /// The proxy on the way there; `nil` leaves it to the environment (`https_proxy`, `no_proxy`), as libcurl does.
   public var proxy: Proxy?
 
+  /// For one request to a whole URL.
+  init(verbatim url: String, trustRoots: String?) {
+    self.url = url
+    self.trustRoots = trustRoots
+  }
+
   /// - Parameters:
   ///   - url: `https://host[:port]`; a trailing slash is dropped. Cleartext HTTP/2 is not supported.
   ///   - trustRoots: a PEM file, or `nil` for the system's authorities.

@@ -59,6 +59,20 @@ struct MetricsTests {
     #expect(table == Self.families(of: Self.text).filter { !$0.name.hasPrefix("process_") })
   }
 
+  @Test("the same of the fleet")
+  func fleetIsDocumented() throws {
+    var fleet = Fleet()
+    fleet.lanes = Lane.allCases.map { Fleet.LaneBacklog(lane: $0) }
+    var exposition = Exposition()
+    FleetExposition(fleet, WantedWorkers(fleet)).write(to: &exposition)
+    let page = try String(contentsOf: Self.page, encoding: .utf8)
+    // What a node has needs one: none can be made here.
+    let nodes = ["carillon_fleet_redis_memory_bytes", "carillon_fleet_redis_memory_limit_bytes"]
+    #expect(
+      Self.rows(of: "### Of the fleet, from `carillon admin` alone", in: page).filter { !nodes.contains($0.name) }
+        == Self.families(of: exposition.text).filter { !nodes.contains($0.name) })
+  }
+
   @Test func everyRangeOfAnswersHasItsBound() {
     for (index, bound) in AnswerTimes.bounds.enumerated() {
       #expect(AnswerTimes.range(of: bound) == index && AnswerTimes.range(of: bound + 1) == index + 1)

@@ -276,12 +276,12 @@ struct ConfigurationTests {
 
   @Test func everyKeyCanBeSetByTheEnvironmentAndIsDocumented() throws {
     let readme = try String(contentsOf: folder.appending(path: "README.md"), encoding: .utf8)
-    for path in ConfigurationSchema.paths(apps: ["NAME"]) {
+    for path in ConfigurationSchema.paths(apps: ["NAME"], webhooks: ["NAME"]) {
       #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.
     // Of names of files and users it only shows in use; RedisAccessTests reads `redis.tls` and `redis.sentinel`.
-    let names = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user"]
+    let names = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo"]
     for path in ConfigurationSchema.paths(apps: ["news"])
     where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"])
       && !path.starts(with: ["redis", "sentinel"])

@@ -55,19 +55,19 @@ struct SegmentTests {
     let world = try await CarillonWorld()
     try await world.importDevices(10)
     try await world.succeed("segment", "import", "vip", "-", input: "u1\nu2\nu3\nghost\n")
-    let said = try await world.succeed("segment", "define", "others", "!vip", "--where", "registeredAt < 36500d")
-    #expect(said == "defined others as !vip, where registeredAt < 36500d\n")
+    let said = try await world.succeed("segment", "define", "others", "!vip", "--where", "registeredAt < 3650d")
+    #expect(said == "defined others as !vip, where registeredAt < 3650d\n")
     try await world.succeed("segment", "define", "all", "vip | others")
     let count = try JSONObject(await world.succeed("segment", "count", "all & !vip", "--json"))
     let plain = try JSONObject(
-      await world.succeed("segment", "count", "!vip", "--where", "registeredAt < 36500d", "--json"))
+      await world.succeed("segment", "count", "!vip", "--where", "registeredAt < 3650d", "--json"))
     #expect(count.number("users") == plain.number("users"))
     let list = try await world.succeed("segment", "list")
     #expect(
       list == """
         segment  users  definition
         all      –      vip | others
-        others   –      !vip, where registeredAt < 36500d
+        others   –      !vip, where registeredAt < 3650d
         vip      4
 
         """)

@@ -245,8 +245,62 @@ struct CampaignJobTests {
       ["sendAt": "\"2026-12-01T09:00:00Z\"", "expiration": "\"2026-12-01T10:00:00+01:00\""], "expiration",
       "is not after sendAt"
     ),
-    (["localTime": "false"], "localTime", "not supported yet"),
-    (["repeat": "\"0 9 * * *\""], "repeat", "not supported yet"),
+    (["sendAt": "\"2026-12-01T09:00:00\""], "sendAt", "has no zone (add Z or an offset"),
+    (["localTime": "\"yes\""], "localTime", "must be true, or name an attribute of users, not a string"),
+    (["localTime": "true"], "localTime", "needs sendAt: at which local time"),
+    (["localTime": "true", "sendAt": "\"2026-12-01T09:00:00Z\""], "sendAt", "each device's own clock counts"),
+    (
+      ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00+01:00\""], "sendAt",
+      "leave the zone out: 2026-12-01T09:00:00"
+    ),
+    (["localTime": "true", "sendAt": "\"tomorrow\""], "sendAt", "'tomorrow' is not a local time"),
+    (["localTime": #"{"attribut":"h"}"#], "localTime.attribut", "did you mean 'attribute'?"),
+    (["localTime": "{}"], "localTime.attribute", "is missing"),
+    (["localTime": #"{"attribute":""}"#], "localTime.attribute", "is empty"),
+    (
+      ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "audience": #"{"tokens":["aa01"]}"#], "localTime",
+      "needs users"
+    ),
+    (
+      ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "spread": "\"1h\""], "spread",
+      "stands beside localTime"
+    ),
+    (
+      ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "defaultTimezone": "\"Europe/Berlyn\""],
+      "defaultTimezone", "did you mean 'Europe/Berlin'?"
+    ),
+    (["defaultTimezone": "\"Europe/Berlin\""], "defaultTimezone", "it goes with localTime or quietHours"),
+    (["late": "\"1h\""], "late", "it goes with localTime"),
+    (["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "late": "\"-1h\""], "late", "from 0s to 366d"),
+    (["quietHours": "\"22-8\""], "quietHours", "must be a JSON object"),
+    (["quietHours": #"{"from":"22:00"}"#], "quietHours.to", "is missing"),
+    (["quietHours": #"{"from":"22:00","to":"8"}"#], "quietHours.to", "'8' is not a time of day (it must be HH:MM"),
+    (["quietHours": #"{"from":"22:00","to":"22:00"}"#], "quietHours.to", "always be quiet, or never"),
+    (["quietHours": #"{"from":"22:00","to":"08:00","then":"wait"}"#], "quietHours.then", "known: drop, hold"),
+    (
+      ["quietHours": #"{"from":"22:00","to":"08:00"}"#, "audience": #"{"tokens":["aa01"]}"#], "quietHours",
+      "needs users"
+    ),
+    (["maxDuration": "\"0s\""], "maxDuration", "from 1s to 366d"),
+    (["maxDuration": "90"], "maxDuration", "must be a string"),
+    (["repeat": "\"0 9 * * *\""], "repeat", "must be a JSON object, not a string"),
+    (["repeat": "{}"], "repeat.cron", "is missing"),
+    (["repeat": #"{"cron":"0 25 * * *"}"#], "repeat.cron", "'25' is no hour: it must be 0 to 23"),
+    (["repeat": #"{"cron":"0 9 * * *","zone":"Mars/Olympus"}"#], "repeat.zone", "is not a time zone"),
+    (["repeat": #"{"cron":"0 9 * * *","end":"2027-01-01"}"#], "repeat.end", "is not an instant"),
+    (["repeat": #"{"cron":"0 9 * * *","count":0}"#], "repeat.count", "a whole number from 1 to 100000"),
+    (["repeat": #"{"cron":"0 9 * * *","skipIfRunning":1}"#], "repeat.skipIfRunning", "must be true or false"),
+    (["repeat": #"{"cron":"0 9 * * *","zone":"UTC"}"#, "localTime": "true"], "repeat.zone", "stands beside localTime"),
+    (
+      ["repeat": #"{"cron":"0 9 * * *","end":"2027-01-01T00:00:00Z"}"#, "localTime": "true"], "repeat.end",
+      "is not a local time"
+    ),
+    (["repeat": #"{"cron":"0 9 * * *"}"#, "expiration": "\"2027-01-01T00:00:00Z\""], "expiration", "give a duration"),
+    (["repeat": #"{"cron":"0 9 * * *"}"#, "finishBy": "\"2027-01-01T00:00:00Z\""], "finishBy", "the job is repeated"),
+    (
+      ["repeat": #"{"cron":"0 9 * * *"}"#, "id": "\"\(String(repeating: "x", count: 51))\""], "id",
+      "give it 50 characters at most"
+    ),
     (["rate": "0"], "rate", "a number above 0, and at most 1,000,000"),
     (["rate": "-1"], "rate", "a number above 0"),
     (["rate": "1000000.5"], "rate", "at most 1,000,000"),
@@ -297,6 +351,48 @@ struct CampaignJobTests {
   func rateIsPushesASecond(text: String, perSecond: Double) throws {
     #expect(try parse(job(["rate": text])).rate == .perSecond(perSecond))
     #expect(try parse(job(["rate": "null"])).rate == nil)
+  }
+
+  @Test func eachDevicesOwnTimeIsRead() throws {
+    let campaign = try parse(job(["sendAt": "\"2026-12-01T09:00:00\"", "localTime": "true", "late": "\"0s\""]))
+    #expect(campaign.timing.localTime == LocalTime(wall: 1_796_115_600))
+    // Before the first clock of the world shows it.
+    #expect(campaign.sendAt == (1_796_115_600 - 14 * 3600) * 1000)
+    #expect(campaign.timing.late == 0 && campaign.timing.defaultZone == "UTC" && campaign.timing.isPerDevice)
+    let own = try parse(
+      job([
+        "sendAt": "\"2026-12-01T09:00:00\"", "localTime": #"{"attribute":"hour"}"#, "expiration": "\"4h\"",
+        "defaultTimezone": "\"Europe/Berlin\"", "quietHours": #"{"from":"22:00","to":"08:00","then":"drop"}"#,
+      ]))
+    #expect(own.timing.localTime == LocalTime(wall: 1_796_115_600, attribute: "hour"))
+    #expect(own.timing.quietHours == QuietHours(from: 79200, to: 28800, fate: .drop))
+    #expect(own.timing.defaultZone == "Europe/Berlin" && own.timing.late == 3600)
+    #expect(own.commonExpiration(startingAt: 7) == nil)
+    let plain = try parse(job(["localTime": "false", "maxDuration": "\"6h\"", "expiration": "\"4h\""]))
+    #expect(!plain.timing.isPerDevice && plain.timing.maxDuration == 21600)
+    #expect(plain.commonExpiration(startingAt: 7) == 14407)
+  }
+
+  @Test func repetitionIsRead() throws {
+    let campaign = try parse(
+      job([
+        "sendAt": "\"2026-12-01T09:00:00Z\"",
+        "repeat":
+          #"{"cron":"0 9 * * mon-fri","zone":"Europe/Berlin","end":"2027-01-01T00:00:00Z","count":3,"skipIfRunning":true}"#,
+      ]))
+    let repetition = try #require(campaign.timing.repetition)
+    #expect(campaign.sendAt == nil)
+    #expect(repetition.text == "0 9 * * mon-fri" && repetition.zone == "Europe/Berlin" && repetition.count == 3)
+    #expect(repetition.start == 1_796_115_600 && repetition.end == 1_798_761_600 && repetition.skipsIfRunning)
+    let bytes = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "sendAt": "\"2026-12-01T09:00:00Z\""]).utf8)
+    let run = try CampaignJob.parse(
+      CampaignJob.run(of: bytes, id: "c1.20261201T0900", localTime: nil), .any(APNsService()))
+    #expect(run.id == "c1.20261201T0900" && run.timing == CampaignTiming() && run.sendAt == nil)
+    let local = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "localTime": "true"]).utf8)
+    let its = try CampaignJob.parse(CampaignJob.run(of: local, id: "x", localTime: 1_796_115_600), .any(APNsService()))
+    #expect(its.timing.localTime?.wall == 1_796_115_600 && its.timing.repetition == nil)
+    let alone = try CampaignJob.alone(local, token: "aa01", suffix: "3.7")
+    #expect(try CampaignJob.parse(alone, .any(APNsService())).timing == CampaignTiming())
   }
 
   @Test func rateMayFollowFromATime() throws {

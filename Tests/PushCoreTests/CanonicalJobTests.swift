@@ -22,6 +22,10 @@ struct CanonicalJobTests {
       #"{"audience":{"exclude":{"campaign":null,"segment":"a"},"segment":"*"}}"#,
       #"{"audience":{"exclude":{"segment":"a"},"segment":"*"}}"#
     ),
+    (
+      #"{"quietHours":{"to":"8:00","then":null},"localTime":{"attribute":null}}"#,
+      #"{"localTime":{},"quietHours":{"to":"8:00"}}"#
+    ),
     // Whoever submits it, it is the same job.
     (#"{"submittedBy":"ada","id":"a"}"#, #"{"id":"a"}"#), (#"{"audience":null}"#, "{}"),
     (#"[null,true]"#, "[null,true]"),

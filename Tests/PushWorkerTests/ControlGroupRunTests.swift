@@ -10,8 +10,9 @@ import Testing
 struct ControlGroupRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func controlGroupsGetNothingAndAreCounted(engine: PushEngineKind) async throws {
-    var rig = try await WorkerRig(engine: engine, partitions: 16)
-    rig.channel.control = 0.3
+    var made = try await WorkerRig(engine: engine, partitions: 16)
+    made.channel.control = 0.3
+    let rig = made
     try await rig.register(500)
     try await rig.submit("story", #","control":0.2"#)
     try await rig.submit("offer", #","control":0.2"#)

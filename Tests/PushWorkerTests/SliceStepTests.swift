@@ -55,6 +55,14 @@ import Testing
     #expect(step { $0.pending = 1 } == .commit(credit: 0))
   }
 
+  @Test func whatCanNotBeSentNowIsPassedOverWithoutCreditAndBeforeAnythingIsGranted() {
+    #expect(step { ($0.ungranted, $0.blocked) = (5000, 4000) } == .passOver(SliceSituation.fullBatch))
+    #expect(step { ($0.ungranted, $0.blocked, $0.unanswered, $0.credit) = (50, 4, 900, 100) } == .passOver(4))
+    #expect(step { ($0.ungranted, $0.blocked, $0.pending, $0.credit) = (50, 4, 3, 100) } == .commit(credit: 0))
+    #expect(step { ($0.ungranted, $0.blocked, $0.intent) = (50, 4, .leave) } == .leave)
+    #expect(step { ($0.ungranted, $0.blocked, $0.isForgotten) = (50, 4, true) } == .replay)
+  }
+
   @Test func doubtIsSentAgainBeforeAnythingNew() {
     #expect(step { ($0.doubt, $0.ungranted, $0.credit) = (30, 100, 20) } == .resend(20))
     #expect(step { ($0.doubt, $0.credit) = (30, 0) } == .wait)

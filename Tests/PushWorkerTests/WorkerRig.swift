@@ -20,6 +20,8 @@ struct WorkerRig {
   let folder: ScratchFolder
   /// What its workers send with.
   let engine: PushEngineKind
+  /// The time zones that its workers know.
+  let zones: ZoneDatabase
   var channel: AppChannel
 
   static let topic = "com.example.news"
@@ -28,17 +30,19 @@ struct WorkerRig {
   ///   - engine: what workers send with; a test that sends is run with each.
   ///   - server: a Redis of the test's own, if it does something to it.
   init(
-    engine: PushEngineKind, partitions: Int = 8, server own: RedisServer? = nil,
+    engine: PushEngineKind, partitions: Int = 8, server own: RedisServer? = nil, zones: ZoneDatabase = .system,
     configure: (inout SimulatorConfiguration) -> Void = { _ in }
   ) async throws {
     self.engine = engine
+    self.zones = zones
     var server = own
     if server == nil { server = try await RedisServer.shared }
     url = try RedisURL(#require(server).url)
     keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
     store = CampaignStore(
-      redis: RedisClient(url: url, options: Self.unhurried), keys: keys, services: PushServices(standard: APNsService())
-    )
+      redis: RedisClient(url: url, options: Self.unhurried), keys: keys,
+      services: PushServices(standard: APNsService()),
+      zones: zones)
     try await store.open(creating: true)
     let key = try ECPrivateKey.generate()
     var configuration = SimulatorConfiguration()
@@ -54,7 +58,11 @@ struct WorkerRig {
   }
 
   /// Registers users `u0`, `u1`, … with one device each, at APNs too.
-  func register(_ users: Int, state: (Int) -> SimulatedDevice.State = { _ in .registered }) async throws {
+  ///
+  /// - Parameter zones: what zones the devices say they are in, in turn.
+  func register(
+    _ users: Int, zones: [String] = [""], state: (Int) -> SimulatedDevice.State = { _ in .registered }
+  ) async throws {
     var registrations: [DeviceRegistration] = []
     var devices: [SimulatedDevice] = []
     for number in 0..<users {
@@ -62,6 +70,7 @@ struct WorkerRig {
       var record = DeviceRecord(token: token, service: "apns")
       record.app = "news"
       record.registeredAt = 1000
+      record.timezone = zones[number % zones.count]
       registrations.append(DeviceRegistration(user: "u\(number)", device: record))
       devices.append(SimulatedDevice(token: token, state: state(number), topic: Self.topic, timestamp: 2000))
     }
@@ -94,8 +103,7 @@ struct WorkerRig {
   func client(_ way: RedisURL? = nil) -> CampaignStore {
     CampaignStore(
       redis: RedisClient(url: way ?? url, options: Self.unhurried), keys: keys,
-      services: PushServices(standard: APNsService())
-    )
+      services: PushServices(standard: APNsService()), zones: zones)
   }
 
   /// No test here is about a Redis that is out of reach: a loaded machine must not fail one.

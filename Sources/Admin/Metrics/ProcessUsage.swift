@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// What this process uses, under the names that every Prometheus client has for it.
-struct ProcessUsage {
+public struct ProcessUsage {
   var processorSeconds: Double
   var residentBytes: Int
   var virtualBytes: Int
@@ -38,6 +38,9 @@ struct ProcessUsage {
     let line = stat.split(separator: "\n").first { $0.hasPrefix("btime ") }
     return line.flatMap { Double($0.dropFirst(6)) } ?? 0
   }()
+
+  /// What it uses now; nothing where that can't be told.
+  public static func write(to metrics: inout Exposition) { read()?.write(to: &metrics) }
 
   func write(to metrics: inout Exposition) {
     metrics.family("process_cpu_seconds_total", .counter, "Processor time of user and system, in seconds.")

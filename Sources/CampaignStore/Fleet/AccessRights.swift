@@ -21,13 +21,13 @@ public enum AccessRole: String, CaseIterable, Sendable {
   private static let ofWorker = """
     blmove del exists expire get getbit getrange hdel hget hgetall hincrby hlen hmget hscan hset hsetnx hvals incr incrby
     lindex llen lmove lpop lpos lpush lrange lrem ltrim mget persist pexpire pttl rename rpush rpushx sadd scard set setbit
-    setrange sismember smembers smismember srem sscan strlen ttl type unlink xadd xlen zadd zcard zcount zmscore zrange
+    setrange sismember smembers smismember srem sscan strlen ttl type unlink xadd xlen xrange xrevrange zadd zcard zcount zmscore zrange
     zrangebyscore zrem zremrangebyscore zrevrange zscore
     """
   private static let ofAdmin = """
     del exists expire get getbit getrange hdel hget hgetall hincrby hlen hmget hscan hset hsetnx hvals incr incrby lindex
     llen lpos lpush lrange lrem ltrim pttl rpush rpushx sadd scard set sismember smembers smismember srem sscan strlen type
-    unlink xdel xlen xrange xrevrange zadd zcard zcount zrange zrangebyscore zrem zrevrange zscore
+    unlink xadd xdel xlen xrange xrevrange zadd zcard zcount zrange zrangebyscore zrem zrevrange zscore
     """
   private static let ofReader = """
     exists get getbit getrange hget hgetall hlen hmget hscan hvals lindex llen lrange pttl scard sismember smembers

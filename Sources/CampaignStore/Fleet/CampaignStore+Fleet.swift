@@ -20,6 +20,7 @@ extension CampaignStore {
     try await readWorkers(&fleet, lease: lease)
     try await readCampaigns(ids, &fleet)
     try await readQuarantine(&fleet)
+    try await readWebhooks(&fleet)
     fleet.nodes = try await redis.sights(FleetNode.sections).map { FleetNode($0, keys) }
     return fleet
   }
@@ -156,6 +157,28 @@ extension CampaignStore {
       }
       fleet.problems += replies.problems
     }
+  }
+
+  private func readWebhooks(_ fleet: inout Fleet) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("HGETALL", keys.webhooks)
+    var replies = FleetReplies(try await runEach(pipeline))
+    if let pairs = replies.next() {
+      fleet.webhooks = stride(from: 0, to: pairs.count - 1, by: 2).prefix(Fleet.mostWebhooks).compactMap {
+        WebhookStanding(name: pairs[$0].string ?? "", text: pairs[$0 + 1].string ?? "")
+      }.sorted { $0.name < $1.name }
+    }
+    fleet.problems += replies.problems
+    guard !fleet.webhooks.isEmpty else { return }
+    pipeline.removeAll()
+    pipeline.script(StoreScripts.backlog, keys: [keys.changes]) {
+      for webhook in fleet.webhooks { $0.append(webhook.position) }
+    }
+    replies = FleetReplies(try await runEach(pipeline))
+    if let counts = replies.next() {
+      for (index, count) in zip(fleet.webhooks.indices, counts) { fleet.webhooks[index].backlog = count.integer ?? 0 }
+    }
+    fleet.problems += replies.problems
   }
 
   private func readQuarantine(_ fleet: inout Fleet) async throws {

@@ -103,6 +103,9 @@ public struct Fleet: Sendable {
   /// Pruned tokens that the feedback list has for the backend.
   public var feedback = 0
 
+  /// How far webhooks have been told, by their names.
+  public var webhooks: [WebhookStanding] = []
+
   /// The Redis servers that have the store's keys.
   public var nodes: [FleetNode] = []
 
@@ -113,6 +116,9 @@ public struct Fleet: Sendable {
   public static let mostWorkers = 1000
   /// Campaigns that are looked at.
   public static let mostCampaigns = 250
+
+  /// Webhooks that are looked at.
+  static let mostWebhooks = 64
 
   /// Of nothing.
   public init() {}

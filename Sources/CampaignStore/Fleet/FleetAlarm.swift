@@ -29,6 +29,8 @@ public struct FleetAlarm: Sendable, Equatable {
     case eventsWait
     /// Jobs or events are on the dead list.
     case dead
+    /// A webhook does not take what it is told.
+    case webhook
     /// Redis has little memory left.
     case memory
     /// Redis can't be trusted with what it is given.
@@ -70,6 +72,8 @@ public struct FleetLimits: Sendable {
   public var events = 100_000
   /// Before a certificate's end: a working week, twice.
   public var expiry = 14 * 86_400_000
+  /// Attempts in a row to tell a webhook, how many: the fifth is half a minute after the first.
+  public var webhookFailures = 5
   /// Percent of a server's memory: above 90 no campaign is taken in.
   public var memory = 85
 
@@ -203,6 +207,13 @@ extension Fleet {
         FleetAlarm(
           .eventsWait, list.rawValue, "\(count) \(list.rawValue) wait to be applied",
           remedy: "one worker applies some thousands a second: wait, or look at the logs of the workers"))
+    }
+    for webhook in webhooks where webhook.failures >= limits.webhookFailures {
+      alarms.append(
+        FleetAlarm(
+          .webhook, webhook.name,
+          "webhook \(webhook.name) is not told of \(webhook.backlog) changes: \(webhook.error)",
+          remedy: "mend it: it is tried again by itself; the latest 1000 changes are kept"))
     }
     if dead > 0 {
       alarms.append(

@@ -310,7 +310,9 @@ private struct RepartitionMove {
     if campaign.hasValuesBeside {
       for partition in 0..<spread { try await moveValues(of: id, in: partition) }
     }
-    let partitions = try await there.writeAudience(of: campaign, narrowing: false)
+    // What is repeated is sent to nobody itself.
+    let isSent = campaign.timing.repetition == nil
+    let partitions = isSent ? try await there.writeAudience(of: campaign, narrowing: false) : []
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.reslice, keys: [keys.campaign(id), keys.open(id), keys.finished(id), keys.running]

@@ -3,13 +3,14 @@
 -- Keeps: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
 -- taken even when the campaign's record has gone: a worker that stood still for longer must not begin it again. One
 -- whose time is still ahead is on no lane and does not run: `promote` begins it. One that needs approval is paused.
+-- What changes is noted for webhooks too (the stream `changes`): a remark, which stops nothing where it can't be made.
 -- While the store is held, or when it has another number of partitions than the worker knows, nothing is written.
 -- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
---      8 finished slices, 9 schedule, 10 wake channel, 11 store
+--      8 finished slices, 9 schedule, 10 wake channel, 11 store, 12 changes
 -- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered after the campaign has begun, 4 when it begins in ms since
 --      the epoch (0: now), 5 digest of the job as `reserve` said it, 6 number of partitions of the store, 7 number
---      of partitions listed, 8 why it needs approval ('': it does not), 9... partitions, then a bitmap of those that have no slice ('' for none), then fields and
---      values of the campaign
+--      of partitions listed, 8 why it needs approval ('': it does not), 9... partitions, then a bitmap of those that
+--      have no slice ('' for none), then fields and values of the campaign
 -- Returns 1, 0 when it had been activated before, or -1 when nothing may begin here now
 local known = redis.call('GET', KEYS[6])
 if known and #known > 40 or redis.call('EXISTS', KEYS[1]) == 1 then
@@ -34,13 +35,15 @@ else
 end
 redis.call('DEL', KEYS[2])
 redis.call('SET', KEYS[6], ARGV[5] .. ' activated', 'EX', ARGV[3] + math.ceil(ahead / 1000))
-redis.call('HSET', KEYS[1], 'state', waits and 'paused' or ahead > 0 and 'scheduled' or 'active', 'createdAt', now, 'slices', ARGV[7],
-  'partitions', ARGV[6], unpack(ARGV, behind + 1))
+local state = waits and 'paused' or ahead > 0 and 'scheduled' or 'active'
+redis.call('HSET', KEYS[1], 'state', state, 'createdAt', now, 'slices', ARGV[7], 'partitions', ARGV[6],
+  unpack(ARGV, behind + 1))
 if ARGV[behind] ~= '' then
   redis.call('SET', KEYS[8], ARGV[behind])
   redis.call('HSET', KEYS[1], 'absent', ARGV[behind])
 end
 for i = 9, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
 redis.call('LREM', KEYS[5], 1, ARGV[2])
+redis.pcall('XADD', KEYS[12], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state)
 if ahead == 0 and not waits then redis.call('PUBLISH', KEYS[10], 'slices ' .. ARGV[7]) end
 return 1

@@ -14,11 +14,12 @@
 --      that a page can have
 -- Returns {'done'} | {'held', ms left} | {'format', version} | {'claimed', phase, count, high-water mark, in doubt,
 --          waiting, claims, now ms, seal, sequence, replays, deaths, bisected targets as 'first last' or
---          '', admitted targets ('': they need not be)}
+--          '', targets whose time has yet to come, when the targets may be sent or '',
+--          admitted targets ('': they need not be)}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',
-  'seq', 'deaths', 'bisected', 'replays', 'format', 'admitted')
+  'seq', 'deaths', 'bisected', 'replays', 'format', 'ready', 'times', 'admitted')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return {'done'} end
 if phase == 'sealed' and slice[13] ~= ARGV[5] then return {'format', slice[13] or ''} end
@@ -48,9 +49,10 @@ if phase == 'expanding' then
   redis.call('RPUSH', KEYS[2], '')
   redis.call('EXPIRE', KEYS[2], ARGV[6])
 end
+local later = slice[14] and math.max(0, count - math.max(tonumber(slice[14]), tonumber(slice[5] or 0))) or 0
 redis.call('HSET', KEYS[1], 'phase', phase, 'claim', ARGV[1], 'owner', ARGV[2],
   'lease', now + tonumber(ARGV[3]))
 local claims = redis.call('HINCRBY', KEYS[1], 'claims', 1)
 return {'claimed', phase, tonumber(slice[4] or 0), tonumber(slice[5] or 0), tonumber(slice[6] or 0),
   tonumber(slice[7] or 0), claims, now, slice[8] or '', seq, replays, deaths,
-  slice[11] or '', phase == 'sealed' and slice[14] or ''}
+  slice[11] or '', later, slice[15] or '', phase == 'sealed' and slice[16] or ''}

@@ -24,5 +24,6 @@ elseif phase == 'sealed' and granted == count and doubt == 0 and waiting == 0 th
 else
   return 1
 end
-redis.call('HDEL', KEYS[1], 'claim', 'lease', 'owner', 'deaths', 'bisected', 'admittedLast')
+redis.call('HDEL', KEYS[1], 'claim', 'lease', 'owner', 'deaths', 'bisected', 'times', 'ready', 'readyAt',
+  'admittedLast')
 return redis.call('HGETALL', KEYS[1])

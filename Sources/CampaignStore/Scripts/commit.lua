@@ -4,6 +4,7 @@
 -- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them. A target
 -- is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count,
 -- but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
+-- Where targets have times of their own (see `seal`), only those are granted whose time has come by Redis' clock.
 -- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
 -- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
@@ -28,11 +29,12 @@
 -- without the token: it stands under that.
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
 --          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored, u32 indexes of
---          targets that have an acceptance here and another outcome in the ledger, which stands}
+--          targets that have an acceptance here and another outcome in the ledger, which stands, targets whose time
+--          has yet to come (the next retry is then the next of them, if that is nearer)}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
-  'deaths', 'bisected', 'replays', '16', 'admitted')
+  'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'admitted')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
@@ -40,7 +42,7 @@ local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
 if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
 if sealed and (slice[7] or '') ~= ARGV[5] then
-  return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, ''}
+  return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0}
 end
 local moved, settled, restored, overruling = {}, false, replay, {}
 
@@ -263,6 +265,31 @@ write_lines()
 write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10])
 if #outgoing > 0 then redis.call('RPUSH', KEYS[8], notice_head() .. table.concat(outgoing)) end
 
+-- Targets below `ready` may be granted; the next of the others at `ready_at`.
+local ready, ready_at = count, nil
+if sealed and slice[14] then
+  ready, ready_at = slice[13] + 0, slice[14] + 0
+  if now >= ready_at then
+    local times = redis.call('HGET', KEYS[1], 'times')
+    if not times then return damaged() end
+    -- The first step whose time is still to come.
+    local low, steps = 0, struct.unpack('>I4', times)
+    local high = steps
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      local _, due = struct.unpack('>I4I6', times, 5 + middle * 13)
+      if due <= now then low = middle + 1 else high = middle end
+    end
+    if low < steps then
+      ready, ready_at = struct.unpack('>I4I6', times, 5 + low * 13)
+      redis.call('HSET', KEYS[1], 'ready', ready, 'readyAt', ready_at)
+    else
+      ready, ready_at = count, nil
+      redis.call('HDEL', KEYS[1], 'ready', 'readyAt')
+    end
+  end
+end
+
 local retries = {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
@@ -285,7 +312,7 @@ if expected then
     end
   end
   -- Of a slice whose targets are admitted page by page (`admit`) no more than that.
-  local fresh = math.min(credit, math.min(bound, (slice[13] or count) + 0) - granted)
+  local fresh = math.min(credit, math.min(bound, ready, (slice[15] or count) + 0) - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
 local lease = now + ARGV[2]
@@ -319,5 +346,6 @@ if waiting > 0 then
   local nearest = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
   if nearest[2] then due = math.max(0, tonumber(nearest[2]) - now) end
 end
+if ready_at and (due < 0 or ready_at - now < due) then due = math.max(0, ready_at - now) end
 return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays,
-  table.concat(overruling)}
+  table.concat(overruling), math.max(0, count - math.max(ready, granted))}

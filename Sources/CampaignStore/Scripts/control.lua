@@ -5,17 +5,17 @@
 -- nothing to begin. Every call raises the control epoch, by which workers say what they have applied (see
 -- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
--- no longer. While the store is held what has not begun does not: it waits in the schedule.
--- One that needs approval is resumed only by being approved, and by somebody else than who submitted it.
--- One that runs and of which all but a first wave wait goes on with these when it is resumed.
+-- no longer. While the store is held what has not begun does not: it waits in the schedule. So does what is repeated,
+-- which is never begun itself. One that needs approval is resumed only by being approved, and by somebody else than who
+-- submitted it. One that runs and of which all but a first wave wait goes on with these when it is resumed.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
---      12 wake channel, 13 store, 14 timeline
+--      12 wake channel, 13 store, 14 changes, 15 timeline
 -- ARGV 1 id, 2 'pause' | 'resume' | 'approve' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '',
 --      5 'person' | 'worker': whose word it is, 6 who it is ('' where nobody says)
 -- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 5, 6 and 3. It keeps the last 200.
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'gate')
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'gate', 'repeat')
 local was = campaign[1]
 if not was then return false end
 local epoch = redis.call('INCR', KEYS[7])
@@ -30,7 +30,7 @@ if verb == 'pause' and (was == 'active' or was == 'scheduled') then
   state = 'paused'
 elseif verb == 'resume' and was == 'paused' and (approves or campaign[4] ~= 'needed') then
   local is_held = redis.call('HGET', KEYS[13], 'nextPartitions')
-  state = not begun and (due > now or is_held) and 'scheduled' or 'active'
+  state = not begun and (due > now or is_held or campaign[7]) and 'scheduled' or 'active'
 elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'paused') then
   state = 'cancelled'
 end
@@ -40,9 +40,11 @@ if verb == 'resume' and was == 'active' and tonumber(campaign[6] or 0) > now the
 end
 if state == was then return {state, epoch, 0} end
 redis.call('HSET', KEYS[1], 'state', state)
+redis.pcall('XADD', KEYS[14], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state, 'reason', ARGV[3],
+  'by', ARGV[5])
 if approves then redis.call('HSET', KEYS[1], 'approval', 'given', 'approvedBy', ARGV[6]) end
-redis.call('RPUSH', KEYS[14], table.concat({now, ARGV[2], ARGV[5], ARGV[6], ARGV[3]}, '\t'))
-redis.call('LTRIM', KEYS[14], -200, -1)
+redis.call('RPUSH', KEYS[15], table.concat({now, ARGV[2], ARGV[5], ARGV[6], ARGV[3]}, '\t'))
+redis.call('LTRIM', KEYS[15], -200, -1)
 if verb == 'resume' then
   redis.call('DEL', KEYS[8], KEYS[9], KEYS[10], KEYS[11])
   redis.call('HINCRBY', KEYS[1], 'round', 1)

@@ -8,7 +8,7 @@
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
 -- keys for ever.
 -- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns,
---      8 running campaigns
+--      8 running campaigns, 9 changes
 -- ARGV 1 partition, 2 id, 3... counters and their values
 -- Returns {1 when this call ended the campaign else 0, state}
 local reference = ARGV[1] .. ':' .. ARGV[2]
@@ -31,6 +31,7 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
+redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state)
 redis.call('LREM', KEYS[4], 0, ARGV[2])
 redis.call('DEL', KEYS[5])
 redis.call('ZADD', KEYS[7], now, ARGV[2])

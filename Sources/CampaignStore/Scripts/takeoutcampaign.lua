@@ -4,7 +4,7 @@
 -- Keeps: the reason is on the dead list before the campaign is in no other. References to it that are left lead
 -- nowhere, and are dropped where they are met.
 -- KEYS 1 campaign, 2 its new name, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 all campaigns,
---      8 dead list (a stream)
+--      8 dead list (a stream), 9 changes
 -- ARGV 1 id, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 seconds that it is kept
 -- Returns 1, or 0 when there is no such campaign
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
@@ -12,6 +12,7 @@ local job = redis.pcall('HGET', KEYS[1], 'job')
 if type(job) ~= 'string' then job = '' end
 redis.call('XADD', KEYS[8], 'MAXLEN', '~', ARGV[4], '*', 'reason', ARGV[2], 'hint', ARGV[3], 'id', ARGV[1],
   'size', #job, 'job', job:sub(1, tonumber(ARGV[5])))
+redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', 'failed', 'reason', ARGV[2])
 redis.call('RENAME', KEYS[1], KEYS[2])
 redis.call('EXPIRE', KEYS[2], ARGV[6])
 redis.call('UNLINK', KEYS[3])

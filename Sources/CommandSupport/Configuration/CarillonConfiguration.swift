@@ -1,3 +1,4 @@
+package import Logging
 package import PushTransport
 package import PushCore
 package import Redis
@@ -12,6 +13,9 @@ package struct CarillonConfiguration: Equatable {
   package var `guard`: Guard
   /// Where this process serves health, metrics and API; `nil` for nowhere.
   package var admin: Admin?
+  package var log = Log()
+  /// By the name that status and alarms use.
+  package var webhooks: [String: WebhookTarget] = [:]
 
   package struct Admin: Equatable {
     package var listen: ListenAddress
@@ -31,6 +35,30 @@ package struct CarillonConfiguration: Equatable {
     package var certificate: String
     /// A PEM file with its key.
     package var key: String
+  }
+
+  /// Where somebody wants to be told of events.
+  package struct WebhookTarget: Equatable {
+    package var url: String
+    /// A file whose first line is the key of the signature.
+    package var secretFile: String
+    package var kinds: Set<Webhook.Kind>
+    /// Whether it may be on this machine or a local network.
+    package var allowsPrivate = false
+    /// A file of PEM certificates to trust instead of the system's.
+    package var trustRoots: String?
+  }
+
+  /// How log lines are written, and which.
+  package struct Log: Equatable {
+    /// Whether each is a JSON object; `--json` prevails.
+    package var isJSON = false
+    /// The least grave level that is written; `--log-level` prevails.
+    package var level = Logger.Level.info
+    /// The same of single modules, by their names.
+    package var modules: [String: Logger.Level] = [:]
+
+    package init() {}
   }
 
   package struct Redis: Equatable {
@@ -53,6 +81,8 @@ package struct CarillonConfiguration: Equatable {
     package var feedbackLength: Int
     /// Devices of a user at most.
     package var devicesPerUser: Int
+    /// Entries of the stream of events at most; 0 for none.
+    package var streamLength = 0
   }
 
   package struct Sentinel: Equatable {
@@ -152,6 +182,8 @@ package struct CarillonConfiguration: Equatable {
     package var answerTimeout: Duration
     /// How long a worker may take to finish after SIGTERM.
     package var deadline: Duration
+    /// The folder of the time zone database; `nil` for the system's.
+    package var zoneinfo: String?
   }
 
   package struct Retry: Equatable {

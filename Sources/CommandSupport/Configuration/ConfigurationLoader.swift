@@ -23,7 +23,7 @@ package struct ConfigurationLoader {
   }
 
   /// The file that is read.
-  var file: String { named ?? Self.defaultFile }
+  package var file: String { named ?? Self.defaultFile }
 
   /// The configuration.
   ///

@@ -32,7 +32,8 @@ extension ConfigurationReader {
       partitions: try section.integer("partitions", in: 1...16384),
       feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000),
       // Every registration reads and writes its user's whole record.
-      devicesPerUser: try section.integer("devicesPerUser", in: 1...1000, default: 100))
+      devicesPerUser: try section.integer("devicesPerUser", in: 1...1000, default: 100),
+      streamLength: try section.integer("streamLength", in: 0...10_000_000, default: 0))
   }
 
   private func readSentinel(

@@ -1,5 +1,6 @@
 import PushTransport
 import APNs
+import Logging
 import PushCore
 
 /// Makes the typed configuration of a tree.
@@ -18,7 +19,9 @@ struct ConfigurationReader {
       redis: redis, apps: apps, worker: try readWorker(try top.section("worker", schema: "worker"), apps),
       retry: try readRetry(try top.section("retry", schema: "retry")),
       guard: try readGuard(try top.section("guard", schema: "guard")),
-      admin: try readAdmin(try top.section("admin", schema: "admin")))
+      admin: try readAdmin(try top.section("admin", schema: "admin")),
+      log: try readLog(try top.section("log", schema: "log")),
+      webhooks: try readWebhooks(try top.section("webhooks", schema: nil)))
   }
 
   private func readApps(_ section: ConfigurationSection) throws(ConfigurationError) -> [String: CarillonConfiguration
@@ -200,7 +203,8 @@ struct ConfigurationReader {
       connections: try section.integer("connections", in: 1...32, default: 2),
       window: try section.integer("window", in: 1...100_000, default: 1000),
       answerTimeout: try section.duration("answerTimeout", in: 1000...300_000, default: 30_000),
-      deadline: try section.duration("deadline", in: 1000...Self.day, default: 20_000))
+      deadline: try section.duration("deadline", in: 1000...Self.day, default: 20_000),
+      zoneinfo: try section.string("zoneinfo").map(resolve))
   }
 
   private func readRetry(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Retry {
@@ -224,6 +228,64 @@ struct ConfigurationReader {
       threshold: try section.share("threshold", default: 0.1),
       pruneShare: try section.share("pruneShare", default: 0.5),
       minimum: try section.integer("minimum", in: 1...1_000_000, default: 200))
+  }
+
+  private func readWebhooks(
+    _ section: ConfigurationSection
+  ) throws(ConfigurationError) -> [String: CarillonConfiguration.WebhookTarget] {
+    var webhooks: [String: CarillonConfiguration.WebhookTarget] = [:]
+    for name in section.keys {
+      guard Self.isName(name) else {
+        throw section.error(name, "the name of a webhook must be \(Self.nameForm)")
+      }
+      webhooks[name] = try readWebhook(try section.section(name, schema: "webhooks.*"))
+    }
+    return webhooks
+  }
+
+  private func readWebhook(
+    _ section: ConfigurationSection
+  ) throws(ConfigurationError) -> CarillonConfiguration.WebhookTarget {
+    let allowsPrivate = try section.boolean("allowPrivate")
+    let url = try section.required("url", hint: "such as https://example.com/hooks/carillon")
+    guard !url.contains("@") else {
+      // It holds a password: it is not repeated.
+      throw section.error("url", "must hold no name and password", hint: "who calls is told by the signature")
+    }
+    let schemes = allowsPrivate ? ["https://", "http://"] : ["https://"]
+    guard let scheme = schemes.first(where: url.hasPrefix), url.count > scheme.count,
+      url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else {
+      throw section.error(
+        "url", "\(Excerpt.quoted(url)) is no https:// address",
+        hint: "http:// is for a local network, with allowPrivate: true")
+    }
+    var kinds: Set<Webhook.Kind> = []
+    for word in (try section.string("events") ?? "campaigns, alarms").split(separator: ",") {
+      let word = String(word.filter { $0 != " " })
+      guard let kind = Webhook.Kind(rawValue: word) else {
+        throw section.error(
+          "events", "unknown event \(Excerpt.quoted(word))", hint: "known: campaigns, alarms; several with commas")
+      }
+      kinds.insert(kind)
+    }
+    return CarillonConfiguration.WebhookTarget(
+      url: url,
+      secretFile: resolve(try section.required("secretFile", hint: "a file whose first line signs what is sent")),
+      kinds: kinds, allowsPrivate: allowsPrivate, trustRoots: try section.string("trustRoots").map(resolve))
+  }
+
+  private func readLog(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Log {
+    var log = CarillonConfiguration.Log()
+    log.isJSON = try section.choice("format", default: LogFormat.text) == .json
+    log.level = try section.choice("level", default: log.level)
+    let modules = try section.section("modules", schema: "log.modules")
+    for key in modules.keys where modules.has(key) { log.modules[key] = try modules.choice(key, default: log.level) }
+    return log
+  }
+
+  private enum LogFormat: String, CaseIterable {
+    case text, json
   }
 
   func resolve(_ path: String) -> String {

@@ -24,12 +24,17 @@ package enum EnvironmentOverlay {
         && name != fileVariable && !value.isEmpty
     }
     guard !given.isEmpty else { return [] }
-    var apps: [String] = []
-    if case .section(let sections) = root.content, case .section(let named)? = sections["apps"]?.content {
-      apps = Array(named.keys)
+    func names(_ section: String) -> [String] {
+      guard case .section(let sections) = root.content, case .section(let named)? = sections[section]?.content else {
+        return []
+      }
+      return Array(named.keys)
     }
+    let apps = names("apps")
     var paths: [String: [[String]]] = [:]
-    for path in ConfigurationSchema.paths(apps: apps) { paths[variable(of: path), default: []].append(path) }
+    for path in ConfigurationSchema.paths(apps: apps, webhooks: names("webhooks")) {
+      paths[variable(of: path), default: []].append(path)
+    }
     var ignored: [String] = []
     for (name, value) in given.sorted(by: { $0.key < $1.key }) {
       guard let meant = paths[name] else {

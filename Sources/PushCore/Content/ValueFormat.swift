@@ -112,7 +112,7 @@ struct WallClockText {
     if text.count > 4, text[4] == UInt8(ascii: "-") {
       guard text.count >= Self.dateLength, let year = Self.number(text[0..<4]), text[7] == UInt8(ascii: "-"),
         let month = Self.number(text[5..<7]), let day = Self.number(text[8..<10]),
-        1...12 ~= month, 1...Timestamp.daysIn(month: month, year: year) ~= day
+        1...12 ~= month, 1...CivilDate.days(in: month, of: year) ~= day
       else { return nil }
       (self.year, self.month, self.day) = (year, month, day)
       if text.count == Self.dateLength, !needsTime { return }

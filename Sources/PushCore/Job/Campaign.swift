@@ -49,6 +49,8 @@ public struct Campaign: Sendable, Equatable {
   public var sendAt: Int?
   /// How fast it may be sent; `nil` for as fast as it goes.
   public var rate: CampaignRate?
+  /// When its pushes are sent, as far as its beginning alone does not say so.
+  public var timing: CampaignTiming
   /// Which results are also kept as plain hashes.
   public var results: ResultsMode
   /// What becomes of targets in doubt after a crash.
@@ -73,8 +75,8 @@ public struct Campaign: Sendable, Equatable {
     recipientValues: [String: [UInt8]] = [:], hasValuesBeside: Bool = false, pushType: String = "alert",
     priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
-    rate: CampaignRate? = nil, results: ResultsMode = .failures, ambiguity: Ambiguity = .resend,
-    timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil,
+    rate: CampaignRate? = nil, timing: CampaignTiming = CampaignTiming(), results: ResultsMode = .failures,
+    ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil,
     canary: Canary? = nil
   ) {
     self.id = id
@@ -100,11 +102,20 @@ public struct Campaign: Sendable, Equatable {
     self.lane = lane
     self.sendAt = sendAt
     self.rate = rate
+    self.timing = timing
     self.results = results
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive
     self.submittedBy = submittedBy
     self.canary = canary
+  }
+
+  /// Until when all its pushes may be delivered, in UNIX seconds; `nil` for no limit, and where each has its own.
+  ///
+  /// - Parameter start: when it begins, in UNIX seconds.
+  public func commonExpiration(startingAt start: Int) -> Int? {
+    if case .after = expiration, timing.localTime != nil { return nil }
+    return expiration.instant(startingAt: start)
   }
 
   /// The id of the broadcast channel that it goes to; `nil` when it goes to devices.

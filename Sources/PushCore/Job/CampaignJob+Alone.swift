@@ -1,6 +1,6 @@
 extension CampaignJob {
   /// Fields that say something of many users or pushes only.
-  private static let ofMany: Set = ["sendAt", "rate", "spread", "finishBy", "control", "test", "canary"]
+  private static let ofMany: Set = ["control", "test", "canary", "template", "vars"]
 
   /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///
@@ -15,7 +15,7 @@ extension CampaignJob {
   ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
-    var left = ofMany.union(["template", "vars"])
+    var left = ofMany.union(JobTiming.all)
     if payload != nil { left.formUnion(JobTemplate.fields) }
     var json = JSONWriter()
     json.beginObject()
@@ -45,6 +45,28 @@ extension CampaignJob {
         json.name(field.name)
         json.raw(job[field.value.range])
       }
+    }
+    json.endObject()
+    return json.take()
+  }
+
+  /// The job of one of the campaigns that a job asks for again and again.
+  ///
+  /// - Parameters:
+  ///   - job: a valid job.
+  ///   - id: of that campaign.
+  ///   - localTime: what each device's clock shows at its time; `nil` where it begins at once.
+  /// - Throws: when the job is not valid JSON.
+  public static func run(of job: [UInt8], id: String, localTime: Int?) throws(JSONSyntaxError) -> [UInt8] {
+    let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
+    guard case .object(let members) = root.kind else { return job }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("id", id)
+    if let localTime { json.member("sendAt", WallTime.format(localTime)) }
+    for member in members where !["id", "sendAt", "repeat"].contains(member.name) {
+      json.name(member.name)
+      json.raw(job[member.value.range])
     }
     json.endObject()
     return json.take()

@@ -8,12 +8,12 @@ public enum CampaignJob {
   /// How many objects and arrays may stand in each other.
   public static let maximumNesting = 32
 
-  private static let fields = [
+  public static let fields = [
     "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
     "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
     "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
-  ]
-  private static let plannedFields: Set = ["localTime", "repeat"]
+  ] + JobTiming.fields
+  private static let plannedFields: Set<String> = []
 
   /// The campaign that a job describes, every default filled in.
   ///
@@ -64,10 +64,10 @@ public enum CampaignJob {
     let id = try readID(fields)
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
-    let sendAt = try readSendAt(fields)
     let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
     let payload = try JobPayload(
       content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
+    let timing = try JobTiming(fields, id: id, audience: audience.audience)
     let campaign = Campaign(
       id: id,
       app: app,
@@ -88,16 +88,23 @@ public enum CampaignJob {
       hasValuesBeside: try readVars(fields, for: payload.content),
       pushType: options.pushType,
       priority: options.priority,
-      expiration: try fields.expiration(sendAt: sendAt) ?? options.expiration,
+      expiration: try fields.expiration(sendAt: timing.sendAt) ?? options.expiration,
       collapseID: try readCollapseID(fields),
       lane: try fields.choice("lane", default: .normal),
-      sendAt: sendAt,
-      rate: try fields.rate(sendAt: sendAt),
+      sendAt: timing.sendAt,
+      rate: try fields.rate(sendAt: timing.sendAt),
+      timing: timing.timing,
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields),
       submittedBy: try readSubmitter(fields),
       canary: try Canary(fields, of: id, audience))
+    if campaign.timing.isPerDevice, campaign.firstWave != nil || campaign.canary != nil {
+      throw JobError(
+        field: campaign.canary == nil ? "test" : "canary",
+        message: "does not go with localTime or quietHours: the rest would wait for two things at once",
+        hint: "leave one of them out")
+    }
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",
@@ -160,15 +167,6 @@ public enum CampaignJob {
         hint: "leave out category, or transactional")
     }
     return category
-  }
-
-  /// How far ahead it may be is the store's to check, by Redis' clock.
-  private static func readSendAt(_ fields: JobFields) throws(JobError) -> Int? {
-    guard let text = try fields.string("sendAt") else { return nil }
-    guard let instant = Timestamp.milliseconds(text) else {
-      throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
-    }
-    return instant
   }
 
   private static func readSubmitter(_ fields: JobFields) throws(JobError) -> String? {

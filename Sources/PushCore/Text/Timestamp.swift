@@ -13,7 +13,7 @@ public enum Timestamp {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.number(digits: 4), scanner.take("-"),
       let month = scanner.number(digits: 2), (1...12).contains(month), scanner.take("-"),
-      let day = scanner.number(digits: 2), (1...daysIn(month: month, year: year)).contains(day),
+      let day = scanner.number(digits: 2), (1...CivilDate.days(in: month, of: year)).contains(day),
       // RFC 3339, 5.6: lower case is allowed, and a blank for readability.
       scanner.take("T") || scanner.take("t") || scanner.take(" "),
       let hour = scanner.number(digits: 2), hour < 24, scanner.take(":"),
@@ -22,7 +22,7 @@ public enum Timestamp {
       let fraction = scanner.fraction(),
       let offset = scanner.offset(), scanner.rest.isEmpty
     else { return nil }
-    let days = daysSince1970(year: year, month: month, day: day)
+    let days = CivilDate(year: year, month: month, day: day).daysSince1970
     return (((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + fraction
   }
 
@@ -36,13 +36,13 @@ public enum Timestamp {
   /// Appends what ``format(milliseconds:)`` gives: 24 bytes.
   public static func append(milliseconds: Int, to bytes: inout [UInt8]) {
     let clamped = min(max(milliseconds, range.lowerBound), range.upperBound)
-    let (days, time) = flooredDivision(clamped, by: 86_400_000)
-    let (year, month, day) = date(daysSince1970: days)
-    appendNumber(year, digits: 4, to: &bytes)
+    let (days, time) = clamped.floorDivided(by: 86_400_000)
+    let date = CivilDate(daysSince1970: days)
+    appendNumber(date.year, digits: 4, to: &bytes)
     bytes.append(UInt8(ascii: "-"))
-    appendNumber(month, digits: 2, to: &bytes)
+    appendNumber(date.month, digits: 2, to: &bytes)
     bytes.append(UInt8(ascii: "-"))
-    appendNumber(day, digits: 2, to: &bytes)
+    appendNumber(date.day, digits: 2, to: &bytes)
     bytes.append(UInt8(ascii: "T"))
     appendNumber(time / 3_600_000, digits: 2, to: &bytes)
     bytes.append(UInt8(ascii: ":"))
@@ -56,41 +56,9 @@ public enum Timestamp {
 
   /// What calendar and clock show in UTC.
   static func civil(milliseconds: Int) -> (year: Int, month: Int, day: Int, hour: Int, minute: Int) {
-    let (days, time) = flooredDivision(milliseconds, by: 86_400_000)
-    let (year, month, day) = date(daysSince1970: days)
-    return (year, month, day, time / 3_600_000, time / 60_000 % 60)
-  }
-
-  // The Gregorian calendar by its cycle of 400 years, after Howard Hinnant, "chrono-Compatible Low-Level Date
-  // Algorithms": years begin in March, so that the day that comes and goes is a year's last.
-
-  private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-    let (era, yearOfEra) = flooredDivision(month > 2 ? year : year - 1, by: 400)
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-  }
-
-  private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
-    let (era, dayOfEra) = flooredDivision(days + 719_468, by: 146_097)
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
-  }
-
-  static func daysIn(month: Int, year: Int) -> Int {
-    switch month {
-    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
-  }
-
-  private static func flooredDivision(_ value: Int, by divisor: Int) -> (quotient: Int, remainder: Int) {
-    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    let (days, time) = milliseconds.floorDivided(by: 86_400_000)
+    let date = CivilDate(daysSince1970: days)
+    return (date.year, date.month, date.day, time / 3_600_000, time / 60_000 % 60)
   }
 
   private static func appendNumber(_ value: Int, digits: Int, to bytes: inout [UInt8]) {

@@ -1,5 +1,6 @@
 internal import PushCore
 internal import CCurl
+internal import Glibc
 internal import TLS
 
 /// A request and its answer by libcurl's easy interface, blocking.
@@ -9,13 +10,17 @@ struct CurlExchange: Sendable {
   private let identity: TLSIdentity?
   private let connectTimeout: Int
   private let timeout: Int
+  private let reach: HTTPExchange.Reach
 
   /// - Parameters:
   ///   - connectTimeout: ms to look up, connect and finish the TLS handshake.
   ///   - timeout: ms for the whole.
+  ///   - reach: where it may go.
   init(
-    _ request: HTTPExchange.Request, endpoint: PushEndpoint, identity: TLSIdentity?, connectTimeout: Int, timeout: Int
+    _ request: HTTPExchange.Request, endpoint: PushEndpoint, identity: TLSIdentity?, connectTimeout: Int, timeout: Int,
+    reach: HTTPExchange.Reach = .any
   ) {
+    self.reach = reach
     self.request = request
     self.endpoint = endpoint
     self.identity = identity
@@ -47,6 +52,11 @@ struct CurlExchange: Sendable {
     }
     guard code == CURLE_OK else {
       let detail = String(decoding: errorText.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      if answer.refusedAddress {
+        return .failure(
+          .init(message: "its address is private, and webhooks.NAME.allowPrivate does not allow that", isInDoubt: false)
+        )
+      }
       let error = CurlError(code, detail: detail.isEmpty ? nil : detail)
       return .failure(.init(message: error.description, isInDoubt: answer.wasRead))
     }
@@ -86,6 +96,12 @@ struct CurlExchange: Sendable {
     // With a body too: CURLOPT_POST has set POST already, and CURLOPT_CUSTOMREQUEST changes the word only.
     codes.append(carillon_easy_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method))
     codes += endpoint.apply(to: easy)
+    if reach != .any {
+      // CURLOPT_NOPROXY: an asterisk means every host, also against what the environment says.
+      codes.append(carillon_easy_set_string(easy, CURLOPT_NOPROXY, "*"))
+      codes.append(carillon_easy_set_long(easy, CURLOPT_FOLLOWLOCATION, 0))
+    }
+    if reach == .publicOnly { codes.append(carillon_easy_set_open_socket(easy, openPublicSocket, own)) }
     return codes.allSatisfy { $0 == CURLE_OK }
   }
 
@@ -113,6 +129,8 @@ struct CurlExchange: Sendable {
     let toSend: [UInt8]
     private(set) var sent = 0
     private(set) var wasRead = false
+    /// Whether an address was refused.
+    var refusedAddress = false
     private(set) var headers: [HTTPExchange.Header] = []
     private(set) var body: [UInt8] = []
 
@@ -143,6 +161,24 @@ struct CurlExchange: Sendable {
       body += bytes.prefix(Self.maximumBody - body.count)
     }
   }
+}
+
+/// CURLOPT_OPENSOCKETFUNCTION: called with the address that is about to be connected to, after the name was looked up, so
+/// that no name can lead elsewhere than what was checked. `CURL_SOCKET_BAD` ends the attempt.
+private func openPublicSocket(
+  _ data: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  guard let data, let address, let place = address.pointer(to: \.addr) else { return CURL_SOCKET_BAD }
+  // CURLOPT_OPENSOCKETFUNCTION: `addr` stands for `addrlen` bytes. `sin_addr` stands behind family and port, `sin6_addr`
+  // behind those and the flow (RFC 3493 section 3.3).
+  let raw = UnsafeRawBufferPointer(start: place, count: Int(address.pointee.addrlen))
+  let bytes = address.pointee.family == AF_INET ? raw.dropFirst(4).prefix(4) : raw.dropFirst(8).prefix(16)
+  guard !PrivateAddress.contains(bytes) else {
+    Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.refusedAddress = true }
+    return CURL_SOCKET_BAD
+  }
+  return socket(
+    address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
 }
 
 /// CURLOPT_READFUNCTION: fills at most `size * count` bytes and returns how many.

@@ -24,12 +24,12 @@ final class TroubleLog {
   ///   - kind: failures of a kind are told of ever less often, see ``Repetition``.
   ///   - slice: which one failed.
   func report(_ kind: String, of slice: SliceReference? = nil, _ error: any Error) {
-    report(kind, "\(kind)\(slice.map { " \($0)" } ?? ""): \(error)")
+    report(kind, of: slice, "\(kind)\(slice.map { " \($0)" } ?? ""): \(error)")
   }
 
-  func report(_ kind: String, _ message: String) {
+  func report(_ kind: String, of slice: SliceReference? = nil, _ message: String) {
     counts.troubles += 1
     guard let unsaid = kinds[kind, default: Repetition()].note(EventLoop.now) else { return }
-    observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) more like it unsaid)" : "")))
+    observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) more like it unsaid)" : ""), slice: slice))
   }
 }

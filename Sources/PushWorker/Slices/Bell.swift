@@ -1,5 +1,3 @@
-import EventLoop
-
 /// What the task of one slice, or of a bunch of them, waits for. Confined to the worker's loop.
 ///
 /// A ring while nobody waits is forgotten: who is about to wait has looked whether there is anything to do, without
@@ -13,8 +11,7 @@ final class Bell {
   }
 
   func ring() {
-    guard let waiter else { return }
-    self.waiter = nil
-    EventLoop.resuming { waiter.resume() }
+    waiter?.resume()
+    waiter = nil
   }
 }

@@ -10,7 +10,9 @@ struct SliceClaim {
   var granted = 0
   /// Targets that wait for a retry.
   var waiting = 0
-  /// `EventLoop.now` of the nearest retry.
+  /// Targets that wait for their own time.
+  var later = 0
+  /// `EventLoop.now` of the nearest of both.
   var nextRetry: UInt64?
   /// `EventLoop.now` at which the lease is to be renewed.
   var renewAt: UInt64 = 0
@@ -24,4 +26,11 @@ struct SliceClaim {
   var graceEnd: UInt64 = 0
   /// How the slice was closed, once it has been.
   var ending: Closing?
+
+  /// Takes note of what waits, and not until when: that is to be asked.
+  mutating func note(waiting: Int, later: Int) {
+    self.waiting = waiting
+    self.later = later
+    nextRetry = waiting + later > 0 ? 0 : nil
+  }
 }

@@ -7,8 +7,9 @@ import PushCore
 ///
 /// What it does next is ``SliceSituation/next``; the worker does it, and wakes the session when there may be something
 /// new. What it holds stands in parts: what Redis told (``claim``), what is under way (``targets``), what is known and
-/// yet to be recorded (``outcomes``, ``held``), what is in doubt (``doubt``), what Redis may forget (``journal``).
-/// Fifteen properties: the parts, what never changes, who drives it, and the numbers that every step looks at.
+/// yet to be recorded (``outcomes``, ``held``), what is in doubt (``doubt``), what Redis may forget (``journal``), when
+/// they may be sent (``times``). Sixteen properties: the parts, what never changes, who drives it, and the numbers that
+/// every step looks at.
 final class SliceSession {
   /// Its place in the table, and what every tag of its pushes begins with.
   let tag: SliceTag
@@ -32,6 +33,8 @@ final class SliceSession {
   var journal = SliceJournal()
   var outcomes = OutcomeQueue()
   var targets = TargetsUnderWay()
+  /// When they may be sent; `nil` for all at once.
+  private(set) var times: SliceTimes?
   /// What was decided of its targets, where they are admitted before they are granted; `nil` where they need not be.
   private(set) var admitted: AdmittedTargets?
   /// What it is woken by: of its own, or that of the bunch that it is driven with.
@@ -53,19 +56,23 @@ final class SliceSession {
   /// Whether its targets are known.
   var isReady: Bool { count != nil }
 
-  /// Targets that were never granted, and may be.
-  var ungranted: Int { max(0, min(firstWave ?? .max, count ?? 0) - claim.granted) }
+  /// Targets that were never granted, and could be.
+  var ungranted: Int { max(0, min(firstWave ?? .max, (count ?? 0) - claim.later) - claim.granted) }
 
   /// Targets that wait until the first wave has been looked at.
-  var heldBack: Int { (count ?? 0) - claim.granted - ungranted }
+  var heldBack: Int { (count ?? 0) - claim.later - claim.granted - ungranted }
 
   /// Takes note of the targets, once they are sealed.
-  func seal(_ seal: [UInt8], count: Int, granted: Int = 0, waiting: Int = 0) {
+  ///
+  /// - Parameter times: when they may be sent; `nil` for all at once.
+  func seal(
+    _ seal: [UInt8], count: Int, granted: Int = 0, waiting: Int = 0, later: Int = 0, times: SliceTimes? = nil
+  ) {
     self.count = count
+    self.times = times
     claim.seal = seal
     claim.granted = granted
-    claim.waiting = waiting
-    claim.nextRetry = waiting > 0 ? 0 : nil
+    claim.note(waiting: waiting, later: later)
     targets.prepare(for: count)
     outcomes.prepare(for: count)
   }
@@ -78,9 +85,22 @@ final class SliceSession {
     if isReady {
       claim.seal = standing.seal
     } else {
-      seal(standing.seal, count: standing.count, granted: standing.granted, waiting: standing.waiting)
+      seal(
+        standing.seal, count: standing.count, granted: standing.granted, waiting: standing.waiting,
+        later: standing.later, times: standing.times.map(context.times))
     }
   }
+
+  /// What is to become of a target that could be sent now.
+  ///
+  /// - Parameter now: ms since the epoch.
+  func fate(of index: Int, now: Int) -> SliceTimes.Fate {
+    if let fate = times?.fate(of: index, now: now) { return fate }
+    return context.deadline.map { $0 * 1000 <= now } ?? false ? .expire : .send
+  }
+
+  /// UNIX seconds from which on a target is not sent any more; `nil` for never.
+  func deadline(of index: Int) -> Int? { times.map { $0.deadline(of: index) } ?? context.deadline }
 
   /// Stops sending, or says for what else the slice is held from now on.
   ///
@@ -100,7 +120,8 @@ final class SliceSession {
   ///   - reach: what its pool could come to hold.
   ///   - lease: ns.
   ///   - now: `EventLoop.now`.
-  func situation(credit: Int, reach: Int, lease: UInt64, now: UInt64) -> SliceSituation {
+  ///   - clock: ms since the epoch.
+  func situation(credit: Int, reach: Int, lease: UInt64, now: UInt64, clock: Int) -> SliceSituation {
     var situation = SliceSituation()
     situation.intent = intent
     situation.isForgotten = claim.mustReplay
@@ -116,7 +137,10 @@ final class SliceSession {
     situation.doubt = doubt.targets.count
     situation.ungranted = ungranted
     situation.heldBack = heldBack
-    situation.waiting = claim.waiting
+    if times != nil, ungranted > 0, !claim.mustReconcile {
+      situation.blocked = times?.blocked(from: claim.granted, before: claim.granted + ungranted, now: clock) ?? 0
+    }
+    situation.waiting = claim.waiting + claim.later
     situation.nextRetry = claim.nextRetry.map { $0 > now ? Int(($0 - now) / 1_000_000) + 1 : 0 }
     situation.credit = credit
     situation.reach = reach
@@ -129,7 +153,7 @@ final class SliceSession {
   func sendable(_ now: UInt64) -> Int {
     guard isReady, !claim.mustReplay, !claim.mustReconcile else { return 0 }
     let isDue = claim.nextRetry.map { $0 <= now } ?? false
-    return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting : 0)
+    return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting + claim.later : 0)
   }
 
   /// Whether the tokens are there that a commit could grant, and admitted where that is asked for.
@@ -141,7 +165,8 @@ final class SliceSession {
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
   func ends(with batch: OutcomeBatch) -> Bool {
     intent == .send && isReady && ungranted == 0 && heldBack == 0 && unanswered == 0 && held.isEmpty
-      && outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.uncertain == 0
+      && outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.later == 0
+      && claim.uncertain == 0
       && !claim.mustReplay
       && !claim.mustReconcile && batch.isFinal
   }

@@ -6,6 +6,8 @@ enum SliceStep: Equatable {
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
+  /// Record what becomes of this many targets that are next and can't be sent now; none of them was granted.
+  case passOver(Int)
   /// Something in the slice kills its workers: try the next part of what is in doubt.
   case bisect
   /// Record what the guard holds back: nothing more will come.
@@ -14,7 +16,7 @@ enum SliceStep: Equatable {
   case finish
   /// The campaign was cancelled and nothing is under way any more.
   case cancel
-  /// Only retries are left, the nearest in this many ms.
+  /// Only retries, and targets whose time has yet to come, are left, the nearest in this many ms.
   case park(Int)
   /// Only what waits for the first wave to be looked at is left.
   case holdBack
@@ -56,13 +58,15 @@ struct SliceSituation: Equatable {
   var mayMoreCome = false
   /// Targets in doubt that are yet to be sent again.
   var doubt = 0
-  /// Targets never granted.
+  /// Targets never granted that could be.
   var ungranted = 0
   /// Targets that wait until the first wave has been looked at.
   var heldBack = 0
-  /// Targets that wait for a retry.
+  /// Of them, how many are next and can't be sent now.
+  var blocked = 0
+  /// Targets that wait for a retry, or for their own time.
   var waiting = 0
-  /// ms until the nearest retry; `nil` for none.
+  /// ms until the nearest of them is due; `nil` for none.
   var nextRetry: Int?
   /// Credit that could be lent to this slice with a commit.
   var credit = 0
@@ -90,8 +94,12 @@ struct SliceSituation: Equatable {
     if isForgotten, intent != .lost { return .replay }
     let free = max(0, credit - returning)
     if intent == .send, doubt > 0, free > 0 { return .resend(min(doubt, free)) }
+    let isBlocked = intent == .send && blocked > 0 && !isBisecting
+    // It takes no credit: nothing is sent. What else is to be recorded comes first, so that it is one batch.
+    if isBlocked, pending == 0 { return .passOver(min(blocked, Self.fullBatch)) }
     let wanted =
-      intent == .send && !isBisecting ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
+      intent == .send && !isBisecting && !isBlocked
+      ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
     if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {
       return .commit(credit: wanted)
     }

@@ -9,15 +9,22 @@ final class CampaignContext {
   let job: [UInt8]
   let app: AppChannel
   let route: Route
-  /// Makes its pushes.
+  /// Makes its pushes, but for those that have an expiration of their own.
   let composer: any PushComposer
+  /// What makes those, by that expiration.
+  private var composers: [Int: any PushComposer] = [:]
   let filter: DeviceFilter
   /// What is counted when its targets are admitted.
   let admission: AdmissionRules
   /// Whose credit its pushes take.
   let account: CreditBudget.Account
-  /// UNIX seconds after which nothing is sent any more; `nil` for no limit.
+  /// UNIX seconds after which nothing is sent any more; `nil` for no limit, and where each target has its own.
   let deadline: Int?
+  /// When it began, in ms since the epoch.
+  private let start: Int
+  /// Until when its pushes may be delivered, in UNIX seconds; 0 for one attempt.
+  private let expiration: Int?
+  private let zones: ZoneDatabase
   /// When it was taken in, in ms since the epoch.
   let createdAt: Int
   /// What is made of its answers, since the campaign was started or resumed.
@@ -65,8 +72,8 @@ final class CampaignContext {
   private(set) var served = 0
 
   init(
-    campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, route: Route, policy: GuardPolicy,
-    limits: [RateLimit] = [], tally: PushTally? = nil
+    campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, zones: ZoneDatabase = .system,
+    route: Route, policy: GuardPolicy, limits: [RateLimit] = [], tally: PushTally? = nil
   ) {
     self.tally = tally ?? PushTally(app: campaign.app, lane: campaign.lane, service: app.service)
     self.campaign = campaign
@@ -80,17 +87,39 @@ final class CampaignContext {
     let service = app.service
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
-      campaign, service: service, environment: app.environment, start: max(record.createdAt, record.sendAt ?? 0),
-      control: app.control)
+      campaign, service: service, environment: app.environment, start: record.start, control: app.control)
+    start = record.start
+    expiration = record.expiration
+    self.zones = zones
     admission = AdmissionRules(campaign, caps: app.caps)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
-    // 0 asks for one attempt at delivery at any time; it is no instant.
-    deadline = record.expiration == 0 ? nil : record.expiration
+    // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.
+    var expires = record.expiration == 0 ? nil : record.expiration
+    if case .after = campaign.expiration, campaign.timing.isPerDevice { expires = nil }
+    let ends = campaign.timing.localTime == nil ? campaign.timing.deadline(start: start / 1000, due: nil) : nil
+    deadline = [expires, ends].compactMap(\.self).min()
   }
 
   /// Names its pushes in a pool, as long as it lives.
   var flow: Int { Int(bitPattern: ObjectIdentifier(self)) }
+
+  /// When the targets of a slice may be sent.
+  func times(_ times: SendTimes) -> SliceTimes {
+    SliceTimes(times, of: campaign, start: start, expiration: expiration, zones: zones)
+  }
+
+  /// What makes pushes that may be delivered until some time, in UNIX seconds.
+  func composer(expiration: Int) -> any PushComposer {
+    if let known = composers[expiration] { return known }
+    // Those of the hours of a day; what went before is not needed again.
+    if composers.count >= Self.mostComposers { composers = [:] }
+    let composer = app.service.composer(for: campaign, expiration: expiration)
+    composers[expiration] = composer
+    return composer
+  }
+
+  private static let mostComposers = 128
 
   /// It comes into hand: it is served next, but not before everybody else until it has caught up with them.
   func startServing(at start: Int) { served = max(served, start) }

@@ -14,8 +14,6 @@ extension PushWorker {
       giveBack(targets.count, of: session)
       throw error
     }
-    // The campaign's time may have passed, and its slice may have been lost or paused, while the targets were read.
-    let isExpired = session.context.deadline.map { $0 * 1000 <= Int(now) } ?? false
     let fresh = targets.filter { !session.targets.contains($0.index) }
     for target in targets where session.targets.contains(target.index) {
       session.targets.renumber(target.index, attempt: target.attempt, free: target.free)
@@ -23,12 +21,35 @@ extension PushWorker {
     }
     for target in fresh { session.targets.begin(target.index, attempt: target.attempt, free: target.free) }
     session.context.unspend(targets.count - fresh.count)
-    guard !isExpired, session.intent == .send else {
-      session.context.unspend(fresh.count)
-      for target in fresh { settle(session, target.index, isExpired ? .expired : nil) }
-      return
+    // Their time may have passed, and the slice may have been lost or paused, while the targets were read.
+    try submit(session, settleCapped(session, admit(session, fresh.map(\.index))))
+  }
+
+  /// Settles those of targets under way that are not to be sent now.
+  ///
+  /// - Returns: the others.
+  func admit(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
+    let now = Int(now)
+    if session.times == nil, session.intent == .send, session.context.deadline.map({ $0 * 1000 > now }) ?? true {
+      return indexes
     }
-    try submit(session, settleCapped(session, fresh.map(\.index)))
+    var admitted: [Int] = []
+    admitted.reserveCapacity(indexes.count)
+    for index in indexes {
+      let fate = session.fate(of: index, now: now)
+      if fate == .send, session.intent == .send { admitted.append(index) } else { settle(session, index, fate) }
+    }
+    session.context.unspend(indexes.count - admitted.count)
+    return admitted
+  }
+
+  /// Records a target that is under way and not to be sent now.
+  func settle(_ session: SliceSession, _ index: Int, _ fate: SliceTimes.Fate) {
+    switch fate {
+    case .expire: settle(session, index, .expired)
+    case .send: settle(session, index, nil)
+    case .hold(let milliseconds): settle(session, index, nil, after: milliseconds)
+    }
   }
 
   /// Records those of granted targets that don't get the push, as their users have had enough.
@@ -46,7 +67,22 @@ extension PushWorker {
   /// Hands targets that are under way to the connections.
   private func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
-    var batch = context.composer.batch(isUnproven: false, capacity: indexes.count)
+    guard let times = session.times, case .after = context.campaign.expiration else {
+      return try submit(session, indexes, by: context.composer)
+    }
+    // They stand in the order of their times.
+    var rest = indexes[...]
+    while let first = rest.first {
+      let expiration = times.expiration(of: first)
+      let same = rest.prefix { times.expiration(of: $0) == expiration }
+      rest = rest.dropFirst(same.count)
+      let composer = expiration.map(context.composer(expiration:)) ?? context.composer
+      try submit(session, Array(same), by: composer)
+    }
+  }
+
+  private func submit(_ session: SliceSession, _ indexes: [Int], by composer: any PushComposer) throws {
+    var batch = composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
     var tooLarge: [Int] = []
     let isPersonal = context.filter.isPersonal
@@ -66,10 +102,10 @@ extension PushWorker {
       }
       let fits: Bool
       if isUnproven(index, of: session, token, user: chunk.user(position)) {
-        if unproven == nil { unproven = context.composer.batch(isUnproven: true, capacity: indexes.count) }
-        fits = unproven?.append(token, values, tag: tag, by: context.composer) ?? true
+        if unproven == nil { unproven = composer.batch(isUnproven: true, capacity: indexes.count) }
+        fits = unproven?.append(token, values, tag: tag, by: composer) ?? true
       } else {
-        fits = batch.append(token, values, tag: tag, by: context.composer)
+        fits = batch.append(token, values, tag: tag, by: composer)
       }
       if !fits { tooLarge.append(index) }
     }
@@ -154,9 +190,9 @@ extension PushWorker {
         continue
       }
       do {
-        try submit(session, indexes)
+        try submit(session, session.times == nil ? indexes : admit(session, indexes))
       } catch {
-        for index in indexes { settle(session, index, nil) }
+        for index in indexes where session.targets.contains(index) { settle(session, index, nil) }
       }
     }
   }
@@ -190,7 +226,7 @@ extension PushWorker {
       if outcome == .accepted { totals.accepted += 1 }
     case .retry(let milliseconds):
       record.at = UInt64(max(0, milliseconds))
-      if let deadline = session.context.deadline, Int(now) + milliseconds >= deadline * 1000 {
+      if let deadline = session.deadline(of: index), Int(now) + milliseconds >= deadline * 1000 {
         record.state = .terminal(.expired)
         record.at = now
       }
@@ -282,9 +318,15 @@ extension PushWorker {
   }
 
   /// Records a target that was granted and is not going to be sent now: with an outcome, or to be granted again later.
-  func settle(_ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none) {
+  ///
+  /// - Parameter milliseconds: until it may be granted again.
+  func settle(
+    _ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none,
+    after milliseconds: Int = 0
+  ) {
     let (attempt, free) = session.targets.attempt(of: index)
-    var record = LedgerRecord(state: .waiting, attempt: attempt, free: free, reason: reason)
+    var record = LedgerRecord(
+      state: .waiting, attempt: attempt, free: free, reason: reason, at: UInt64(max(0, milliseconds)))
     defer { session.end(index) }
     if let outcome {
       record.state = .terminal(outcome)

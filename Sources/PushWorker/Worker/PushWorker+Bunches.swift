@@ -52,7 +52,7 @@ extension PushWorker {
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas,
+        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas, now: Int(now),
         admission: context.admission)
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
@@ -125,8 +125,10 @@ extension PushWorker {
   ) async {
     let demand = Scheduler.Demand(entries(EventLoop.now))
     let sealing = sessions.sorted { $0.key < $1.key }.map { position, session in
-      let count = slices.targets(of: position).count
-      let credit = credit(for: session, demand, EventLoop.now)
+      let targets = slices.targets(of: position)
+      let count = targets.count
+      // Of those with times of their own some may not be sent now: that is looked at first.
+      let credit = targets.times == nil ? credit(for: session, demand, EventLoop.now) : 0
       // What can't be granted as a whole is granted in its turn.
       session.claim.seal = session.ledger.claim
       return (position: position, session: session, commit: beginCommit(session, credit: credit < count ? 0 : count))

@@ -88,6 +88,7 @@ extension PushWorker {
     let before = session.claim.granted
     session.claim.granted = answer.granted
     session.claim.waiting = answer.waiting
+    session.claim.later = answer.later
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       giveBack(credit, of: session)
@@ -191,6 +192,25 @@ extension PushWorker {
     let record = LedgerRecord(state: .terminal(outcome), attempt: target.attempt, free: target.free, at: now)
     append(HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     session.outcomes.markUntold(target.index)
+  }
+
+  // MARK: Passing over
+
+  /// Queues what becomes of the targets that are next and can't be sent now: their time has passed, or it is a quiet one. Redis
+  /// takes an outcome of what it has not granted for a grant that it has lost, so nothing is granted, and no rate, guard
+  /// trial or window is asked.
+  func passOver(_ session: SliceSession, _ count: Int) async throws {
+    let indexes = session.claim.granted..<session.claim.granted + count
+    try await session.load(indexes)
+    // While they were read something may have been answered, or the slice have been lost or paused: another time then.
+    guard session.intent == .send, session.outcomes.count == 0, !session.claim.mustReconcile, !session.claim.mustReplay
+    else { return }
+    lend(count, to: session)
+    session.claim.granted = indexes.upperBound
+    for index in indexes {
+      session.targets.begin(index, attempt: 0, free: 0)
+      settle(session, index, session.fate(of: index, now: Int(now)))
+    }
   }
 
   // MARK: Bisecting

@@ -76,7 +76,7 @@ extension PushWorker {
         context?.isPaused = true
         log.tell(.paused(campaign: id, reason: reason))
       } catch {
-        log.tell(.trouble("could not pause campaign \(id): \(error)"))
+        log.report("could not pause campaign \(id)", error)
       }
       campaigns.endPause(id)
     }

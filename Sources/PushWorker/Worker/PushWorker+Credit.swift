@@ -81,7 +81,7 @@ extension PushWorker {
   ) -> SliceSituation {
     session.situation(
       credit: credit(for: session, entry, demand, now), reach: budget.reach(session.context.account), lease: lease,
-      now: now)
+      now: now, clock: session.times == nil ? 0 : Int(self.now))
   }
 
   /// The slices in hand, for the scheduler.
@@ -140,12 +140,21 @@ extension PushWorker {
     }
   }
 
-  /// Takes back what waits for a connection while its campaign's time has passed.
+  /// Takes back what waits for a connection while its time has passed, or it has become a quiet one.
   func expireBacklogs() {
     let now = Int(now)
     for session in slices.sessions where session.unanswered > 0 {
-      guard let deadline = session.context.deadline, deadline * 1000 <= now else { continue }
-      takeBack(session, session.context.route.pool.cancelBacklog(where: session.tag.matches), as: .expired)
+      let pool = session.context.route.pool
+      if session.times != nil {
+        let tag = session.tag
+        let unsent = pool.cancelBacklog { tag.matches($0) && session.fate(of: SliceTag.index($0), now: now) != .send }
+        guard !unsent.isEmpty else { continue }
+        session.unanswered -= unsent.count
+        _ = admit(session, unsent.map(SliceTag.index))
+      } else {
+        guard let deadline = session.context.deadline, deadline * 1000 <= now else { continue }
+        takeBack(session, pool.cancelBacklog(where: session.tag.matches), as: .expired)
+      }
       session.wake()
     }
   }

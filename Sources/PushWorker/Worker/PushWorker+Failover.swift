@@ -213,8 +213,7 @@ extension PushWorker {
     }
     adopt(standing, session)
     session.claim.granted = standing.granted
-    session.claim.waiting = standing.waiting
-    session.claim.nextRetry = standing.waiting > 0 ? 0 : nil
+    session.claim.note(waiting: standing.waiting, later: standing.later)
     do {
       try await reconcile(session)
     } catch {

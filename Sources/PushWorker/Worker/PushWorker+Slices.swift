@@ -157,7 +157,7 @@ extension PushWorker {
       let admits = session.context.admission.isNeeded
       guard
         let targets = try await session.expanding.expand(
-          session.ledger, of: campaign, filter: filter, quota: quota, admits: admits)
+          session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now), admits: admits)
       else {
         log.tell(.lost(slice: session.slice))
         return false
@@ -172,7 +172,10 @@ extension PushWorker {
   func noteSeal(_ targets: SealedTargets, of session: SliceSession) {
     pass(.sealed)
     session.journal.note(targets, at: EventLoop.now)
-    session.seal(session.ledger.claim, count: targets.count)
+    let times = targets.times.map(session.context.times)
+    session.seal(
+      session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
+      times: times)
     session.note(admitted: targets.admits ? AdmittedTargets() : nil, at: EventLoop.now)
     session.context.noteExpanded(targets: targets.count)
     log.tell(.sealed(slice: session.slice, targets: targets.count))
@@ -218,12 +221,18 @@ extension PushWorker {
       try await control.dismiss(reference, worker: configuration.name)
       return nil
     }
-    do {
+    do throws(JobError) {
       var campaign = try CampaignJob.parse(job, configuration.jobApps)
       campaign.definitions = record.definitions
       guard let app = configuration.apps[campaign.app] else { return nil }
+      guard !campaign.timing.isPerDevice || store.zones.isThere else {
+        throw JobError(
+          field: "",
+          message:
+            "there is no time zone data in \(store.zones.folder): install the package tzdata, or set worker.zoneinfo")
+      }
       let context = CampaignContext(
-        campaign: campaign, record: record, job: job, app: app, route: route(for: campaign, app),
+        campaign: campaign, record: record, job: job, app: app, zones: store.zones, route: route(for: campaign, app),
         policy: configuration.guard.within(window: configuration.window), limits: limits(of: campaign, app),
         tally: tally(of: campaign, app.service))
       context.unfinished = standing.unfinished
@@ -234,7 +243,7 @@ extension PushWorker {
         if campaigns.noteRound(record.round, of: id) { log.tell(.resumed(campaign: id)) }
       }
       return (context, record.state)
-    } catch let error {
+    } catch {
       // It was valid where it was taken in: this worker is configured otherwise.
       object(to: id, round: record.round, "it can't be run with the settings here: \(error.reason)")
       try await control.requeue(reference, lane: record.lane, worker: configuration.name)
@@ -282,6 +291,7 @@ extension PushWorker {
     case .wait: await session.bell.wait()
     case .commit(let credit): try await commit(session, credit: credit)
     case .resend(let count): try await resend(session, count)
+    case .passOver(let count): try await passOver(session, count)
     case .bisect: try await bisect(session)
     case .flush: flush(session)
     case .finish: return try await finish(session)
@@ -333,7 +343,8 @@ extension PushWorker {
     session.claim.ending = nil
     session.claim.mustReconcile = true
     try await commit(session, credit: 0)
-    let isStuck = session.doubt.isEmpty && session.claim.waiting == 0 && session.ungranted == 0
+    let isStuck =
+      session.doubt.isEmpty && session.claim.waiting + session.claim.later == 0 && session.ungranted == 0
     if isStuck, !session.claim.mustReplay, session.intent == .send {
       throw StoreError(
         .refused, "it has targets left, and none of them is granted, waiting or new",

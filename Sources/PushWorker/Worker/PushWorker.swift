@@ -140,6 +140,8 @@ public actor PushWorker {
       throw error
     }
     log.tell(.started(name: configuration.name))
+    let telling = configuration.webhooks.isEmpty ? nil : Task { await webhookLoop() }
+    defer { telling?.cancel() }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.intakeLoop() }
       group.addTask { await self.pulseLoop() }

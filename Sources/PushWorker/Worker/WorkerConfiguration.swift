@@ -32,6 +32,8 @@ public struct WorkerConfiguration: Sendable {
   public var apps: [String: AppChannel]
   /// Apps of which a user has one device only, the one where a login was last.
   public var lastDeviceOnly: Set<String> = []
+  /// Whom to tell of campaigns that change, and of alarms.
+  public var webhooks: [Webhook] = []
   /// What a test breaks; nothing of it is in a release build.
   public var faults = FaultSwitches()
 

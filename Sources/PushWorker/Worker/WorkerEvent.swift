@@ -56,8 +56,8 @@ public enum WorkerEvent: Sendable {
   case gaveBack(slice: SliceReference)
   /// A slice has ended with so many targets.
   case closed(slice: SliceReference, targets: Int)
-  /// Something failed and is tried again.
-  case trouble(String)
+  /// Something failed and is tried again; with the slice that it concerns, where it does one.
+  case trouble(String, slice: SliceReference?)
   /// The store is being given other partitions: nothing begins until that is done.
   case held
   /// It is not any more.

@@ -28,6 +28,7 @@ struct Carillon: AsyncParsableCommand {
       ResultsCommand.self, QuarantineCommand.self, DeadCommand.self, StoreCommand.self, SendCommand.self,
       LintCommand.self,
       ChannelCommand.self, SimulateCommand.self, AdminCommand.self,
+      UsersCommand.self,
     ])
 
   /// The version of this program.

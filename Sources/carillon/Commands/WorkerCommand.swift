@@ -17,11 +17,11 @@ struct WorkerCommand: CarillonCommand {
     discussion: """
       Any number of workers can run, on any number of machines. SIGTERM or SIGINT: it takes nothing new, finishes what \
       is in flight, records it and exits 0, within worker.deadline; a second signal: at once. A worker that is killed \
-      loses nothing: another takes over what it held. With admin.listen, or --listen, it serves /livez, /readyz and \
-      /metrics.
+      loses nothing: another takes over what it held. SIGHUP, or another configuration file: it reads it, finishes what \
+      is in flight, and goes on with the new apps, credentials and limits; one that can't be used changes nothing.
 
-      Under systemd (Type=notify) it says when it is ready and when it stops, and gives the signs of life that a \
-      watchdog asks for.
+      With admin.listen, or --listen, it serves /livez, /readyz and /metrics. Under systemd (Type=notify) it says when \
+      it is ready and when it stops, and gives the signs of life that a watchdog asks for.
 
       Examples:
         carillon worker
@@ -67,7 +67,7 @@ struct WorkerCommand: CarillonCommand {
       try AdminEndpoint($0, WorkerSite.routes(of: watch, identity), needsTokens: false)
     }
     do {
-      try await work(configuration, name: name, unless: stop, watch)
+      try await work(configuration, name: name, unless: stop, watch, notifier)
     } catch {
       await served?.stop()
       throw error
@@ -78,20 +78,35 @@ struct WorkerCommand: CarillonCommand {
   /// Runs workers, one after the other where the store is given other partitions.
   private func work(
     _ configuration: CarillonConfiguration, name: String, unless stop: WorkerStop, _ watch: WorkerWatch,
+    _ notifier: ServiceNotifier?
   ) async throws {
-    let connection = try StoreConnection(configuration.redis)
+    let connection = try StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo)
+    let log = WorkerLog(name, redis: connection.endpoint)
+    let reload = ConfigurationReload(configuration, loader: global.configurationLoader, tell: log.write)
+    let reloading = Task {
+      await reload.run {
+        let worker = await reload.current.worker
+        // Whatever is under way is waited for: nothing is sent twice because somebody changed a setting.
+        let seconds = max(worker.deadline, worker.answerTimeout + .seconds(1)).components.seconds
+        await stop.renew(within: Int(seconds))
+      }
+    }
+    defer { reloading.cancel() }
     // Its first two connections live where the worker does: no thread is woken for a call.
     let loop = EventLoop(label: "worker")
     let watchdog = notifier?.keepAlive(on: loop)
     defer { withExtendedLifetime(watchdog) {} }
-    // A store that is given other partitions is left, and taken up again under its new ones.
+    // A store that is given other partitions is left, and taken up again under its new ones. So is the work when the
+    // configuration has changed.
     var isHeld = false
     repeat {
+      stop.takeRenewal()
+      let configuration = await reload.current
       // Before Redis is asked anything: what is wrong here is wrong at once.
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      guard let store = try await open(connection, name, on: loop, unless: stop, watch, notifier) else { return }
+      guard let store = try await open(connection, name, on: loop, unless: stop, watch, notifier, log) else { return }
       let control = connection.store(for: "carillon worker \(name) control", on: loop, keys: store.keys)
       let blocking = connection.store(for: "carillon worker \(name) intake", keys: store.keys)
       let worker = PushWorker(
@@ -99,9 +114,9 @@ struct WorkerCommand: CarillonCommand {
         blocking: blocking, loop: loop
       ) { event in
         if case .started = event { notifier?.ready("worker \(name) takes campaigns") }
-        WorkerLog().write(event)
+        log.write(event)
       }
-      let watcher = CredentialWatcher(configuration.apps, channels: channels) { WorkerLog().write($0) }
+      let watcher = CredentialWatcher(configuration.apps, channels: channels) { log.write($0) }
       let watching = Task { await watcher.run() }
       defer { watching.cancel() }
       watch.begin(worker)
@@ -109,7 +124,7 @@ struct WorkerCommand: CarillonCommand {
       try await worker.run()
       isHeld = await worker.isHeld
       for store in [store, control, blocking] { await store.close() }
-    } while isHeld && !drain && !stop.isAsked
+    } while (isHeld && !drain || stop.isRenewed) && !stop.isAsked
   }
 
   private func setup(
@@ -120,6 +135,7 @@ struct WorkerCommand: CarillonCommand {
       retry: RetryPolicy(configuration.retry), guard: GuardPolicy(configuration.guard), drains: drain, apps: channels)
     setup.isNameGiven = self.name != nil
     setup.version = Carillon.version
+    setup.webhooks = try configuration.webhookTargets()
     setup.lastDeviceOnly = Set(configuration.apps.filter(\.value.lastDeviceOnly).keys)
     setup.engine = configuration.worker.engine
     setup.answerTimeout = Int(configuration.worker.answerTimeout / .milliseconds(1))
@@ -132,7 +148,7 @@ struct WorkerCommand: CarillonCommand {
   /// - Returns: `nil` when the worker was asked to stop meanwhile.
   private func open(
     _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop,
-    _ watch: WorkerWatch, _ notifier: ServiceNotifier?
+    _ watch: WorkerWatch, _ notifier: ServiceNotifier?, _ log: WorkerLog
   ) async throws -> CampaignStore? {
     let store = connection.store(for: "carillon worker \(name)", on: loop)
     var isNew = true
@@ -143,7 +159,7 @@ struct WorkerCommand: CarillonCommand {
         watch.waits(because: "\(error)")
         // It does all that there is to do: what starts after it need not wait.
         if isNew {
-          WorkerLog().write(.trouble("waits: \(error)"))
+          log.trouble("waits: \(error)")
           notifier?.ready("worker \(name) waits: \(error)")
         }
         isNew = false
@@ -169,17 +185,34 @@ private final class WorkerStop: Sendable {
     var worker: PushWorker?
     /// Seconds that the latest request leaves.
     var deadline: Int?
+    /// The same, where it is to take up its work anew.
+    var renewal: Int?
   }
 
   private let state = Mutex(State())
 
   var isAsked: Bool { state.withLock { $0.deadline != nil } }
 
+  /// Whether the work is to be taken up anew.
+  var isRenewed: Bool { state.withLock { $0.renewal != nil } }
+
+  /// The work is taken up, with what is known from now on.
+  func takeRenewal() { state.withLock { $0.renewal = nil } }
+
+  /// Has the worker that runs end, for another to take its place.
+  func renew(within seconds: Int) async {
+    let worker = state.withLock { state in
+      state.renewal = seconds
+      return state.worker
+    }
+    await worker?.stop(within: seconds)
+  }
+
   /// A worker is about to run.
   func begin(_ worker: PushWorker) {
     let deadline = state.withLock { state in
       state.worker = worker
-      return state.deadline
+      return state.deadline ?? state.renewal
     }
     if let deadline { Task { await worker.stop(within: deadline) } }
   }

@@ -60,6 +60,23 @@ struct CampaignReport: JSONReport {
     json.member("pending", record.pending)
     json.member("inDoubt", record.counters.inDoubt)
     json.member("retrying", record.counters.retrying)
+    if record.counters.later > 0 {
+      json.name("ownTime")
+      json.beginObject()
+      json.member("waiting", record.counters.later)
+      json.member("next", record.nextTime.map(Timestamp.format(milliseconds:)))
+      json.endObject()
+    }
+    if let repetition = record.repetition {
+      json.name("repeat")
+      json.beginObject()
+      json.member("cron", repetition.schedule)
+      json.member("next", record.state.isFinal ? nil : record.sendAt.map(Timestamp.format(milliseconds:)))
+      json.member("runs", repetition.runs)
+      json.member("leftOut", repetition.leftOut)
+      json.member("last", repetition.lastRun)
+      json.endObject()
+    }
     json.member("pruned", record.counters.pruned)
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
@@ -103,6 +120,15 @@ struct CampaignReport: JSONReport {
     rows.append(("pending", record.pending.grouped))
     if counters.inDoubt > 0 { rows.append(("  in doubt", counters.inDoubt.grouped)) }
     if counters.retrying > 0 { rows.append(("  retrying", counters.retrying.grouped)) }
+    if counters.later > 0 {
+      let next = record.nextTime.map { ", the next at " + Timestamp.format(milliseconds: $0) } ?? ""
+      rows.append(("  for their own time", counters.later.grouped + next))
+    }
+    if let repetition = record.repetition {
+      rows.append(("repeated", repetition.schedule))
+      rows.append(("runs", repetition.runs.grouped + (repetition.lastRun.map { ", the last is " + $0 } ?? "")))
+      if repetition.leftOut > 0 { rows.append(("left out", repetition.leftOut.grouped)) }
+    }
     for (name, count) in [
       ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("sent again", counters.resent),
     ] where count > 0 {
@@ -134,7 +160,8 @@ struct CampaignReport: JSONReport {
   /// The state, and when that will change by itself.
   var state: String {
     guard record.state == .scheduled, let sendAt = record.sendAt else { return record.state.rawValue }
-    return "scheduled for \(Timestamp.format(milliseconds: sendAt))"
+    let next = record.repetition == nil ? "scheduled for" : "repeated, the next time at"
+    return "\(next) \(Timestamp.format(milliseconds: sendAt))"
   }
 
   /// The state, and why it is in it.

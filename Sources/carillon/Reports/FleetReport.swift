@@ -98,6 +98,13 @@ struct FleetReport: JSONReport {
       "\(fleet.dead.grouped) on the dead list, \(fleet.quarantined.grouped) devices in quarantine, "
         + "\(fleet.feedback.grouped) on the feedback list",
     ])
+    for webhook in fleet.webhooks.prefix(most) {
+      rows.append([
+        "webhook",
+        "\(webhook.name), \(webhook.backlog.grouped) to be told"
+          + (webhook.failures > 0 ? ", \(webhook.failures.grouped) attempts have failed: \(webhook.error)" : ""),
+      ])
+    }
     if let next = fleet.nextPartitions { rows.append(["store", "is being given \(next) partitions: nothing begins"]) }
     return rows
   }
@@ -172,6 +179,18 @@ struct FleetReport: JSONReport {
     json.member("dead", fleet.dead)
     json.member("quarantined", fleet.quarantined)
     json.member("feedback", fleet.feedback)
+    json.name("webhooks")
+    json.beginArray()
+    for webhook in fleet.webhooks {
+      json.beginObject()
+      json.member("name", webhook.name)
+      json.member("backlog", webhook.backlog)
+      json.member("failures", webhook.failures)
+      json.member("retryAt", webhook.retryAt > 0 ? Timestamp.format(milliseconds: webhook.retryAt) : nil)
+      json.member("error", webhook.error.isEmpty ? nil : webhook.error)
+      json.endObject()
+    }
+    json.endArray()
     json.name("redis")
     json.beginArray()
     for node in fleet.nodes { node.write(to: &json) }

@@ -18,9 +18,13 @@ struct StoreConnection {
   /// Whether a store that is there may have other partitions: the configuration says nothing of them.
   private let adopts: Bool
   private let feedbackLength: Int
+  private let streamLength: Int
   private let devicesPerUser: Int
+  private let zones: ZoneDatabase
 
-  init(_ redis: CarillonConfiguration.Redis) throws {
+  /// - Parameter zoneinfo: the folder of the time zone database; `nil` for the system's.
+  init(_ redis: CarillonConfiguration.Redis, zoneinfo: String? = nil) throws {
+    zones = zoneinfo.map(ZoneDatabase.init(folder:)) ?? .system
     access = try RedisAccess(redis)
     let partitions = redis.partitions ?? Self.standardPartitions
     guard let keys = Keyspace(namespace: redis.namespace, partitions: partitions) else {
@@ -29,8 +33,12 @@ struct StoreConnection {
     self.keys = keys
     adopts = redis.partitions == nil
     feedbackLength = redis.feedbackLength
+    streamLength = redis.streamLength
     devicesPerUser = redis.devicesPerUser
   }
+
+  /// Where Redis is, for people: nothing secret.
+  var endpoint: String { access.url.endpoint }
 
   /// The store over a connection of its own, which is made when it is first used.
   ///
@@ -46,7 +54,7 @@ struct StoreConnection {
       backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
       redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
-      feedbackLength: feedbackLength, devicesPerUser: devicesPerUser)
+      zones: zones, feedbackLength: feedbackLength, streamLength: streamLength, devicesPerUser: devicesPerUser)
   }
 
   /// The store over a connection of its own, checked.

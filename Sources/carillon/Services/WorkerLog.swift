@@ -4,91 +4,119 @@ import CampaignStore
 import CommandSupport
 import Logging
 import PushWorker
+import Synchronization
 
-/// What a worker says of itself, as log lines.
-struct WorkerLog: Sendable {
-  private let logger = Logger(label: "worker")
+/// What a worker says of itself, as log lines. Each names the worker, and the campaign and slice that it is about.
+final class WorkerLog: Sendable {
+  /// Who speaks; another name from ``WorkerEvent/started(name:)`` on, where its own was taken.
+  private let name: Mutex<String>
+  /// Where Redis is.
+  private let redis: String
+
+  init(_ name: String, redis: String) {
+    self.name = Mutex(name)
+    self.redis = redis
+  }
 
   func write(_ event: WorkerEvent) {
     switch event {
-    case .started(let name): log(.info, "started", "started", ["name": "\(name)"])
+    case .started(let name):
+      self.name.withLock { $0 = name }
+      log(.info, .worker, "started", "started", ["name": "\(name)"])
     case .activated(let id, let isTransactional):
       let what = isTransactional ? ", which goes to users on suppression lists too" : ""
       log(
-        .info, "activated", "took in a campaign" + what,
+        .info, .intake, "activated", "took in a campaign" + what,
         ["campaign": "\(id)", "transactional": "\(isTransactional)"])
-    case .begun(let id): log(.info, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
+    case .begun(let id): log(.info, .campaigns, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
     case .eventsRefused(let list, let count, let reason):
       log(
-        .warning, "eventsRefused", "events went to the dead list",
+        .warning, .intake, "eventsRefused", "events went to the dead list",
         ["list": "\(list.rawValue)", "count": "\(count)", "reason": "\(reason)"])
     case .deadLettered(let key, let id, let reason):
       log(
-        .warning, "deadLettered", "a job went to the dead list",
+        .warning, .intake, "deadLettered", "a job went to the dead list",
         ["campaign": "\(id ?? "-")", "key": "\(key)", "reason": "\(reason)"])
-    case .ended(let id, let state): log(.info, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
+    case .ended(let id, let state): log(.info, .campaigns, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .paused(let id, let reason):
-      log(.error, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
+      log(.error, .campaigns, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
     case .objected(let id, let reason):
       log(
-        .error, "objected", "leaves a campaign to other workers: every push of it would fail here",
+        .error, .campaigns, "objected", "leaves a campaign to other workers: every push of it would fail here",
         ["campaign": "\(id)", "reason": "\(reason)"])
     case .followed(let id, let state):
-      log(.info, "followed", "stopped sending: the campaign was \(state.rawValue)", ["campaign": "\(id)"])
-    case .resumed(let id): log(.info, "resumed", "goes on with a campaign that was resumed", ["campaign": "\(id)"])
+      log(.info, .campaigns, "followed", "stopped sending: the campaign was \(state.rawValue)", ["campaign": "\(id)"])
+    case .resumed(let id):
+      log(.info, .campaigns, "resumed", "goes on with a campaign that was resumed", ["campaign": "\(id)"])
     case .takenOut(let what, let reason):
       log(
-        .error, "takenOut", "took out what is damaged in Redis, and put it on the dead list",
+        .error, .redis, "takenOut", "took out what is damaged in Redis, and put it on the dead list",
         ["what": "\(what)", "reason": "\(reason)"])
-    case .keepsHouse: log(.debug, "keepsHouse", "does from now on what one worker does for all", [:])
+    case .keepsHouse: log(.debug, .fleet, "keepsHouse", "does from now on what one worker does for all", [:])
     case .requeued(let worker, let slices):
       log(
-        .warning, "requeued", "requeued the slices of a dead worker",
+        .warning, .fleet, "requeued", "requeued the slices of a dead worker",
         ["from": "\(worker)", "slices": .number(slices)])
     case .tookOver(let slice, let inDoubt):
-      log(.warning, "tookOver", "took over a slice", ["slice": "\(slice)", "inDoubt": .number(inDoubt)])
-    case .lost(let slice): log(.warning, "lost", "lost a slice to another worker", ["slice": "\(slice)"])
+      log(
+        .warning, .fleet, "tookOver", "took over a slice",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)", "inDoubt": .number(inDoubt)])
+    case .lost(let slice):
+      log(
+        .warning, .fleet, "lost", "lost a slice to another worker",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)"])
     case .bisecting(let slice, let deaths):
       log(
-        .error, "bisecting", "a slice kills its workers; looking for the target that does it",
-        ["slice": "\(slice)", "deaths": .number(deaths)])
+        .error, .slices, "bisecting", "a slice kills its workers; looking for the target that does it",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)", "deaths": .number(deaths)])
     case .poison(let slice, let index):
       log(
-        .error, "poison", "put a target on the dead list that killed every worker that sent it",
-        ["slice": "\(slice)", "index": .number(index)])
+        .error, .slices, "poison", "put a target on the dead list that killed every worker that sent it",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)", "index": .number(index)])
     case .serverChanged:
       log(
-        .warning, "serverChanged", "Redis was restarted or replaced; replaying what it may have lost", [:])
-    case .reconnected: log(.info, "reconnected", "connected to Redis again; it is the same server", [:])
+        .warning, .redis, "serverChanged", "Redis was restarted or replaced; replaying what it may have lost",
+        ["redis": "\(redis)"])
+    case .reconnected:
+      log(.info, .redis, "reconnected", "connected to Redis again; it is the same server", ["redis": "\(redis)"])
     case .claimed(let slice, let targets):
       log(
-        .debug, "claimed", "claimed a slice",
-        ["slice": "\(slice)", "targets": targets.map { .number($0) } ?? "not sealed"])
+        .debug, .slices, "claimed", "claimed a slice",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)", "targets": targets.map { .number($0) } ?? "not sealed"])
     case .sealed(let slice, let targets):
-      log(.debug, "sealed", "sealed a slice", ["slice": "\(slice)", "targets": .number(targets)])
+      log(
+        .debug, .slices, "sealed", "sealed a slice",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)", "targets": .number(targets)])
     case .parked(let slice, let milliseconds):
-      log(.debug, "parked", "parked a slice", ["slice": "\(slice)", "milliseconds": .number(milliseconds)])
-    case .gaveBack(let slice): log(.debug, "gaveBack", "gave a slice back", ["slice": "\(slice)"])
+      log(
+        .debug, .slices, "parked", "parked a slice",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)", "milliseconds": .number(milliseconds)])
+    case .gaveBack(let slice):
+      log(.debug, .slices, "gaveBack", "gave a slice back", ["slice": "\(slice)", "campaign": "\(slice.campaign)"])
     case .closed(let slice, let targets):
-      log(.debug, "closed", "closed a slice", ["slice": "\(slice)", "targets": .number(targets)])
+      log(
+        .debug, .slices, "closed", "closed a slice",
+        ["slice": "\(slice)", "campaign": "\(slice.campaign)", "targets": .number(targets)])
     case .breakerOpened(let endpoint):
       log(
-        .error, "breakerOpened",
+        .error, .connections, "breakerOpened",
         "APNs answers nearly everything with 503; sending waits, and a push now and then tries",
         ["endpoint": "\(endpoint)"])
     case .breakerClosed(let endpoint):
-      log(.info, "breakerClosed", "APNs takes pushes again; sending goes on", ["endpoint": "\(endpoint)"])
+      log(.info, .connections, "breakerClosed", "APNs takes pushes again; sending goes on", ["endpoint": "\(endpoint)"])
     case .connections(let endpoint, let state): write(state, of: endpoint)
-    case .trouble(let text): log(.warning, "trouble", text, [:])
+    case .trouble(let text, let slice):
+      log(.warning, .worker, "trouble", text, slice.map { ["slice": "\($0)", "campaign": "\($0.campaign)"] } ?? [:])
     case .held:
       log(
-        .info, "held", "takes in no campaign: the store is being given other partitions (carillon store repartition)",
+        .info, .worker, "held",
+        "takes in no campaign: the store is being given other partitions (carillon store repartition)",
         [:])
-    case .released: log(.info, "released", "takes in campaigns again: the store stays as it is", [:])
-    case .draining: log(.info, "draining", "finishing what is in flight", [:])
+    case .released: log(.info, .worker, "released", "takes in campaigns again: the store stays as it is", [:])
+    case .draining: log(.info, .worker, "draining", "finishing what is in flight", [:])
     case .stopped(let totals):
       log(
-        .info, "stopped", "stopped",
+        .info, .worker, "stopped", "stopped",
         [
           "submitted": .number(totals.submitted), "recorded": .number(totals.recorded),
           "accepted": .number(totals.accepted), "slices": .number(totals.slices), "resent": .number(totals.resent),
@@ -106,7 +134,7 @@ struct WorkerLog: Sendable {
         + "window \(connection.window), in flight \(connection.inFlight)"
     }
     log(
-      .info, "connections", "connections to APNs",
+      .info, .connections, "connections", "connections to APNs",
       [
         "endpoint": "\(endpoint)", "open": .number(state.open), "inFlight": .number(state.inFlight),
         "backlog": .number(state.backlog), "openings": .number(state.openings), "failures": .number(state.failures),
@@ -118,32 +146,67 @@ struct WorkerLog: Sendable {
   func write(_ notice: CredentialWatcher.Notice) {
     switch notice {
     case .reloaded(let app):
-      log(.info, "credentialReloaded", "the credential's files have changed and are in use", ["app": "\(app)"])
+      log(
+        .info, .credentials, "credentialReloaded", "the credential's files have changed and are in use",
+        ["app": "\(app)"])
     case .unusable(let app, let message, let hint):
       log(
-        .error, "credentialUnusable", "\(message); what was read before stays in use",
+        .error, .credentials, "credentialUnusable", "\(message); what was read before stays in use",
         ["app": "\(app)", "hint": "\(hint ?? "")"])
     case .expiring(let app, let certificate, let days):
       log(
-        .warning, "certificateExpiring",
+        .warning, .credentials, "certificateExpiring",
         "a certificate expires \(days == 0 ? "within a day" : "in \(days) days"): renew it, and exchange the file",
         ["app": "\(app)", "certificate": "\(certificate)", "days": .number(days)])
     case .expired(let app, let certificate):
       log(
-        .error, "certificateExpired", "a certificate has expired: APNs refuses it; renew it, and exchange the file",
+        .error, .credentials, "certificateExpired",
+        "a certificate has expired: APNs refuses it; renew it, and exchange the file",
         ["app": "\(app)", "certificate": "\(certificate)"])
     }
   }
 
-  /// - Parameter event: what machines know it by.
+  func write(_ notice: ConfigurationReload.Notice) {
+    switch notice {
+    case .unchanged:
+      log(.info, .configuration, "configurationUnchanged", "read the configuration again: nothing has changed", [:])
+    case .invalid(let message, let hint):
+      log(
+        .error, .configuration, "configurationKept", "\(message); what was read before stays in use",
+        ["hint": "\(hint ?? "")"])
+    case .changed(let change):
+      log(
+        change.restart.isEmpty ? .info : .warning, .configuration, "configurationReloaded",
+        "read the configuration again"
+          + (change.restart.isEmpty ? "" : "; what needs a restart stays as it was until then"),
+        [
+          "changed": "\(change.applied.joined(separator: ", "))",
+          "restart": "\(change.restart.joined(separator: ", "))",
+        ])
+    }
+  }
+
+  /// Something that failed before there was a worker.
+  func trouble(_ text: String) { log(.warning, .worker, "trouble", text, [:]) }
+
+  /// - Parameters:
+  ///   - module: what it is about: its level decides.
+  ///   - event: what machines know it by.
   private func log(
-    _ level: Logger.Level, _ event: String, _ message: @autoclosure () -> String,
+    _ level: Logger.Level, _ module: LogModule, _ event: String, _ message: @autoclosure () -> String,
     _ details: @autoclosure () -> Logger.Metadata
   ) {
+    guard let logger = Self.loggers[module] else { return }
+    let name = name.withLock { $0 }
     logger.log(
       level: level, "\(message())",
-      metadata: details().merging([LineLogHandler.eventKey: "\(event)"]) { detail, _ in detail })
+      metadata: details().merging([LineLogHandler.eventKey: "\(event)", "worker": "\(name)"]) { detail, _ in detail })
   }
+
+  private static let loggers = Dictionary(
+    uniqueKeysWithValues: LogModule.allCases.map { module in
+      (module, Logger(label: module == .worker ? "worker" : "worker/\(module.rawValue)"))
+    })
 }
 
 extension Logger.MetadataValue {

@@ -17,14 +17,16 @@ struct TestStore {
   ///
   /// - Parameter server: a server of the test's own, if it does something to it.
   init(
-    on backend: Backend, partitions: Int = 4, devicesPerUser: Int = 100, server: RedisServer? = nil
+    on backend: Backend, partitions: Int = 4, devicesPerUser: Int = 100, server: RedisServer? = nil,
+    zones: ZoneDatabase = .system
   ) async throws {
     self.backend = backend
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
     // It ends as a key's name does: nobody may look for that in a key.
     let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36) + "slice"
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
-    store = CampaignStore(redis: redis, keys: keys, services: TestStore.services, devicesPerUser: devicesPerUser)
+    store = CampaignStore(
+      redis: redis, keys: keys, services: TestStore.services, zones: zones, devicesPerUser: devicesPerUser)
     try await store.open(creating: true)
   }
 
@@ -93,7 +95,7 @@ struct TestStore {
   static func filter(of campaign: Campaign, start: Int = 0) -> DeviceFilter {
     DeviceFilter(
       service: service.name, kind: .alert, app: "news", environment: "production", predicate: campaign.predicate,
-      sample: campaign.sample, devices: campaign.devices, start: start)
+      sample: campaign.sample, devices: campaign.devices, start: start, timing: campaign.timing)
   }
 
   // MARK: Devices

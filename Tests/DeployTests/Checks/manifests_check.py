@@ -6,7 +6,11 @@ written by hand from their reference pages: an unknown or missing field is an er
 """
 
 import copy
+import http.server
+import json
+import os
 import re
+import threading
 
 import jsonschema
 import kubernetes_validate
@@ -303,6 +307,34 @@ def compose(report):
             report.expect(service["read_only"] and service["cap_drop"] == ["ALL"], f"compose: {name} is not locked down")
 
 
+class Lives(http.server.BaseHTTPRequestHandler):
+    """/livez of a worker, as far as it matters here."""
+
+    status = 200
+
+    def do_GET(self):
+        self.send_response(self.status if self.path == "/livez" else 404)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def health(report):
+    """The image's health check says what /livez says, and no where there is none."""
+    file = (DEPLOY / "Dockerfile").read_text()
+    command = json.loads(re.search(r"^HEALTHCHECK .*?CMD (\[.*?\n.*?\])$", file, re.S | re.M).group(1).replace("\\\n", ""))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Lives)
+    environment = {**os.environ, "CARILLON_HEALTH_PORT": str(server.server_port)}
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for status, expected in [(200, 0), (503, 1)]:
+        Lives.status = status
+        report.expect(run(*command, env=environment)[0] == expected, f"health check: {status} is not {expected}")
+    server.shutdown()
+    server.server_close()
+    report.expect(run(*command, env=environment)[0] == 1, "health check: takes silence for health")
+
+
 def main():
     report = Report()
     for kustomization in FOLDER.rglob("kustomization.yaml"):
@@ -319,6 +351,7 @@ def main():
             if name == "example":
                 notices_wounds(report, things)
     compose(report)
+    health(report)
     report.end(least=100)
 
 

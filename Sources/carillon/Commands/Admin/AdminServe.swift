@@ -1,11 +1,23 @@
 import Admin
 import ArgumentParser
+import CampaignStore
 import CommandSupport
+import HTTPServer
+import PushCore
 
 /// `carillon admin`.
 struct AdminServe: CarillonCommand {
   static let configuration = CommandConfiguration(
-    commandName: "serve", abstract: "Serves the API, the page and the fleet's metrics, until SIGTERM.")
+    commandName: "serve", abstract: "Serves the API, the page and the fleet's metrics, until SIGTERM.",
+    discussion: """
+      The page is at /, the API below /api/v1 (its description at /api/v1/openapi.json), metrics at /metrics. Who asks \
+      the API for anything shows a token: carillon admin token NAME --scope view makes one. Others than this machine are \
+      listened to only where there is a token. For the internet put a proxy in front.
+
+      Examples:
+        carillon admin
+        carillon admin --listen 127.0.0.1:8080 --json
+      """)
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var endpoint: ListenOption
@@ -17,8 +29,46 @@ struct AdminServe: CarillonCommand {
       throw CommandError(
         .configuration, "admin.listen is missing", hint: "say where: admin: { listen: 127.0.0.1:8080 }, or --listen")
     }
-    let served = try AdminEndpoint(admin, [], needsTokens: true)
+    let stores = try APIStore(configuration.redis)
+    let api = API(configuration, stores)
+    let routes = api.operations.map(\.route) + [PageRoute.route] + Self.health(of: stores)
+    let served = try AdminEndpoint(admin, routes, needsTokens: true)
     for await _ in signals.numbers { break }
     await served.stop()
+    await stores.close()
+  }
+
+  /// Whether this process is there, whether Redis is, and the fleet's metrics.
+  private static func health(of stores: APIStore) -> [Route] {
+    [
+      Route("GET", "/livez", nil) { _ in .init(200, "ok\n", type: "text/plain") },
+      Route("GET", "/readyz", nil) { _ in
+        do {
+          _ = try await stores.look()
+          return .json(#"{"ready":true,"checks":[{"name":"redis","ok":true,"reason":null}]}"#)
+        } catch {
+          return .object(status: 503) { json in
+            json.member("ready", false)
+            json.array("checks", [CommandError(error)]) { json, error in
+              json.beginObject()
+              json.member("name", "redis")
+              json.member("ok", false)
+              json.member("reason", Excerpt.harmless(error.message))
+              json.endObject()
+            }
+          }
+        }
+      },
+      Route("GET", "/metrics", nil) { _ in
+        var metrics = Exposition()
+        if let fleet = try? await stores.look() {
+          FleetExposition(fleet, WantedWorkers(fleet)).write(to: &metrics)
+        } else {
+          FleetExposition.writeAbsence(to: &metrics)
+        }
+        ProcessUsage.write(to: &metrics)
+        return .init(200, metrics.text, type: Exposition.type)
+      },
+    ]
   }
 }

@@ -16,7 +16,7 @@ extension CampaignCommand {
     @Option(help: "Why; shown with the campaign.") var reason = ""
     @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .pause, to: [.paused], reason: reason, by: who) }
+    func run() async throws { try await control(id, .pause, reason: reason, by: who) }
   }
 
   /// `carillon campaign resume`.
@@ -40,9 +40,7 @@ extension CampaignCommand {
     @Flag(help: "Carry out every prune and quarantine, whatever their share.") var unguarded = false
     @OptionGroup var who: Who
 
-    func run() async throws {
-      try await control(id, .resume, to: [.active, .scheduled], unguarded: unguarded, by: who)
-    }
+    func run() async throws { try await control(id, .resume, unguarded: unguarded, by: who) }
   }
 
   /// `carillon campaign cancel`.
@@ -60,7 +58,7 @@ extension CampaignCommand {
     @Option(help: "Why; shown with the campaign.") var reason = ""
     @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .cancel, to: [.cancelled], reason: reason, by: who) }
+    func run() async throws { try await control(id, .cancel, reason: reason, by: who) }
   }
 
   /// `carillon campaign approve`.
@@ -82,7 +80,9 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      try tell(id, try await store.approve(id, by: by), unconfirmed: [])
+      let outcome = CampaignVerbOutcome(id: id, state: try await store.approve(id, by: by))
+      await store.note(.commandLine, "campaign.approve", id, detail: by)
+      try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
     }
   }
 
@@ -101,54 +101,23 @@ extension CampaignCommand {
 extension CarillonCommand {
   /// Controls a campaign and prints the state it is in; a verb that doesn't apply to its state fails.
   fileprivate func control(
-    _ id: String, _ verb: ControlVerb, to wanted: Set<CampaignState>, reason: String = "", unguarded: Bool = false,
-    by who: CampaignCommand.Who
+    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, by who: CampaignCommand.Who
   ) async throws {
     let store = try await global.openStore()
-    let lease = WorkerConfiguration.standardLease
-    if try await store.campaign(id) == nil {
-      if verb == .cancel, try await store.unqueue(id, patience: 2 * lease) {
-        if !global.json { StandardError.write("it was in the queue, and is taken off: its id is free again\n") }
-        return try tell(id, .cancelled, unconfirmed: [])
-      }
-      // A worker may have been quicker.
-      guard try await store.campaign(id) != nil else { throw try await store.whereIs(id) }
+    let outcome = try await store.carryOut(
+      verb, on: id, reason: reason, unguarded: unguarded, by: who.by ?? "")
+    await store.note(.commandLine, "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
+    if outcome.wasQueued, !global.json {
+      StandardError.write("it was in the queue, and is taken off: its id is free again\n")
     }
-    let state: CampaignState
-    var unconfirmed: [String] = []
-    if verb == .resume {
-      state = try await store.resume(id, unguarded: unguarded, by: who.by ?? "")
-    } else {
-      (state, unconfirmed) = try await store.controlEverywhere(
-        id, verb, reason: reason, by: who.by ?? "", lease: lease)
-    }
-    guard wanted.contains(state) else {
-      throw CommandError(
-        .failed, "can't \(verb.rawValue) campaign \(Excerpt.quoted(id)): it is \(state.rawValue)",
-        hint: state.isFinal
-          ? "it has ended; a job under another id starts a new one" : "see: carillon campaign show \(id)")
-    }
-    if !unconfirmed.isEmpty {
+    if !outcome.unconfirmed.isEmpty {
       StandardError.write(
         """
-        not confirmed within \(2 * lease / 1000) s by \(unconfirmed.joined(separator: ", ")): until they look at Redis \
-        again they may go on sending it; see their logs\n
+        not confirmed within \(2 * WorkerConfiguration.standardLease / 1000) s by \
+        \(outcome.unconfirmed.joined(separator: ", ")): until they look at Redis again they may go on sending it; see \
+        their logs\n
         """)
     }
-    try tell(id, state, unconfirmed: unconfirmed)
-  }
-
-  fileprivate func tell(_ id: String, _ state: CampaignState, unconfirmed: [String]) throws {
-    guard global.json else { return try StandardOutput.printLine("\(id) \(state.rawValue)") }
-    var json = JSONWriter()
-    json.beginObject()
-    json.member("id", id)
-    json.member("state", state.rawValue)
-    json.name("unconfirmed")
-    json.beginArray()
-    for worker in unconfirmed { json.value(worker) }
-    json.endArray()
-    json.endObject()
-    try StandardOutput.printLine(json.text)
+    try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
   }
 }

@@ -49,32 +49,17 @@ extension CampaignCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       var job = try InputFile.contents(file, limit: Self.readLimit)
-      let apps = configuration.jobApps()
-      try refusePayload(job)
       if let by { job = try CampaignJob.submitted(job, by: by) }
-      let resolved = try await resolve(job, configuration)
-      let campaign = try CampaignJob.parse(resolved, apps)
-      // What only the time makes wrong keeps nobody from submitting the same job again.
-      let warnings = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970)).findings
-      if estimate { return try await count(campaign, configuration, warnings) }
-      let store = try await StoreConnection(configuration.redis).open(creating: true)
-      let admission = try await store.submit(job, as: campaign)
-      if admission == .conflict { throw CommandError.conflict(campaign.id) }
-      if let replicas { try await awaitReplicas(replicas, of: campaign.id, store) }
-      if global.json {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("id", campaign.id)
-        json.member("duplicate", admission == .duplicate)
-        json.name("warnings")
-        FindingText.write(warnings, to: &json)
-        json.endObject()
-        try StandardOutput.printLine(json.text)
-      } else {
-        say(warnings)
-        if admission == .duplicate { StandardError.write("the same job was submitted before: nothing changes\n") }
-        try StandardOutput.printLine(campaign.id)
-      }
+      let submission = try await JobSubmission(job, resolved: await resolve(job, configuration), configuration.jobApps())
+      if estimate { return try await count(submission, configuration) }
+      let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
+        creating: true)
+      let isDuplicate = try await submission.submit(to: store)
+      if let replicas { try await awaitReplicas(replicas, of: submission.campaign.id, store) }
+      if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate)) }
+      say(submission.warnings)
+      if isDuplicate { StandardError.write("the same job was submitted before: nothing changes\n") }
+      try StandardOutput.printLine(submission.campaign.id)
     }
 
     /// The job with its template's content; the store is asked only where the job names one.
@@ -88,46 +73,15 @@ extension CampaignCommand {
     }
 
     /// Prints whom a campaign would reach.
-    private func count(
-      _ campaign: Campaign, _ configuration: CarillonConfiguration, _ warnings: [Finding]
-    ) async throws {
-      let store = try await global.openStore()
-      var campaign = campaign
-      // Both parts together.
-      campaign.canary = nil
-      let filter = try await store.filter(of: campaign, configuration)
-      let reached = try await store.count(campaign, filter: filter)
-      let bytes = CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions)
-      guard global.json else {
-        say(warnings)
-        let users = reached.users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
-        let pushes = "\(reached.targets.grouped) \(reached.targets == 1 ? "push" : "pushes")"
-        let control = reached.control > 0 ? ", \(reached.control.grouped) in a control group" : ""
-        return try StandardOutput.printLine(
-          "\(users)\(pushes)\(control), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
-      }
-      var json = JSONWriter()
-      json.beginObject()
-      json.member("id", campaign.id)
-      json.member("users", reached.users)
-      json.member("targets", reached.targets)
-      if reached.control > 0 { json.member("control", reached.control) }
-      json.member("bytes", bytes)
-      json.name("warnings")
-      FindingText.write(warnings, to: &json)
-      json.endObject()
-      try StandardOutput.printLine(json.text)
-    }
-
-    /// A payload alone is no job: that its members are unknown would be no help.
-    private func refusePayload(_ file: [UInt8]) throws {
-      guard file.count <= CampaignJob.maximumSize,
-        let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting),
-        PushLint.isPayload(root)
-      else { return }
-      throw CommandError(
-        .input, "this is a payload, not a job",
-        hint: "a job has it as its payload, beside id, app and audience; carillon send sends it to one device")
+    private func count(_ submission: JobSubmission, _ configuration: CarillonConfiguration) async throws {
+      let (reached, bytes) = try await submission.count(global.openStore(), configuration)
+      if global.json { return try StandardOutput.printLine(submission.json(reached, bytes: bytes)) }
+      say(submission.warnings)
+      let users = reached.users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
+      let pushes = "\(reached.targets.grouped) \(reached.targets == 1 ? "push" : "pushes")"
+      let control = reached.control > 0 ? ", \(reached.control.grouped) in a control group" : ""
+      try StandardOutput.printLine(
+        "\(users)\(pushes)\(control), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
     }
 
     private func awaitReplicas(_ wanted: Int, of id: String, _ store: CampaignStore) async throws {

@@ -30,43 +30,17 @@ extension QuarantineCommand {
       try await QuarantineCommand.forEachPage(of: app, campaign, store, configuration) { page in
         for device in page {
           guard global.json else {
-            try output.writeLine(Self.line(device))
+            try output.writeLine(QuarantineReport(device).line)
             continue
           }
           try output.write(separator.utf8)
-          try output.write(Self.json(device))
+          try output.write(QuarantineReport(device).json.utf8)
           separator = ","
         }
         return true
       }
       if global.json { try output.writeLine(separator == "[" ? "[]" : "]") }
       try output.flush()
-    }
-
-    /// The token's text; empty when its service is none of this program's.
-    private static func token(_ device: QuarantinedDevice) -> String {
-      PushServices.known[device.service]?.text(of: device.token) ?? ""
-    }
-
-    private static func line(_ device: QuarantinedDevice) -> String {
-      let fields = [
-        Self.token(device), Excerpt.harmless(device.user), device.app, Excerpt.harmless(device.reason), device.campaign,
-        Timestamp.format(milliseconds: device.at),
-      ]
-      return fields.joined(separator: "\t")
-    }
-
-    private static func json(_ device: QuarantinedDevice) -> [UInt8] {
-      var json = JSONWriter()
-      json.beginObject()
-      json.member("token", token(device))
-      json.member("user", device.user)
-      json.member("app", device.app)
-      json.member("reason", device.reason)
-      json.member("campaign", device.campaign)
-      json.member("at", Timestamp.format(milliseconds: device.at))
-      json.endObject()
-      return json.take()
     }
   }
 }

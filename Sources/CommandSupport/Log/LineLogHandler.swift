@@ -2,20 +2,30 @@ import Glibc
 package import Logging
 import PushCore
 
-/// Writes log entries to standard error, one line each: text for people, or one JSON object for machines.
+/// Writes log entries to standard error, one line each: text for people, or one JSON object for machines. Which and how,
+/// `LogSettings` says at that moment. No line has a device token.
 package struct LineLogHandler: LogHandler {
   /// Metadata that names what happened, for machines only: the message says it to people.
   package static let eventKey = "event"
 
   package var metadata: Logger.Metadata = [:]
-  package var logLevel: Logger.Level
-  private let label: String
-  private let isJSON: Bool
+  /// Who speaks.
+  private let source: String
+  /// Of what.
+  private let module: String
+  /// Where somebody sets it for one logger.
+  private var ownLevel: Logger.Level?
 
-  init(label: String, level: Logger.Level, isJSON: Bool) {
-    self.label = label
-    logLevel = level
-    self.isJSON = isJSON
+  /// - Parameter label: `source`, or `source/module`.
+  init(label: String) {
+    let words = label.split(separator: "/", maxSplits: 1)
+    source = words.first.map(String.init) ?? label
+    module = words.last.map(String.init) ?? label
+  }
+
+  package var logLevel: Logger.Level {
+    get { ownLevel ?? LogSettings.shared.level(of: module) }
+    set { ownLevel = newValue }
   }
 
   package func log(event: LogEvent) {
@@ -24,10 +34,11 @@ package struct LineLogHandler: LogHandler {
     // clock_gettime(3): can't fail for CLOCK_REALTIME.
     clock_gettime(CLOCK_REALTIME, &now)
     let time = Timestamp.format(milliseconds: Int(now.tv_sec) * 1000 + Int(now.tv_nsec) / 1_000_000)
+    let scrubber = LogSettings.shared.scrubber
     StandardError.write(
-      isJSON
-        ? jsonLine(time, event.level, "\(event.message)", merged)
-        : textLine(time, event.level, "\(event.message)", merged))
+      LogSettings.shared.isJSON
+        ? jsonLine(time, event.level, "\(event.message)", merged, scrubber)
+        : scrubber.scrub(textLine(time, event.level, "\(event.message)", merged)))
   }
 
   package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -38,6 +49,7 @@ package struct LineLogHandler: LogHandler {
   private func textLine(
     _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)]
   ) -> String {
+    let label = module == source ? source : "\(source)/\(module)"
     var line = "\(time) \(level.rawValue) \(label): \(Self.oneLine(message))"
     for (key, value) in metadata where key != Self.eventKey {
       let text = Self.oneLine("\(value)")
@@ -47,19 +59,21 @@ package struct LineLogHandler: LogHandler {
   }
 
   private func jsonLine(
-    _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)]
+    _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)],
+    _ scrubber: TokenScrubber
   ) -> String {
     var json = JSONWriter()
     json.beginObject()
     json.member("at", time)
     json.member("level", level.rawValue)
-    json.member("source", label)
-    json.member("message", message)
+    json.member("source", source)
+    json.member("module", module)
+    json.member("message", scrubber.scrub(message))
     for (key, value) in metadata {
       if case .stringConvertible(let number as Int) = value {
         json.member(key, number)
       } else {
-        json.member(key, "\(value)")
+        json.member(key, scrubber.scrub("\(value)"))
       }
     }
     json.endObject()

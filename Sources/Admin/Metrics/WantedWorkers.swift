@@ -1,0 +1,74 @@
+public import CampaignStore
+import PushCore
+
+/// How many workers would be right for what is left to send. Pure.
+///
+/// What is left of a campaign is its unfinished slices, those that workers hold included, times what its slices had so far;
+/// slices that only wait for retries need nobody. A campaign with a rate needs no more than its rate. More workers than
+/// slices would have nothing to do. While a push service is in trouble the number stays: more workers would only press it.
+public struct WantedWorkers: Sendable, Equatable {
+  public var workers: Int
+  public var live: Int
+  /// Targets that are left, as far as anybody can say.
+  public var remaining: Int
+  /// Why so many, for people.
+  public var reason: String
+
+  /// Targets of a slice of which nobody knows: of a store with the standard partitions and a few million users.
+  private static let unknownSlice = 10_000
+
+  /// - Parameters:
+  ///   - perSecond: pushes a second of one worker.
+  ///   - seconds: in which what is left is to be sent.
+  public init(_ fleet: Fleet, perSecond: Int = 5000, seconds: Int = 60) {
+    live = fleet.liveWorkers
+    remaining = 0
+    var (slices, pace) = (0, 0.0)
+    for campaign in fleet.campaigns {
+      let record = campaign.record
+      guard record.state == .active else { continue }
+      let unfinished = max(0, record.slices.total - record.slices.finished)
+      slices += unfinished
+      let each =
+        record.slices.finished > 0 ? max(1, record.counters.targets / record.slices.finished) : Self.unknownSlice
+      remaining += unfinished * each
+      pace += Self.pace(of: record.rate, Double(unfinished * each) / Double(seconds), fleet.at)
+    }
+    // Which campaigns the parked ones are of is not known: they count as the others do on the average.
+    let parked = min(slices, fleet.parked.lag(at: fleet.at) > 0 ? 0 : fleet.parked.count)
+    if slices > 0 {
+      let share = Double(slices - parked) / Double(slices)
+      remaining = Int(Double(remaining) * share)
+      pace *= share
+    }
+    let isStorm = fleet.workers.contains { worker in
+      worker.isAlive && worker.report?.pools.contains { $0.health != "credentialStopped" && $0.isStuck } ?? false
+    }
+    let isBeginning =
+      fleet.intake.count > 0 || fleet.scheduled.next.map { $0 - fleet.at < seconds * 1000 } ?? false
+    let needed = Int((pace / Double(perSecond)).rounded(.up))
+    let capped = min(needed, slices - parked)
+    if isStorm, live > 0, slices > 0 {
+      (workers, reason) = (live, "as many as there are: a push service is in trouble")
+    } else if capped > 0 {
+      workers = capped
+      reason =
+        capped < needed
+        ? "no more than there are slices" : "\(remaining) targets within \(seconds) s at \(perSecond) a second each"
+    } else if slices > 0 || isBeginning {
+      (workers, reason) = (1, slices > 0 ? "what is left waits for retries" : "a campaign is about to begin")
+    } else {
+      (workers, reason) = (0, "nothing is left to send")
+    }
+  }
+
+  /// Pushes a second that a campaign can use.
+  private static func pace(of rate: CampaignRate?, _ wanted: Double, _ now: Int) -> Double {
+    switch rate {
+    case .perSecond(let rate)?: min(rate, wanted)
+    case .over(let span)?: min(wanted, max(1, wanted / Double(max(1, span))))
+    case .until(let end)?: end > now ? min(wanted, max(1, wanted * 1000 / Double(end - now))) : wanted
+    case nil: wanted
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import HTTPServer
+import TLS
+
+/// The page: one file, which asks for nothing but the API beside it.
+public enum PageRoute {
+  /// `GET /`.
+  public static var route: Route {
+    let response = response(to: PackageResources.page_html)
+    return Route("GET", "/", nil) { _ in response }
+  }
+
+  /// A page whose scripts and styles are named by their hashes: nothing that anybody smuggles into it runs. Its elements
+  /// may have styles of their own, which are lengths of bars.
+  static func response(to page: [UInt8]) -> HTTPResponse {
+    let text = String(decoding: page, as: UTF8.self)
+    let policy = [
+      "default-src 'none'", "script-src \(hashes(of: "script", in: text))",
+      "style-src-elem \(hashes(of: "style", in: text))",
+      "style-src-attr 'unsafe-inline'", "img-src 'self' data:", "connect-src 'self'", "base-uri 'none'",
+      "form-action 'none'", "frame-ancestors 'none'",
+    ]
+    return HTTPResponse(
+      200,
+      headers: [
+        ("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", policy.joined(separator: "; ")),
+        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-cache"),
+      ], body: .bytes(page))
+  }
+
+  /// The hashes of what stands in elements of a name, as CSP level 3 has them; `'none'` without one.
+  private static func hashes(of element: String, in page: String) -> String {
+    var hashes: [String] = []
+    var rest = page[...]
+    while let start = rest.firstRange(of: "<\(element)>"),
+      let end = rest[start.upperBound...].firstRange(of: "</\(element)>")
+    {
+      let digest = Digest(.sha256).hash(Array(rest[start.upperBound..<end.lowerBound].utf8))
+      hashes.append("'sha256-\(Data(digest).base64EncodedString())'")
+      rest = rest[end.upperBound...]
+    }
+    return hashes.isEmpty ? "'none'" : hashes.joined(separator: " ")
+  }
+}

@@ -1,0 +1,46 @@
+import PushCore
+import Redis
+
+/// Outcomes and prunes as a Redis stream, for a warehouse that follows: off unless `redis.streamLength` says otherwise.
+///
+/// Each entry has the fields `kind` (`outcome` or `prune`) and `json`. A slice's outcomes are written when it has ended
+/// and before it is counted: should its worker die in between, they are written again by the next. So each comes at least
+/// once, and campaign, token and outcome tell a repetition.
+extension CampaignStore {
+  /// Writes the outcomes of slices that have ended.
+  func streamOutcomes(of slices: [SliceReference]) async throws {
+    guard streamLength > 0, let id = slices.first?.campaign, let record = try await campaign(id) else { return }
+    try await forEachResult(of: slices, record) { page in
+      var pipeline = RedisPipeline()
+      for result in page {
+        if let outcome = result.outcome {
+          append("outcome", Self.line(of: result, outcome, campaign: record, services), to: &pipeline)
+        }
+      }
+      if !pipeline.isEmpty { _ = try await run(pipeline) }
+      return true
+    }
+  }
+
+  /// Appends an entry of the stream.
+  func append(_ kind: String, _ json: [UInt8], to pipeline: inout RedisPipeline) {
+    pipeline.append("XADD", keys.events, "MAXLEN", "~", streamLength, "*", "kind", kind, "json", json)
+  }
+
+  private static func line(
+    of result: TargetResult, _ outcome: Outcome, campaign: CampaignRecord, _ services: PushServices
+  ) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("campaign", campaign.id)
+    json.member("app", campaign.app)
+    json.member("user", result.user.isEmpty ? nil : result.user)
+    json.member("token", services[campaign.service]?.text(of: result.token) ?? "")
+    json.member("outcome", outcome.name)
+    json.member("status", result.status > 0 ? Int(result.status) : nil)
+    json.member("reason", result.reason.isEmpty ? nil : result.reason)
+    json.member("at", Timestamp.format(milliseconds: Int(result.at)))
+    json.endObject()
+    return json.take()
+  }
+}

@@ -1,0 +1,52 @@
+import PushCore
+import TLS
+
+/// Puts something in the place of device tokens: a log goes where tokens may not. The same token has the same stand-in
+/// within a process, so that its lines can be told from others'; without the key nobody finds the token to it.
+struct TokenScrubber: Sendable {
+  /// Hex digits in a row from which on they are taken for a token: no id in a log has as many (a UUID has twelve).
+  static let shortest = 32
+
+  private let key: [UInt8]
+
+  init(key: [UInt8]) { self.key = key }
+
+  /// The text without tokens.
+  func scrub(_ text: String) -> String {
+    let bytes = Array(text.utf8)
+    // Nearly all lines have none.
+    var run = 0
+    guard
+      bytes.contains(where: { byte in
+        run = Self.isHex(byte) ? run + 1 : 0
+        return run >= Self.shortest
+      })
+    else { return text }
+    var result: [UInt8] = []
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex { !Self.isHex($0) } ?? bytes.count
+      result += end - start >= Self.shortest ? standIn(bytes[start..<end]) : Array(bytes[start..<end])
+      start = end
+      while start < bytes.count, !Self.isHex(bytes[start]) {
+        result.append(bytes[start])
+        start += 1
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  private func standIn(_ token: ArraySlice<UInt8>) -> [UInt8] {
+    let lower = token.map { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) ? $0 | 0x20 : $0 }
+    return Array("token:".utf8) + Hex.encode(Array(HMAC.sha256(lower, key: key).prefix(4)))
+  }
+
+  private static func isHex(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"):
+      true
+    default: false
+    }
+  }
+}

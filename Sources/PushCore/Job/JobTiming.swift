@@ -1,0 +1,210 @@
+/// The rules for when the pushes of a job are sent, and what it says.
+struct JobTiming {
+  /// What it says.
+  var timing = CampaignTiming()
+  /// When its campaign begins, in ms since the epoch; `nil` for at once.
+  var sendAt: Int?
+
+  /// The fields of the job, apart from `sendAt` and what says how fast.
+  static let fields = ["localTime", "defaultTimezone", "late", "quietHours", "maxDuration", "repeat"]
+  /// What a push that is sent once, and at once, leaves out.
+  static let all = ["sendAt", "rate", "spread", "finishBy"] + fields
+  /// Seconds that a campaign may take: as long as it may be scheduled ahead.
+  private static let longest = 366 * 86400
+  /// Runs at most that a job may ask for.
+  private static let mostRuns = 100_000
+
+  /// - Parameters:
+  ///   - id: of the campaign.
+  ///   - audience: whom it goes to.
+  init(_ fields: JobFields, id: String, audience: Audience) throws(JobError) {
+    let isLocal = try readLocalTime(fields)
+    if fields.value("quietHours") != nil { timing.quietHours = try Self.readQuietHours(fields) }
+    try refuseWithoutDevices(fields, audience)
+    if let zone = try fields.string("defaultTimezone") {
+      timing.defaultZone = try Self.known(zone, "defaultTimezone", fields)
+    }
+    if let late = try fields.string("late") {
+      timing.late = try Self.duration(late, "late", fields, from: 0)
+    }
+    if let longest = try fields.string("maxDuration") {
+      timing.maxDuration = try Self.duration(longest, "maxDuration", fields, from: 1)
+    }
+    let repeats = fields.value("repeat") != nil
+    if isLocal {
+      for name in ["spread", "finishBy"] where fields.value(name) != nil {
+        throw fields.error(
+          name, "stands beside localTime, by which each zone has a time of its own", hint: "give a rate instead")
+      }
+      try readWall(fields, isRequired: !repeats)
+    } else {
+      sendAt = try Self.readInstant(fields)
+    }
+    if repeats { try readRepetition(fields, id, isLocal: isLocal) }
+  }
+
+  // MARK: Each device's own time
+
+  /// - Returns: whether it goes by each device's own time; what time that is `readWall` says.
+  private mutating func readLocalTime(_ fields: JobFields) throws(JobError) -> Bool {
+    guard let value = fields.value("localTime") else { return false }
+    switch value.kind {
+    case .bool(false): return false
+    case .bool(true): timing.localTime = LocalTime(wall: 0)
+    case .object:
+      let inner = try JobFields(value, path: fields.path("localTime"), known: ["attribute"], planned: [])
+      let attribute = try inner.requiredString("attribute")
+      guard !attribute.isEmpty else { throw inner.error("attribute", "is empty") }
+      timing.localTime = LocalTime(wall: 0, attribute: attribute)
+    default:
+      throw fields.error(
+        "localTime", "must be true, or name an attribute of users, not \(value.kindName)",
+        hint: #"true, or {"attribute": "preferredHour"}"#)
+    }
+    return true
+  }
+
+  private mutating func readWall(_ fields: JobFields, isRequired: Bool) throws(JobError) {
+    guard let text = try fields.string("sendAt") else {
+      guard !isRequired else {
+        throw fields.error("localTime", "needs sendAt: at which local time", hint: "sendAt is then \(WallTime.form)")
+      }
+      return
+    }
+    guard let wall = WallTime.seconds(text) else {
+      guard Timestamp.milliseconds(text) == nil else {
+        throw fields.error(
+          "sendAt", "\(Excerpt.quoted(text)) is in one zone, but with localTime each device's own clock counts",
+          hint: "leave the zone out: \(Excerpt.bare(String(text.prefix(19))))")
+      }
+      throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not a local time", hint: "it must be \(WallTime.form)")
+    }
+    timing.localTime?.wall = wall
+    sendAt = timing.localTime.map { $0.beginning * 1000 }
+  }
+
+  private func refuseWithoutDevices(_ fields: JobFields, _ audience: Audience) throws(JobError) {
+    switch audience {
+    case .segment, .users, .campaign, .activity: break
+    case .tokens, .channel:
+      guard timing.isPerDevice else { break }
+      throw fields.error(
+        timing.localTime != nil ? "localTime" : "quietHours",
+        "needs users: the zone of a device is known by its user", hint: "give a segment or users as the audience")
+    }
+    for (name, isOf) in [("defaultTimezone", timing.isPerDevice), ("late", timing.localTime != nil)]
+    where fields.value(name) != nil && !isOf {
+      throw fields.error(
+        name, "says nothing here",
+        hint: name == "late" ? "it goes with localTime" : "it goes with localTime or quietHours")
+    }
+  }
+
+  private static func readQuietHours(_ fields: JobFields) throws(JobError) -> QuietHours {
+    let inner = try JobFields(
+      try fields.required("quietHours"), path: fields.path("quietHours"), known: ["from", "to", "then"], planned: [])
+    func time(_ name: String) throws(JobError) -> Int {
+      let text = try inner.requiredString(name)
+      guard let time = WallTime.timeOfDay(text) else {
+        throw inner.error(name, "\(Excerpt.quoted(text)) is not a time of day", hint: "it must be HH:MM, such as 22:00")
+      }
+      return time
+    }
+    let (from, to) = (try time("from"), try time("to"))
+    guard from != to else {
+      throw inner.error("to", "is when they begin: it would always be quiet, or never", hint: "give another time")
+    }
+    return QuietHours(from: from, to: to, fate: try inner.choice("then", default: .hold))
+  }
+
+  // MARK: Instants and durations
+
+  /// How far ahead it may be is the store's to check, by Redis' clock.
+  private static func readInstant(_ fields: JobFields) throws(JobError) -> Int? {
+    guard let text = try fields.string("sendAt") else { return nil }
+    guard let instant = Timestamp.milliseconds(text) else {
+      guard WallTime.seconds(text) == nil else {
+        throw fields.error(
+          "sendAt", "\(Excerpt.quoted(text)) has no zone",
+          hint: "add Z or an offset such as +01:00; or \"localTime\": true for each device's own clock")
+      }
+      throw fields.error("sendAt", "\(Excerpt.quoted(text)) is not an instant", hint: "it must be \(Timestamp.form)")
+    }
+    return instant
+  }
+
+  private static func duration(
+    _ text: String, _ name: String, _ fields: JobFields, from least: Int
+  ) throws(JobError) -> Int {
+    guard let seconds = DurationText.seconds(text), least...longest ~= seconds else {
+      throw fields.error(
+        name, "\(Excerpt.quoted(text)) is not a duration from \(least)s to 366d",
+        hint: "it must be \(DurationText.form)")
+    }
+    return seconds
+  }
+
+  private static func known(_ zone: String, _ name: String, _ fields: JobFields) throws(JobError) -> String {
+    guard ZoneNames.isKnown(zone) else {
+      throw fields.error(
+        name, "\(Excerpt.quoted(zone)) is not a time zone",
+        hint: Nearest.match(zone, among: ZoneNames.usual).map {
+          "did you mean '\($0)'?"
+        } ?? "it must be a name of the IANA database, such as Europe/Berlin")
+    }
+    return zone
+  }
+
+  // MARK: Again and again
+
+  private mutating func readRepetition(_ fields: JobFields, _ id: String, isLocal: Bool) throws(JobError) {
+    let inner = try JobFields(
+      try fields.required("repeat"), path: fields.path("repeat"),
+      known: ["cron", "zone", "end", "count", "skipIfRunning"], planned: [])
+    guard id.utf8.count + Repetition.suffixLength <= PlainName.maximumLength else {
+      throw fields.error(
+        "id", "is too long to be repeated: each run has an id of its own, \(Excerpt.quoted(id)) and its time",
+        hint: "give it \(PlainName.maximumLength - Repetition.suffixLength) characters at most")
+    }
+    if fields.value("finishBy") != nil {
+      throw fields.error("finishBy", "is one instant, but the job is repeated", hint: "give spread or a rate instead")
+    }
+    if case .string(let text)? = fields.value("expiration")?.kind, Timestamp.milliseconds(text) != nil {
+      throw fields.error("expiration", "is one instant, but the job is repeated", hint: "give a duration, such as 4h")
+    }
+    let cron = try inner.requiredString("cron")
+    let schedule: CronSchedule
+    do {
+      schedule = try CronSchedule(parsing: cron)
+    } catch {
+      throw inner.error("cron", error.message, hint: "it must be \(CronSchedule.form)")
+    }
+    var repetition = Repetition(schedule: schedule, text: cron)
+    if let zone = try inner.string("zone") {
+      guard !isLocal else {
+        throw inner.error(
+          "zone", "stands beside localTime, by which each device's own clock counts", hint: "leave it out")
+      }
+      repetition.zone = try Self.known(zone, "zone", inner)
+    }
+    if let text = try inner.string("end") {
+      guard let end = isLocal ? WallTime.seconds(text) : Timestamp.milliseconds(text).map({ $0 / 1000 }) else {
+        throw inner.error(
+          "end", "\(Excerpt.quoted(text)) is not \(isLocal ? "a local time" : "an instant")",
+          hint: "it must be \(isLocal ? WallTime.form : Timestamp.form)")
+      }
+      repetition.end = end
+    }
+    if let value = inner.value("count") {
+      guard case .number(let text) = value.kind, let count = Int(text), 1...Self.mostRuns ~= count else {
+        throw inner.error("count", "must be a whole number from 1 to \(Self.mostRuns)", hint: "leave it out for no end")
+      }
+      repetition.count = count
+    }
+    repetition.skipsIfRunning = try inner.flag("skipIfRunning")
+    // The first of them is not before this; the job itself is never sent.
+    repetition.start = isLocal ? (sendAt == nil ? nil : timing.localTime?.wall) : sendAt.map { $0 / 1000 }
+    sendAt = nil
+    timing.repetition = repetition
+  }
+}

@@ -1,0 +1,182 @@
+import Admin
+import CampaignStore
+import CommandSupport
+import HTTPServer
+import PushCore
+import PushWorker
+
+/// Campaigns: submit, look, control, results.
+extension API {
+  var campaigns: [APIOperation] {
+    [
+      APIOperation(
+        name: "listCampaigns", method: "GET", path: "/campaigns", scope: .view,
+        summary: "Campaigns, the newest first; what is done is counted by finished slices",
+        parameters: [
+          .init(
+            name: "state",
+            schema: #"{"enum":["queued","scheduled","active","paused","cancelled","completed","failed"]}"#,
+            meaning: "In this state"),
+          .init(name: "app", schema: OpenAPI.name, meaning: "Of this app"),
+          .init(name: "lane", schema: #"{"enum":["urgent","normal","bulk"]}"#, meaning: "In this lane"),
+          OpenAPI.limit(most: 200), OpenAPI.cursor,
+        ],
+        answers: [
+          .init(
+            status: 200,
+            meaning: "A page; it may have fewer than were asked for, and there is a next one where it says so",
+            schema: OpenAPI.page("campaigns", of: "Campaign"))
+        ], run: list),
+      APIOperation(
+        name: "submitCampaign", method: "POST", path: "/campaigns", scope: .submit,
+        summary: "Submits a job. The same job again changes nothing; another one under a used id is a conflict",
+        body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
+        answers: [
+          .init(status: 201, meaning: "It is in the queue", schema: OpenAPI.ref("Submission")),
+          .init(status: 200, meaning: "The same job was submitted before", schema: OpenAPI.ref("Submission")),
+        ]
+      ) { call in
+        let store = try await stores.taking()
+        let job = call.request.body
+        let submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
+        let isDuplicate = try await submission.submit(to: store)
+        let id = submission.campaign.id
+        if !isDuplicate { await store.note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app) }
+        var response = HTTPResponse.json(submission.json(isDuplicate: isDuplicate), status: isDuplicate ? 200 : 201)
+        response.headers.append(("Location", "\(APIOperation.root)/campaigns/\(id)"))
+        return response
+      },
+      APIOperation(
+        name: "estimateCampaign", method: "POST", path: "/campaigns/estimate", scope: .view,
+        summary: "Counts whom a job would reach if it began now; submits nothing",
+        body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
+        answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Estimate"))]
+      ) { call in
+        let job = call.request.body
+        let submission = try await JobSubmission(job, resolved: await stores.reading().resolve(job), apps)
+        let (reached, bytes) = try await submission.count(stores.reading(), configuration)
+        return .json(submission.json(reached, bytes: bytes))
+      },
+      APIOperation(
+        name: "showCampaign", method: "GET", path: "/campaigns/{id}", scope: .view,
+        summary: "A campaign, or its job's place in the queue, as carillon campaign show has it",
+        answers: [.init(status: 200, meaning: "The campaign", schema: OpenAPI.ref("Campaign"))]
+      ) { call in try await show(call.parameter("id")) },
+      APIOperation(
+        name: "showJob", method: "GET", path: "/campaigns/{id}/job", scope: .view,
+        summary: "The job of a campaign, without white space",
+        answers: [.init(status: 200, meaning: "The job", schema: #"{"type":"object"}"#)]
+      ) { call in
+        let (id, store) = (call.parameter("id"), try await stores.reading())
+        guard let (_, job) = try await store.campaignAndJob(id) else { throw try await store.whereIs(id) }
+        return .json(String(decoding: job, as: UTF8.self))
+      },
+      verb(.pause, "Pauses a campaign everywhere; returns when every worker has stopped sending it"),
+      verb(.resume, "Lets a paused campaign go on"),
+      verb(.cancel, "Ends a campaign, or takes its job off the queue. There is no way back"),
+      APIOperation(
+        name: "exportResults", method: "GET", path: "/campaigns/{id}/results", scope: .view,
+        summary:
+          "What became of every token, a line each, as a stream. A connection that is cut says that the rest is missing",
+        parameters: [
+          .init(name: "format", schema: #"{"enum":["ndjson","csv"]}"#, meaning: "ndjson unless given"),
+          .init(
+            name: "only",
+            schema: "{\"enum\":[\"failures\",\(Outcome.allCases.map { "\"\($0.name)\"" }.joined(separator: ","))]}",
+            meaning: "One outcome only, or all but accepted"),
+        ],
+        answers: [.init(status: 200, meaning: "A line for each token", type: "application/x-ndjson")], run: export),
+    ]
+  }
+
+  private func list(_ call: RouteCall) async throws -> HTTPResponse {
+    var filter = CampaignStore.CampaignFilter()
+    if call.query("state") == QueuedReport.state { return try await queued() }
+    if let text = call.query("state") {
+      guard let state = CampaignState(rawValue: text) else {
+        throw Problem(400, "usage", "state: is none of a campaign")
+      }
+      filter.state = state
+    }
+    filter.app = call.query("app")
+    filter.lane = try call.choice("lane", Lane.self)
+    let limit = try call.number("limit", in: 1...200, default: 50)
+    let store = try await stores.reading()
+    let page = try await store.campaigns(filter, from: call.query("cursor"), count: limit)
+    return .object { json in
+      json.array("campaigns", page.elements) { CampaignReport($1).write(to: &$0) }
+      json.member("next", page.next)
+    }
+  }
+
+  /// Jobs that are no campaigns yet.
+  private func queued() async throws -> HTTPResponse {
+    let store = try await stores.reading()
+    let jobs = try await store.queue().jobs
+    let waiting = jobs.isEmpty ? nil : try await store.absence(lease: WorkerConfiguration.standardLease)
+    return .object { json in
+      json.array("campaigns", jobs) { QueuedReport(job: $1, waiting: waiting).write(to: &$0) }
+      json.member("next", nil as String?)
+    }
+  }
+
+  private func show(_ id: String) async throws -> HTTPResponse {
+    let store = try await stores.reading()
+    switch try await store.look(id) {
+    case .campaign(var report):
+      if let (record, job) = try await store.campaignAndJob(id) {
+        report.audience = AudienceReport(of: record, job: job)
+        report.receipts = try await store.receipts(of: record)
+      }
+      return .json(report.json)
+    case .queued(let report): return .json(report.json)
+    case nil: throw try await store.absent(id)
+    }
+  }
+
+  private func verb(_ verb: ControlVerb, _ summary: String) -> APIOperation {
+    let isResume = verb == .resume
+    return APIOperation(
+      name: verb.rawValue + "Campaign", method: "POST", path: "/campaigns/{id}/\(verb.rawValue)", scope: .operate,
+      summary: summary,
+      body: .init(schema: OpenAPI.ref(isResume ? "Resume" : "Reason"), limit: Self.smallLimit, isRequired: false),
+      answers: [.init(status: 200, meaning: "The state that it is in now", schema: OpenAPI.ref("Controlled"))]
+    ) { call in
+      let fields = try RequestFields(call.request.body, known: [isResume ? "unguarded" : "reason"])
+      let (reason, unguarded) =
+        isResume ? ("", try fields.flag("unguarded")) : (try fields.string("reason") ?? "", false)
+      let (id, store) = (call.parameter("id"), try await stores.reading())
+      let outcome = try await store.carryOut(verb, on: id, reason: reason, unguarded: unguarded)
+      await store.note(
+        Self.actor(call), "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
+      return .json(outcome.json)
+    }
+  }
+
+  private func export(_ call: RouteCall) async throws -> HTTPResponse {
+    let format = try call.choice("format", DeviceRowReader.Format.self) ?? .ndjson
+    var wanted: Set<Outcome?> = []
+    if let text = call.query("only") {
+      wanted = Set(Outcome.allCases.filter { $0.name == text || text == "failures" && $0 != .accepted })
+      guard !wanted.isEmpty else { throw Problem(400, "usage", "only: is no outcome") }
+    }
+    let (id, store) = (call.parameter("id"), try await stores.reading())
+    guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
+    let service = try PushServices.known.named(record.service)
+    return HTTPResponse(
+      200,
+      headers: [
+        ("Content-Type", format == .csv ? "text/csv; charset=utf-8" : "application/x-ndjson"),
+        ("Cache-Control", "no-store"), ("Content-Disposition", "attachment; filename=\"\(id).\(format.rawValue)\""),
+      ],
+      body: .stream { [wanted] writer in
+        var lines = ResultWriter(campaign: id, service: service, format: format)
+        try await store.forEachResult(of: id) { results in
+          for result in results where wanted.isEmpty || wanted.contains(result.outcome) { lines.append(result) }
+          try await writer.write(lines.take())
+          return true
+        }
+        try await writer.write(lines.take())
+      })
+  }
+}

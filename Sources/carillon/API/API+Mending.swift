@@ -1,0 +1,174 @@
+import Admin
+import CampaignStore
+import CommandSupport
+import HTTPServer
+import PushCore
+
+/// What waits for somebody: devices in quarantine, jobs that could not be run.
+extension API {
+  private static let mostTokens = 500
+  private static let mostKeys = 500
+  /// Bytes of a job that a list shows.
+  private static let excerpt = 1024
+
+  // MARK: Quarantine
+
+  var quarantine: [APIOperation] {
+    [
+      APIOperation(
+        name: "listQuarantine", method: "GET", path: "/quarantine", scope: .view,
+        summary: "Devices in quarantine, in no order",
+        parameters: [
+          .init(name: "app", schema: OpenAPI.name, meaning: "Sent to for this app"),
+          .init(name: "campaign", schema: OpenAPI.name, meaning: "That this campaign brought there"),
+          OpenAPI.limit(most: 500), OpenAPI.cursor,
+        ],
+        answers: [
+          .init(
+            status: 200, meaning: "A page; it may have more or fewer than were asked for",
+            schema: OpenAPI.page("devices", of: "Quarantined"))
+        ]
+      ) { call in
+        let limit = try call.number("limit", in: 1...500, default: 50)
+        let (app, campaign) = (call.query("app"), call.query("campaign"))
+        let page = try await stores.reading().quarantined(from: call.query("cursor"), count: limit) {
+          (app ?? $0.app) == $0.app && (campaign ?? $0.campaign) == $0.campaign
+        }
+        return .object { json in
+          json.array("devices", page.elements) { QuarantineReport($1).write(to: &$0) }
+          json.member("next", page.next)
+        }
+      },
+      change("release", "Lets devices be sent to again") { try await $0.release($1) },
+      change("purge", "Removes devices for good, and puts their tokens on the feedback list") {
+        try await $0.purge($1)
+      },
+    ]
+  }
+
+  private func change(
+    _ verb: String, _ summary: String,
+    _ body: @escaping @Sendable (CampaignStore, [QuarantinedDevice]) async throws -> [Bool]
+  ) -> APIOperation {
+    APIOperation(
+      name: verb + "Quarantined", method: "POST", path: "/quarantine/\(verb)", scope: .operate, summary: summary,
+      body: .init(schema: OpenAPI.ref("Selection"), limit: Self.listLimit),
+      answers: [.init(status: 200, meaning: "How many were changed", schema: OpenAPI.ref("Changed"))]
+    ) { call in
+      let fields = try RequestFields(call.request.body, known: ["tokens", "service", "app", "campaign", "all"])
+      let (app, campaign) = (try fields.string("app"), try fields.string("campaign"))
+      let (texts, isAll) = (try fields.strings("tokens", limit: Self.mostTokens), try fields.flag("all"))
+      guard [texts != nil, app != nil || campaign != nil, isAll].count(where: { $0 }) == 1 else {
+        throw CommandError(.input, "give either tokens, or app or campaign or both, or all: true")
+      }
+      let store = try await stores.changing()
+      var count = 0
+      if let texts {
+        let service = try PushServices.known.named(fields.string("service"))
+        let tokens = try texts.map { try service.token(argument: $0) }
+        let known = try await store.quarantined(tokens, of: service).compactMap { $0 }
+        count = try await body(store, known).count { $0 }
+      } else {
+        try await QuarantineCommand.forEachPage(of: app, campaign, store, configuration) { page in
+          count += try await body(store, page).count { $0 }
+          return true
+        }
+      }
+      await store.note(
+        Self.actor(call), "quarantine.\(verb)", campaign ?? app ?? (isAll ? "all" : ""), detail: "\(count) devices")
+      return .object { $0.member("devices", count) }
+    }
+  }
+
+  // MARK: Dead jobs
+
+  var dead: [APIOperation] {
+    [
+      APIOperation(
+        name: "listDead", method: "GET", path: "/dead", scope: .view,
+        summary: "Jobs and events that could not be run, the newest first, with the reason and the first kilobyte",
+        parameters: [OpenAPI.limit(most: 200), OpenAPI.cursor],
+        answers: [.init(status: 200, meaning: "A page", schema: OpenAPI.page("jobs", of: "Dead"))]
+      ) { call in
+        let limit = try call.number("limit", in: 1...200, default: 50)
+        let page = try await stores.reading().deadJobs(from: call.query("cursor"), count: limit)
+        return .object { json in
+          json.array("jobs", page.elements) { DeadJobReport($1).write(to: &$0, limit: Self.excerpt) }
+          json.member("next", page.next)
+        }
+      },
+      APIOperation(
+        name: "showDead", method: "GET", path: "/dead/{key}", scope: .view,
+        summary: "A job that could not be run, with all of it that is kept",
+        answers: [.init(status: 200, meaning: "The job", schema: OpenAPI.ref("Dead"))]
+      ) { call in .json(DeadJobReport(try await stores.reading().deadJob(call.parameter("key"))).json) },
+      APIOperation(
+        name: "retryOneDead", method: "POST", path: "/dead/{key}/retry", scope: .operate,
+        summary: "Puts a job into the queue again, and takes it out of the list; what would fail again stays",
+        body: .init(schema: #"{"type":"object"}"#, limit: Self.smallLimit, isRequired: false),
+        answers: [.init(status: 200, meaning: "It is in the queue", schema: OpenAPI.ref("Key"))]
+      ) { call in try await one(call, "retry") { _ = try await $0.retryDead($1, apps) } },
+      APIOperation(
+        name: "dropOneDead", method: "DELETE", path: "/dead/{key}", scope: .operate,
+        summary: "Takes a job out of the list for good",
+        answers: [.init(status: 200, meaning: "It is gone", schema: OpenAPI.ref("Key"))]
+      ) { call in try await one(call, "drop") { try await $0.dropDeadJob($1) } },
+      many("retry", "Puts jobs into the queue again, and takes them out of the list; what would fail again stays") {
+        _ = try await $0.retryDead($1, apps)
+      },
+      many("drop", "Takes jobs out of the list for good") { try await $0.dropDeadJob($1) },
+    ]
+  }
+
+  private func one(
+    _ call: RouteCall, _ verb: String, _ body: (CampaignStore, String) async throws -> Void
+  ) async throws -> HTTPResponse {
+    let (key, store) = (call.parameter("key"), try await stores.reading())
+    try await body(store, key)
+    await store.note(Self.actor(call), "dead.\(verb)", key)
+    return .object { $0.member("key", key) }
+  }
+
+  private func many(
+    _ verb: String, _ summary: String,
+    _ body: @escaping @Sendable (CampaignStore, String) async throws -> Void
+  ) -> APIOperation {
+    APIOperation(
+      name: verb + "Dead", method: "POST", path: "/dead/\(verb)", scope: .operate, summary: summary,
+      body: .init(schema: OpenAPI.ref("Keys"), limit: Self.smallLimit),
+      answers: [
+        .init(
+          status: 200, meaning: "Those with which it went well, and the others with what is wrong",
+          schema: OpenAPI.ref("Mended"))
+      ]
+    ) { call in
+      let keys = try RequestFields(call.request.body, known: ["keys"]).requiredStrings("keys", limit: Self.mostKeys)
+      let store = try await stores.reading()
+      var well: [String] = []
+      var failed: [(key: String, error: CommandError)] = []
+      for key in keys {
+        do {
+          try await body(store, key)
+          well.append(key)
+        } catch {
+          let error = CommandError(error)
+          // Nothing of this kind is the job's own fault, and all others would fail alike.
+          if error.code == .unreachable || error.code == .defect { throw error }
+          failed.append((key, error))
+        }
+      }
+      if !well.isEmpty { await store.note(Self.actor(call), "dead.\(verb)", well[0], detail: "\(well.count) jobs") }
+      return .object { json in
+        json.array("done", well) { $0.value($1) }
+        json.array("failed", failed) { json, failure in
+          json.beginObject()
+          json.member("key", failure.key)
+          json.member("code", failure.error.code.rawValue)
+          json.member("message", failure.error.message)
+          json.member("hint", failure.error.hint)
+          json.endObject()
+        }
+      }
+    }
+  }
+}

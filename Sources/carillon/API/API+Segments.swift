@@ -1,0 +1,109 @@
+import Admin
+import CampaignStore
+import CommandSupport
+import HTTPServer
+import PushCore
+
+/// Segments.
+extension API {
+  /// Users that a request names at most.
+  private static let mostUsers = 10_000
+
+  var segments: [APIOperation] {
+    [
+      APIOperation(
+        name: "listSegments", method: "GET", path: "/segments", scope: .view,
+        summary: "Segments by name, with how many users each has, with or without devices",
+        parameters: [OpenAPI.limit(most: 100), OpenAPI.cursor],
+        answers: [.init(status: 200, meaning: "A page", schema: OpenAPI.page("segments", of: "Segment"))]
+      ) { call in
+        let store = try await stores.reading()
+        let limit = try call.number("limit", in: 1...100, default: 50)
+        let names = try await store.segmentNames().filter { $0 > call.query("cursor") ?? "" }
+        var sizes: [(name: String, users: Int)] = []
+        for name in names.prefix(limit) { sizes.append((name, try await store.size(ofSegment: name))) }
+        return .object { json in
+          json.array("segments", sizes) { json, segment in
+            json.beginObject()
+            json.member("segment", segment.name)
+            json.member("users", segment.users)
+            json.endObject()
+          }
+          json.member("next", names.count > limit ? sizes.last?.name : nil)
+        }
+      },
+      APIOperation(
+        name: "countSegment", method: "GET", path: "/audience", scope: .view,
+        summary: "Counts the users and devices that an expression reaches",
+        parameters: [
+          .init(
+            name: "expression", schema: #"{"type":"string","minLength":1}"#,
+            meaning: "vip & (sports | news) & !churned",
+            isRequired: true),
+          .init(name: "where", schema: #"{"type":"string"}"#, meaning: "A condition on devices and attributes"),
+        ],
+        answers: [.init(status: 200, meaning: "How many", schema: OpenAPI.ref("Count"))]
+      ) { call in
+        let expression = try AudienceExpression(parsing: call.query("expression") ?? "")
+        let predicate = try call.query("where").map(Self.predicate)
+        let count = try await stores.reading().count(expression, where: predicate)
+        return .object { json in
+          json.member("expression", expression.description)
+          json.member("users", count.users)
+          json.member("devices", count.devices)
+        }
+      },
+      APIOperation(
+        name: "addToSegment", method: "POST", path: "/segments/{name}/add", scope: .submit,
+        summary: "Adds users to a segment, which comes into being with the first",
+        body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
+        answers: [.init(status: 200, meaning: "They are in it", schema: OpenAPI.ref("Segment"))]
+      ) { call in
+        let (name, users) = (call.parameter("name"), try users(call))
+        try SegmentName.check(name)
+        let store = try await stores.changing()
+        try await store.add(users, to: name)
+        await store.note(Self.actor(call), "segment.add", name, detail: "\(users.count) users")
+        return .object { json in
+          json.member("segment", name)
+          json.member("users", users.count)
+        }
+      },
+      APIOperation(
+        name: "removeFromSegment", method: "POST", path: "/segments/{name}/remove", scope: .submit,
+        summary: "Removes users from a segment, which stays",
+        body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
+        answers: [.init(status: 200, meaning: "How many were in it", schema: OpenAPI.ref("Segment"))]
+      ) { call in
+        let (name, users) = (call.parameter("name"), try users(call))
+        let store = try await stores.changing()
+        let names = try await store.segmentNames()
+        guard names.contains(name) else {
+          throw CommandError(
+            .notFound, "there is no segment \(Excerpt.quoted(name))", hint: Nearest.hint(name, among: names))
+        }
+        let removed = try await store.remove(users, from: name)
+        await store.note(Self.actor(call), "segment.remove", name, detail: "\(removed) users")
+        return .object { json in
+          json.member("segment", name)
+          json.member("users", removed)
+        }
+      },
+    ]
+  }
+
+  private func users(_ call: RouteCall) throws -> [String] {
+    let users = try RequestFields(call.request.body, known: ["users"]).requiredStrings("users", limit: Self.mostUsers)
+    try SegmentUsers.check(users)
+    return users
+  }
+
+  private static func predicate(_ text: String) throws -> DevicePredicate {
+    do {
+      return try DevicePredicate(parsing: text)
+    } catch {
+      throw CommandError(
+        .input, "where, \(error)", hint: "a condition looks like: locale = 'en' & appVersion >= '5.2'")
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/// What the bodies of requests and answers are, JSON Schema 2020-12 by name.
+enum OpenAPISchemas {
+  static let all: [String: String] = [
+    "Job": JobSchema.schema,
+    "Problem": """
+    {"type":"object","required":["type","title","status","detail","code"],"properties":{"type":{"type":"string"},\
+    "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",\
+    "description":"As the code of a command's error: usage, input, configuration, conflict, notFound, failed, unreachable, defect; or unauthorized, forbidden, rate"},\
+    "hint":{"type":["string","null"],"description":"What to do next"}}}
+    """,
+    "Holder": """
+    {"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string"},\
+    "scopes":{"type":"array","items":{"enum":["view","submit","operate","admin"]}}}}
+    """,
+    "Finding": """
+    {"type":"object"}
+    """,
+    "Submission": """
+    {"type":"object","required":["id","duplicate","warnings"],"properties":{"id":{"type":"string"},\
+    "duplicate":{"type":"boolean"},"warnings":{"type":"array","items":{"$ref":"#/components/schemas/Finding"}}}}
+    """,
+    "Estimate": """
+    {"type":"object","required":["id","users","targets","bytes","warnings"],"properties":{"id":{"type":"string"},\
+    "users":{"type":["integer","null"]},"targets":{"type":"integer"},"bytes":{"type":"integer"},\
+    "warnings":{"type":"array","items":{"$ref":"#/components/schemas/Finding"}}}}
+    """,
+    "Campaign": """
+    {"type":"object","required":["id","state"],"properties":{"id":{"type":"string"},\
+    "state":{"enum":["queued","scheduled","active","paused","cancelled","completed","failed"]},\
+    "reason":{"type":["string","null"]},"app":{"type":["string","null"]},"lane":{"type":["string","null"]},\
+    "targets":{"type":["integer","null"]},"estimate":{"type":["integer","null"]},\
+    "outcomes":{"type":"object","additionalProperties":{"type":"integer"}},"pending":{"type":["integer","null"]},\
+    "inDoubt":{"type":["integer","null"]},"retrying":{"type":["integer","null"]},"pruned":{"type":["integer","null"]},\
+    "quarantined":{"type":["integer","null"]},"resent":{"type":["integer","null"]},"slices":{"type":"object"},\
+    "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
+    "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}
+    """,
+    "Reason": #"{"type":"object","additionalProperties":false,"properties":{"reason":{"type":["string","null"]}}}"#,
+    "Resume": #"{"type":"object","additionalProperties":false,"properties":{"unguarded":{"type":["boolean","null"]}}}"#,
+    "Controlled": """
+    {"type":"object","required":["id","state","unconfirmed"],"properties":{"id":{"type":"string"},\
+    "state":{"type":"string"},"unconfirmed":{"type":"array","items":{"type":"string"}}}}
+    """,
+    "Device": """
+    {"type":"object","required":["user","token"],"properties":{"user":{"type":"string","minLength":1},\
+    "token":{"type":"string","minLength":1},"service":{"type":"string"},"kind":{"type":"string"},\
+    "app":{"type":"string"},"environment":{"type":"string"},"locale":{"type":"string"},"timezone":{"type":"string"},\
+    "appVersion":{"type":"string"},"osVersion":{"type":"string"},"registeredAt":{"type":["string","integer"]},\
+    "lastSeen":{"type":["string","integer"]}},"additionalProperties":{"type":["string","number","boolean","null"]}}
+    """,
+    "Registered": """
+    {"type":"object","required":["user","token","registeredAt"],"properties":{"user":{"type":"string"},\
+    "token":{"type":"string"},"registeredAt":{"type":["string","null"]}}}
+    """,
+    "Token": #"{"type":"object","required":["token"],"properties":{"token":{"type":"string"}}}"#,
+    "User": """
+    {"type":"object","required":["user","attributes","segments","devices"],"properties":{"user":{"type":"string"},\
+    "attributes":{"type":"object"},"segments":{"type":"array","items":{"type":"string"}},\
+    "suppression":{"type":"array","items":{"type":"object"}},"devices":{"type":"array","items":{"type":"object"}}}}
+    """,
+    "Forgotten": """
+    {"type":"object","required":["user","devices","segments"],"properties":{"user":{"type":"string"},\
+    "devices":{"type":"integer"},"segments":{"type":"array","items":{"type":"string"}},\
+    "suppression":{"type":"integer"},"campaigns":{"type":"integer"},"feedback":{"type":"integer"}}}
+    """,
+    "Segment": """
+    {"type":"object","required":["segment","users"],"properties":{"segment":{"type":"string"},"users":{"type":"integer"}}}
+    """,
+    "Users": """
+    {"type":"object","additionalProperties":false,"required":["users"],"properties":{"users":{"type":"array",\
+    "minItems":1,"maxItems":10000,"items":{"type":"string","minLength":1}}}}
+    """,
+    "Count": """
+    {"type":"object","required":["expression","users","devices"],"properties":{"expression":{"type":"string"},\
+    "users":{"type":"integer"},"devices":{"type":"integer"}}}
+    """,
+    "Quarantined": """
+    {"type":"object","required":["token","user","app","reason","campaign","at"],"properties":{"token":{"type":"string"},\
+    "user":{"type":"string"},"app":{"type":"string"},"reason":{"type":"string"},"campaign":{"type":"string"},\
+    "at":{"type":"string"}}}
+    """,
+    "Selection": """
+    {"type":"object","additionalProperties":false,"description":"Either tokens, or app or campaign or both, or all: true",\
+    "properties":{"tokens":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"string"}},\
+    "service":{"type":"string"},"app":{"type":"string"},"campaign":{"type":"string"},"all":{"type":"boolean"}}}
+    """,
+    "Changed": #"{"type":"object","required":["devices"],"properties":{"devices":{"type":"integer"}}}"#,
+    "Dead": """
+    {"type":"object","required":["key","at","reason","job"],"properties":{"key":{"type":"string"},"at":{"type":"string"},\
+    "id":{"type":["string","null"]},"reason":{"type":"string"},"hint":{"type":["string","null"]},\
+    "size":{"type":"integer"},"cut":{"type":"boolean"},"job":{"type":"string"}}}
+    """,
+    "Key": #"{"type":"object","required":["key"],"properties":{"key":{"type":"string"}}}"#,
+    "Keys": """
+    {"type":"object","additionalProperties":false,"required":["keys"],"properties":{"keys":{"type":"array",\
+    "minItems":1,"maxItems":500,"items":{"type":"string"}}}}
+    """,
+    "Mended": """
+    {"type":"object","required":["done","failed"],"properties":{"done":{"type":"array","items":{"type":"string"}},\
+    "failed":{"type":"array","items":{"type":"object","required":["key","code","message"],"properties":{\
+    "key":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":["string","null"]}}}}}}
+    """,
+    "Status": """
+    {"type":"object","required":["well","at","alarms","workers","lanes","campaigns"],"properties":{\
+    "well":{"type":"boolean"},"at":{"type":"string"},"alarms":{"type":"array","items":{"type":"object"}},\
+    "workers":{"type":"object"},"lanes":{"type":"object"},"campaigns":{"type":"object"}}}
+    """,
+    "Wanted": """
+    {"type":"object","required":["wantedWorkers","liveWorkers","remaining","reason"],"properties":{\
+    "wantedWorkers":{"type":"integer","minimum":0},"liveWorkers":{"type":"integer"},"remaining":{"type":"integer"},\
+    "reason":{"type":"string"}}}
+    """,
+    "Queue": """
+    {"type":"object","required":["jobs","unseen","nameless"],"properties":{"jobs":{"type":"array",\
+    "items":{"$ref":"#/components/schemas/Campaign"}},"unseen":{"type":"integer"},"nameless":{"type":"integer"}}}
+    """,
+    "Schedule": """
+    {"type":"object","required":["scheduled"],"properties":{"scheduled":{"type":"array","items":{"type":"object",\
+    "required":["id","at"],"properties":{"id":{"type":"string"},"at":{"type":"string"}}}}}}
+    """,
+    "Audit": """
+    {"type":"object","required":["at","who","action","subject","detail"],"properties":{"at":{"type":"string"},\
+    "who":{"type":"string"},"action":{"type":"string"},"subject":{"type":"string"},"detail":{"type":"string"}}}
+    """,
+  ]
+}

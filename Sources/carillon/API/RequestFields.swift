@@ -1,0 +1,72 @@
+import Admin
+import CommandSupport
+import PushCore
+
+/// The members of a request's body, read by name: what is unknown, missing or of another kind is an error that says so.
+struct RequestFields {
+  private let members: [JSONValue.Member]
+
+  /// - Parameters:
+  ///   - body: one JSON object; nothing is as good as an empty one.
+  ///   - known: names of members.
+  init(_ body: [UInt8], known: [String]) throws {
+    guard !body.isEmpty else {
+      members = []
+      return
+    }
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: body, maximumDepth: 8)
+    } catch {
+      throw CommandError(.input, "the body is not valid JSON: \(error)")
+    }
+    guard case .object(let members) = value.kind else {
+      throw CommandError(.input, "the body must be a JSON object, not \(value.kindName)")
+    }
+    for member in members where !known.contains(member.name) {
+      throw CommandError(
+        .input, "\(Excerpt.quoted(member.name)) is unknown", hint: Nearest.hint(member.name, among: known))
+    }
+    self.members = members
+  }
+
+  var isEmpty: Bool { members.isEmpty }
+
+  func string(_ name: String) throws -> String? {
+    guard let value = members.value(name) else { return nil }
+    guard case .string(let text) = value.kind else { throw wrong(name, "a string", value) }
+    return text
+  }
+
+  func flag(_ name: String) throws -> Bool {
+    guard let value = members.value(name) else { return false }
+    guard case .bool(let flag) = value.kind else { throw wrong(name, "true or false", value) }
+    return flag
+  }
+
+  /// Texts, one at least.
+  ///
+  /// - Returns: `nil` where it is not given.
+  func strings(_ name: String, limit: Int) throws -> [String]? {
+    guard let value = members.value(name) else { return nil }
+    guard case .array(let elements) = value.kind else { throw wrong(name, "an array of strings", value) }
+    guard !elements.isEmpty else { throw CommandError(.input, "\(name): must not be empty") }
+    guard elements.count <= limit else {
+      throw CommandError(
+        .input, "\(name): has \(elements.count) elements, more than \(limit)", hint: "ask several times")
+    }
+    return try elements.map { element in
+      guard case .string(let text) = element.kind else { throw wrong(name, "an array of strings", element) }
+      return text
+    }
+  }
+
+  func requiredStrings(_ name: String, limit: Int) throws -> [String] {
+    guard let strings = try strings(name, limit: limit) else { throw CommandError(.input, "\(name): is missing") }
+    return strings
+  }
+
+  private func wrong(_ name: String, _ wanted: String, _ value: JSONValue) -> CommandError {
+    CommandError(.input, "\(name): must be \(wanted), not \(value.kindName)")
+  }
+}

@@ -1,0 +1,30 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+
+/// What was known of a user who was forgotten.
+struct ForgottenReport: JSONReport {
+  let user: String
+  let forgotten: Forgotten
+
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("user", user)
+    json.member("devices", forgotten.devices)
+    json.name("segments")
+    json.beginArray()
+    for segment in forgotten.segments { json.value(segment) }
+    json.endArray()
+    json.member("suppression", forgotten.suppression.count)
+    json.member("campaigns", forgotten.campaigns)
+    json.member("feedback", forgotten.feedback)
+    json.endObject()
+  }
+
+  /// For people.
+  var text: String {
+    "forgot \(Excerpt.harmless(user)): \(forgotten.devices.grouped) devices, \(forgotten.segments.count.grouped) segments, "
+      + "\(forgotten.suppression.count.grouped) suppression lists, what \(forgotten.campaigns.grouped) campaigns kept, "
+      + "\(forgotten.feedback.grouped) entries of the feedback list"
+  }
+}

@@ -1,0 +1,86 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+
+/// A user with attributes, segments and devices, as commands show it.
+struct UserReport: JSONReport {
+  let record: UserRecord
+  let segments: [String]
+  let suppression: [SuppressionList]
+
+  /// - Throws: when nobody knows anything of the user.
+  init(_ user: String, in store: CampaignStore) async throws {
+    (segments, suppression) = try await store.lists(of: user)
+    let known = try await store.user(user)
+    guard known != nil || !segments.isEmpty || !suppression.isEmpty else {
+      throw CommandError(
+        .notFound, "there is no user \(Excerpt.quoted(user))", hint: "devices come in with: carillon devices import")
+    }
+    record = known ?? UserRecord(user: user)
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("user", record.user)
+    json.name("attributes")
+    if record.attributes.isEmpty { json.raw("{}".utf8) } else { json.raw(record.attributes) }
+    json.name("segments")
+    json.beginArray()
+    for segment in segments { json.value(segment) }
+    json.endArray()
+    json.name("suppression")
+    json.beginArray()
+    for list in suppression {
+      json.beginObject()
+      json.member("app", list.app)
+      json.member("category", list.category)
+      json.endObject()
+    }
+    json.endArray()
+    json.name("devices")
+    json.beginArray()
+    for device in record.devices {
+      json.beginObject()
+      for (name, text) in Self.columns(of: device) { json.member(name, text) }
+      json.member("quarantined", device.isQuarantined)
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+  }
+
+  /// Everything, for people.
+  var text: String {
+    var rows = [["user", record.user], ["segments", segments.joined(separator: ", ")]]
+    for list in suppression {
+      rows.append(["gets nothing", "of \(list.app)" + (list.category.map { ", category \($0)" } ?? "")])
+    }
+    for (name, value) in record.attributeTexts.sorted(by: { $0.key < $1.key }) { rows.append([name, value]) }
+    for device in record.devices {
+      rows.append([device.isQuarantined ? "device, quarantined" : "device", Self.tokenText(of: device)])
+      for (name, text) in Self.columns(of: device).dropFirst() {
+        if let text { rows.append(["  " + name, text]) }
+      }
+    }
+    return TextTable(rows.map { $0.map(Excerpt.harmless) }).text
+  }
+
+  /// The token's text; empty when its service is none of this program's.
+  private static func tokenText(of device: DeviceRecord) -> String {
+    DeviceToken(bytes: device.token).flatMap { PushServices.known[device.service]?.text(of: $0) } ?? ""
+  }
+
+  /// What is known of a device, in the order of the contract; `nil` for what nobody said.
+  private static func columns(of device: DeviceRecord) -> [(name: String, text: String?)] {
+    let given = { (text: String) in text.isEmpty ? nil : text }
+    let instant = { (time: UInt64) in time == 0 ? nil : Timestamp.format(milliseconds: Int(time)) }
+    return [
+      ("token", tokenText(of: device)), ("service", device.service), ("kind", device.kind.rawValue),
+      ("activity", device.activity), ("app", given(device.app)), ("environment", given(device.environment)),
+      ("locale", given(device.locale)), ("timezone", given(device.timezone)),
+      ("appVersion", given(device.appVersion)),
+      ("osVersion", given(device.osVersion)), ("registeredAt", instant(device.registeredAt)),
+      ("lastSeen", instant(device.lastSeen)),
+    ]
+  }
+}

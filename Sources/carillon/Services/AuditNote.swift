@@ -1,0 +1,29 @@
+import CampaignStore
+import CommandSupport
+import Foundation
+import Logging
+import PushCore
+
+/// Who did something.
+struct Actor {
+  var name: String
+
+  /// Whoever runs this command.
+  static var commandLine: Actor {
+    let user = ProcessInfo.processInfo.userName
+    return Actor(name: "cli:\(user)@\(ProcessInfo.processInfo.hostName)")
+  }
+}
+
+extension CampaignStore {
+  /// Takes note of what was done. It is done: that the note is missing is told of, and no failure.
+  func note(_ actor: Actor, _ action: String, _ subject: String, detail: String = "") async {
+    do {
+      try await audit(actor.name, action, subject, detail: detail)
+    } catch {
+      Logger(label: "audit").warning(
+        "could not note who did something: \(CommandError(error).message)",
+        metadata: [LineLogHandler.eventKey: "auditFailed", "who": "\(actor.name)", "action": "\(action)"])
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+import PushWorker
+
+/// What became of a pause, a resume or a cancel.
+struct CampaignVerbOutcome: JSONReport {
+  var id: String
+  var state: CampaignState
+  /// Workers that have not said that they follow: until they look at Redis again they may go on sending it.
+  var unconfirmed: [String] = []
+  /// Whether it was no campaign yet, and its job was taken off the queue.
+  var wasQueued = false
+
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("id", id)
+    json.member("state", state.rawValue)
+    json.name("unconfirmed")
+    json.beginArray()
+    for worker in unconfirmed { json.value(worker) }
+    json.endArray()
+    json.endObject()
+  }
+}
+
+extension CampaignStore {
+  /// Pauses, resumes or cancels a campaign, and waits until the fleet follows; a cancel takes a job off the queue, too.
+  ///
+  /// - Throws: when there is no such campaign, or the verb doesn't apply to its state.
+  func carryOut(
+    _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, by person: String = ""
+  ) async throws -> CampaignVerbOutcome {
+    let lease = WorkerConfiguration.standardLease
+    if try await campaign(id) == nil {
+      if verb == .cancel, try await unqueue(id, patience: 2 * lease) {
+        return CampaignVerbOutcome(id: id, state: .cancelled, wasQueued: true)
+      }
+      // A worker may have been quicker.
+      guard try await campaign(id) != nil else { throw try await whereIs(id) }
+    }
+    var outcome = CampaignVerbOutcome(id: id, state: .active)
+    if verb == .resume {
+      outcome.state = try await resume(id, unguarded: unguarded, by: person)
+    } else {
+      (outcome.state, outcome.unconfirmed) = try await controlEverywhere(
+        id, verb, reason: reason, by: person, lease: lease)
+    }
+    guard Self.states(wantedBy: verb).contains(outcome.state) else {
+      throw CommandError(
+        .failed, "can't \(verb.rawValue) campaign \(Excerpt.quoted(id)): it is \(outcome.state.rawValue)",
+        hint: outcome.state.isFinal
+          ? "it has ended; a job under another id starts a new one" : "see: carillon campaign show \(id)")
+    }
+    return outcome
+  }
+
+  private static func states(wantedBy verb: ControlVerb) -> Set<CampaignState> {
+    switch verb {
+    case .pause: [.paused]
+    case .resume, .approve: [.active, .scheduled]
+    case .cancel: [.cancelled]
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import CommandSupport
+import Dispatch
+import Foundation
+import Glibc
+import PushCore
+import TLS
+
+/// Reads the configuration again on SIGHUP and when its file changes. What can't be used is told of, and what was read before
+/// stays in use.
+actor ConfigurationReload {
+  /// Something worth a line in the log.
+  enum Notice: Equatable {
+    /// Somebody asked, and it is as it was.
+    case unchanged
+    /// It can't be used.
+    case invalid(message: String, hint: String?)
+    /// It is in use from now on, but for what needs a restart.
+    case changed(ConfigurationChange)
+  }
+
+  /// Between two looks at the file: one that is being written is read when two looks see the same.
+  private static let interval = Duration.seconds(2)
+
+  /// What is in use.
+  private(set) var current: CarillonConfiguration
+  private let load: @Sendable () throws -> CarillonConfiguration
+  private let file: String
+  private let tell: @Sendable (Notice) -> Void
+  private var readStamp: FileStamp?
+  private var seenStamp: FileStamp?
+
+  /// - Parameters:
+  ///   - configuration: as it was read.
+  ///   - loader: what reads it.
+  ///   - tell: gets what is worth a line in the log.
+  init(
+    _ configuration: CarillonConfiguration, loader: ConfigurationLoader, tell: @escaping @Sendable (Notice) -> Void
+  ) {
+    current = configuration
+    file = loader.file
+    // Its odd things were warned of when it was read first.
+    load = { try loader.load() }
+    self.tell = tell
+    readStamp = FileStamp(of: loader.file)
+    seenStamp = readStamp
+  }
+
+  /// Watches, until the task is cancelled.
+  ///
+  /// - Parameter renew: called when a worker has to take up its work anew.
+  func run(renew: @escaping @Sendable () async -> Void) async {
+    let (requests, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
+    // As in StopSignals: the source sees a signal beside its disposition, which must not be to die.
+    signal(SIGHUP, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
+    source.setEventHandler { continuation.yield(true) }
+    source.resume()
+    let clock = Task {
+      while !Task.isCancelled {
+        try? await Task.sleep(for: Self.interval)
+        continuation.yield(false)
+      }
+      continuation.finish()
+    }
+    defer {
+      clock.cancel()
+      source.cancel()
+    }
+    for await isAsked in requests {
+      guard !Task.isCancelled else { return }
+      if isAsked || hasChanged(), look(isAsked: isAsked) { await renew() }
+    }
+  }
+
+  /// Whether the file is another than was read, and the same as at the look before.
+  private func hasChanged() -> Bool {
+    let stamp = FileStamp(of: file)
+    defer { seenStamp = stamp }
+    return stamp != readStamp && stamp == seenStamp
+  }
+
+  /// Reads it once.
+  ///
+  /// - Parameter isAsked: whether somebody wants to know also that nothing has changed.
+  /// - Returns: whether a worker has to take up its work anew.
+  func look(isAsked: Bool) -> Bool {
+    readStamp = FileStamp(of: file)
+    do {
+      var new = try load()
+      // What it names must be there, too: a worker that had to end for it would be no help.
+      let channels = try AppChannels.make(new.apps)
+      try EnvironmentProxy.check(
+        channels, engine: new.worker.engine, environment: ProcessInfo.processInfo.environment)
+      _ = try new.webhookTargets()
+      let change = ConfigurationChange(from: current, to: new)
+      guard !change.isEmpty else {
+        if isAsked { tell(.unchanged) }
+        return false
+      }
+      new.redis = current.redis
+      current = new
+      LogSettings.shared.use(new.log)
+      tell(.changed(change))
+      return change.concernsWork
+    } catch {
+      let error = CommandError(error)
+      tell(.invalid(message: error.message, hint: error.hint))
+      return false
+    }
+  }
+}

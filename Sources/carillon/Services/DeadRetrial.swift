@@ -1,0 +1,36 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension CampaignStore {
+  /// Puts a job of the dead list into the queue again, or an event on its list, and takes it out of there.
+  ///
+  /// - Returns: what is said of it.
+  /// - Throws: what would fail again; it stays where it is.
+  func retryDead(_ key: String, _ apps: JobApps) async throws -> String {
+    let dead = try await deadJob(key)
+    guard !dead.isCut else {
+      throw CommandError(
+        .failed,
+        "job \(key) has \(dead.size) bytes, of which the dead list kept \(dead.job.count): it can't be run from here",
+        hint: "submit it again from where it came from: carillon campaign submit FILE")
+    }
+    if let list = dead.list {
+      try await retryEvent(dead)
+      return "the event \(key) is on the list \(list.rawValue) again"
+    }
+    do {
+      let campaign = try await CampaignJob.parse(resolve(dead.job), apps)
+      switch try await submit(dead.job, as: campaign, from: key) {
+      case .new: return "\(campaign.id) is in the queue again"
+      case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"
+      case .conflict: throw CommandError.conflict(campaign.id)
+      }
+    } catch {
+      // A whole row of them may be under way: say which one.
+      var error = CommandError(error)
+      if error.code == .input || error.code == .conflict { error.message = "job \(key): \(error.message)" }
+      throw error
+    }
+  }
+}

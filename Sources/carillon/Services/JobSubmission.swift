@@ -1,0 +1,85 @@
+import APNs
+import CampaignStore
+import CommandSupport
+import Foundation
+import PushCore
+
+/// A job that somebody wants to submit, checked as far as that goes without a store.
+struct JobSubmission {
+  let job: [UInt8]
+  let campaign: Campaign
+  /// What the rules only warn of.
+  let warnings: [Finding]
+
+  /// - Parameters:
+  ///   - job: as it came.
+  ///   - resolved: the same with the content of the template that it names (``CampaignStore/CampaignStore/resolve(_:)``).
+  /// - Throws: the first thing that is wrong with it.
+  init(_ job: [UInt8], resolved: @autoclosure () async throws -> [UInt8], _ apps: JobApps) async throws {
+    try Self.refusePayload(job)
+    self.job = job
+    let resolved = try await resolved()
+    campaign = try CampaignJob.parse(resolved, apps)
+    // What only the time makes wrong keeps nobody from submitting the same job again.
+    warnings = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970)).findings
+  }
+
+  /// Puts it into the queue.
+  ///
+  /// - Returns: whether the same job was submitted before.
+  func submit(to store: CampaignStore) async throws -> Bool {
+    switch try await store.submit(job, as: campaign) {
+    case .new: return false
+    case .duplicate: return true
+    case .conflict: throw CommandError.conflict(campaign.id)
+    }
+  }
+
+  /// What became of it, as `submit` tells it.
+  func json(isDuplicate: Bool) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("id", campaign.id)
+    json.member("duplicate", isDuplicate)
+    json.name("warnings")
+    FindingText.write(warnings, to: &json)
+    json.endObject()
+    return json.text
+  }
+
+  /// Whom it would reach, as `submit --estimate` tells it.
+  func json(_ reached: Reached, bytes: Int) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("id", campaign.id)
+    json.member("users", reached.users)
+    json.member("targets", reached.targets)
+    if reached.control > 0 { json.member("control", reached.control) }
+    json.member("bytes", bytes)
+    json.name("warnings")
+    FindingText.write(warnings, to: &json)
+    json.endObject()
+    return json.text
+  }
+
+  /// Whom it would reach if it began now, and the bytes of Redis' memory that takes.
+  func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
+    var campaign = campaign
+    // Both parts together.
+    campaign.canary = nil
+    let filter = try await store.filter(of: campaign, configuration)
+    let reached = try await store.count(campaign, filter: filter)
+    return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))
+  }
+
+  /// A payload alone is no job: that its members are unknown would be no help.
+  private static func refusePayload(_ file: [UInt8]) throws {
+    guard file.count <= CampaignJob.maximumSize,
+      let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting),
+      PushLint.isPayload(root)
+    else { return }
+    throw CommandError(
+      .input, "this is a payload, not a job",
+      hint: "a job has it as its payload, beside id, app and audience; carillon send sends it to one device")
+  }
+}

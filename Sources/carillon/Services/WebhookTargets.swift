@@ -1,0 +1,34 @@
+import CommandSupport
+import PushTransport
+import TLS
+
+extension CarillonConfiguration {
+  /// The webhooks, with their secrets read.
+  ///
+  /// - Throws: ``CommandError``, which names the key and the file.
+  func webhookTargets() throws(CommandError) -> [Webhook] {
+    var targets: [Webhook] = []
+    for (name, webhook) in webhooks.sorted(by: { $0.key < $1.key }) {
+      let secret: [UInt8]
+      do throws(SecretFileError) {
+        secret = try SecretFile.passphrase(webhook.secretFile)
+      } catch {
+        throw CommandError(
+          .configuration, "webhooks.\(name).secretFile: \(error.file): \(error.reason)", hint: error.hint)
+      }
+      guard secret.count >= Self.shortestSecret else {
+        throw CommandError(
+          .configuration, "webhooks.\(name).secretFile: \(webhook.secretFile): fewer than \(Self.shortestSecret) bytes",
+          hint: "make one: openssl rand -hex 32 > \(webhook.secretFile)")
+      }
+      targets.append(
+        Webhook(
+          name: name, url: webhook.url, secret: secret, kinds: webhook.kinds, allowsPrivate: webhook.allowsPrivate,
+          trustRoots: webhook.trustRoots))
+    }
+    return targets
+  }
+
+  /// Bytes of a secret at least: what is shorter can be guessed.
+  private static let shortestSecret = 16
+}

@@ -1,0 +1,80 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// What changes of campaigns, and alarms, is noted for webhooks.
+struct ChangeTests {
+  @Test(arguments: Backend.allCases)
+  func lifeOfACampaignIsNotedInOrder(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let before = try await world.store.standings(of: ["w"])
+    #expect(before == [WebhookStanding(name: "w", position: "0-0")])
+    try await world.activate("a")
+    _ = try await world.store.control("a", .pause, reason: "wrong")
+    _ = try await world.store.control("a", .pause, reason: "again")
+    _ = try await world.store.controlEverywhere("a", .resume, lease: 1)
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let end = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(end == .completed)
+    let sendAt = try await world.store.time() / 1000 + 86_400_000
+    try await world.activate("b", #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
+    let (changes, last) = try await world.store.changes(after: "0-0")
+    #expect(
+      changes.map(\.subject) == [
+        .campaign(id: "a", state: "active"), .campaign(id: "a", state: "paused"), .campaign(id: "a", state: "active"),
+        .campaign(id: "a", state: "completed"), .campaign(id: "b", state: "scheduled"),
+      ])
+    #expect(changes[1].text == "wrong" && changes[1].isByWorker && !changes[2].isByWorker)
+    #expect(last == changes.last?.id && Set(changes.map(\.id)).count == 5)
+    #expect(try await world.store.changes(after: changes[2].id).changes.count == 2)
+    // A webhook that comes now is told of what comes now.
+    #expect(try await world.store.standings(of: ["new"]).first?.position == last)
+    try await world.store.keep(
+      WebhookStanding(name: "w", position: changes[1].id, failures: 2, retryAt: 77, error: "no: way"))
+    let fleet = try await world.store.fleet(lease: 60_000)
+    #expect(
+      fleet.problems.isEmpty && fleet.webhooks.map(\.name) == ["new", "w"] && fleet.webhooks.map(\.backlog) == [0, 3])
+    #expect(fleet.webhooks[1].failures == 2 && fleet.webhooks[1].retryAt == 77 && fleet.webhooks[1].error == "no: way")
+    #expect(!fleet.alarms().contains { $0.kind == .webhook })
+    try await world.store.keep(WebhookStanding(name: "w", position: changes[1].id, failures: 5, error: "no"))
+    #expect(
+      try await world.store.fleet(lease: 60_000).alarms().filter { $0.kind == .webhook }.map(\.text)
+        == ["webhook w is not told of 3 changes: no"])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func alarmIsToldOfWhenItIsRaisedAndWhenItIsCleared(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let dead = FleetAlarm(.dead, "dead", "1 job", remedy: "r")
+    let memory = FleetAlarm(.memory, "a b", "90 %", remedy: "r")
+    #expect(try await world.store.note([dead]) == 1)
+    var more = dead
+    more.text = "2 jobs"
+    #expect(try await world.store.note([more]) == 0)
+    #expect(try await world.store.note([more, memory]) == 1)
+    #expect(try await world.store.note([memory]) == 1)
+    #expect(try await world.store.note([]) == 1)
+    let changes = try await world.store.changes(after: "0-0").changes
+    #expect(
+      changes.map(\.subject) == [
+        .alarm(kind: "dead", subject: "dead", isRaised: true), .alarm(kind: "memory", subject: "a b", isRaised: true),
+        .alarm(kind: "dead", subject: "dead", isRaised: false), .alarm(kind: "memory", subject: "a b", isRaised: false),
+      ])
+    #expect(changes.map(\.text) == ["1 job", "90 %", "2 jobs", "90 %"])
+  }
+
+  /// A remark for people stops nothing.
+  @Test(arguments: Backend.allCases)
+  func whereChangesCanNotBeNotedCampaignsGoOn(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.command("SET", world.keys.changes, "x")
+    try await world.activate("a")
+    _ = try await world.store.control("a", .pause)
+    _ = try await world.store.control("a", .resume)
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let end = try await world.store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
+    #expect(end == .completed)
+  }
+}

@@ -1,0 +1,274 @@
+@testable import CampaignStore
+import APNs
+import Foundation
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Targets that each have a time of their own: they are sealed in its order, and granted when it has come.
+struct OwnTimeTests {
+  private static let wall = "2026-12-01T09:00:00"
+
+  /// - Parameter zones: offsets of made-up zones, by names.
+  private func world(
+    _ backend: Backend, partitions: Int = 1, _ zones: [String: Int]
+  ) async throws -> (world: TestStore, folder: ScratchFolder) {
+    let folder = try ScratchFolder()
+    try ZoneFile.write(zones, to: folder.url)
+    return (
+      try await TestStore(on: backend, partitions: partitions, zones: ZoneDatabase(folder: folder.url.path)), folder
+    )
+  }
+
+  private func register(_ world: TestStore, _ zones: [(zone: String, attributes: String)]) async throws {
+    try await world.store.register(
+      zones.enumerated().map { number, user in
+        var device = TestStore.device(number)
+        device.timezone = user.zone
+        return DeviceRegistration(user: "u\(number)", device: device, attributes: Array(user.attributes.utf8))
+      })
+  }
+
+  private func expand(_ world: TestStore, _ campaign: Campaign, partition: Int = 0, now: Int = 0) async throws -> (
+    ledger: SliceLedger, targets: SealedTargets
+  ) {
+    let ledger = try await world.claimed(campaign.id, partition).ledger
+    let filter = TestStore.filter(of: campaign, start: try #require(try await world.store.campaign(campaign.id)).start)
+    let targets = try #require(
+      try await world.store.expand(ledger, of: campaign, filter: filter, now: now))
+    return (ledger, targets)
+  }
+
+  /// Makes the time of some steps come without waiting for it.
+  private func letPass(_ times: SendTimes, steps: Int, _ world: TestStore, _ id: String) async throws {
+    let passed = SendTimes(
+      steps: times.steps.enumerated().map { number, step in
+        SendTimes.Step(first: step.first, due: number < steps ? 1 + number : step.due, zone: step.zone)
+      }, zones: times.zones)
+    try await world.command("HSET", world.keys.slice(0, of: id), "times", passed.bytes, "readyAt", 1)
+  }
+
+  // MARK: Against a reference
+
+  /// 4,000 users in all kinds of zones, with hours of their own or none; when each is due is found by looking at their
+  /// clocks minute by minute.
+  @Test(arguments: Backend.wholeWay)
+  func dueTimesAreThoseAtWhichClocksShowThem(on backend: Backend) async throws {
+    var seed = Seed("dueTimesAreThoseAtWhichClocksShowThem")
+    let system = ZoneDatabase.system
+    guard system.isThere else { return }
+    // Those of the night of a change, with half hours, quarters and both ends of the world.
+    let names = [
+      "Europe/Berlin", "Europe/London", "America/New_York", "America/St_Johns", "Asia/Kathmandu", "Asia/Kolkata",
+      "Australia/Lord_Howe", "Pacific/Kiritimati", "Etc/GMT+12", "Africa/Casablanca", "", "Nowhere/Land",
+      "../etc/passwd",
+    ]
+    let world = try await TestStore(on: backend, partitions: 4)
+    let users = (0..<4000).map { _ -> (zone: String, attributes: String) in
+      let hour = Int.random(in: 0..<24, using: &seed)
+      let attributes = ["", #"{"hour":\#(hour)}"#, #"{"hour":"\#(hour):30"}"#, #"{"hour":"late"}"#]
+      return (names.randomElement(using: &seed) ?? "", attributes.randomElement(using: &seed) ?? "")
+    }
+    try await register(world, users)
+    // Clocks change in Europe in this night, at 01:00 UTC, and soon before it in America and Australia.
+    for (id, more) in [
+      ("fixed", #","sendAt":"2027-03-28T02:30:00","localTime":true,"defaultTimezone":"Asia/Tokyo""#),
+      ("own", #","sendAt":"2027-03-28T09:15:00","localTime":{"attribute":"hour"},"defaultTimezone":"Asia/Tokyo""#),
+    ] {
+      let campaign = try await world.activate(id, more)
+      var found: [Int: Int] = [:]
+      for partition in 0..<4 {
+        let (ledger, targets) = try await expand(world, campaign, partition: partition)
+        let times = try #require(targets.times)
+        #expect(times.steps.map(\.due) == times.steps.map(\.due).sorted())
+        let chunk = try await ledger.targets(from: 0, count: targets.count)
+        #expect(chunk.count == targets.count)
+        for position in 0..<chunk.count {
+          let user = try #require(Int(String(decoding: chunk.user(position).dropFirst(), as: UTF8.self)))
+          #expect(found.updateValue(times.step(of: position).due, forKey: user) == nil)
+        }
+        #expect(SendTimes(times.bytes[...]) == times)
+      }
+      #expect(found.count == users.count)
+      var known: [String: Int] = [:]
+      for (number, user) in users.enumerated() {
+        let key = user.zone + (id == "own" ? user.attributes : "")
+        if known[key] == nil { known[key] = try due(user, isOwn: id == "own", system) }
+        if found[number] != known[key] {
+          Issue.record("\(id), \(user): \(found[number] ?? 0), not \(known[key] ?? 0)")
+        }
+      }
+    }
+  }
+
+  /// When the clock of a user has reached its time, in ms: found by watching it.
+  private func due(_ user: (zone: String, attributes: String), isOwn: Bool, _ zones: ZoneDatabase) throws -> Int {
+    let day = try #require(Timestamp.milliseconds("2027-03-28T00:00:00Z")) / 1000
+    var wall = day + (isOwn ? 9 * 3600 + 900 : 2 * 3600 + 1800)
+    let digits = user.attributes.split { !$0.isNumber }.compactMap { Int($0) }
+    if isOwn, let hour = digits.first { wall = day + hour * 3600 + (digits.count > 1 ? 1800 : 0) }
+    let rules = try #require(zones.rules(user.zone) ?? zones.rules("Asia/Tokyo"))
+    var instant = day - 15 * 3600
+    while instant + rules.offset(at: instant) < wall { instant += 60 }
+    return instant * 1000
+  }
+
+  // MARK: Granting
+
+  @Test(arguments: Backend.allCases)
+  func targetsAreGrantedWhenTheirTimeHasComeAndNotBefore(on backend: Backend) async throws {
+    let (world, folder) = try await world(backend, ["A": 0, "B": 3600, "C": -3600])
+    defer { withExtendedLifetime(folder) {} }
+    try await register(world, (0..<300).map { (["A", "B", "C"][$0 % 3], "") })
+    // The clocks of the east show it already: it has begun.
+    let soon = WallTime.format(try await world.store.time() / 1_000_000 + 43200)
+    let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
+    #expect(try await world.store.campaign("a")?.state == .active)
+    let (ledger, targets) = try await expand(world, campaign)
+    let times = try #require(targets.times)
+    #expect(times.steps.map(\.first) == [0, 100, 200])
+    #expect(zip(times.steps, times.steps.dropFirst()).allSatisfy { $1.due - $0.due == 3_600_000 })
+    var answer = try await ledger.commit(credit: 500)
+    #expect(answer.granted == 0 && answer.later == 300 && answer.waiting == 0)
+    // B is first: in 11 hours.
+    #expect((10 * 3_600_000...11 * 3_600_000 + 60_000).contains(try #require(answer.nextRetry)))
+    let shown = try #require(try await world.store.show("a"))
+    #expect(shown.counters.later == 300 && shown.nextTime == times.steps[0].due && shown.pending == 300)
+
+    try await letPass(times, steps: 1, world, "a")
+    answer = try await ledger.commit(credit: 30)
+    #expect(answer.granted == 30 && answer.later == 200)
+    answer = try await ledger.commit(credit: 500)
+    #expect(answer.granted == 100 && answer.later == 200)
+    // Who comes next knows what waits, and until when.
+    try await ledger.unclaim()
+    let next = try await world.claimed("a")
+    #expect(next.standing.later == 200 && next.standing.granted == 100 && next.standing.inDoubt == 100)
+    #expect(next.standing.times?.steps.count == 3)
+    guard case .unfinished = try await next.ledger.close(.finish) else {
+      Issue.record("a slice with targets left was closed")
+      return
+    }
+    try await letPass(times, steps: 3, world, "a")
+    var nothing = OutcomeBatch()
+    let request = CommitRequest(
+      seal: next.standing.seal, standing: .acknowledged(next.standing.version), credit: 500)
+    let last = try await next.ledger.commit(&nothing, request)
+    #expect(last.granted == 300 && last.later == 0 && last.nextRetry == nil)
+    #expect(try await world.store.show("a")?.counters.later == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelledNobodyGetsItLater(on backend: Backend) async throws {
+    let (world, folder) = try await world(backend, ["A": 0])
+    defer { withExtendedLifetime(folder) {} }
+    try await register(world, (0..<10).map { _ in ("A", "") })
+    let tomorrow = WallTime.format(try await world.store.time() / 1_000_000 + 86400)
+    let campaign = try await world.activate("a", #","sendAt":"\#(tomorrow)","localTime":true"#)
+    let (ledger, _) = try await expand(world, campaign)
+    #expect(try await ledger.commit(credit: 500).later == 10)
+    guard case .closed(let counters) = try await ledger.close(.cancel) else {
+      Issue.record("it was not closed")
+      return
+    }
+    #expect(counters.targets == 10 && counters.outcomes == [.cancelled: 10] && counters.later == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whatRedisForgotIsSealedAgainWithItsTimes(on backend: Backend) async throws {
+    let (world, folder) = try await world(backend, ["A": 0, "B": 7200])
+    defer { withExtendedLifetime(folder) {} }
+    try await register(world, (0..<20).map { (["A", "B"][$0 % 2], "") })
+    let tomorrow = WallTime.format(try await world.store.time() / 1_000_000 + 86400)
+    let campaign = try await world.activate("a", #","sendAt":"\#(tomorrow)","localTime":true"#)
+    let (ledger, targets) = try await expand(world, campaign)
+    try await world.command("DEL", world.keys.slice(0, of: "a"))
+    try await world.command("DEL", world.keys.targets(0, "a"))
+    _ = try await ledger.claim(worker: "w")
+    #expect(try await world.store.restore(targets, of: ledger))
+    guard case .claimed(let standing) = try await ledger.claim(worker: "w") else {
+      Issue.record("it could not be claimed")
+      return
+    }
+    #expect(standing.times == targets.times && standing.later == 20)
+    #expect(try await ledger.commit(credit: 500).granted == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func damagedTimesAreToldOf(on backend: Backend) async throws {
+    let (world, folder) = try await world(backend, ["A": 0])
+    defer { withExtendedLifetime(folder) {} }
+    try await register(world, (0..<10).map { _ in ("A", "") })
+    let tomorrow = WallTime.format(try await world.store.time() / 1_000_000 + 86400)
+    let campaign = try await world.activate("a", #","sendAt":"\#(tomorrow)","localTime":true"#)
+    let (ledger, _) = try await expand(world, campaign)
+    for (field, value) in [("ready", "x"), ("readyAt", "-1"), ("ready", "11")] {
+      try await world.command("HSET", world.keys.slice(0, of: "a"), "ready", 0, "readyAt", 5)
+      try await world.command("HSET", world.keys.slice(0, of: "a"), field, value)
+      try await world.command("HSET", world.keys.slice(0, of: "a"), "times", "")
+      let error = await #expect(throws: StoreError.self) { _ = try await ledger.commit(credit: 5) }
+      #expect(error?.code == .damaged)
+    }
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func bunchesKeepToTheTimesToo(on backend: Backend) async throws {
+    let (world, folder) = try await world(backend, partitions: 8, ["A": 0, "B": -14400])
+    defer { withExtendedLifetime(folder) {} }
+    try await register(world, (0..<60).map { (["A", "B"][$0 % 2], "") })
+    // A's clock shows it already, B's in four hours.
+    let soon = WallTime.format(try await world.store.time() / 1_000_000 - 60)
+    let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
+    let ledgers = (0..<8).map {
+      SliceLedger(
+        store: world.store, slice: SliceReference(campaign: "a", partition: $0), lease: 60_000, app: "news")
+    }
+    let start = try #require(try await world.store.campaign("a")).start
+    var bunch = SliceBunch(
+      ledgers, store: world.store.pinned(), of: campaign, filter: TestStore.filter(of: campaign, start: start))
+    _ = try await bunch.claim(worker: "w", gracePeriod: 0)
+    let counts = try await bunch.expand(Array(0..<8)).map { try $0.get() ?? 0 }
+    #expect(counts.reduce(0, +) == 60)
+    var (granted, later) = (0, 0)
+    for answer in try await bunch.seal((0..<8).map { ($0, counts[$0]) }) {
+      granted += try answer.get().commit?.granted ?? 0
+      later += try answer.get().commit?.later ?? 0
+    }
+    #expect(granted == 30 && later == 30)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func withALimitTheBestHaveTheirTimesToo(on backend: Backend) async throws {
+    let (world, folder) = try await world(backend, ["A": 0, "B": -14400])
+    defer { withExtendedLifetime(folder) {} }
+    try await world.store.register(
+      (0..<40).map { number in
+        var device = TestStore.device(number)
+        device.timezone = number % 2 == 0 ? "A" : "B"
+        device.lastSeen = UInt64(2000 + number)
+        return DeviceRegistration(user: "u\(number)", device: device)
+      })
+    let soon = WallTime.format(try await world.store.time() / 1_000_000 - 60)
+    let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
+    let ledger = try await world.claimed("a").ledger
+    let filter = TestStore.filter(of: campaign, start: try #require(try await world.store.campaign("a")).start)
+    let targets = try #require(try await world.store.expand(ledger, of: campaign, filter: filter, quota: 10))
+    #expect(targets.count == 10 && targets.times?.steps.map(\.first) == [0, 5])
+    let chunk = try await ledger.targets(from: 0, count: 10)
+    let users = (0..<10).compactMap { Int(String(decoding: chunk.user($0).dropFirst(), as: UTF8.self)) }
+    #expect(Set(users) == Set(30..<40) && users[..<5].allSatisfy { $0 % 2 == 0 })
+  }
+
+  @Test func namesOfZonesLeadNowhereElse() {
+    for name in ["", "/etc/passwd", "../passwd", "a/../b", ".hidden", "a//b", "a b", "a\0b", "-x", "é"] {
+      #expect(!ZoneDatabase.isName(name))
+      #expect(ZoneDatabase.system.rules(name) == nil)
+    }
+    for name in ["Europe/Berlin", "Etc/GMT+12", "America/Argentina/Buenos_Aires", "Etc/GMT-14"] {
+      #expect(ZoneDatabase.isName(name))
+    }
+    let nowhere = ZoneDatabase(folder: "/nowhere")
+    #expect(!nowhere.isThere && nowhere.rules("UTC") == .utc && nowhere.rules("Europe/Berlin") == nil)
+  }
+}

@@ -1,0 +1,177 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import Testing
+
+/// Jobs that ask for a campaign again and again: each run is begun once, and made up for once where it was missed.
+struct RepetitionTests {
+  private static let hour = 3_600_000
+
+  private func activate(
+    _ world: TestStore, _ more: String = "", cron: String = "0 * * * *", _ job: String = ""
+  ) async throws {
+    try await world.activate("digest", #","repeat":{"cron":"\#(cron)"\#(more)}"# + job)
+  }
+
+  /// Makes the time of the next run come without waiting for it: so many hours ago.
+  private func letPass(hours: Int = 0, _ world: TestStore) async throws {
+    let id = "digest"
+    let now = try await world.store.time() / 1000
+    let due = now / Self.hour * Self.hour - hours * Self.hour
+    try await world.command("HSET", world.keys.campaign(id), "sendAt", due)
+    try await world.command("ZADD", world.keys.schedule, "XX", due, id)
+  }
+
+  private func jobs(_ world: TestStore) async throws -> [String] {
+    try await world.command("LRANGE", world.keys.campaigns, 0, -1).compactMap(\.string)
+  }
+
+  private func takeIn(_ world: TestStore) async throws -> Campaign {
+    let job = try #require(try await world.store.awaitJob(worker: "w", seconds: 1, now: 1))
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowing: false) == .new)
+    return campaign
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func eachRunIsACampaignOfItsOwn(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate(world)
+    var record = try #require(try await world.store.show("digest"))
+    let now = try await world.store.time() / 1000
+    #expect(record.state == .scheduled && record.slices.total == 0)
+    #expect(try #require(record.sendAt) > now && record.sendAt.map { $0 % Self.hour } == 0)
+    #expect(record.repetition == RepetitionRecord(schedule: "0 * * * *", runs: 0, leftOut: 0, lastRun: nil))
+    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await world.store.dequeueSlice(worker: "w") == nil)
+    #expect(try await world.store.isIdle())
+
+    try await letPass(world)
+    let due = try #require(try await world.store.campaign("digest")?.sendAt)
+    let run = "digest." + WallTime.format(due / 1000).filter { $0 != "-" && $0 != ":" }.prefix(13)
+    #expect(try await world.store.promote(world.store.chores("w", timeout: 1000).scheduled) == [run])
+    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await jobs(world).count == 1)
+    let campaign = try await takeIn(world)
+    #expect(campaign.id == run && campaign.timing.repetition == nil)
+    #expect(try await world.store.campaign(run)?.state == .active)
+    record = try #require(try await world.store.campaign("digest"))
+    #expect(record.state == .scheduled && record.repetition?.runs == 1 && record.repetition?.lastRun == run)
+    #expect(try #require(record.sendAt) > now)
+    #expect(try await world.command("ZSCORE", world.keys.schedule, "digest").string == record.sendAt.map(String.init))
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func eightWorkersBeginARunOnceAndWhatWasMissedOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate(world)
+    for round in 0..<5 {
+      // Nobody was there for hours.
+      try await letPass(hours: round + 3, world)
+      let begun = try await withThrowingTaskGroup(of: [String].self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            let client = try await backend.connect()
+            defer { Task { await client.close() } }
+            let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
+            return try await store.promote(["digest"])
+          }
+        }
+        return try await group.reduce([], +)
+      }
+      #expect(begun.count == 1)
+      #expect(try await jobs(world).count == round + 1)
+    }
+    #expect(try await world.store.campaign("digest")?.repetition?.runs == 5)
+    // The last of what was missed, not the first: all five are of this hour, or the next if it has just begun.
+    let ids = try await jobs(world).map { try CampaignJob.parse(Array($0.utf8), .any(APNsService())).id }
+    #expect(Set(ids).count <= 2)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func itEndsAfterItsCountAndExpires(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate(world, #","count":2"#)
+    for run in 1...2 {
+      try await letPass(world)
+      // Runs of one hour in a test have one id: each is taken in before the next.
+      #expect(try await world.store.promote(["digest"]).count == 1)
+      #expect(try await world.store.campaign("digest")?.state == (run == 2 ? .completed : .scheduled))
+    }
+    #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
+    #expect(try await world.store.campaign("digest")?.finishedAt != nil)
+    #expect(try #require(try await world.command("TTL", world.keys.campaign("digest")).integer) > 0)
+    #expect(try await world.store.promote(["digest"]) == [])
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func aRunIsLeftOutWhileTheOneBeforeHasNotEnded(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<1)
+    try await activate(world, #","skipIfRunning":true"#)
+    try await letPass(hours: 1, world)
+    #expect(try await world.store.promote(["digest"]).count == 1)
+    let first = try await takeIn(world).id
+    try await letPass(world)
+    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await world.store.campaign("digest")?.repetition?.leftOut == 1)
+    try await world.store.control(first, .cancel)
+    let slice = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let ledger = try await world.claimed(first, slice.partition).ledger
+    guard case .closed(let counters) = try await ledger.close(.cancel) else {
+      Issue.record("it was not closed")
+      return
+    }
+    _ = try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w")
+    try await letPass(world)
+    #expect(try await world.store.promote(["digest"]).count == 1)
+    #expect(try await world.store.campaign("digest")?.repetition?.runs == 2)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func pausedNothingBeginsAndResumedNothingIsMadeUpFor(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate(world)
+    #expect(try await world.store.control("digest", .pause) == .paused)
+    try await letPass(hours: 5, world)
+    #expect(try await world.store.promote(["digest"]) == [])
+    let now = try await world.store.time() / 1000
+    #expect(try await world.store.control("digest", .resume) == .scheduled)
+    #expect(try #require(try await world.store.campaign("digest")?.sendAt) > now)
+    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await jobs(world) == [])
+    // Cancelled it has ended, and what it began goes on.
+    try await letPass(world)
+    #expect(try await world.store.promote(["digest"]).count == 1)
+    #expect(try await world.store.control("digest", .cancel) == .cancelled)
+    #expect(try await world.store.campaign("digest")?.finishedAt != nil)
+    try await letPass(world)
+    #expect(try await world.store.promote(["digest"]) == [])
+    #expect(try await jobs(world).count == 1)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func forEachDevicesClockARunBeginsBeforeTheFirstOfThem(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate(world, cron: "0 9 * * *", #","localTime":true"#)
+    let record = try #require(try await world.store.campaign("digest"))
+    let wall = try #require(record.sendAt) / 1000 + 14 * 3600
+    #expect(WallTime.format(wall).hasSuffix("T09:00:00"))
+    try await world.command("HSET", world.keys.campaign("digest"), "sendAt", (wall - 86400 - 14 * 3600) * 1000)
+    #expect(try await world.store.promote(["digest"]).count == 1)
+    let campaign = try await takeIn(world)
+    #expect(campaign.timing.localTime == LocalTime(wall: wall - 86400))
+    #expect(try await world.store.campaign("digest")?.sendAt == record.sendAt)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func whatHasNoTimeLeftIsRefused(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let job = TestStore.job(
+      "late", audience: #"{"segment":"*"}"#, #","repeat":{"cron":"0 9 * * *","end":"2020-01-01T00:00:00Z"}"#)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let error = await #expect(throws: StoreError.self) { _ = try await world.store.submit(job, as: campaign) }
+    #expect(error?.code == .invalid && error?.message.contains("no time of '0 9 * * *' is left") == true)
+  }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import TestSupport
+import Testing
+@testable import carillon
+
+/// `carillon admin`, by HTTP.
+struct APITests {
+  /// A running `carillon admin` with a token for everything, and one to look.
+  private struct House {
+    var world: CarillonWorld
+    let process: ChildProcess
+    let url: String
+    let admin: String
+    let viewer: String
+
+    static func open() async throws -> House {
+      var world = try await CarillonWorld(engine: "native")
+      try await world.startSimulator()
+      world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
+      world.environment["CARILLON_ADMIN_TOKENFILE"] = world.folder.path("admin.token")
+      let admin = try await world.succeed("admin", "token", "boss", "--scope", "admin")
+      let viewer = try await world.succeed("admin", "token", "looker", "--scope", "view")
+      let process = try await world.start("admin", "--json")
+      return House(
+        world: world, process: process, url: try await WorkerEndpointTests.url(of: process),
+        admin: admin.trimmingCharacters(in: .newlines), viewer: viewer.trimmingCharacters(in: .newlines))
+    }
+
+    func ask(
+      _ method: String, _ path: String, _ body: String? = nil, as token: String? = nil
+    ) async throws -> (status: Int, text: String) {
+      var options = [
+        "--silent", "--show-error", "--globoff", "--path-as-is", "--write-out", "\n%{http_code}", "--request", method,
+        "--header", "Authorization: Bearer \(token ?? admin)",
+      ]
+      if let body { options += ["--data-binary", body] }
+      let output = try await ChildProcess.run("curl", options + [url + path])
+      guard output.exit == .status(0) else { throw TestSupportError("curl \(path): \(output.standardError)") }
+      let lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
+      return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
+    }
+
+    func get(_ path: String) async throws -> JSONObject {
+      let answer = try await ask("GET", "/api/v1" + path)
+      guard answer.status == 200 else { throw TestSupportError("\(path): \(answer)") }
+      return try JSONObject(answer.text)
+    }
+
+    func close() async {
+      process.send(signal: SIGTERM)
+      #expect(await process.waitForExit() == .status(0))
+    }
+  }
+
+  @Test("a campaign by HTTP alone: devices, a segment, the job twice, its end, its results, and who did it")
+  func wholeLife() async throws {
+    let house = try await House.open()
+    for user in ["ada", "ben"] {
+      let token = CarillonWorld.token(user == "ada" ? 1 : 2)
+      let answer = try await house.ask(
+        "POST", "/api/v1/devices", #"{"user":"\#(user)","token":"\#(token)","app":"news","locale":"en","plan":"gold"}"#)
+      #expect(answer.status == 200 && answer.text.contains(token), "\(answer)")
+    }
+    let added = try await house.ask("POST", "/api/v1/segments/vip/add", #"{"users":["ada","ben"]}"#)
+    #expect(added.status == 200)
+    #expect(try await house.get("/audience?expression=vip%20%26%20*").numbers == ["users": 2, "devices": 2])
+    #expect(try await house.get("/segments").text("next") == nil)
+    let job = CarillonWorld.job("a", audience: #"{"segment":"vip"}"#)
+    let estimate = try await house.ask("POST", "/api/v1/campaigns/estimate", job)
+    #expect(estimate.status == 200 && estimate.text.contains(#""targets":2"#), "\(estimate)")
+    #expect(try await house.ask("POST", "/api/v1/campaigns", job).status == 201)
+    #expect(try await house.get("/campaigns/a").text("state") == "queued")
+    let again = try await house.ask("POST", "/api/v1/campaigns", job)
+    #expect(again.status == 200 && again.text.contains(#""duplicate":true"#))
+    let other = try await house.ask("POST", "/api/v1/campaigns", CarillonWorld.job("a"))
+    #expect(other.status == 409 && other.text.contains(#""code":"conflict""#))
+    #expect(try await house.get("/queue").objects("jobs")?.first?.text("id") == "a")
+    try await house.world.drain()
+    let shown = try await house.get("/campaigns/a")
+    #expect(shown.text("state") == "completed" && shown.object("outcomes")?.numbers == ["accepted": 2])
+    #expect(try await house.ask("GET", "/api/v1/campaigns/a/job").text.contains(#""segment":"vip""#))
+    let results = try await house.ask("GET", "/api/v1/campaigns/a/results")
+    #expect(results.text == (try await house.world.succeed("results", "export", "a")).trimmingCharacters(in: .newlines))
+    #expect(try await house.ask("GET", "/api/v1/campaigns/a/results?only=failures").text == "")
+    let late = try await house.ask("POST", "/api/v1/campaigns/a/pause", "{}")
+    #expect(late.status == 409 && late.text.contains("it is completed"), "\(late)")
+
+    let user = try await house.ask("GET", "/api/v1/users/ada")
+    #expect(user.text.contains(#""plan":"gold""#) && user.text.contains(#""vip""#))
+    let forgotten = try await house.ask("DELETE", "/api/v1/users/ada")
+    #expect(forgotten.status == 200 && forgotten.text.contains(#""devices":1,"segments":["vip"]"#), "\(forgotten)")
+    #expect(try await house.ask("GET", "/api/v1/users/ada").status == 404)
+    let gone = try await house.ask("DELETE", "/api/v1/devices/\(CarillonWorld.token(2))")
+    #expect(gone.status == 200)
+    #expect(try await house.ask("DELETE", "/api/v1/devices/\(CarillonWorld.token(2))").status == 404)
+
+    let audit = try await house.ask("GET", "/api/v1/audit")
+    for entry in ["campaign.submit", "segment.add", "user.forget"] { #expect(audit.text.contains(entry)) }
+    #expect(audit.text.contains(#""who":"boss""#) && !audit.text.contains("ada"))
+    await house.close()
+  }
+
+  @Test("scheduled campaigns are paused, resumed and cancelled; pages go on where the one before ended")
+  func controlAndPages() async throws {
+    let house = try await House.open()
+    try await house.world.importDevices(5)
+    let tomorrow = Date.now.addingTimeInterval(86_400).formatted(.iso8601)
+    for number in 0..<5 {
+      try await house.world.submit(
+        "later-\(number)", audience: #"{"users":["u\#(number)"]}"#, more: #","sendAt":"\#(tomorrow)""#)
+    }
+    try await house.world.drain()
+    #expect(try await house.get("/schedule?limit=3").objects("scheduled")?.count == 3)
+    var (ids, cursor, pages) = ([String](), "", 0)
+    repeat {
+      let page = try await house.get("/campaigns?limit=2&state=scheduled" + (cursor.isEmpty ? "" : "&cursor=\(cursor)"))
+      ids += (page.objects("campaigns") ?? []).compactMap { $0.text("id") }
+      cursor = page.text("next") ?? ""
+      pages += 1
+    } while !cursor.isEmpty && pages < 10
+    #expect(ids.sorted() == (0..<5).map { "later-\($0)" })
+    for (verb, state) in [("pause", "paused"), ("resume", "scheduled"), ("cancel", "cancelled")] {
+      let answer = try await house.ask("POST", "/api/v1/campaigns/later-0/\(verb)")
+      #expect(answer.status == 200 && answer.text.contains("\"state\":\"\(state)\""), "\(answer)")
+    }
+    #expect(try await house.get("/campaigns?state=cancelled").objects("campaigns")?.count == 1)
+    await house.close()
+  }
+
+  @Test func scopesAreHeldToOnTheServer() async throws {
+    let house = try await House.open()
+    #expect(try await house.ask("GET", "/api/v1/status", as: house.viewer).status == 200)
+    for (method, path) in [
+      ("POST", "/api/v1/campaigns"), ("POST", "/api/v1/campaigns/a/cancel"), ("DELETE", "/api/v1/users/u"),
+      ("POST", "/api/v1/quarantine/purge"), ("GET", "/api/v1/audit"), ("POST", "/api/v1/dead/drop"),
+    ] {
+      let answer = try await house.ask(method, path, "{}", as: house.viewer)
+      #expect(answer.status == 403 && answer.text.contains("lacks the scope"), "\(path): \(answer)")
+    }
+    #expect(try await house.ask("GET", "/api/v1/status", as: "carillon_0").status == 401)
+    // A token that is made while it runs is good within seconds, one that is taken back is not.
+    let second = try await house.world.succeed("admin", "token", "second", "--scope", "view")
+    _ = try #require(await house.process.errorLine(containing: #""event":"tokensReloaded""#))
+    let token = second.trimmingCharacters(in: .newlines)
+    #expect(try await house.ask("GET", "/api/v1/me", as: token).text == #"{"name":"second","scopes":["view"]}"#)
+    let twice = try await house.world.run("admin", "token", "second", "--scope", "view")
+    #expect(twice.exit == .status(1) && twice.standardError.contains("there is a token second"))
+    await house.close()
+  }
+
+  @Test("every operation of the description is there, asks for a token, and every schema that it names too")
+  func description() async throws {
+    let house = try await House.open()
+    let text = try await house.ask("GET", "/api/v1/openapi.json").text
+    let document = try JSONObject(text)
+    #expect(document.text("openapi") == "3.1.0")
+    let schemas = try #require(document.object("components")?.object("schemas")).names
+    for match in text.replacing("\\/", with: "/").matches(of: /#\/components\/schemas\/([A-Za-z]+)/) {
+      #expect(schemas.contains(String(match.1)), "\(match.1)")
+    }
+    let paths = try #require(document.object("paths"))
+    #expect(paths.names.count > 25)
+    for path in paths.names {
+      for method in try #require(paths.object(path)).names {
+        let place = path.replacing("{id}", with: "a").replacing("{key}", with: "1-1").replacing("{name}", with: "a")
+          .replacing("{user}", with: "a").replacing("{token}", with: "aa")
+        let answer = try await house.ask(method.uppercased(), place, as: "carillon_none")
+        let isOpen = paths.object(path)?.object(method)?.isNull("x-scope") ?? false
+        // Whoever shows wrong tokens is slowed down after some.
+        #expect(
+          isOpen ? answer.status == 200 : [401, 429].contains(answer.status), "\(method) \(path): \(answer.status)")
+      }
+    }
+    let schema = try JSONObject(try await house.ask("GET", "/api/v1/job.schema.json").text)
+    #expect(schema.object("properties")?.names.isSuperset(of: ["id", "app", "audience", "payload", "rate"]) == true)
+    await house.close()
+  }
+
+  private static let fuzzer = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: ".build/api-fuzzer/bin/schemathesis").path
+
+  @Test(
+    "whatever is asked by the description has an answer of the description, and none is a failure of the server",
+    .enabled(
+      if: FileManager.default.fileExists(atPath: fuzzer),
+      "deploy/install-foreign-clients has not made .build/api-fuzzer"))
+  func fuzzed() async throws {
+    let house = try await House.open()
+    try await house.world.importDevices(3)
+    let seed = UInt32.random(in: 0..<1_000_000)
+    print("seed of fuzzed: \(seed)")
+    let output = try await ChildProcess.run(
+      Self.fuzzer,
+      [
+        "run", house.url + "/api/v1/openapi.json", "--header", "Authorization: Bearer \(house.admin)", "--checks",
+        "not_a_server_error,response_schema_conformance,content_type_conformance", "--phases", "fuzzing",
+        "--max-examples",
+        "3", "--no-shrink", "--seed", String(seed), "--generation-database", "none", "--no-color",
+      ])
+    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    await house.close()
+  }
+
+  @Test("the page has its policy, the fleet its metrics, and nobody needs a token for either")
+  func pageAndMetrics() async throws {
+    let house = try await House.open()
+    let page = try await ChildProcess.run("curl", ["--silent", "--include", house.url + "/"])
+    #expect(page.standardOutput.hasPrefix("HTTP/1.1 200"))
+    #expect(page.standardOutput.contains("Content-Security-Policy: default-src 'none'; script-src 'sha256-"))
+    let metrics = try await WorkerEndpointTests.get(house.url + "/metrics")
+    #expect(metrics.status == 200 && metrics.text.contains("carillon_fleet_up 1\n"), "\(metrics)")
+    #expect(metrics.text.contains("carillon_fleet_lane_oldest_age_seconds{lane=\"urgent\"} 0.0\n"))
+    try await WorkerEndpointTests.checkMetrics(metrics.text)
+    #expect(try await WorkerEndpointTests.get(house.url + "/livez").status == 200)
+    #expect(try await WorkerEndpointTests.get(house.url + "/readyz").status == 200)
+    await house.close()
+  }
+
+  @Test func withoutRedisItSaysSo() async throws {
+    var world = try await CarillonWorld(url: "redis://127.0.0.1:1")
+    world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
+    let process = try await world.start("admin", "--json")
+    let url = try await WorkerEndpointTests.url(of: process)
+    #expect(try await WorkerEndpointTests.get(url + "/livez").status == 200)
+    let ready = try await WorkerEndpointTests.get(url + "/readyz")
+    #expect(ready.status == 503 && ready.text.contains("127.0.0.1:1"), "\(ready)")
+    #expect(try await WorkerEndpointTests.get(url + "/metrics").text.contains("carillon_fleet_up 0\n"))
+    process.send(signal: SIGTERM)
+    #expect(await process.waitForExit() == .status(0))
+  }
+
+  @Test func othersAreNotListenedToWithoutAToken() async throws {
+    let world = try await CarillonWorld()
+    let output = try await world.run("admin", "--listen", "0.0.0.0:0")
+    #expect(output.exit == .status(65) && output.standardError.contains("carillon admin token"), "\(output)")
+  }
+
+  @Test func userIsForgottenByCommandToo() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(2)
+    try await world.succeed("segment", "add", "vip", "u0")
+    let forgotten = try await world.succeed("users", "forget", "u0", "--yes", "--json")
+    #expect(try JSONObject(forgotten).number("devices") == 1 && forgotten.contains(#""segments":["vip"]"#))
+    #expect(try await world.run("devices", "show", "u0").exit == .status(1))
+    #expect(try await world.run("users", "forget", "u0", "--yes").exit == .status(1))
+    try await world.succeed("devices", "show", "u1")
+    try await world.succeed("store", "check")
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+
+/// What stands in a worker's log, and what never does.
+struct LogTests {
+  @Test func tokensHaveAStandInThatIsTheSameForTheSameToken() {
+    let scrubber = TokenScrubber(key: [1, 2, 3])
+    let token = String(repeating: "0aB1", count: 16)
+    let standIn = scrubber.scrub(token)
+    #expect(standIn.count == 14 && standIn.hasPrefix("token:"))
+    #expect(scrubber.scrub("a \(token.lowercased()), b") == "a \(standIn), b")
+    #expect(scrubber.scrub("\(token)x\(token)") == "\(standIn)x\(standIn)")
+    #expect(TokenScrubber(key: [9]).scrub(token) != standIn)
+    for text in ["", "17:spring-sale", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", String(repeating: "a", count: 31), "ü€"]
+    {
+      #expect(scrubber.scrub(text) == text)
+    }
+  }
+
+  /// A campaign with bad and dead tokens, a worker that is killed over it, jobs and events that can't be run, each with a
+  /// token and a text of its own: of all that is logged, at every level, no token and no text is part.
+  @Test(arguments: PushEngineKind.allCases)
+  func noTokenAndNoPayloadIsLogged(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    // Slow enough that a worker dies over its work.
+    world.environment["CARILLON_WORKER_WINDOW"] = "20"
+    let simulator = try await world.startSimulator("--latency", "100ms")
+    let tokens = try await world.importDevices(800)
+    try await simulator.load(
+      tokens.prefix(20).map { #"{"token":"\#($0)","state":"bad"}"# }
+        + tokens[20..<60].map { "\($0),unregistered,com.example.news,1790000000000" })
+    let secret = "TopSecretText"
+    let payload = #""payload":{"aps":{"alert":"\#(secret)","sound":"default"}}"#
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"results":"all",\#(payload)}"#
+    let broken = [
+      #"{"id":"b","app":"news","audience":{"tokens":["\#(tokens[0])","zz\#(tokens[1])"]},\#(payload)}"#,
+      #"{"id":"c","app":"news","audience":{"tokens":["\#(tokens[0])"]},"payload":{"aps":{"alert":7,"badge":"\#(secret)"}}}"#,
+      #"{"id":"d","app":"nobody","audience":{"tokens":["\#(tokens[0])"]},\#(payload)}"#, "{\(secret)",
+      #"{"id":"e","app":"news","audience":{"tokens":["\#(tokens[0])"]},"payload":"\#(secret)"}"#,
+    ]
+    for text in broken { try await world.server.command("lpush", "{\(world.namespace)}:campaigns", text) }
+    let events = [
+      #"{"op":"register","user":"x","token":"zz\#(tokens[2])","app":"news","city":"\#(secret)"}"#,
+      #"{"op":"login","user":"x","token":"not-\#(tokens[3])"}"#, #"{"op":"what","token":"\#(tokens[4])"}"#,
+    ]
+    for text in events { try await world.server.command("lpush", "{\(world.namespace)}:registrations", text) }
+    let (first, second) = (
+      try await world.start("worker", "--name", "first", "--log-level", "trace", "--json"),
+      try await world.start("worker", "--name", "second", "--log-level", "trace")
+    )
+    try await world.succeed("campaign", "submit", "-", input: job)
+    try await world.until("a") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
+    first.send(signal: SIGKILL)
+    await first.waitForExit()
+    try await world.until("a") { $0.text("state") == "completed" }
+    while try await world.server.command("llen", "{\(world.namespace)}:registrations") != "0" {
+      _ = try await world.run("status")
+    }
+    second.send(signal: SIGTERM)
+    await second.waitForExit()
+    let lines = try await [first, second].asyncFlatMap {
+      await $0.errorLines.reduce(into: [String]()) { $0.append($1) }
+    }
+    #expect(lines.count > 20)
+    // The faults were there to be told of.
+    for event in ["deadLettered", "claimed", "sealed", "closed"] {
+      #expect(lines.contains { $0.contains(#""event":"\#(event)""#) }, "\(event)")
+    }
+    #expect(lines.contains { $0.contains("took over a slice") || $0.contains("requeued the slices") })
+    for line in lines {
+      #expect(!line.contains(secret), "\(line)")
+      let lower = line.lowercased()
+      #expect(!tokens.contains { lower.contains($0.prefix(56) + $0.suffix(8)) }, "\(line)")
+      #expect(!lower.contains("0a0a0a0a0a"), "\(line)")
+    }
+    // Each line says whose it is, and what it is about.
+    for line in lines where line.hasPrefix("{") {
+      let json = try JSONObject(line)
+      #expect(json.text("worker") == "first" && json.text("module") != nil, "\(line)")
+      if let slice = json.text("slice") {
+        #expect(json.text("campaign") == slice.split(separator: ":").last.map(String.init))
+      }
+    }
+    #expect(lines.filter { !$0.hasPrefix("{") }.allSatisfy { $0.contains("worker=second") })
+  }
+
+  /// Format and levels by the configuration, and another level while it runs.
+  @Test func levelsOfModulesAreThoseOfTheConfigurationAndChangeWhileItRuns() async throws {
+    let world = try await CarillonWorld(engine: "native")
+    let text = try String(contentsOfFile: try #require(world.environment["CARILLON_CONFIG"]), encoding: .utf8)
+    let folder = URL(filePath: try #require(world.environment["CARILLON_CONFIG"])).deletingLastPathComponent().path
+    // Its files are named relative to it.
+    let base = text.replacing("keyFile: ", with: "keyFile: \(folder)/").replacing(
+      "trustRoots: ", with: "trustRoots: \(folder)/")
+    let file = try world.folder.write(
+      "carillon.yaml", base + "\nlog: { format: json, level: error, modules: { worker: info } }\n")
+    let worker = try await world.start(["worker", "--name", "ada"], environment: ["CARILLON_CONFIG": file])
+    let started = try JSONObject(try #require(await worker.errorLine(containing: "started")))
+    #expect(started.text("module") == "worker" && started.text("worker") == "ada")
+    try world.folder.write(
+      "next.yaml", base + "\nlog: { format: text, modules: { configuration: info, fleet: debug } }\n")
+    try FileManager.default.removeItem(atPath: file)
+    try FileManager.default.moveItem(atPath: world.folder.path("next.yaml"), toPath: file)
+    worker.send(signal: SIGHUP)
+    let line = try #require(await worker.errorLine(containing: "read the configuration again"))
+    #expect(line.contains(" info worker/configuration: ") && line.contains("changed=log"), "\(line)")
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+}
+
+extension Array {
+  fileprivate func asyncFlatMap<Result>(_ body: (Element) async throws -> [Result]) async rethrows -> [Result] {
+    var results: [Result] = []
+    for element in self { results += try await body(element) }
+    return results
+  }
+}

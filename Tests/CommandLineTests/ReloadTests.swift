@@ -1,0 +1,141 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import CommandSupport
+@testable import carillon
+
+/// A configuration that changes under a worker.
+struct ReloadTests {
+  private static func read(_ text: String) throws -> CarillonConfiguration {
+    try ConfigurationReader(directory: "").read(ConfigurationNode.parse(yaml: text, file: "f"))
+  }
+
+  private static func yaml(_ more: String = "", redis: String = "url: redis://a") -> String {
+    """
+    redis: { \(redis) }
+    apps:
+      news: { topic: x, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }
+    \(more)
+    """
+  }
+
+  @Test(arguments: [
+    (yaml(), [], [], false), (yaml("worker: { window: 5 }"), ["worker.window"], [], true),
+    (yaml("retry: { attempts: 2 }"), ["retry"], [], true), (yaml("guard: { minimum: 5 }"), ["guard"], [], true),
+    (
+      yaml("worker: { engine: curl, connections: 3, deadline: 5s, answerTimeout: 5s }"),
+      ["worker.engine", "worker.connections", "worker.answerTimeout", "worker.deadline"], [], true
+    ),
+    (yaml("log: { level: debug }"), ["log"], [], false),
+    (
+      yaml("  sport: { topic: y, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }"), ["apps.sport (new)"],
+      [], true
+    ),
+    (
+      yaml().replacing("news:", with: "mail:").replacing("ABC123", with: "XYZ123"),
+      ["apps.mail (new)", "apps.news (gone)"], [], true
+    ),
+    (yaml().replacing("ABC123", with: "XYZ123"), ["apps.news"], [], true),
+    (
+      yaml(
+        redis:
+          "url: redis://b, namespace: c, partitions: 8, feedbackLength: 5, devicesPerUser: 5, user: d, passwordFile: e"),
+      [],
+      [
+        "redis.url", "redis.user", "redis.passwordFile", "redis.namespace", "redis.partitions", "redis.feedbackLength",
+        "redis.devicesPerUser",
+      ], false
+    ),
+  ])
+  func changeIsNamedByItsKeys(text: String, applied: [String], restart: [String], concernsWork: Bool) throws {
+    let change = ConfigurationChange(from: try Self.read(Self.yaml()), to: try Self.read(text))
+    #expect(change.applied == applied && change.restart == restart && change.concernsWork == concernsWork)
+    #expect(change.isEmpty == (applied.isEmpty && restart.isEmpty))
+  }
+
+  /// A new app with a key of its own, another window and another engine reach a worker that is sending; what can't be used
+  /// does not, and nothing is sent twice.
+  @Test(arguments: PushEngineKind.allCases)
+  func workerGoesOnWithWhatHasChanged(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    let simulator = try await world.startSimulator("--latency", "50ms")
+    // The engine is the file's to say from here on.
+    world.environment["CARILLON_WORKER_ENGINE"] = nil
+    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = nil
+    let original = try #require(world.environment["CARILLON_CONFIG"])
+    let folder = URL(filePath: original).deletingLastPathComponent().path
+    func app(_ name: String) -> String {
+      """
+        \(name):
+          topic: com.example.news
+          endpoint: https://127.0.0.1:\(simulator.port)
+          trustRoots: \(folder)/ca.pem
+          token: { keyFile: \(folder)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }
+      """
+    }
+    let file = world.folder.path("carillon.yaml")
+    func write(_ text: String) throws {
+      // As an editor does: a new file in the place of the old one.
+      let next = try world.folder.write("next.yaml", text)
+      #expect(rename(next, file) == 0)
+    }
+    try write("apps:\n\(app("news"))\nworker: { engine: \(engine.rawValue), window: 20 }\n")
+    // Commands have one that stays as it is.
+    world.environment["CARILLON_CONFIG"] = try world.folder.write(
+      "all.yaml", "apps:\n\(app("news"))\n\(app("sport"))\n")
+    try await world.importDevices(600)
+    let worker = try await ChildProcess.start(
+      CarillonCommand.path, ["worker", "--name", "ada", "--json"],
+      environment: world.environment.merging(["CARILLON_CONFIG": file]) { $1 })
+    func next(_ event: String) async throws -> JSONObject {
+      try JSONObject(try #require(await worker.errorLine(containing: #""event":"\#(event)""#)))
+    }
+    _ = try await next("started")
+    try await world.submit("a")
+    try await world.until("a") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
+
+    // While it sends: it ends what is under way, and goes on with the rest.
+    let other = PushEngineKind.allCases.first { $0 != engine } ?? engine
+    try write(
+      "apps:\n\(app("news"))\n\(app("sport"))\nworker: { engine: \(other.rawValue), window: 300 }\nredis: { devicesPerUser: 7 }\n"
+    )
+    worker.send(signal: SIGHUP)
+    let changed = try await next("configurationReloaded")
+    #expect(changed.text("changed") == "apps.sport (new), worker.engine, worker.window")
+    #expect(changed.text("restart") == "redis.devicesPerUser")
+    _ = try await next("started")
+    try await world.until("a") { $0.text("state") == "completed" }
+    let shown = try await world.show("a")
+    #expect(shown.object("outcomes")?.number("accepted") == 600 && shown.number("resent") == 0)
+    try await world.succeed(
+      "campaign", "submit", "-",
+      input: CarillonWorld.job("b", app: "sport", audience: #"{"tokens":["\#(CarillonWorld.token(3))"]}"#))
+    try await world.until("b") { $0.text("state") == "completed" }
+
+    // What can't be used changes nothing; the same again is said when somebody asks.
+    for (text, says) in [
+      ("apps: [", "not valid YAML"), ("apps:\n\(app("news"))\nworker: { window: none }\n", "worker.window"),
+      ("apps:\n\(app("news").replacing("AuthKey_SIMULATOR1", with: "none"))\n", "apps.news.token.keyFile"),
+    ] {
+      try write(text)
+      worker.send(signal: SIGHUP)
+      let kept = try await next("configurationKept")
+      #expect(kept.text("message")?.contains(says) == true && kept.text("level") == "error", "\(kept)")
+    }
+    try await world.succeed(
+      "campaign", "submit", "-",
+      input: CarillonWorld.job("c", app: "sport", audience: #"{"tokens":["\#(CarillonWorld.token(4))"]}"#))
+    try await world.until("c") { $0.text("state") == "completed" }
+
+    // Nobody has to ask: it is seen that the file has changed.
+    try write(
+      "apps:\n\(app("news"))\n\(app("sport"))\nworker: { engine: \(other.rawValue), window: 301 }\nredis: { devicesPerUser: 7 }\n"
+    )
+    #expect(try await next("configurationReloaded").text("changed") == "worker.window")
+    _ = try await next("started")
+    worker.send(signal: SIGTERM)
+    #expect(await worker.waitForExit() == .status(0))
+  }
+}

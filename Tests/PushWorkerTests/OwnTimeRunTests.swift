@@ -1,0 +1,206 @@
+import PushTransport
+import APNs
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// Whole campaigns of which each device has a time of its own, by clocks that the test makes up.
+@Suite(.timeLimit(.minutes(4))) struct OwnTimeRunTests {
+  /// A rig whose clocks show something special at its beginning, in a folder that must be kept.
+  private struct Scene {
+    let rig: WorkerRig
+    let folder: ScratchFolder
+    /// The simulator's log.
+    var log: String { folder.path("requests") }
+    /// UNIX seconds.
+    let start: Int
+
+    /// - Parameter offsets: of zones, by names; what it gets is the second of the beginning.
+    init(
+      _ engine: PushEngineKind = .native, partitions: Int = 8, _ offsets: (Int) -> [String: Int]
+    ) async throws {
+      let folder = try ScratchFolder()
+      start = Int(Date().timeIntervalSince1970)
+      try ZoneFile.write(offsets(start), to: folder.url)
+      let path = folder.path("requests")
+      rig = try await WorkerRig(engine: engine, partitions: partitions, zones: ZoneDatabase(folder: folder.url.path)) {
+        $0.log = path
+      }
+      self.folder = folder
+    }
+
+    /// When pushes arrived, in ms since the epoch, by the numbers of users.
+    func arrivals(_ users: Int) throws -> [Int: Int] {
+      let numbers = Dictionary(uniqueKeysWithValues: (0..<users).map { (WorkerRig.text($0), $0) })
+      return Dictionary(
+        try RequestLine.read(log).compactMap { line in numbers[line.token].map { ($0, line.time) } },
+        uniquingKeysWith: min)
+    }
+
+    /// The offset of a zone whose clocks show a time of day at the beginning.
+    static func offset(showing time: Int, at start: Int) -> Int { time - start % 86400 }
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func eachDeviceGetsItWhenItsClockShowsTheTime(engine: PushEngineKind) async throws {
+    // 9 seconds ahead of UTC, it is there a second from now; ten minutes ago; four hours ago.
+    let scene = try await Scene(engine) { _ in ["A": 9, "B": 7, "L": 600, "P": 4 * 3600] }
+    let rig = scene.rig
+    let zones = ["A", "B", "", "L", "P", "Nowhere"]
+    try await rig.register(180, zones: zones)
+    // 10 seconds from now by UTC, which is the zone of those of whom none is known.
+    try await rig.submit(
+      "local", #","sendAt":"\#(WallTime.format(scene.start + 10))","localTime":true,"expiration":"1h""#)
+    let workers = [rig.worker("one"), rig.worker("other")]
+    try await withThrowingTaskGroup { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await rig.store.show("local"))
+    #expect(record.state == .completed && record.counters.later == 0 && record.nextTime == nil)
+    #expect(record.counters.outcomes == [.accepted: 150, .expired: 30])
+    let arrivals = try scene.arrivals(180)
+    #expect(arrivals.count == 150)
+    let due = ["A": 1, "B": 3, "": 10, "L": 0, "Nowhere": 10]
+    for (number, at) in arrivals {
+      let expected = (scene.start + (due[zones[number % zones.count]] ?? .max)) * 1000
+      #expect(at >= expected, "user \(number) of \(zones[number % zones.count]): \(expected - at) ms early")
+    }
+    #expect(await rig.simulator.counters().duplicates == 0)
+  }
+
+  /// A worker dies with some of those in doubt whose time had come; its heir keeps to the times of the others.
+  @Test func whoTakesOverKeepsToTheTimes() async throws {
+    let scene = try await Scene(partitions: 1) { _ in ["A": 600, "B": 0] }
+    let rig = scene.rig
+    try await rig.register(80, zones: ["A", "B"])
+    try await rig.submit("local", #","sendAt":"\#(WallTime.format(scene.start + 6))","localTime":true"#)
+    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
+    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
+    _ = try await ledger.claim(worker: "dead")
+    let record = try #require(try await rig.store.campaign("local"))
+    let filter = DeviceFilter(
+      campaign, service: rig.channel.service, environment: "production", start: record.start)
+    _ = try await rig.store.expand(ledger, of: campaign, filter: filter)
+    var nothing = OutcomeBatch()
+    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 25)
+    #expect(try await ledger.commit(&nothing, request).granted == 25)
+    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+
+    let log = EventLog()
+    try await rig.worker("heir", lease: 500, log: log).run()
+    let shown = try #require(try await rig.store.show("local"))
+    #expect(shown.state == .completed, "\(log.all)")
+    #expect(shown.counters.outcomes == [.accepted: 80])
+    #expect(shown.counters.resent == 25)
+    for (number, at) in try scene.arrivals(80) where number % 2 == 1 { #expect(at >= (scene.start + 6) * 1000) }
+    #expect(await rig.simulator.counters().received == 80)
+  }
+
+  @Test func quietHoursAreWaitedOutOrDropped() async throws {
+    // N is at noon, Q four seconds before eight, D deep in the night.
+    let scene = try await Scene { start in
+      [
+        "N": Scene.offset(showing: 12 * 3600, at: start), "Q": Scene.offset(showing: 8 * 3600 - 4, at: start),
+        "D": Scene.offset(showing: 3 * 3600, at: start),
+      ]
+    }
+    let rig = scene.rig
+    try await rig.register(60, zones: ["N", "Q", "D"])
+    let hours = #","quietHours":{"from":"22:00","to":"08:00""#
+    func users(_ zones: Int...) -> String {
+      let names = (0..<60).filter { zones.contains($0 % 3) }.map { "\"u\($0)\"" }
+      return "{\"users\":[\(names.joined(separator: ","))]}"
+    }
+    try await rig.submit("held", hours + "}", audience: users(0, 1))
+    try await rig.submit("dropped", hours + #","then":"drop"}"#, audience: users(0, 2))
+    let log = EventLog()
+    try await rig.worker("w", log: log).run()
+    #expect(try await rig.store.show("held")?.counters.outcomes == [.accepted: 40], "\(log.all)")
+    #expect(try await rig.store.show("dropped")?.counters.outcomes == [.accepted: 20, .expired: 20], "\(log.all)")
+    let arrivals = try scene.arrivals(60)
+    for number in stride(from: 1, to: 60, by: 3) {
+      #expect(try #require(arrivals[number]) >= (scene.start + 4) * 1000)
+    }
+  }
+
+  /// A rate holds some of them back until their clocks show a quiet hour: they are not sent then.
+  @Test func whatIsLateIsNotPushedIntoAQuietHour() async throws {
+    let scene = try await Scene { start in ["E": Scene.offset(showing: 22 * 3600 - 6, at: start)] }
+    let rig = scene.rig
+    try await rig.register(300, zones: ["E"])
+    try await rig.submit("late", #","rate":25,"quietHours":{"from":"22:00","to":"08:00"}"#)
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until {
+      guard let shown = try await rig.store.show("late"), shown.sealedSlices == shown.slices.total else { return false }
+      return shown.pending > 0 && shown.counters.retrying + shown.counters.later == shown.pending
+    }
+    let shown = try #require(try await rig.store.show("late"))
+    let accepted = shown.counters.outcomes[.accepted] ?? 0
+    #expect(accepted + shown.pending == 300 && accepted <= 25 * 6 + 25)
+    try await rig.store.control("late", .cancel)
+    try await rig.until { try await rig.store.show("late")?.finishedAt != nil }
+    await worker.stop()
+    try await running
+    let outcomes = try #require(try await rig.store.show("late")).counters.outcomes
+    #expect(outcomes[.accepted] ?? 0 == accepted && outcomes[.cancelled] == 300 - accepted)
+    // What was handed to a connection in the last moment before it.
+    let last = try RequestLine.read(scene.log).map(\.time).max() ?? 0
+    #expect(last <= (scene.start + 6) * 1000 + 1500)
+  }
+
+  /// A low rate is for what is sent: it does not hold up what is not.
+  @Test func whoGetsNothingTakesNothingOfTheRate() async throws {
+    let scene = try await Scene(partitions: 2) { _ in ["A": 60, "P": 4 * 3600] }
+    let rig = scene.rig
+    try await rig.register(3000, zones: ["P", "P", "P", "P", "P", "P", "P", "P", "P", "A"])
+    try await rig.submit("local", #","sendAt":"\#(WallTime.format(scene.start))","localTime":true,"rate":100"#)
+    let start = ContinuousClock.now
+    try await rig.worker("w").run()
+    #expect(try await rig.store.show("local")?.counters.outcomes == [.accepted: 300, .expired: 2700])
+    // At the rate alone it would be 30 seconds, of what is sent it is three.
+    #expect(ContinuousClock.now - start < .seconds(25))
+  }
+
+  @Test func whatIsLeftAfterItsLongestTimeHasExpired() async throws {
+    let rig = try await WorkerRig(engine: .native)
+    try await rig.register(300)
+    try await rig.submit("short", #","rate":40,"maxDuration":"2s""#)
+    try await rig.worker("w").run()
+    let record = try #require(try await rig.store.show("short"))
+    let accepted = record.counters.outcomes[.accepted] ?? 0
+    #expect(record.state == .completed && accepted <= 40 * 2 + 50)
+    #expect(record.counters.outcomes[.expired] == 300 - accepted)
+    #expect(await rig.simulator.counters().received == accepted)
+  }
+
+  @Test func aJobThatIsRepeatedBeginsItsCampaigns() async throws {
+    let rig = try await WorkerRig(engine: .native)
+    try await rig.register(50)
+    try await rig.submit("digest", #","repeat":{"cron":"0 0 * * *","count":1}"#)
+    let log = EventLog()
+    let workers = [rig.worker("one", drains: false, log: log), rig.worker("other", drains: false, log: log)]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await rig.until { try await rig.store.campaign("digest")?.state == .scheduled }
+      let midnight = try await rig.store.time() / 86_400_000_000 * 86_400_000
+      try await rig.command("HSET", "campaign:digest", "sendAt", "\(midnight)")
+      try await rig.command("ZADD", "schedule", "\(midnight)", "digest")
+      try await rig.until { try await rig.store.campaign("digest")?.state == .completed }
+      let run = try #require(try await rig.store.campaign("digest")?.repetition?.lastRun)
+      try await rig.until { try await rig.store.campaign(run)?.state == .completed }
+      #expect(try await rig.store.show(run)?.counters.outcomes == [.accepted: 50])
+      for worker in workers { await worker.stop() }
+      try await group.waitForAll()
+    }
+    #expect(await rig.simulator.counters().received == 50)
+  }
+}

@@ -1,0 +1,32 @@
+public import Foundation
+
+/// A folder of time zones that a test makes up, so that clocks show what it needs just now.
+public enum ZoneFile {
+  /// A TZif file (RFC 8536) of a zone whose clocks never change.
+  ///
+  /// - Parameter offset: seconds ahead of UTC, less than a day.
+  public static func fixed(_ offset: Int) -> [UInt8] {
+    func block(version: UInt8) -> [UInt8] {
+      // No universal or standard marks, leap seconds or changes; one type, and its name of four bytes.
+      let counts: [UInt8] = [0, 0, 0, 0, 1, 4].flatMap { [0, 0, 0, $0] }
+      let type = (0..<4).map { UInt8(truncatingIfNeeded: offset >> (24 - 8 * $0)) } + [0, 0]
+      return Array("TZif".utf8) + [version] + Array(repeating: 0, count: 15) + counts + type + Array("AAA\0".utf8)
+    }
+    // POSIX counts westwards.
+    let (sign, size) = (offset > 0 ? "-" : "", abs(offset))
+    let version = UInt8(ascii: "2")
+    return block(version: version) + block(version: version)
+      + Array("\nAAA\(sign)\(size / 3600):\(two(size / 60 % 60)):\(two(size % 60))\n".utf8)
+  }
+
+  /// Writes zones into a folder.
+  ///
+  /// - Parameter zones: offsets in seconds, by names without a slash; `UTC` is there anyhow.
+  public static func write(_ zones: [String: Int], to folder: URL) throws {
+    for (name, offset) in zones.merging(["UTC": 0], uniquingKeysWith: { given, _ in given }) {
+      try Data(fixed(offset)).write(to: folder.appending(path: name))
+    }
+  }
+
+  private static func two(_ number: Int) -> String { (number < 10 ? "0" : "") + "\(number)" }
+}

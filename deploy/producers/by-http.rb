@@ -1,0 +1,12 @@
+# A campaign, by HTTP: CARILLON_TOKEN=carillon_… ruby by-http.rb ID USER
+require 'json'
+require 'net/http'
+
+id, user = ARGV
+job = { id: id, app: 'news', audience: { users: [user] }, payload: { aps: { alert: 'Hello from Ruby' } } }
+answer = Net::HTTP.post(
+  URI("#{ENV.fetch('CARILLON_URL', 'http://127.0.0.1:8080')}/api/v1/campaigns"), JSON.generate(job),
+  'Authorization' => "Bearer #{ENV.fetch('CARILLON_TOKEN')}", 'Content-Type' => 'application/json')
+# RFC 9457 where it is refused: what is wrong, and what to do.
+puts "#{answer.code} #{answer.body}"
+exit answer.is_a?(Net::HTTPSuccess)
