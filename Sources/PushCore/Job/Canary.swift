@@ -131,10 +131,13 @@ extension Canary {
       throw fields.error(
         "canary", "stands beside audience.limit", hint: "import the users as a segment, and leave out one")
     }
-    guard id.utf8.count + Self.suffix.utf8.count <= PlainName.maximumLength else {
+    let room =
+      PlainName.maximumLength - Self.suffix.utf8.count
+      - (fields.value("repeat") == nil ? 0 : Repetition.suffixLength)
+    guard id.utf8.count <= room || id.hasSuffix(Self.suffix) else {
       throw fields.error(
         "id", "is too long for a job with a canary: the rest is a campaign \(Self.suffix) behind it",
-        hint: "use at most \(PlainName.maximumLength - Self.suffix.utf8.count) characters")
+        hint: "use at most \(room) characters")
     }
     guard let share = try Self.share("share", canary), share < 1 else {
       throw canary.error("share", "must be a number above 0 and below 1", hint: "0.01 is a hundredth of the users")

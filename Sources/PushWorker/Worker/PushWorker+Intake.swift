@@ -122,7 +122,8 @@ extension PushWorker {
   /// - Returns: what is to be done with the job instead; `nil` for nothing.
   private func activate(_ campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
     do {
-      if campaign.canary?.first == nil, campaign.canary != nil,
+      // A repeated job is split when its runs begin.
+      if campaign.canary?.first == nil, campaign.canary != nil, campaign.timing.repetition == nil,
         let refusal = try await enqueueRest(of: campaign, job, resolved)
       {
         return refusal
