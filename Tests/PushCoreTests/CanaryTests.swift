@@ -48,11 +48,14 @@ struct CanaryTests {
     #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
   }
 
-  @Test func itNeedsUsersAndAnIDWithRoom() {
+  @Test func itNeedsUsersAndAnIDWithRoom() throws {
     #expect(throws: JobError.self) { try campaign("a", audience: #"{"tokens":["aa01"]}"#) }
     #expect(throws: JobError.self) { try campaign("a", audience: #"{"segment":"*","limit":5}"#) }
     #expect(throws: JobError.self) { try campaign(String(repeating: "a", count: 60)) }
-    #expect(throws: Never.self) { try campaign(String(repeating: "a", count: 59)) }
+    let longest = String(repeating: "a", count: 59)
+    #expect(throws: Never.self) { try campaign(longest) }
+    let rest = try CampaignJob.rest(of: Array(job(longest, Self.json).utf8))
+    #expect(try CampaignJob.parse(rest, .any(APNsService())).id == longest + ".rest")
   }
 
   @Test func restFollowsWhenTheFirstPartWasWell() {

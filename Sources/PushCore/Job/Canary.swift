@@ -134,7 +134,8 @@ extension Canary {
     let room =
       PlainName.maximumLength - Self.suffix.utf8.count
       - (fields.value("repeat") == nil ? 0 : Repetition.suffixLength)
-    guard id.utf8.count <= room || id.hasSuffix(Self.suffix) else {
+    let first = try canary.string("of")
+    guard id.utf8.count <= room || first != nil else {
       throw fields.error(
         "id", "is too long for a job with a canary: the rest is a campaign \(Self.suffix) behind it",
         hint: "use at most \(room) characters")
@@ -150,7 +151,6 @@ extension Canary {
     guard let mostFailures = try Self.share("maxFailures", canary, orNone: true) else {
       throw canary.error("maxFailures", "is missing", hint: "0.05 stops when more than a twentieth of the first failed")
     }
-    let first = try canary.string("of")
     if let first, first + Self.suffix != id {
       throw canary.error("of", "is written by Carillon itself, into the job of the rest", hint: "leave it out")
     }

@@ -102,7 +102,12 @@ extension PushWorker {
   ///
   /// - Returns: what is to be done with the job where that can't be.
   private func enqueueRest(of campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
-    let parsed = try CampaignJob.parse(try CampaignJob.rest(of: resolved), configuration.jobApps)
+    let parsed: Campaign
+    do {
+      parsed = try CampaignJob.parse(try CampaignJob.rest(of: resolved), configuration.jobApps)
+    } catch let error as JobError {
+      return .deadLetter(reason: "the rest of it can't be run: \(error.reason)", hint: error.hint ?? "")
+    }
     guard try await control.submit(try CampaignJob.rest(of: job), as: parsed) == .conflict else { return nil }
     return .deadLetter(
       reason: "id: the rest of \(campaign.id) is campaign \(parsed.id), and that id was used for another job",
