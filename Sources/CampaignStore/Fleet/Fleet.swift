@@ -41,6 +41,14 @@ public struct Fleet: Sendable {
     public var slices = 0
     /// Since when the oldest of those campaigns could be sent: its creation, or its time.
     public var since: Int?
+
+    /// Memberwise.
+    public init(lane: Lane, campaigns: Int = 0, slices: Int = 0, since: Int? = nil) {
+      self.lane = lane
+      self.campaigns = campaigns
+      self.slices = slices
+      self.since = since
+    }
   }
 
   /// Something that has a time.

@@ -85,7 +85,7 @@ extension PushWorker {
     var batch = composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
     var tooLarge: [Int] = []
-    let isPersonal = context.filter.isPersonal
+    let isPersonal = session.context.filter.isPersonal
     for index in indexes {
       guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
         throw StoreError(
@@ -109,7 +109,7 @@ extension PushWorker {
       }
       if !fits { tooLarge.append(index) }
     }
-    context.unspend(tooLarge.count)
+    session.context.unspend(tooLarge.count)
     for index in tooLarge { settle(session, index, .rejected, reason: .payloadTooLarge) }
     submit(session, batch)
     if let unproven { submit(session, unproven) }
