@@ -10,7 +10,7 @@ extension CampaignStore {
       let seconds = record.timeToLive
       try await expireSlices(
         of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts,
-        admitted: record.counters.admitted > 0)
+        admitted: record.counters.admitted > 0, control: record.counters.control > 0)
       pipeline.append("EXPIRE", keys.finished(id), seconds)
       pipeline.append("EXPIRE", keys.timeline(id), seconds)
       pipeline.append(
@@ -30,8 +30,10 @@ extension CampaignStore {
   /// - Parameters:
   ///   - receipts: whether there may be some.
   ///   - admitted: whether its targets may have been admitted before they were granted.
+  ///   - control: whether it may have a control group.
   func expireSlices(
-    of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true, admitted: Bool = true
+    of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true, admitted: Bool = true,
+    control: Bool = true
   ) async throws {
     var pipeline = RedisPipeline()
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
@@ -41,7 +43,7 @@ extension CampaignStore {
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
         if admitted { pipeline.append("EXPIRE", keys.admitted(partition, id), seconds) }
-        pipeline.append("EXPIRE", keys.control(partition, id), seconds)
+        if control { pipeline.append("EXPIRE", keys.control(partition, id), seconds) }
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
         pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
         pipeline.append("EXPIRE", keys.results(partition, id), seconds)
