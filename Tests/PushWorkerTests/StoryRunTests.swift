@@ -45,7 +45,7 @@ import Testing
   /// The same collapse id, a new text, and nobody who did not get the first.
   @Test(arguments: PushEngineKind.allCases)
   func correctionTakesThePlaceOfTheStoryAndOnlyWhereThatArrived(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
+    let rig = try await WorkerRig(engine: engine) { $0.knobs.tracksCollapse = true }
     try await rig.register(100) { $0 % 10 == 3 ? .unregistered : .registered }
     try await rig.submit("story", #","collapseId":"story-1","lane":"urgent""#)
     try await rig.worker("first").run()
