@@ -21,7 +21,7 @@ struct AccessTokensTests {
 
   @Test(arguments: [
     ("a view", "line 1: is not: name scope[,scope] sha256-hex"),
-    ("\na vew \(String(repeating: "0", count: 64))", "line 2: unknown scope “vew”"),
+    ("\na vew \(String(repeating: "0", count: 64))", "line 2: unknown scope 'vew'"),
     ("a view 00", "line 1: the third word is no SHA-256 in hex"),
     ("a view \(String(repeating: "g", count: 64))", "line 1: the third word is no SHA-256 in hex"),
     ("ä view \(String(repeating: "0", count: 64))", "line 1: the name must be"),

@@ -101,7 +101,8 @@ import Testing
     // Returns when the server hangs up; a byte more each round trip would keep an idle time-out from ever coming.
     let end = Task { await client.read() }
     while await client.send("X: y\r\n"), server.connections > 0 { await Task.yield() }
-    #expect(await end.value.isEmpty)
+    let answer = await end.value
+    #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 408"), "\(answer)")
     await server.stop(within: .seconds(1))
   }
 

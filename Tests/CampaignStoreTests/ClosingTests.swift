@@ -180,8 +180,10 @@ struct ClosingTests {
     try await finishOne(world, "a", #","ttl":"1h""#)
     let keys = try await ownKeys(world).subtracting(before)
     #expect(keys.count >= 6)
-    for key in keys where ![world.keys.all, world.keys.expiring, world.keys.job("a"), world.keys.workers].contains(key)
-    {
+    let lasting = [
+      world.keys.all, world.keys.expiring, world.keys.job("a"), world.keys.workers, world.keys.changes,
+    ]
+    for key in keys where !lasting.contains(key) {
       let lifetime = try #require(try await world.command("TTL", key).integer)
       #expect((3500...3600).contains(lifetime), "\(key): \(lifetime)")
     }

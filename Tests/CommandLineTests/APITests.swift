@@ -17,7 +17,7 @@ struct APITests {
       var world = try await CarillonWorld(engine: "native")
       try await world.startSimulator()
       world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
-      world.environment["CARILLON_ADMIN_TOKENFILE"] = world.folder.path("admin.token")
+      world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
       let admin = try await world.succeed("admin", "token", "boss", "--scope", "admin")
       let viewer = try await world.succeed("admin", "token", "looker", "--scope", "view")
       let process = try await world.start("admin", "--json")

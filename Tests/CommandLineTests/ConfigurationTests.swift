@@ -155,7 +155,7 @@ struct ConfigurationTests {
     (yaml(app: "    control: 1"), ["apps.news.control: '1' is no share of the users", "above 0 and below 1"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
-    (yaml("admin: { listen: 127.0.0.1:8080 }"), ["admin: is not supported yet"]),
+    (yaml("admin: { listen: nowhere }"), ["admin.listen"]),
     (yaml(app: "    certificate: { file: push.p12 }"), ["apps.news.certificate: stands beside a token", "keep one"]),
     (
       "apps: { news: { topic: a, certificate: { fil: x } } }", ["certificate.fil: unknown key", "did you mean 'file'?"]
@@ -281,7 +281,7 @@ struct ConfigurationTests {
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.
     // Of names of files and users it only shows in use; RedisAccessTests reads `redis.tls` and `redis.sentinel`.
-    let names = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo"]
+    let names = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo", "tokenFile", "certificate", "key"]
     for path in ConfigurationSchema.paths(apps: ["news"])
     where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"])
       && !path.starts(with: ["redis", "sentinel"])

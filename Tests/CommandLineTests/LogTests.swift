@@ -28,6 +28,8 @@ struct LogTests {
     var world = try await CarillonWorld(engine: engine.rawValue)
     // Slow enough that a worker dies over its work.
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
+    world.environment["CARILLON_GUARD_THRESHOLD"] = "1"
+    world.environment["CARILLON_GUARD_PRUNE_SHARE"] = "1"
     let simulator = try await world.startSimulator("--latency", "100ms")
     let tokens = try await world.importDevices(800)
     try await simulator.load(

@@ -10,7 +10,7 @@ struct WorkerEndpointTests {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator()
     try await world.importDevices(30)
-    try await simulator.load(["\(CarillonWorld.token(0)) unregistered com.example.news 1893456000000"])
+    try await simulator.load(["\(CarillonWorld.token(0)),unregistered,com.example.news,1893456000000"])
     try await world.submit("a")
     let worker = try await world.start("worker", "--name", "w", "--json", "--listen", "127.0.0.1:0")
     let url = try await Self.url(of: worker)
@@ -77,7 +77,8 @@ struct WorkerEndpointTests {
     let output = try await ChildProcess.run(
       "curl", ["--silent", "--show-error", "--globoff", "--write-out", "\n%{http_code}"] + options + [url])
     guard output.exit == .status(0) else { throw TestSupportError("curl \(url): \(output.standardError)") }
-    let lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
+    var lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
+    if lines.last?.isEmpty == true { lines.removeLast() }
     return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
   }
 

@@ -31,7 +31,7 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
-redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state)
+redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[2], 'state', state)
 redis.call('LREM', KEYS[4], 0, ARGV[2])
 redis.call('DEL', KEYS[5])
 redis.call('ZADD', KEYS[7], now, ARGV[2])

@@ -68,7 +68,7 @@ struct AudienceReport: JSONReport {
         json.endArray()
         write(first.outcomes, first.opened, to: &json)
       }
-      json.member("activity", campaign.exclusion.activity)
+      if let activity = campaign.exclusion.activity { json.member("activity", activity) }
       json.endObject()
     }
     json.endObject()

@@ -11,11 +11,11 @@ struct Leftovers {
   /// Control keys that stay, and those that begin with a name and go on with an id, or an app's name.
   private static let control: Set<String> = [
     "store", "workers", "all", "ended", "expiring", "dead", "feedback", "segments", "epoch", "applied",
-    "instances", "housekeeper", "housekeeping",
+    "instances", "housekeeper", "housekeeping", "reports", "changes", "alarms", "audit",
   ]
-  private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished", "answers"]
+  private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished", "answers", "timeline"]
   /// Slice keys that stay.
-  private static let slice: Set<String> = ["users", "devices", "attributes", "owner", "taken"]
+  private static let slice: Set<String> = ["users", "devices", "attributes", "owner", "taken", "pressure"]
   private static let sliceOfCampaign: Set<String> = [
     "segment", "audience", "slice", "targets", "ledger", "reasons", "results",
   ]
