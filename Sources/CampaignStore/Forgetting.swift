@@ -76,6 +76,7 @@ extension CampaignStore {
         let before = pipeline.count
         let partition = Partition.of(user: user, count: max(1, partitions))
         pipeline.append("SREM", keys.audience(partition, id), user)
+        pipeline.append("HDEL", keys.values(partition, id), user)
         for kind in ReceiptEvent.Kind.allCases { pipeline.append("SREM", keys.receipts(partition, kind, id), user) }
         let tokens = devices.compactMap { device in
           DeviceToken(bytes: device.token).flatMap { services[device.service]?.text(of: $0) }

@@ -85,7 +85,10 @@ extension API {
             schema: "{\"enum\":[\"failures\",\(Outcome.allCases.map { "\"\($0.name)\"" }.joined(separator: ","))]}",
             meaning: "One outcome only, or all but accepted"),
         ],
-        answers: [.init(status: 200, meaning: "A line for each token", type: "application/x-ndjson")], run: export),
+        answers: [
+          .init(status: 200, meaning: "A line for each token", type: "application/x-ndjson", otherType: "text/csv")
+        ],
+        run: export),
     ]
   }
 

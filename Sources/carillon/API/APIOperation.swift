@@ -30,6 +30,8 @@ struct APIOperation: Sendable {
     /// JSON Schema; `nil` where it is no JSON.
     var schema: String?
     var type = "application/json"
+    /// Another type that it may have.
+    var otherType: String?
   }
 
   /// For clients that are generated: `listCampaigns`.

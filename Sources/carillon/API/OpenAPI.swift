@@ -84,7 +84,7 @@ enum OpenAPI {
       json.name("requestBody")
       json.beginObject()
       json.member("required", body.isRequired)
-      content("application/json", body.schema, to: &json)
+      content(["application/json"], body.schema, to: &json)
       json.endObject()
     }
     json.name("responses")
@@ -93,26 +93,28 @@ enum OpenAPI {
       json.name(String(answer.status))
       json.beginObject()
       json.member("description", answer.meaning)
-      content(answer.type, answer.schema ?? "{}", to: &json)
+      content([answer.type] + (answer.otherType.map { [$0] } ?? []), answer.schema ?? "{}", to: &json)
       json.endObject()
     }
     json.name("default")
     json.beginObject()
     json.member("description", "What is wrong, where, and what to do")
-    content("application/problem+json", ref("Problem"), to: &json)
+    content(["application/problem+json"], ref("Problem"), to: &json)
     json.endObject()
     json.endObject()
     json.endObject()
   }
 
-  private static func content(_ type: String, _ schema: String, to json: inout JSONWriter) {
+  private static func content(_ types: [String], _ schema: String, to json: inout JSONWriter) {
     json.name("content")
     json.beginObject()
-    json.name(type)
-    json.beginObject()
-    json.name("schema")
-    json.raw(schema.utf8)
-    json.endObject()
+    for type in types {
+      json.name(type)
+      json.beginObject()
+      json.name("schema")
+      json.raw(schema.utf8)
+      json.endObject()
+    }
     json.endObject()
   }
 

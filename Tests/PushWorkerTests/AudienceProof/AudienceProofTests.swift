@@ -105,6 +105,7 @@ struct AudienceProofTests {
     }
     #expect(control == taken.filter { isControl($0, of: one) }, "\(one.id), seed \(seed)")
     #expect(record.counters.control == control.count, "\(one.id)")
+    #expect(record.counters.resent == 0, "\(one.id)")
     // Each device of each user who got it, once, and nothing else.
     let expected = Set(reached.flatMap { meant[$0] ?? [] }.map { WorkerRig.text($0.number) })
     let tokens = results.map { String(decoding: Hex.encode($0.token.bytes), as: UTF8.self) }
