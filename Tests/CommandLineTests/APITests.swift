@@ -36,7 +36,8 @@ struct APITests {
       if let body { options += ["--data-binary", body] }
       let output = try await ChildProcess.run("curl", options + [url + path])
       guard output.exit == .status(0) else { throw TestSupportError("curl \(path): \(output.standardError)") }
-      let lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
+      var lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
+      if lines.last?.isEmpty == true { lines.removeLast() }
       return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
     }
 

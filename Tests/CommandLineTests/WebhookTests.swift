@@ -84,7 +84,8 @@ struct WebhookTests {
   ])
   func mistakesAreNamed(text: String, says: String) {
     let error = #expect(throws: ConfigurationError.self) { try webhooks(text) }
-    #expect("\(error?.description ?? "") \(error?.hint ?? "")".contains(says), "\(String(describing: error))")
+    let said = "\(error?.description ?? "") \(error?.hint ?? "")"
+    #expect(said.contains(says), "\(said)")
   }
 
   @Test func secretsAreReadAndNotTooShort() throws {
