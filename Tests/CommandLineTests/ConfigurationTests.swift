@@ -281,7 +281,10 @@ struct ConfigurationTests {
     }
     // A value that no key accepts is complained about under its own name, so the reader knows the key.
     // Of names of files and users it only shows in use; RedisAccessTests reads `redis.tls` and `redis.sentinel`.
-    let names = ["trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo", "tokenFile", "certificate", "key"]
+    let names = [
+      "trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo",
+      "tokenFile", "certificate", "key",
+    ]
     for path in ConfigurationSchema.paths(apps: ["news"])
     where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"])
       && !path.starts(with: ["redis", "sentinel"])
