@@ -31,14 +31,14 @@ struct LogTests {
     // The bad ones may come first.
     world.environment["CARILLON_GUARD_THRESHOLD"] = "1"
     world.environment["CARILLON_GUARD_PRUNE_SHARE"] = "1"
-    let simulator = try await world.startSimulator("--latency", "400ms")
+    let simulator = try await world.startSimulator("--latency", "5ms")
     let tokens = try await world.importDevices(800)
     try await simulator.load(
       tokens.prefix(20).map { #"{"token":"\#($0)","state":"bad"}"# }
         + tokens[20..<60].map { "\($0),unregistered,com.example.news,1790000000000" })
     let secret = "TopSecretText"
     let payload = #""payload":{"aps":{"alert":"\#(secret)","sound":"default"}}"#
-    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"results":"all",\#(payload)}"#
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"results":"all","rate":200,\#(payload)}"#
     let broken = [
       #"{"id":"b","app":"news","audience":{"tokens":["\#(tokens[0])","zz\#(tokens[1])"]},\#(payload)}"#,
       #"{"id":"c","app":"news","audience":{"tokens":["\#(tokens[0])"]},"payload":{"aps":{"alert":7,"badge":"\#(secret)"}}}"#,
