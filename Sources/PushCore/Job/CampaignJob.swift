@@ -8,11 +8,12 @@ public enum CampaignJob {
   /// How many objects and arrays may stand in each other.
   public static let maximumNesting = 32
 
-  public static let fields = [
-    "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
-    "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
-    "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
-  ] + JobTiming.fields
+  public static let fields =
+    [
+      "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
+      "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
+      "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
+    ] + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
   /// The campaign that a job describes, every default filled in.

@@ -50,7 +50,8 @@ extension CampaignCommand {
       let configuration = try global.loadConfiguration()
       var job = try InputFile.contents(file, limit: Self.readLimit)
       if let by { job = try CampaignJob.submitted(job, by: by) }
-      let submission = try await JobSubmission(job, resolved: await resolve(job, configuration), configuration.jobApps())
+      let submission = try await JobSubmission(
+        job, resolved: await resolve(job, configuration), configuration.jobApps())
       if estimate { return try await count(submission, configuration) }
       let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
         creating: true)
