@@ -128,7 +128,7 @@ struct DoctorTests {
         findings.contains { $0.text("text") == "the user may do all that a \(role) does" }, "\(role): \(findings)")
       guard role == "reader" else { continue }
       let missing = try await doctor(world, changes).findings
-      #expect(problems(missing).contains { $0.hasPrefix("redis: the user may not do what a worker does: blmove") })
+      #expect(problems(missing).contains { $0.hasPrefix("redis: the user may not do what a worker does: bitpos") })
     }
     await server.kill(SIGKILL)
   }

@@ -82,7 +82,7 @@ import Testing
   func sliceWithAValueThatCannotBeRightIsTakenOut(field: String, value: String) async throws {
     try await run(field == "count" ? .native : .curl) { rig, client in
       let key = "{\(rig.keys.namespace):1}:slice:bad"
-      _ = try await client.command("HSET", key, "phase", "sealed", "count", 1, "format", 1, field, value).get()
+      _ = try await client.command("HSET", key, "phase", "sealed", "count", 1, "format", 2, field, value).get()
     } check: { rig, log in
       let reasons = try await reasons(rig)
       #expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was taken out: the field "), "\(log.all)")
