@@ -58,9 +58,10 @@ struct FirstWaveRunTests {
     try await rig.worker("a").run()
     let record = try #require(try await rig.store.show("c"))
     #expect(record.counters.outcomes == [.accepted: 100])
-    #expect(try #require(record.finishedAt) >= (try #require(record.gate)))
-    let first = try #require(try await rig.results("c").first { $0.user == "u3" })
-    #expect(try await rig.results("c").allSatisfy { $0.user == "u3" || $0.at > first.at })
+    let gate = try #require(record.gate)
+    #expect(try #require(record.finishedAt) >= gate)
+    // A busy machine may take longer to the first than the wait is.
+    #expect(try await rig.results("c").allSatisfy { $0.user == "u3" || $0.at >= gate })
   }
 
   @Test(arguments: PushEngineKind.allCases)
