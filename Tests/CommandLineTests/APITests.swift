@@ -198,7 +198,7 @@ struct APITests {
         "not_a_server_error,response_schema_conformance,content_type_conformance", "--phases", "fuzzing",
         "--max-examples",
         "3", "--no-shrink", "--seed", String(seed), "--generation-database", "none", "--no-color",
-      ])
+      ], folder: house.world.folder.url)
     #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
     await house.close()
   }

@@ -28,7 +28,7 @@ extension StoreCommand {
     /// Between two looks at what is in the way.
     private static let interval = Duration.milliseconds(500)
     /// What was let in before the hold, a registration or a batch of an import, has ended.
-    private static let courtesy = Duration.seconds(5)
+    private static let gracePeriod = Duration.seconds(5)
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "How many partitions it is to have: 1 to 16384, and not fewer than it has.") var count: Int
@@ -68,7 +68,7 @@ extension StoreCommand {
         let obstacles = try await store.obstacles(timeout: WorkerConfiguration.standardLease)
         if obstacles != said, !obstacles.isEmpty { tell(obstacles) }
         said = obstacles
-        if obstacles.isEmpty, ContinuousClock.now - began > Self.courtesy { return }
+        if obstacles.isEmpty, ContinuousClock.now - began > Self.gracePeriod { return }
         try await Task.sleep(for: Self.interval)
       }
     }
