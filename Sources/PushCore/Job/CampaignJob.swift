@@ -13,7 +13,7 @@ public enum CampaignJob {
       "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
       "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
       "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
-    ] + JobTiming.fields
+    ] + JobVariants.fields + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
   /// The campaign that a job describes, every default filled in.
@@ -66,8 +66,10 @@ public enum CampaignJob {
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
     let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
+    let members = try JobVariants.members(of: fields)
+    let variants = try JobVariants.read(fields, members, campaign: id, to: audience.audience)
     let payload = try JobPayload(
-      content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
+      fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"))
     let timing = try JobTiming(fields, id: id, audience: audience.audience)
     let campaign = Campaign(
       id: id,
@@ -79,7 +81,8 @@ public enum CampaignJob {
       devices: audience.devices,
       control: try readControl(
         fields, campaign: id, audience.audience, isTransactional: fields.flag("transactional")),
-      firstWave: try readTest(fields, audience.audience),
+      firstWave: try readTest(fields, audience.audience) ?? variants?.wave(of: id),
+      variants: variants,
       exclusion: audience.exclusion,
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),
@@ -102,7 +105,7 @@ public enum CampaignJob {
       canary: try Canary(fields, of: id, audience))
     if campaign.timing.isPerDevice, campaign.firstWave != nil || campaign.canary != nil {
       throw JobError(
-        field: campaign.canary == nil ? "test" : "canary",
+        field: campaign.canary != nil ? "canary" : variants?.winner == nil ? "test" : "winner",
         message: "does not go with localTime or quietHours: the rest would wait for two things at once",
         hint: "leave one of them out")
     }

@@ -10,6 +10,8 @@ struct CampaignReport: JSONReport {
   var audience: AudienceReport?
   /// What users did with it, where that was looked at.
   var receipts: [ReceiptEvent.Kind: Int]?
+  /// What became of its variants, where that was looked at; `nil` for none.
+  var variants: VariantsReport?
   /// When it is looked at, in ms since the epoch.
   var now = Int(Date().timeIntervalSince1970 * 1000)
 
@@ -87,6 +89,7 @@ struct CampaignReport: JSONReport {
       for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
       json.endObject()
     }
+    variants?.write(to: &json)
     json.name("slices")
     json.beginObject()
     json.member("done", record.slices.finished)
@@ -137,10 +140,11 @@ struct CampaignReport: JSONReport {
     for kind in ReceiptEvent.Kind.allCases {
       if let count = receipts?[kind], count > 0 { rows.append((kind.rawValue, "\(count.grouped) users")) }
     }
+    rows += variants?.rows(gate: record.gate) ?? []
     rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
     if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
-    if let heldUntil {
+    if let heldUntil, variants == nil {
       rows.append(("the rest", "waits until \(heldUntil); carillon campaign resume \(record.id) goes on at once"))
     }
     if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
