@@ -84,9 +84,9 @@ public struct DeviceFilter: Sendable {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, canary: campaign.canary, devices: campaign.devices,
-      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, variants: campaign.variants,
-      activity: campaign.activity, start: start, content: campaign.content, valuesOf: campaign.hasValues ? campaign.id : nil,
-      timing: campaign.timing)
+      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave,
+      variants: campaign.variants, activity: campaign.activity, start: start, content: campaign.content,
+      valuesOf: campaign.hasValues ? campaign.id : nil, timing: campaign.timing)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)

@@ -20,6 +20,7 @@ struct VariantTests {
   private struct Scene {
     let world: TestStore
     let campaign: Campaign
+    let variants: CampaignVariants
     let ledger: SliceLedger
     let targets: SealedTargets
     let places: [Int]
@@ -35,6 +36,7 @@ struct VariantTests {
       let filter = DeviceFilter(campaign, service: TestStore.service, environment: "production", start: 0)
       targets = try #require(try await world.store.expand(ledger, of: campaign, filter: filter))
       let variants = try #require(campaign.variants)
+      self.variants = variants
       let chunk = targets.chunk
       places = (0..<chunk.count).map { position in chunk.user(position).withUnsafeBytes { variants.place(of: $0) } }
       #expect(places.count == users)
@@ -42,8 +44,6 @@ struct VariantTests {
       _ = try await ledger.commit(
         &nothing, credit: granted ?? users, bound: bound ? targets.parts[0] : nil)
     }
-
-    var variants: CampaignVariants { campaign.variants! }
 
     func batch(_ outcomes: [(index: Int, outcome: Outcome)], attempt: UInt8 = 0) -> OutcomeBatch {
       var batch = OutcomeBatch()
@@ -74,7 +74,8 @@ struct VariantTests {
         #expect(counted[number].targets == places.count { $0 == place })
         let own = expected.filter { $0.key.variant == place }
         #expect(
-          counted[number].outcomes == Dictionary(uniqueKeysWithValues: own.map { ($0.key.outcome, $0.value) }), "\(place)")
+          counted[number].outcomes == Dictionary(uniqueKeysWithValues: own.map { ($0.key.outcome, $0.value) }),
+          "\(place)")
       }
       let numbers = try await world.slice("a").numbers
       for outcome in Outcome.allCases {

@@ -6,9 +6,9 @@ import Testing
 
 /// Who is told what, and which variant is best.
 struct CampaignVariantsTests {
-  private func campaign(_ more: String, audience: String = #"{"segment":"*"}"#, payload: String = #"{"aps":{"alert":"hi"}}"#)
-    throws -> Campaign
-  {
+  private func campaign(
+    _ more: String, audience: String = #"{"segment":"*"}"#, payload: String = #"{"aps":{"alert":"hi"}}"#
+  ) throws -> Campaign {
     let payload = payload.isEmpty ? "" : #""payload":\#(payload),"#
     return try CampaignJob.parse(
       Array(#"{"id":"c1","app":"news",\#(payload)"audience":\#(audience),\#(more)}"#.utf8), .any(APNsService()))
@@ -85,7 +85,8 @@ struct CampaignVariantsTests {
     #expect(variants.name(of: 1, winner: nil) == "b" && variants.name(of: CampaignVariants.rest, winner: nil) == nil)
     #expect(variants.name(of: CampaignVariants.rest, winner: 1) == "b" && variants.place(named: "b") == 1)
     #expect(
-      variants.description == "a 50 %, b 50 % of a test of 25 % of the users; the others get what is best by opened after 2h")
+      variants.description
+        == "a 50 %, b 50 % of a test of 25 % of the users; the others get what is best by opened after 2h")
   }
 
   // MARK: Which is best
@@ -193,7 +194,8 @@ struct CampaignVariantsTests {
   @Test(arguments: [
     #""canary":{"share":0.1,"wait":"1m","maxFailures":0}"#, #""test":{"users":["x"],"wait":"1h"}"#, #""control":0.1"#,
     #""localTime":true,"sendAt":"2026-12-01T09:00:00""#, #""quietHours":{"from":"22:00","to":"08:00"}"#,
-    #""repeat":{"cron":"0 9 * * *"},"winner":{"after":"1h","share":0.1}"#, #""rate":5,"winner":{"after":"1h","share":0.1}"#,
+    #""repeat":{"cron":"0 9 * * *"},"winner":{"after":"1h","share":0.1}"#,
+    #""rate":5,"winner":{"after":"1h","share":0.1}"#,
     #""localized":{"de":{"n":1}},"winner":{"after":"1h","share":0.1,"by":"accepted","minimum":1,"otherwise":"b"}"#,
   ])
   func variantsGoWith(more: String) throws {
@@ -204,8 +206,8 @@ struct CampaignVariantsTests {
 
   @Test func aJobAloneAndARunOfOne() throws {
     let text = Array(
-      #"{"id":"c1","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":{"after":"1h","share":0.1}}"#
-        .utf8)
+      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"variants":["#
+        + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":{"after":"1h","share":0.1}}"#).utf8)
     let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"n":1}"#.utf8))
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
     #expect(try CampaignJob.parse(alone, .any(APNsService())).variants == nil)

@@ -52,7 +52,8 @@ struct VariantContentTests {
 
   @Test func withoutAPayloadOfTheJobEachVariantHasItsOwn() throws {
     let content = try content(
-      #""variants":[{"name":"a","payload":{"aps":{"badge":"+1"}}},{"name":"b","payload":{"aps":{"badge":"+1"},"x":1}}]"#)
+      #""variants":[{"name":"a","payload":{"aps":{"badge":"+1"}}},{"name":"b","payload":{"aps":{"badge":"+1"},"x":1}}]"#
+    )
     #expect(text(content, 1) == #"{"aps":{"badge":1},"x":1}"#)
     #expect(content.badgeStep == 1)
     let error = #expect(throws: JobError.self) {
@@ -64,13 +65,14 @@ struct VariantContentTests {
 
   @Test func templatesStandInThePlaceOfPayloads() throws {
     let job = Array(
-      #"{"id":"c1","app":"news","audience":{"segment":"*"},"variants":[{"name":"a","template":"t@2"},{"name":"b","template":"u","weight":2}]}"#
-        .utf8)
+      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"variants":["#
+        + #"{"name":"a","template":"t@2"},{"name":"b","template":"u","weight":2}]}"#).utf8)
     let references = try CampaignJob.templates(of: job)
     #expect(references.map(\.description) == ["t@2", "u"])
     let templates = Dictionary(
       uniqueKeysWithValues: references.map { reference in
-        let content = Array(#"{"payload":{"x":"\#(reference.name)"},"localized":{"de":{"x":"\#(reference.name)-de"}}}"#.utf8)
+        let content = Array(
+          #"{"payload":{"x":"\#(reference.name)"},"localized":{"de":{"x":"\#(reference.name)-de"}}}"#.utf8)
         return (reference, JobTemplate(name: reference.name, version: 2, content: content))
       })
     let resolved = try CampaignJob.resolve(job, templates)

@@ -99,7 +99,8 @@ extension CampaignJob {
   ///
   /// - Parameter templates: by how the job names them.
   /// - Throws: when that makes it too large.
-  public static func resolve(_ job: [UInt8], _ templates: [TemplateReference: JobTemplate]) throws(JobError) -> [UInt8] {
+  public static func resolve(_ job: [UInt8], _ templates: [TemplateReference: JobTemplate]) throws(JobError) -> [UInt8]
+  {
     guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind
     else { return job }
     var json = JSONWriter()

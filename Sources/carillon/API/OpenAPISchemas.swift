@@ -39,7 +39,9 @@ enum OpenAPISchemas {
     """,
     "Reason": #"{"type":"object","additionalProperties":false,"properties":{"reason":{"type":["string","null"]}}}"#,
     "Resume": #"{"type":"object","additionalProperties":false,"properties":{"unguarded":{"type":["boolean","null"]}}}"#,
-    "Decide": #"{"type":"object","additionalProperties":false,"required":["variant"],"properties":{"variant":{"type":"string"}}}"#,
+    "Decide": """
+    {"type":"object","additionalProperties":false,"required":["variant"],"properties":{"variant":{"type":"string"}}}
+    """,
     "Decided": """
     {"type":"object","required":["id","state","variant","decidedAt"],"properties":{"id":{"type":"string"},\
     "state":{"type":"string"},"variant":{"type":"string"},"decidedAt":{"type":"string"},\

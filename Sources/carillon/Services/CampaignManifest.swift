@@ -89,7 +89,8 @@ struct CampaignManifest {
     if let variants = members.value("variants") { json.member("variants", sha256(Array(job[variants.range]))) }
     json.name("settings")
     json.beginObject()
-    for member in members where !["id", "app", "payload", "localized", "variants", "submittedBy"].contains(member.name) {
+    for member in members where !["id", "app", "payload", "localized", "variants", "submittedBy"].contains(member.name)
+    {
       var isListed = false
       if member.name == "audience", case .object(let audience) = member.value.kind {
         isListed = audience.value("users") != nil || audience.value("tokens") != nil

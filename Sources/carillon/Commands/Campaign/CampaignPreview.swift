@@ -42,7 +42,9 @@ extension CampaignCommand {
         campaign: campaign, user: user, isFixed: known.isSealed, variant: name, waits: waits,
         pushes: waits ? [] : pushes(known, of: campaign, record, winner: winner, configuration))
       try StandardOutput.printLine(global.json ? preview.json : preview.text)
-      if preview.pushes.isEmpty, !waits || known.positions.isEmpty { throw ExitCode(CommandError.Code.failed.exitStatus) }
+      if preview.pushes.isEmpty, !waits || known.positions.isEmpty {
+        throw ExitCode(CommandError.Code.failed.exitStatus)
+      }
     }
 
     /// A file if there is one of that name, or else a campaign.
