@@ -144,7 +144,7 @@ struct CampaignVariantsTests {
       #""variants":[{"name":"a"},{"name":"b","template":{"payload":{}},"payload":{}}]"#,
       "variants[1].payload: stands beside template"
     ),
-    (#""variants":[{"name":"a"},{"name":"b","payload":{"a":"{{x y z}}"}}]"#, "variants[1].payload.a: "),
+    (#""variants":[{"name":"a"},{"name":"b","payload":{"a":"{{x:y}}"}}]"#, "variants[1].payload.a: "),
     (#""variants":[{"name":"a"},{"name":"b","payload":{"aps":7}}]"#, "variants[1].payload.aps"),
     (#""winner":{"after":"1h","share":0.1}"#, "winner: says which of the variants the others get, and there are none"),
   ])

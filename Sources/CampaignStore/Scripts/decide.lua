@@ -4,7 +4,7 @@
 -- With it the gate opens. Where it is unclear, that is said of a round: who resumes the campaign then knows it.
 -- KEYS 1 campaign, 2 timeline
 -- ARGV 1 place of the variant ('' where it is unclear), 2 its name, 3 'person' | 'worker': whose word it is, 4 who it
---      is ('' where nobody says), 5 round in which it is unclear, 6 when it was said, in ms since the epoch ('' for now)
+--      is ('' where nobody says), 5 round in which it is unclear, 6 when it was said, in ms since the epoch ('': now)
 -- Returns {place, when, who}, '' for what is not known, or false when there is no such campaign
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'winner', 'gate')
 if not campaign[1] then return false end
