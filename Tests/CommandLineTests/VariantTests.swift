@@ -49,7 +49,7 @@ struct VariantTests {
     #expect(waiting.object("winner")?.isNull("variant") == true && waiting.object("winner")?.text("by") == "opened")
     #expect(waiting.object("winner")?.object("rest")?.object("outcomes")?.numbers == [:])
     let unknown = try await world.run("campaign", "decide", "ab", "shrt")
-    #expect(unknown.exit == .status(65) && unknown.standardError.contains("did you mean short?"))
+    #expect(unknown.exit == .status(65) && unknown.standardError.contains("did you mean 'short'?"))
     let decided = try await world.succeed("campaign", "decide", "ab", "short", "--by", "ada")
     #expect(decided == "ab active: the rest gets short\n")
     try await world.until("ab") { $0.text("state") == "completed" }
