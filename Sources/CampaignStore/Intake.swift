@@ -129,8 +129,17 @@ extension CampaignStore {
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
-      campaign, job: job, resolved, digest: digest, partitions: partitions, start: start, worker: worker,
+      campaign, job: job, dated(resolved, of: campaign, start: start), digest: digest, partitions: partitions, start: start, worker: worker,
       approval: approval)
+  }
+
+  /// The job as the campaign keeps it: with the times that count from its start written out, so that every push says the same.
+  private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
+    do {
+      return try services.service(ofApp: campaign.app).dated(job, pushType: campaign.pushType, start: start) ?? job
+    } catch {
+      throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
+    }
   }
 
   /// Writes the campaign, its audience being there.

@@ -21,11 +21,12 @@ public enum CampaignJob {
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
   ///   - apps: those that it may be for.
+  ///   - now: UNIX seconds; `nil` where the job may have waited, or has begun.
   /// - Throws: the first thing that is wrong. What the rules only warn of (``PushRule/Severity/warning``) is not.
   public static func parse(
-    _ job: some Collection<UInt8>, _ apps: JobApps
+    _ job: some Collection<UInt8>, _ apps: JobApps, now: Int? = nil
   ) throws(JobError) -> Campaign {
-    let (campaign, findings) = try examine(job, apps)
+    let (campaign, findings) = try examine(job, apps, now: now)
     if let finding = findings.first(where: { $0.rule.severity == .error }) { throw JobError(finding) }
     return campaign
   }
@@ -46,15 +47,43 @@ public enum CampaignJob {
         message: "the job has \(job.count) bytes, \(job.count - maximumSize) over the limit of \(maximumSize)",
         hint: "put the audience into a segment: carillon segment import NAME FILE")
     }
-    let bytes = Array(job)
-    let root: JSONValue
-    do {
-      root = try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
-    } catch {
-      throw JobError(field: "", message: "not valid JSON: \(error)")
+    var bytes = Array(job)
+    var root = try parsed(bytes)
+    if let dated = try dated(root, bytes, apps, now: now) {
+      bytes = dated
+      root = try parsed(bytes)
     }
     let (campaign, service) = try read(root, in: bytes, apps)
     return (campaign, service.findings(in: root, bytes, now: now))
+  }
+
+  private static func parsed(_ bytes: [UInt8]) throws(JobError) -> JSONValue {
+    do {
+      return try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
+    } catch {
+      throw JobError(field: "", message: "not valid JSON: \(error)")
+    }
+  }
+
+  /// In the place of the start of a campaign that has not begun, where nobody says what time it is: as long as any other.
+  private static let someStart = 1_800_000_000
+
+  /// A job with the times of its push written out as if it began at its `sendAt`, or else now; `nil` where it has none such.
+  /// What was taken in has them written out.
+  ///
+  /// - Parameter now: UNIX seconds; `nil` for any time.
+  /// - Throws: what is wrong with one of these times by itself.
+  public static func dated(
+    _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?
+  ) throws(JobError) -> [UInt8]? {
+    guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
+      case .string(let type)? = members.value("pushType")?.kind, let service = apps.service(of: app)
+    else { return nil }
+    var start = now ?? someStart
+    if case .string(let text)? = members.value("sendAt")?.kind, let sendAt = Timestamp.milliseconds(text) {
+      start = max(now ?? 0, sendAt / 1000)
+    }
+    return try service.dated(bytes, pushType: type, start: start)
   }
 
   /// The campaign of a job, held against the contract but not against its service's rules; and the service.

@@ -45,6 +45,15 @@ public protocol PushService: Sendable {
   /// - Throws: what is wrong with one of these fields by itself.
   func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions
 
+  /// A job with the times of its push written out that count from when its campaign begins; `nil` where it has none such.
+  ///
+  /// - Parameters:
+  ///   - job: with the content of its template, if it names one.
+  ///   - pushType: what it says.
+  ///   - start: when it begins, in UNIX seconds.
+  /// - Throws: what is wrong with one of these times by itself.
+  func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]?
+
   /// The service's rules that the push of a job breaks. What breaks an error is not sent.
   ///
   /// - Parameters:
@@ -99,6 +108,8 @@ public protocol PushService: Sendable {
 }
 
 extension PushService {
+  public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? { nil }
+
   /// A token's canonical text.
   public func text(of token: DeviceToken) -> String {
     token.bytes.withUnsafeBytes { token in
