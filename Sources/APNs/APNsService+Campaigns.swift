@@ -18,6 +18,13 @@ extension APNsService {
     return try ActivityDates(root, start: start).applied(to: job)
   }
 
+  public var refreshTypes: [String] { [PushType.widgets, .controls].map(\.rawValue) }
+
+  /// Source: Apple, "Updating widgets with WidgetKit push notifications".
+  public func refreshPayload(of pushType: String) -> [UInt8]? {
+    refreshTypes.contains(pushType) ? Array(#"{"aps":{"content-changed":true}}"#.utf8) : nil
+  }
+
   static func priority(of job: JobFields, _ type: PushType) throws(JobError) -> Int {
     guard let value = job.value("priority") else { return type.defaultPriority }
     guard case .number(let text) = value.kind, let priority = Int(text), [10, 5, 1].contains(priority) else {

@@ -12,7 +12,8 @@ public enum CampaignJob {
     [
       "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
       "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
-      "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
+      "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars", "also",
+      "beside",
     ] + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
@@ -54,7 +55,14 @@ public enum CampaignJob {
       root = try parsed(bytes)
     }
     let (campaign, service) = try read(root, in: bytes, apps)
-    return (campaign, service.findings(in: root, bytes, now: now))
+    var findings = service.findings(in: root, bytes, now: now)
+    for type in campaign.also {
+      // Such as an app whose certificate is for no such push: said now, and not when the campaign has begun.
+      for finding in service.findings(ofRefresh: type) where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
+        findings.append(Finding(finding.rule, "also", finding.message, hint: finding.hint))
+      }
+    }
+    return (campaign, findings)
   }
 
   private static func parsed(_ bytes: [UInt8]) throws(JobError) -> JSONValue {
@@ -94,11 +102,15 @@ public enum CampaignJob {
     let id = try readID(fields)
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
-    let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
+    let lead = try Companion.readLead(fields, id: id, pushType: options.pushType)
+    // A companion goes to the same users as its campaign.
+    let drawn = lead ?? id
+    let audience = try JobAudience(
+      fields.required("audience"), in: bytes, of: service, campaign: drawn, path: "audience")
     let payload = try JobPayload(
       content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
     let timing = try JobTiming(fields, id: id, audience: audience.audience)
-    let campaign = Campaign(
+    var campaign = Campaign(
       id: id,
       app: app,
       audience: audience.audience,
@@ -107,7 +119,7 @@ public enum CampaignJob {
       limit: audience.limit,
       devices: audience.devices,
       control: try readControl(
-        fields, campaign: id, audience.audience, isTransactional: fields.flag("transactional")),
+        fields, campaign: drawn, audience.audience, isTransactional: fields.flag("transactional")),
       firstWave: try readTest(fields, audience.audience),
       exclusion: audience.exclusion,
       category: try readCategory(fields),
@@ -129,6 +141,8 @@ public enum CampaignJob {
       timeToLive: try readTimeToLive(fields),
       submittedBy: try readSubmitter(fields),
       canary: try Canary(fields, of: id, audience))
+    campaign.beside = lead
+    campaign.also = try Companion.read(fields, id: id, pushType: options.pushType, audience, of: service)
     if campaign.timing.isPerDevice, campaign.firstWave != nil || campaign.canary != nil {
       throw JobError(
         field: campaign.canary == nil ? "test" : "canary",

@@ -30,6 +30,7 @@ enum JobSchema {
     "ttl": #"{"type":["string","null"]}"#,
     "category": #"{"type":["string","null"],"pattern":"^[A-Za-z0-9._-]{1,64}$"}"#,
     "transactional": #"{"type":["boolean","null"]}"#,
+    "also": #"{"type":["array","null"],"items":{"type":"string"},"uniqueItems":true}"#,
   ]
 
   static var schema: String {

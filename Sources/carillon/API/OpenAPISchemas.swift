@@ -32,6 +32,7 @@ enum OpenAPISchemas {
     "outcomes":{"type":"object","additionalProperties":{"type":"integer"}},"pending":{"type":["integer","null"]},\
     "inDoubt":{"type":["integer","null"]},"retrying":{"type":["integer","null"]},"pruned":{"type":["integer","null"]},\
     "quarantined":{"type":["integer","null"]},"resent":{"type":["integer","null"]},"slices":{"type":"object"},\
+    "also":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
     "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
     "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}
     """,

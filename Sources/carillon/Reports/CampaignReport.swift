@@ -10,6 +10,8 @@ struct CampaignReport: JSONReport {
   var audience: AudienceReport?
   /// What users did with it, where that was looked at.
   var receipts: [ReceiptEvent.Kind: Int]?
+  /// Its companions, where they were looked at and were taken in.
+  var companions: [CampaignRecord] = []
   /// When it is looked at, in ms since the epoch.
   var now = Int(Date().timeIntervalSince1970 * 1000)
 
@@ -81,6 +83,22 @@ struct CampaignReport: JSONReport {
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
     if record.counters.control > 0 { json.member("control", record.counters.control) }
+    if !record.companions.isEmpty {
+      json.array("also", record.companions) { json, id in
+        let companion = companions.first { $0.id == id }
+        json.beginObject()
+        json.member("id", id)
+        json.member("state", companion?.state.rawValue ?? QueuedReport.state)
+        json.member("targets", companion?.counters.targets ?? 0)
+        json.name("outcomes")
+        json.beginObject()
+        for outcome in Outcome.allCases {
+          if let count = companion?.counters.outcomes[outcome] { json.member(outcome.name, count) }
+        }
+        json.endObject()
+        json.endObject()
+      }
+    }
     if let receipts {
       json.name("receipts")
       json.beginObject()
@@ -133,6 +151,11 @@ struct CampaignReport: JSONReport {
       ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("sent again", counters.resent),
     ] where count > 0 {
       rows.append((name, count.grouped))
+    }
+    for id in record.companions {
+      let companion = companions.first { $0.id == id }
+      let line = companion.map { ": " + CampaignReport($0).progress } ?? ""
+      rows.append(("also", "\(id) \(companion?.state.rawValue ?? QueuedReport.state)\(line)"))
     }
     for kind in ReceiptEvent.Kind.allCases {
       if let count = receipts?[kind], count > 0 { rows.append((kind.rawValue, "\(count.grouped) users")) }

@@ -15,7 +15,12 @@ extension CampaignStore {
   ///
   /// - Returns: `nil` when it is neither: ``absent(_:)`` says what it is.
   func look(_ id: String) async throws -> CampaignLook? {
-    try await look(id) { try await show(id) }
+    let look = try await look(id) { try await show(id) }
+    guard case .campaign(var report)? = look else { return look }
+    for companion in report.record.companions {
+      if let record = try await show(companion) { report.companions.append(record) }
+    }
+    return .campaign(report)
   }
 
   /// The same again and again, at a cost that does not depend on the number of partitions.
