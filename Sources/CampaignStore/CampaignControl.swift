@@ -138,7 +138,8 @@ extension CampaignStore {
       pipeline.script(
         StoreScripts.control,
         keys: [
-          keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
+          keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended,
+          keys.epoch,
           keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
           keys.store, keys.changes, keys.timeline(id),
         ]

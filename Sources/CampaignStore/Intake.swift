@@ -129,7 +129,8 @@ extension CampaignStore {
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
-      campaign, job: job, dated(resolved, of: campaign, start: start), digest: digest, partitions: partitions, start: start, worker: worker,
+      campaign, job: job, dated(resolved, of: campaign, start: start), digest: digest, partitions: partitions,
+      start: start, worker: worker,
       approval: approval)
   }
 

@@ -140,7 +140,9 @@ struct ActivityDatesTests {
 
   @Test("what is filled in counts for the size")
   func sizeIsOfWhatIsSent() throws {
-    let state = String(repeating: "x", count: 4096 - #"{"aps":{"timestamp":1800000000,"event":"end","content-state":{"a":""}}}"#.utf8.count)
+    let state = String(
+      repeating: "x",
+      count: 4096 - #"{"aps":{"timestamp":1800000000,"event":"end","content-state":{"a":""}}}"#.utf8.count)
     let most = #""event":"end","content-state":{"a":"\#(state)"}"#
     #expect(try payload(activity(most)).utf8.count == 4096)
     let error = refusal(#""event":"end","content-state":{"a":"\#(state)x"}"#)
@@ -159,6 +161,8 @@ struct ActivityDatesTests {
     #expect(finding.position != nil)
     // A payload by itself may be for another sender, which knows no durations.
     let payload = try PushLint(Array(update.utf8), now: Self.start).findings
-    #expect(payload.map(\.rule.id) == ["activity-timestamp", "aps-type"] || payload.map(\.rule.id) == ["aps-type", "activity-timestamp"])
+    #expect(
+      payload.map(\.rule.id) == ["activity-timestamp", "aps-type"]
+        || payload.map(\.rule.id) == ["aps-type", "activity-timestamp"])
   }
 }

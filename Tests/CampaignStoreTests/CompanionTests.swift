@@ -14,10 +14,12 @@ struct CompanionTests {
     try await world.command("LRANGE", world.keys.campaigns, 0, -1).compactMap { $0.bytes.map(Array.init) }
   }
 
-  private func activate(_ id: String, _ more: String = also, approval: String? = nil, in world: TestStore) async throws {
+  private func activate(_ id: String, _ more: String = also, approval: String? = nil, in world: TestStore) async throws
+  {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     #expect(
-      try await world.store.activate(campaign(job), job: job, worker: "w", narrowing: false, approval: approval) == .new)
+      try await world.store.activate(campaign(job), job: job, worker: "w", narrowing: false, approval: approval) == .new
+    )
   }
 
   /// What a worker does with the only job that waits.

@@ -144,7 +144,8 @@ struct APITests {
     try await house.world.importDevices(4)
     let grace = try await house.token("grace", "operate")
     // Who it is, is no matter of what the job says.
-    let named = try await house.ask("POST", "/api/v1/campaigns", CarillonWorld.job("big", more: #","submittedBy":"ada""#))
+    let named = try await house.ask(
+      "POST", "/api/v1/campaigns", CarillonWorld.job("big", more: #","submittedBy":"ada""#))
     #expect(named.status == 422 && named.text.contains("submittedBy: the job names somebody else"), "\(named)")
     let job = CarillonWorld.job("big", more: #","also":["widgets"]"#)
     #expect(try await house.ask("POST", "/api/v1/campaigns", job).status == 201)
@@ -171,10 +172,13 @@ struct APITests {
 
     let manifest = try await house.ask("GET", "/api/v1/campaigns/big/manifest", as: house.viewer)
     #expect(manifest.status == 200)
-    #expect(manifest.text.contains(#""what":"submit","by":"boss""#) && manifest.text.contains(#""what":"approve","by":"grace""#))
+    #expect(
+      manifest.text.contains(#""what":"submit","by":"boss""#)
+        && manifest.text.contains(#""what":"approve","by":"grace""#))
     let copy = try house.world.folder.write("copy.json", manifest.text)
     // The command reads what the API wrote.
-    #expect(try await house.world.succeed("campaign", "manifest", "big", "--check", copy).contains("is as its manifest says"))
+    #expect(
+      try await house.world.succeed("campaign", "manifest", "big", "--check", copy).contains("is as its manifest says"))
     let held = try await house.ask("POST", "/api/v1/campaigns/big/manifest", "@" + copy, as: house.viewer)
     #expect(held.status == 200 && held.text == #"{"id":"big","holds":true}"#, "\(held)")
     let changed = try house.world.folder.write("changed.json", manifest.text.replacing("grace", with: "ada"))
@@ -190,7 +194,8 @@ struct APITests {
     let house = try await House.open()
     #expect(try await house.ask("GET", "/api/v1/status", as: house.viewer).status == 200)
     for (method, path) in [
-      ("POST", "/api/v1/campaigns"), ("POST", "/api/v1/campaigns/a/cancel"), ("POST", "/api/v1/campaigns/a/approve"), ("DELETE", "/api/v1/users/u"),
+      ("POST", "/api/v1/campaigns"), ("POST", "/api/v1/campaigns/a/cancel"), ("POST", "/api/v1/campaigns/a/approve"),
+      ("DELETE", "/api/v1/users/u"),
       ("POST", "/api/v1/quarantine/purge"), ("GET", "/api/v1/audit"), ("POST", "/api/v1/dead/drop"),
     ] {
       let answer = try await house.ask(method, path, "{}", as: house.viewer)

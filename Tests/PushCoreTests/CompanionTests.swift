@@ -50,9 +50,14 @@ struct CompanionTests {
 
   @Test func jobInAnotherWritingHasTheSameCompanion() throws {
     let payload = try #require(APNsService().refreshPayload(of: "widgets"))
-    let one = Array(#"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"x"}},"also":["widgets"]}"#.utf8)
-    let other = Array(#"{"also" : ["widgets"],"lane":null,"audience":{"segment": "*"},"app":"news", "id":"\u0061","template":{"payload":{}}}"#.utf8)
-    let jobs = try [one, other].map { try CampaignJob.canonical(try Companion.job(of: $0, "widgets", payload: payload)) }
+    let one = Array(
+      #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"x"}},"also":["widgets"]}"#.utf8)
+    let other = Array(
+      #"{"also" : ["widgets"],"lane":null,"audience":{"segment": "*"},"app":"news", "id":"\u0061","template":{"payload":{}}}"#
+        .utf8)
+    let jobs = try [one, other].map {
+      try CampaignJob.canonical(try Companion.job(of: $0, "widgets", payload: payload))
+    }
     // What is not given counts as nothing, in the companion too.
     #expect(jobs[0] == jobs[1])
   }
@@ -98,7 +103,9 @@ struct CompanionTests {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(bytes(), .known(["news": APNsService(certified)]))
     }
-    #expect(error?.field == "also" && error?.message.contains("widgets needs a provider token") == true, "\(String(describing: error))")
+    #expect(
+      error?.field == "also" && error?.message.contains("widgets needs a provider token") == true,
+      "\(String(describing: error))")
   }
 
   /// A push that is tried alone goes to one token.
@@ -106,7 +113,8 @@ struct CompanionTests {
     let alone = try CampaignJob.alone(bytes(), token: "aa01", suffix: "x")
     #expect(try CampaignJob.parse(alone, Self.apps).also == [])
     let payload = try #require(APNsService().refreshPayload(of: "widgets"))
-    let other = try CampaignJob.alone(Companion.job(of: bytes(), "widgets", payload: payload), token: "aa01", suffix: "x")
+    let other = try CampaignJob.alone(
+      Companion.job(of: bytes(), "widgets", payload: payload), token: "aa01", suffix: "x")
     #expect(try CampaignJob.parse(other, Self.apps).beside == nil)
   }
 }

@@ -90,7 +90,9 @@ struct LiveActivityRunTests {
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     #expect(try await rig.store.activate(campaign, job: job, worker: "one") == .new)
     let kept = try #require(try await rig.store.campaignAndJob("goal")).1
-    #expect(try JSONObject(String(decoding: kept, as: UTF8.self)).object("payload")?.object("aps")?.number("timestamp") != nil)
+    #expect(
+      try JSONObject(String(decoding: kept, as: UTF8.self)).object("payload")?.object("aps")?.number("timestamp") != nil
+    )
     // The second worker finds it done, whenever that is.
     #expect(try await rig.store.activate(campaign, job: job, worker: "two") == .duplicate)
     #expect(try await rig.store.campaignAndJob("goal")?.1 == kept)

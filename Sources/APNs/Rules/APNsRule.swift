@@ -139,7 +139,8 @@ extension APNsRule {
     case .activitySeconds: (.error, "Times in aps are seconds since 1970.", Source.activities)
     case .activityDates:
       (
-        .warning, "An activity becomes stale after its timestamp, within 12 hours, and leaves within 4 hours of its end.",
+        .warning,
+        "An activity becomes stale after its timestamp, within 12 hours, and leaves within 4 hours of its end.",
         Source.activities
       )
     case .activityInput: (.warning, "input-push-token and input-push-channel go with a start.", Source.activities)

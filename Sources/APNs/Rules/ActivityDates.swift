@@ -79,7 +79,9 @@ struct ActivityDates {
     guard let instant = Timestamp.milliseconds(text), instant >= 0 else {
       throw error(
         "\(Excerpt.quoted(text)) is no date",
-        hint: "it must be a duration from the campaign's start (\(DurationText.form)), \(Timestamp.form), or seconds since 1970")
+        hint:
+          "it must be a duration from the campaign's start (\(DurationText.form)), \(Timestamp.form), or seconds since 1970"
+      )
     }
     guard !isRepeated else {
       throw error("is one instant, but the job is repeated", hint: "give a duration, such as 2h")

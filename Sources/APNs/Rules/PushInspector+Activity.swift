@@ -72,7 +72,8 @@ extension PushInspector {
           hint: "give a later time, or leave it out")
       } else if stale - sent > Double(Self.longestLife) {
         report(
-          .activityDates, path("aps.stale-date"), "is more than 12 hours after its timestamp: no activity lives so long",
+          .activityDates, path("aps.stale-date"),
+          "is more than 12 hours after its timestamp: no activity lives so long",
           hint: "leave it out, or give a time until which it holds")
       }
     }

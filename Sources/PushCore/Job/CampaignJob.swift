@@ -58,7 +58,8 @@ public enum CampaignJob {
     var findings = service.findings(in: root, bytes, now: now)
     for type in campaign.also {
       // Such as an app whose certificate is for no such push: said now, and not when the campaign has begun.
-      for finding in service.findings(ofRefresh: type) where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
+      for finding in service.findings(ofRefresh: type)
+      where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
         findings.append(Finding(finding.rule, "also", finding.message, hint: finding.hint))
       }
     }

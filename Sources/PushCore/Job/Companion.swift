@@ -9,7 +9,8 @@ public enum Companion {
 
   /// Fields of the job that its companion has too. `audience` as it is: the same users are drawn where the job draws.
   private static let common: Set = [
-    "app", "audience", "lane", "sendAt", "localTime", "defaultTimezone", "late", "maxDuration", "expiration", "category",
+    "app", "audience", "lane", "sendAt", "localTime", "defaultTimezone", "late", "maxDuration", "expiration",
+    "category",
     "transactional", "control", "test", "ttl", "results", "submittedBy",
   ]
 
@@ -67,7 +68,9 @@ public enum Companion {
           place, "\(Excerpt.quoted(type)) is no push that shows nothing by itself",
           hint: Nearest.hint(type, among: service.refreshTypes))
       }
-      guard type != pushType else { throw fields.error(place, "is the push type of the job itself", hint: "leave it out") }
+      guard type != pushType else {
+        throw fields.error(place, "is the push type of the job itself", hint: "leave it out")
+      }
       guard !known.contains(type) else { throw fields.error(place, "stands there twice", hint: "leave one out") }
       known.append(type)
     }
@@ -76,7 +79,8 @@ public enum Companion {
     case .segment, .users, .campaign: break
     case .tokens, .activity, .channel:
       throw fields.error(
-        "also", "needs users: which other tokens they have is known by the user", hint: "give a segment or users instead")
+        "also", "needs users: which other tokens they have is known by the user",
+        hint: "give a segment or users instead")
     }
     guard fields.value("canary") == nil else {
       throw fields.error(

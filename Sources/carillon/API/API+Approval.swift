@@ -62,7 +62,8 @@ extension API {
       return try CampaignJob.submitted(call.request.body, by: name)
     } catch {
       throw JobError(
-        field: error.field, message: "the job names somebody else than the token \(Excerpt.quoted(name)) that submits it",
+        field: error.field,
+        message: "the job names somebody else than the token \(Excerpt.quoted(name)) that submits it",
         hint: "leave it out: by HTTP it is the name of the token")
     }
   }

@@ -33,6 +33,7 @@ enum OpenAPISchemas {
     "outcomes":{"type":"object","additionalProperties":{"type":"integer"}},"pending":{"type":["integer","null"]},\
     "inDoubt":{"type":["integer","null"]},"retrying":{"type":["integer","null"]},"pruned":{"type":["integer","null"]},\
     "quarantined":{"type":["integer","null"]},"resent":{"type":["integer","null"]},"slices":{"type":"object"},\
+    "backend":{"type":"object","required":["share","since","reason"]},\
     "also":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
     "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
     "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}
@@ -51,7 +52,8 @@ enum OpenAPISchemas {
     "timeline":{"type":"array","items":{"type":"object"}},"sha256":{"type":"string",\
     "description":"SHA-256 in hex of everything in front of this member: a copy is kept as it came"}}}
     """,
-    "Held": #"{"type":"object","required":["id","holds"],"properties":{"id":{"type":"string"},"holds":{"const":true}}}"#,
+    "Held":
+      #"{"type":"object","required":["id","holds"],"properties":{"id":{"type":"string"},"holds":{"const":true}}}"#,
     "Device": """
     {"type":"object","required":["user","token"],"properties":{"user":{"type":"string","minLength":1},\
     "token":{"type":"string","minLength":1},"service":{"type":"string"},"kind":{"type":"string"},\

@@ -12,6 +12,8 @@ struct CampaignReport: JSONReport {
   var receipts: [ReceiptEvent.Kind: Int]?
   /// Its companions, where they were looked at and were taken in.
   var companions: [CampaignRecord] = []
+  /// Its app's backend, where that is not well and it goes slower for it.
+  var backend: BackendStanding?
   /// When it is looked at, in ms since the epoch.
   var now = Int(Date().timeIntervalSince1970 * 1000)
 
@@ -53,6 +55,14 @@ struct CampaignReport: JSONReport {
       if audience.isTransactional { json.member("transactional", true) }
     }
     writeRate(to: &json)
+    if let backend, audience?.isTransactional != true {
+      json.name("backend")
+      json.beginObject()
+      json.member("share", backend.share)
+      json.member("since", backend.since.map(Timestamp.format(milliseconds:)))
+      json.member("reason", backend.reason)
+      json.endObject()
+    }
     json.member("targets", record.counters.targets)
     json.member("estimate", total?.count)
     json.name("outcomes")
@@ -131,6 +141,11 @@ struct CampaignReport: JSONReport {
     if let person = record.approvedBy { rows.append(("approved by", person)) }
     if let audience { rows.append(("audience", audience.text)) }
     rows += rateRows
+    if let backend, audience?.isTransactional != true {
+      let since = backend.since.map { " since " + Timestamp.format(milliseconds: $0) } ?? ""
+      rows.append(
+        ("backend", "not well\(since), so it goes slower (\(backend.share) of its rate): \(backend.reason ?? "")"))
+    }
     rows.append(("targets", counters.targets.grouped))
     if let waiting = record.waiting { rows.append(("waiting", waiting.text)) }
     if counters.control > 0 { rows.append(("control", "\(counters.control.grouped) users, who get nothing")) }

@@ -20,6 +20,10 @@ extension CampaignStore {
     for companion in report.record.companions {
       if let record = try await show(companion) { report.companions.append(record) }
     }
+    if report.record.state == .active, report.record.lane != .urgent {
+      let (app, now) = (report.record.app, try await time() / 1000)
+      report.backend = try await backends()[app].flatMap { $0.isSlowed && $0.isCurrent(now) ? $0 : nil }
+    }
     return .campaign(report)
   }
 
