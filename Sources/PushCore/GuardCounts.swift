@@ -30,7 +30,8 @@ public struct GuardCounts: Sendable, Equatable {
     return true
   }
 
-  mutating func halve() {
+  /// Lets older answers weigh half of newer ones.
+  public mutating func halve() {
     self = GuardCounts(answers: answers / 2, suspects: suspects / 2, gone: gone / 2)
   }
 
