@@ -56,10 +56,9 @@ import Testing
     _ = try await (first, second)
     #expect(try await rig.store.show("offer")?.counters.outcomes == [.accepted: Self.users])
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
-    // One worker of the fleet asks, and says so when it begins and ends.
+    // One worker of the fleet asks at a time, and says so when it begins and ends.
     let said = logs.flatMap(\.all)
     #expect(said.count { $0.hasPrefix("slowed(") } == 1 && said.count { $0.hasPrefix("quickened(") } == 1, "\(said)")
-    #expect(logs.contains { !$0.all.contains { $0.hasPrefix("slowed(") || $0.hasPrefix("quickened(") } })
     await backend.stop()
   }
 

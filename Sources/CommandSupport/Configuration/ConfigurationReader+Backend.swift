@@ -8,6 +8,16 @@ extension ConfigurationReader {
   func readBackend(_ section: ConfigurationSection) throws(ConfigurationError) -> AppBackend? {
     guard section.has("backend") else { return nil }
     let backend = try section.section("backend", schema: "apps.*.backend")
+    let timeout = try backend.duration("timeout", in: 100...30_000, default: 5000).milliseconds
+    let slowAfter = try backend.duration("slowAfter", in: 10...30_000, default: 1000).milliseconds
+    guard slowAfter < timeout else {
+      throw backend.error(
+        "slowAfter", "is not below timeout, when an answer is no longer waited for", hint: "raise timeout")
+    }
+    let interval = try backend.duration("every", in: 1000...30_000, default: 5000).milliseconds
+    let leastShare = try backend.share("leastShare", default: 0.1)
+    var rate = try readRate(backend)
+    if rate == nil { rate = try readRate(section) }
     let url = try backend.required("healthURL", hint: "such as http://backend.internal:8080/health")
     guard !url.contains("@") else {
       // It holds a password: it is not repeated.
@@ -20,14 +30,6 @@ extension ConfigurationReader {
         "healthURL", "\(Excerpt.quoted(url)) is no http:// or https:// address",
         hint: "such as http://backend.internal:8080/health")
     }
-    let timeout = try backend.duration("timeout", in: 100...30_000, default: 5000).milliseconds
-    let slowAfter = try backend.duration("slowAfter", in: 10...30_000, default: 1000).milliseconds
-    guard slowAfter < timeout else {
-      throw backend.error(
-        "slowAfter", "is not below timeout, when an answer is no longer waited for", hint: "raise timeout")
-    }
-    var rate = try readRate(backend)
-    if rate == nil { rate = try readRate(section) }
     guard let rate else {
       throw backend.error(
         "rate", "is missing, and the app has none either",
@@ -36,8 +38,7 @@ extension ConfigurationReader {
     return AppBackend(
       check: HealthCheck(
         url: url, slowAfter: slowAfter, timeout: timeout, trustRoots: try backend.string("trustRoots").map(resolve)),
-      interval: try backend.duration("every", in: 1000...30_000, default: 5000).milliseconds, rate: rate,
-      leastShare: try backend.share("leastShare", default: 0.1))
+      interval: interval, rate: rate, leastShare: leastShare)
   }
 }
 
