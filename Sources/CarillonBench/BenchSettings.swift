@@ -32,7 +32,7 @@ protocol BenchPart: Sendable {
 enum BenchParts {
   static let all: [(name: String, part: any BenchPart)] = [
     ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", CampaignPart()),
-    ("personal", PersonalPart()), ("growth", GrowthPart()),
+    ("personal", PersonalPart()), ("scraped", ScrapedPart()), ("growth", GrowthPart()),
     ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
     ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),
     ("events", EventsPart()), ("scale", ScalePart()),

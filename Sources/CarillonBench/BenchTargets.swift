@@ -11,6 +11,7 @@ enum BenchTargets {
     "campaign.native.all.redis": .atMost(2.5),
     "campaign.native.failures.rate": .atLeast(120_000),
     "personal.ratio": .atMost(2),
+    "scraped.worker": .atMost(1.01),
     "growth.worker.ratio": .atMost(1.2),
     "growth.worker.peak": .atMost(150),
     "growth.redis.none": .atMost(80),

@@ -168,10 +168,11 @@ actor BenchWorld {
 
   /// Starts a worker and waits until it takes jobs.
   func startWorker(
-    _ name: String, _ simulator: SimulatorProcess, _ redis: RedisProcess, environment more: [String: String]
+    _ name: String, _ simulator: SimulatorProcess, _ redis: RedisProcess, options: [String] = [],
+    environment more: [String: String]
   ) async throws -> BenchProcess {
     let process = try start(
-      [carillon, "worker", "--name", name, "--json"],
+      [carillon, "worker", "--name", name, "--json"] + options,
       environment: environment(simulator, redis).merging(more) { $1 })
     try await process.wait(for: "worker \(name)", seconds: 30) {
       let log = FileManager.default.contents(atPath: process.errors) ?? Data()

@@ -18,6 +18,8 @@ struct CampaignRun: Sendable {
     var hasFailures = true
     /// Whether every push is its user's own, in five languages, with an id of its own.
     var isPersonal = false
+    /// Whether the workers are asked for their metrics every second.
+    var isScraped = false
   }
 
   /// What came of it. CPU times are microseconds a target.
@@ -84,12 +86,18 @@ struct CampaignRun: Sendable {
     let redis = try await world.startRedis(settings.devices)
     let simulator = try await world.startSimulator(settings.hasFailures ? ["--knob", Self.failures] : [])
     var workers: [BenchProcess] = []
+    var scrapers: [MetricsScraper] = []
     for number in 0..<settings.workers {
+      let scraper = settings.isScraped ? try MetricsScraper() : nil
       workers.append(
         try await world.startWorker(
-          "w\(number)", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": settings.engine]))
+          "w\(number)", simulator, redis, options: scraper?.options ?? [],
+          environment: ["CARILLON_WORKER_ENGINE": settings.engine]))
+      if let scraper { scrapers.append(scraper) }
     }
+    for scraper in scrapers { try await scraper.begin() }
     let result = try await measure(redis, simulator, workers)
+    for scraper in scrapers { scraper.end() }
     for worker in workers.reversed() { await world.stop(worker) }
     await world.stop(simulator.process)
     await world.stop(redis)

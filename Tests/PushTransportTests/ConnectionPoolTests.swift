@@ -60,6 +60,23 @@ struct ConnectionPoolTests {
     #expect(engines.map(\.wakes) == [2, 1, 0])
   }
 
+  @Test("nothing is taken when the time for it is over, and engines that came then are woken when there is more")
+  func deadline() throws {
+    let (pool, engines) = try makePool(connections: 1)
+    let now = EventLoop.now
+    pool.mayTake(until: now - 1)
+    pool.submit(PoolHarness.batch(0..<4), lane: 0)
+    #expect(pool.take(upTo: 2, for: 0).tags == [])
+    #expect(engines.map(\.wakes) == [1, 0])
+    pool.mayTake(until: now + 3_600_000_000_000)
+    #expect(engines.map(\.wakes) == [2, 1])
+    #expect(pool.take(upTo: 2, for: 0).tags == [0, 1])
+    // A commit that was answered late takes nothing back.
+    pool.mayTake(until: now - 1)
+    #expect(pool.take(upTo: 2, for: 0).tags == [2, 3])
+    #expect(pool.published.inFlight == 4)
+  }
+
   @Test("what is on its way, waits and completes is published")
   func published() throws {
     let delivered = Mutex<[UInt64]>([])

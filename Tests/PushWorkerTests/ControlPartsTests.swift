@@ -327,8 +327,8 @@ import Testing
       let outcome: Outcome = number % 50 == 0 ? .badToken : number % 20 == 0 ? .unregistered : .accepted
       watch.count(outcome, policy, fleet: 2)
     }
-    let due = watch.next(1_000_000_000)
-    let news = try #require(due)
+    let report = watch.next(1_000_000_000)
+    let news = try #require(report)
     #expect(news.answers <= policy.minimum)
     #expect((0...0.03).contains(Double(news.suspects) / Double(news.answers)))
     #expect((0...0.06).contains(Double(news.gone) / Double(news.answers)))

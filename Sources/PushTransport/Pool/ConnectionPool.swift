@@ -5,7 +5,7 @@ internal import Synchronization
 /// The connections to the service of one credential in one environment, and the pushes that wait for them.
 ///
 /// Batches wait here, by lane, and connections take from them as they have room: what was not taken can still be taken
-/// back. Unproven batches have a connection of their own besides the others, see ``PushBatch/isUnproven``. While the
+/// back, and is taken only for as long as the caller may send (``mayTake(until:)``). Unproven batches have a connection of their own besides the others, see ``PushBatch/isUnproven``. While the
 /// service answers nearly everything with 503 nothing is taken but one push now and then, see ``CircuitBreaker``. Every
 /// push submitted either completes exactly once or is returned by ``cancelBacklog(where:)`` or ``drain(deadline:)``. Safe
 /// to use from any thread. Drain a pool before letting it go: until then it keeps itself alive.
@@ -77,6 +77,8 @@ public final class ConnectionPool: Sendable {
     var isDraining = false
     var lastError: String?
     var times = AnswerTimes()
+    /// Until when pushes may be taken, monotonic ns; `nil` for always.
+    var mayTakeUntil: UInt64?
     /// When the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
     /// When connections began to fail, and how the last did; `nil` from an answer on.
@@ -151,6 +153,22 @@ public final class ConnectionPool: Sendable {
     return true
   }
 
+  /// Lets connections take pushes until `deadline`, and no longer, unless this is called again with a later one. Without a
+  /// call there is no end.
+  ///
+  /// It is for whoever sends under a lease: a process that was stopped and goes on (SIGSTOP, a suspended machine) has
+  /// pushes here that others have sent meanwhile, and connections go on before it can look whether they are still its own.
+  ///
+  /// - Parameter deadline: monotonic nanoseconds; one that is earlier than an earlier call's changes nothing.
+  public func mayTake(until deadline: UInt64) {
+    let woken = state.withLock { state -> [any PushEngine] in
+      let wasOver = state.isOver(EventLoop.now)
+      state.mayTakeUntil = max(state.mayTakeUntil ?? 0, deadline)
+      return wasOver ? state.takeIdle(forUnproven: false) + state.takeIdle(forUnproven: true) : []
+    }
+    for engine in woken { engine.wake() }
+  }
+
   /// Takes back pushes that no connection has taken: of a campaign that was paused, say.
   ///
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
@@ -221,6 +239,9 @@ public final class ConnectionPool: Sendable {
 }
 
 extension ConnectionPool.State {
+  /// Whether the time is over in which pushes may be taken.
+  fileprivate func isOver(_ now: UInt64) -> Bool { mayTakeUntil.map { $0 < now } ?? false }
+
   fileprivate func hasWork(for engine: Int) -> Bool {
     (connections[engine].isForUnproven ? unproven : backlog).count > 0
   }
@@ -266,13 +287,14 @@ extension ConnectionPool.State {
 extension ConnectionPool: PushSupply {
   func take(upTo count: Int, for engine: Int) -> PushSupplied {
     state.withLock { state in
-      guard state.hasWork(for: engine) else {
+      let now = EventLoop.now
+      guard state.hasWork(for: engine), !state.isOver(now) else {
         state.isIdle[engine] = true
         return .nothing
       }
       let isClosed = state.breaker.state == .closed
       if !isClosed {
-        guard let wait = state.breaker.untilTrial(now: EventLoop.now) else {
+        guard let wait = state.breaker.untilTrial(now: now) else {
           state.isIdle[engine] = true
           return .nothing
         }
@@ -280,7 +302,7 @@ extension ConnectionPool: PushSupply {
       }
       guard let part = state.take(upTo: isClosed ? count : 1, for: engine) else { return .nothing }
       if !isClosed { state.breaker.beginTrial(tag: part.batch.pushes[part.range.lowerBound].tag) }
-      state.connections[engine].took(part.range.count, now: EventLoop.now)
+      state.connections[engine].took(part.range.count, now: now)
       return .pushes(part)
     }
   }

@@ -25,9 +25,10 @@ struct GuardWatch {
   ///
   /// - Parameter fleet: live workers.
   mutating func count(_ outcome: Outcome, _ policy: GuardPolicy, fleet: Int) {
-    guard fleet > 1, news.count(outcome) else { return }
+    guard fleet > 1 else { return }
+    if news.answers >= policy.minimum { news.halve() }
+    news.count(outcome)
     if outcome != .accepted { bad.count(outcome) }
-    if news.answers > policy.minimum { news.halve() }
   }
 
   /// Whether this worker may do to a device what an answer says, with what the fleet has not heard of so far: all that

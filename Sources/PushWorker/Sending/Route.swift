@@ -29,6 +29,9 @@ final class Route {
     }
   }
 
+  /// Some claim of its slices holds until then, in monotonic ns: pushes that wait for a connection go on.
+  func maySend(until deadline: UInt64) { pool.mayTake(until: deadline) }
+
   /// Looks how the pool is.
   ///
   /// - Parameter now: `EventLoop.now`.

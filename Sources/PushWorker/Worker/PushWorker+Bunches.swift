@@ -56,13 +56,14 @@ extension PushWorker {
         admission: context.admission)
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
+      let claimedAt = EventLoop.now
       let claims = try await slices.claim(
         worker: configuration.name, gracePeriod: failover.takeoverGrace(EventLoop.now))
       for (position, claim) in claims.enumerated() {
         let reference = references[position]
         switch claim {
         case .success(.claimed(let standing)):
-          let session = takeUp(ledgers[position], context, standing, expanding: expanding)
+          let session = takeUp(ledgers[position], context, standing, at: claimedAt, expanding: expanding)
           if standing.isSealed {
             left.remove(reference)
             group.addTask { [tag = session.tag] in await self.work(apart: tag) }

@@ -8,6 +8,8 @@ extension PushWorker {
   struct CommitUnderWay {
     var batch: OutcomeBatch
     let request: CommitRequest
+    /// When it was written down, monotonic ns: its lease begins no earlier.
+    let at: UInt64
     /// Lent to the slice for it.
     var credit: Int { request.credit }
   }
@@ -36,12 +38,13 @@ extension PushWorker {
     let credit = session.claim.mustReconcile ? 0 : asked
     lend(credit, to: session)
     session.context.spend(credit)
-    session.claim.renewAt = EventLoop.now + renewal
+    let now = EventLoop.now
+    session.claim.renewAt = now + renewal
     return CommitUnderWay(
       batch: batch,
       request: CommitRequest(
         seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: credit,
-        bound: session.firstWave, resent: session.doubt.resent))
+        bound: session.firstWave, resent: session.doubt.resent), at: now)
   }
 
   /// Nobody knows what became of a commit.
@@ -68,6 +71,8 @@ extension PushWorker {
       giveBack(credit, of: session)
       return await noteLostClaim(session)
     }
+    // Pushes that wait for a connection are sent for as long as some claim of their pool holds.
+    session.context.route.maySend(until: commit.at + lease)
     let sealed = session.count ?? 0
     // Under another seal there may be more of them: Redis has forgotten ours.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {

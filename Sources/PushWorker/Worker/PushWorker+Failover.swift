@@ -198,9 +198,11 @@ extension PushWorker {
       return withdraw(session, .lost)
     }
     try await control.addSlice(session.slice)
+    var claimedAt = EventLoop.now
     var answer = try await session.ledger.claim(worker: configuration.name)
     if isForgotten(answer, of: session) {
       try await tellAgain(session)
+      claimedAt = EventLoop.now
       answer = try await session.ledger.claim(worker: configuration.name)
       // What is granted now and has no answer was sent by somebody else, or by us too long ago to be told again.
       session.doubt.isInherited = true
@@ -211,7 +213,7 @@ extension PushWorker {
       if case .claimed = answer { try await session.ledger.unclaim() }
       return withdraw(session, .lost)
     }
-    adopt(standing, session)
+    adopt(standing, session, at: claimedAt)
     session.claim.granted = standing.granted
     session.claim.note(waiting: standing.waiting, later: standing.later)
     do {

@@ -72,6 +72,7 @@ extension PushWorker {
     let expanding = store.pinned()
     if state == .active, try await leavesForRate(reference, context) { return nil }
     let standing: SliceStanding
+    let claimedAt = EventLoop.now
     switch try await ledger.claim(worker: configuration.name, gracePeriod: failover.takeoverGrace(EventLoop.now)) {
     case .held(let milliseconds):
       try await control.postpone(reference, for: milliseconds, worker: configuration.name)
@@ -87,13 +88,15 @@ extension PushWorker {
       _ = try await end(ledger, context, .cancel)
       return nil
     }
-    return takeUp(ledger, context, standing, expanding: expanding, isActive: state == .active)
+    return takeUp(ledger, context, standing, at: claimedAt, expanding: expanding, isActive: state == .active)
   }
 
   /// Takes a slice in hand that is claimed.
+  ///
+  /// - Parameter claimedAt: when its claim was asked for, monotonic ns: its lease begins no earlier.
   func takeUp(
-    _ ledger: SliceLedger, _ context: CampaignContext, _ standing: SliceStanding, expanding: CampaignStore,
-    isActive: Bool = true
+    _ ledger: SliceLedger, _ context: CampaignContext, _ standing: SliceStanding, at claimedAt: UInt64,
+    expanding: CampaignStore, isActive: Bool = true
   ) -> SliceSession {
     let id = ledger.slice.campaign
     pass(.claimed)
@@ -105,7 +108,7 @@ extension PushWorker {
     session.claim.graceEnd = failover.claimsResume
     slices.add(session)
     startTicking()
-    adopt(standing, session)
+    adopt(standing, session, at: claimedAt)
     inherit(standing, session)
     let isObjected = campaigns.objections.applies(to: id, round: context.round)
     if life.isStopping || !isActive || context.guard.tripReason != nil || isObjected {
@@ -114,9 +117,10 @@ extension PushWorker {
     return session
   }
 
-  /// Takes note of what a claim brought.
-  func adopt(_ standing: SliceStanding, _ session: SliceSession) {
-    session.claim.renewAt = EventLoop.now + renewal
+  /// Takes note of what a claim brought that was asked for at `claimedAt`.
+  func adopt(_ standing: SliceStanding, _ session: SliceSession, at claimedAt: UInt64) {
+    session.claim.renewAt = claimedAt + renewal
+    session.context.route.maySend(until: claimedAt + lease)
     session.adopt(standing)
   }
 
