@@ -159,6 +159,15 @@ public enum CampaignJob {
     return (campaign, service)
   }
 
+  /// The id of a job and when its pushes are sent, whatever it says otherwise; `nil` where that can't be read.
+  public static func timing(of job: [UInt8]) -> (id: String, timing: CampaignTiming)? {
+    guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
+      let id = try? readID(JobFields(members)),
+      let timing = try? JobTiming(JobFields(members), id: id, audience: .users([])).timing
+    else { return nil }
+    return (id, timing)
+  }
+
   private static func readVars(_ fields: JobFields, for content: PersonalContent?) throws(JobError) -> Bool {
     guard try fields.flag("vars") else { return false }
     guard content?.values.isEmpty == false else {
