@@ -37,7 +37,7 @@ extension PushWorker {
   /// Lets go of what is due, and asks control for more where slices have a use for it.
   func refreshRates(_ now: UInt64) {
     var demands: [(limit: RateLimit, wanted: Int)] = []
-    for session in slices.sessions where !session.context.limits.isEmpty {
+    for session in slices.sessions where session.context.limits.contains(where: \.isInForce) {
       let wanted = wanted(by: session, now)
       for limit in session.context.limits where limit.isInForce {
         if let position = demands.lastIndex(where: { $0.limit === limit }) {
