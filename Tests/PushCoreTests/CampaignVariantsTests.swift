@@ -171,6 +171,7 @@ struct CampaignVariantsTests {
       #"{"after":"1h","share":0.1},"quietHours":{"from":"22:00","to":"08:00"}"#,
       "winner: does not go with localTime or quietHours"
     ),
+    (#"{"after":"1h","share":0.1},"also":["widgets"]"#, "winner: does not go with also"),
   ])
   func whatIsWrongWithTheWinnerIsSaid(winner: String, says: String) {
     let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":"#
@@ -194,7 +195,7 @@ struct CampaignVariantsTests {
   @Test(arguments: [
     #""canary":{"share":0.1,"wait":"1m","maxFailures":0}"#, #""test":{"users":["x"],"wait":"1h"}"#, #""control":0.1"#,
     #""localTime":true,"sendAt":"2026-12-01T09:00:00""#, #""quietHours":{"from":"22:00","to":"08:00"}"#,
-    #""repeat":{"cron":"0 9 * * *"},"winner":{"after":"1h","share":0.1}"#,
+    #""also":["widgets"]"#, #""repeat":{"cron":"0 9 * * *"},"winner":{"after":"1h","share":0.1}"#,
     #""rate":5,"winner":{"after":"1h","share":0.1}"#,
     #""localized":{"de":{"n":1}},"winner":{"after":"1h","share":0.1,"by":"accepted","minimum":1,"otherwise":"b"}"#,
   ])

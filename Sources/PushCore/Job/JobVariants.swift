@@ -73,6 +73,11 @@ struct JobVariants {
       throw job.error(
         "winner", "does not go with \(name): the rest would wait for two things at once", hint: "leave out one of them")
     }
+    guard job.value("also") == nil else {
+      throw job.error(
+        "winner", "does not go with also: who waits would be told to refresh before there is anything to see",
+        hint: "leave out one of them")
+    }
     let fields = try JobFields(
       value, path: job.path("winner"), known: ["by", "after", "share", "minimum", "otherwise"], planned: [])
     guard let text = try fields.string("after"), let wait = DurationText.seconds(text), FirstWave.waits ~= wait else {

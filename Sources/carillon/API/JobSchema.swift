@@ -32,6 +32,7 @@ enum JobSchema {
     "transactional": #"{"type":["boolean","null"]}"#,
     "variants": variants,
     "winner": winner,
+    "also": #"{"type":["array","null"],"items":{"type":"string"},"uniqueItems":true}"#,
   ]
 
   private static let variants =

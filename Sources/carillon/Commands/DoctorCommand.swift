@@ -55,7 +55,8 @@ struct Doctor {
     report.add(ways.findings)
     for examination in ways.examinations { report.add(await examination.findings()) }
     report.add(await redis)
-    report.add(MachineRules.findings(.current(), engine: configuration.worker.engine))
+    let zones = configuration.worker.zoneinfo.map { ZoneDatabase(folder: $0) } ?? .system
+    report.add(MachineRules.findings(.current(zones: zones), engine: configuration.worker.engine))
     return report
   }
 

@@ -53,7 +53,8 @@ extension CampaignCommand {
     ) async throws -> (Campaign, CampaignRecord?) {
       if campaign == "-" || FileManager.default.fileExists(atPath: campaign) {
         let job = try InputFile.contents(campaign, limit: CampaignJob.maximumSize)
-        return (try await CampaignJob.parse(store.resolve(job), configuration.jobApps()), nil)
+        let now = Int(Date.now.timeIntervalSince1970)
+        return (try await CampaignJob.parse(store.resolve(job), configuration.jobApps(), now: now), nil)
       }
       guard let (record, job) = try await store.campaignAndJob(campaign) else { throw try await store.absent(campaign) }
       return (try CampaignJob.parse(job, configuration.jobApps()), record)
