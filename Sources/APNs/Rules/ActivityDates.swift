@@ -45,7 +45,9 @@ struct ActivityDates {
     content members: [JSONValue.Member], path: String, fillsTimestamp: Bool
   ) throws(JobError) {
     var (content, path) = (members, path)
-    if case .object(let template)? = members.value("template")?.kind { (content, path) = (template, path + "template.") }
+    if case .object(let template)? = members.value("template")?.kind {
+      (content, path) = (template, path + "template.")
+    }
     if case .object(let payload)? = content.value("payload")?.kind, let aps = payload.value("aps") {
       try read(aps, path: path + "payload.aps", fillsTimestamp: fillsTimestamp)
     }
