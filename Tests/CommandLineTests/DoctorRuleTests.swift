@@ -2,6 +2,7 @@ import APNs
 import CampaignStore
 import Foundation
 import PushTransport
+import PushWorker
 import Redis
 import TLS
 import TestSupport
@@ -105,6 +106,14 @@ struct DoctorRuleTests {
     )
     expect(NetworkExamination.findings([summary(6)], "e", now: 0), .advice, "for 6 more days")
     #expect(NetworkExamination.findings([], "e", now: 0).isEmpty)
+  }
+
+  @Test func backendThatIsNotWellIsSaid() {
+    let backend = AppBackend(
+      check: HealthCheck(url: "http://b/health", slowAfter: 500), interval: 5000, rate: 2000, leastShare: 0.1)
+    expect([BackendRules.finding("news", backend, .well)], .well, "its backend is well, at http://b/health")
+    expect([BackendRules.finding("news", backend, .slow(milliseconds: 900))], .advice, "900 ms to answer")
+    expect([BackendRules.finding("news", backend, .failing("status 503"))], .problem, "http://b/health: status 503")
   }
 
   // MARK: This machine, versions

@@ -54,6 +54,9 @@ struct Doctor {
     let ways = Self.ways(configuration)
     report.add(ways.findings)
     for examination in ways.examinations { report.add(await examination.findings()) }
+    for (name, app) in apps {
+      if let backend = app.backend { report.add([BackendRules.finding(name, backend, await backend.check.look())]) }
+    }
     report.add(await redis)
     let zones = configuration.worker.zoneinfo.map { ZoneDatabase(folder: $0) } ?? .system
     report.add(MachineRules.findings(.current(zones: zones), engine: configuration.worker.engine))
