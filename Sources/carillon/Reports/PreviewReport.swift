@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import PushWorker
 
 /// What a campaign sends a user, as `campaign preview` shows it.
 struct PreviewReport {
@@ -15,6 +16,17 @@ struct PreviewReport {
   /// Whether it is fixed already.
   let isFixed: Bool
   let pushes: [Push]
+
+  init(_ preview: PushPreview, channel: AppChannel) {
+    (campaign, user, isFixed) = (preview.campaign, preview.user, preview.isFixed)
+    pushes = preview.pushes.map { token, push in
+      Push(
+        token: token,
+        push: push.map {
+          SinglePush(channel: channel, headers: $0.headers, token: token, payload: $0.payload, id: $0.id)
+        })
+    }
+  }
 
   /// Nothing but the pushes, one under the other.
   var text: String {
