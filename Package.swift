@@ -154,7 +154,7 @@ let package = Package(
       "PushWorkerTests",
       [
         "PushWorker", "CampaignStore", "PushTransport", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "HTTP2",
-        "EventLoop", "FaultKit", "TestPushService", "TestSupport",
+        "EventLoop", "HTTPServer", "FaultKit", "TestPushService", "TestSupport",
       ]),
     tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
     tests(

@@ -10,6 +10,21 @@ extension APNsService {
       expiration: destination.defaultExpiration(of: type))
   }
 
+  /// The dates of a Live Activity's push (``ActivityDates``).
+  public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? {
+    guard pushType == PushType.liveactivity.rawValue,
+      let root = try? JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
+    else { return nil }
+    return try ActivityDates(root, start: start).applied(to: job)
+  }
+
+  public var refreshTypes: [String] { [PushType.widgets, .controls].map(\.rawValue) }
+
+  /// Source: Apple, "Updating widgets with WidgetKit push notifications".
+  public func refreshPayload(of pushType: String) -> [UInt8]? {
+    refreshTypes.contains(pushType) ? Array(#"{"aps":{"content-changed":true}}"#.utf8) : nil
+  }
+
   static func priority(of job: JobFields, _ type: PushType) throws(JobError) -> Int {
     guard let value = job.value("priority") else { return type.defaultPriority }
     guard case .number(let text) = value.kind, let priority = Int(text), [10, 5, 1].contains(priority) else {

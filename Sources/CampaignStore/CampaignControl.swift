@@ -123,7 +123,8 @@ extension CampaignStore {
   /// Between looks at who has applied an epoch; workers are told by a message.
   private static let confirmationInterval = Duration.milliseconds(20)
 
-  /// Changes the state and raises the epoch.
+  /// Changes the state of a campaign and its companions, and raises the epoch. A companion that is not taken in yet finds
+  /// its campaign changed when it is.
   ///
   /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
   private func raise(
@@ -133,34 +134,44 @@ extension CampaignStore {
     if verb == .resume { try await leaveOutMissed(of: record) }
     let lane = record.lane
     var pipeline = RedisPipeline()
-    pipeline.script(
-      StoreScripts.control,
-      keys: [
-        keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended, keys.epoch,
-        keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
-        keys.store, keys.changes, keys.timeline(id),
-      ]
-    ) {
-      $0.append(id)
-      $0.append(verb.rawValue)
-      $0.append(reason)
-      $0.append(unguarded ? "unguarded" : "")
-      $0.append(isByPerson ? "person" : "worker")
-      $0.append(person)
+    for id in [id] + record.companions {
+      pipeline.script(
+        StoreScripts.control,
+        keys: [
+          keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended,
+          keys.epoch,
+          keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
+          keys.store, keys.changes, keys.timeline(id),
+        ]
+      ) {
+        $0.append(id)
+        $0.append(verb.rawValue)
+        $0.append(reason)
+        $0.append(unguarded ? "unguarded" : "")
+        $0.append(isByPerson ? "person" : "worker")
+        $0.append(person)
+      }
     }
-    let reply = try await run(pipeline)[0]
-    guard reply.count == 3, let state = reply[0].string.flatMap(CampaignState.init(rawValue:)),
-      let epoch = reply[1].integer
-    else { throw noSuchCampaign(id) }
-    if reply[2].integer == 1 {
-      try await expire(id)
-    } else if verb == .cancel, state == .cancelled {
-      try await unparkAll(of: id, lane: lane)
-    } else if verb == .resume, state == .active, record.gate != nil {
-      // What has waited for its turn need not wait for its time.
-      try await unparkAll(of: id, lane: lane, isReady: true)
+    var standing: (CampaignState, epoch: Int)?
+    for (id, reply) in zip([id] + record.companions, try await run(pipeline)) {
+      guard reply.count == 3, let state = reply[0].string.flatMap(CampaignState.init(rawValue:)),
+        let epoch = reply[1].integer
+      else {
+        if standing == nil { throw noSuchCampaign(id) }
+        continue
+      }
+      standing = (standing?.0 ?? state, epoch)
+      if reply[2].integer == 1 {
+        try await expire(id)
+      } else if verb == .cancel, state == .cancelled {
+        try await unparkAll(of: id, lane: lane)
+      } else if verb == .resume, state == .active, record.gate != nil {
+        // What has waited for its turn need not wait for its time.
+        try await unparkAll(of: id, lane: lane, isReady: true)
+      }
     }
-    return (state, epoch)
+    guard let standing else { throw noSuchCampaign(id) }
+    return standing
   }
 
   /// Reads the control state of the campaigns that a worker holds, and says what it has applied.

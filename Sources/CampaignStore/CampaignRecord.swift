@@ -93,6 +93,8 @@ public struct CampaignRecord: Sendable {
   public var repetition: RepetitionRecord?
   /// With `show`: when the next of the targets that wait for their own time may be sent, in ms since the epoch.
   public var nextTime: Int?
+  /// The ids of its companions, which are taken in after it.
+  public var companions: [String]
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
@@ -125,7 +127,7 @@ public struct CampaignRecord: Sendable {
       "round", "unguarded", "pausedItself",
       "finished", "slices",
       "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread",
-      "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun",
+      "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun", "also",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -166,6 +168,7 @@ public struct CampaignRecord: Sendable {
         schedule: schedule, runs: try values.number("runs") ?? 0, leftOut: try values.number("leftOut") ?? 0,
         lastRun: try values.text("lastRun"))
     }
+    companions = try values.text("also").map { $0.split(separator: ",").map { Companion.id(of: id, String($0)) } } ?? []
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

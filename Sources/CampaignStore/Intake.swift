@@ -129,8 +129,18 @@ extension CampaignStore {
     let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
-      campaign, job: job, resolved, digest: digest, partitions: partitions, start: start, worker: worker,
+      campaign, job: job, dated(resolved, of: campaign, start: start), digest: digest, partitions: partitions,
+      start: start, worker: worker,
       approval: approval)
+  }
+
+  /// The job as the campaign keeps it: with the times that count from its start written out, so that every push says the same.
+  private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
+    do {
+      return try services.service(ofApp: campaign.app).dated(job, pushType: campaign.pushType, start: start) ?? job
+    } catch {
+      throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
+    }
   }
 
   /// Writes the campaign, its audience being there.
@@ -144,14 +154,15 @@ extension CampaignStore {
     worker: String, approval: String? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
+    let companions = try companions(of: campaign, job)
     var pipeline = RedisPipeline(reserving: job.count + minified.count + 256)
     pipeline.script(
       StoreScripts.activate,
       keys: [
         keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
         keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id), keys.schedule,
-        keys.wake, keys.store, keys.changes,
-      ]
+        keys.wake, keys.store, keys.changes, keys.campaigns, keys.ended, keys.campaign(campaign.beside ?? campaign.id),
+      ] + companions.map { keys.job($0.id) }
     ) { arguments in
       arguments.append(campaign.id)
       arguments.append(job)
@@ -161,6 +172,11 @@ extension CampaignStore {
       arguments.append(keys.partitions)
       arguments.append(partitions.count)
       arguments.append(approval ?? "")
+      arguments.append(companions.count)
+      for companion in companions {
+        arguments.append(companion.job)
+        arguments.append(companion.canonical)
+      }
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
       var fields: [(String, String)] = [
@@ -175,6 +191,7 @@ extension CampaignStore {
         fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
       }
       if let repetition = campaign.timing.repetition { fields.append(("repeat", repetition.text)) }
+      if !companions.isEmpty { fields.append(("also", campaign.also.joined(separator: ","))) }
       switch campaign.rate {
       case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
       case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
@@ -190,9 +207,13 @@ extension CampaignStore {
     }
     let answer = try await run(pipeline)[0].integer
     if answer == 1 { return .new }
+    if answer == 2 {
+      try await expire(campaign.id)
+      return .new
+    }
     // Another worker has activated it, or nothing may begin. Where it has ended by now, or is still to come, nobody else
     // removes the audience that was written here.
-    var isOurs = answer == -1
+    var isOurs = answer == -1 || answer == -2
     if !isOurs { isOurs = try await standing(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
@@ -203,8 +224,26 @@ extension CampaignStore {
       }
       _ = try await run(pipeline)
     }
+    if answer == -2 {
+      throw StoreError(
+        .invalid, "also: \(companions.map(\.id).joined(separator: " or ")) was used for another job",
+        hint: "give the job another id: its companions have theirs from it")
+    }
     guard answer == 0 else { throw try await whyHeld() }
     return .duplicate
+  }
+
+  /// The jobs of a campaign's companions. Those of one that is repeated come with its runs.
+  private func companions(
+    of campaign: Campaign, _ job: [UInt8]
+  ) throws -> [(id: String, job: [UInt8], canonical: [UInt8])] {
+    guard campaign.timing.repetition == nil else { return [] }
+    let service = services.service(ofApp: campaign.app)
+    return try campaign.also.compactMap { type in
+      guard let payload = service.refreshPayload(of: type) else { return nil }
+      let job = try Companion.job(of: job, type, payload: payload)
+      return (Companion.id(of: campaign.id, type), job, try CampaignJob.canonical(job))
+    }
   }
 
   /// Refuses what only the store can tell is wrong: a segment or an earlier campaign that is not there, a time too far

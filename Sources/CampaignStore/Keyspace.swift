@@ -55,6 +55,8 @@ public struct Keyspace: Sendable {
   func rate(campaign id: String) -> String { control + "rate:" + id }
   /// Hash: the same of all campaigns of an app.
   func rate(app: String) -> String { control + "apprate:" + app }
+  /// Hash: the same of what an app's campaigns may send while its backend is not well.
+  func backendRate(app: String) -> String { control + "backendrate:" + app }
   /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
   /// Hash: partition to how many of its users were seen how long ago, for a campaign with a limit, see `rank.lua`.
@@ -110,6 +112,8 @@ public struct Keyspace: Sendable {
   var changes: String { control + "changes" }
   /// Hash: webhook to how far it has been told, see `Changes/WebhookStanding`.
   var webhooks: String { control + "webhooks" }
+  /// Hash: app to how its own backend is, see `Backends`.
+  var backends: String { control + "backends" }
   /// Hash: kind and subject of an alarm that is raised to its text.
   var alarms: String { control + "alarms" }
   /// Stream: outcomes and prunes, for a warehouse.

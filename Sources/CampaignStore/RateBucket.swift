@@ -7,6 +7,8 @@ public enum RateSubject: Hashable, Sendable {
   case campaign(String)
   /// Those of all campaigns of an app, by its name.
   case app(String)
+  /// Those of an app's campaigns that go by how its own backend is, by the app's name.
+  case backend(String)
 }
 
 /// What a worker is lent of a rate.
@@ -63,6 +65,7 @@ extension CampaignStore {
     switch subject {
     case .campaign(let id): names = [keys.rate(campaign: id), keys.campaign(id)]
     case .app(let name): names = [keys.rate(app: name)]
+    case .backend(let name): names = [keys.backendRate(app: name)]
     }
     if case .perSecond = rate { names = [names[0]] }
     var pipeline = RedisPipeline()

@@ -50,6 +50,7 @@ struct StoredKey {
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
     case "waiting", "instances", "reports", "webhooks", "alarms", "housekeeping", "import", "rate", "apprate",
+      "backends", "backendrate",
       "template", "ranking":
       ("hash", .list(key: name), nil)
     case "epoch", "failover", "housekeeper": ("string", .list(key: name), nil)

@@ -57,7 +57,9 @@ struct APNsRuleTests {
     BrokenPush(.managementPayload, #"{"mdm":"magic","aps":{}}"#, as: .mdm),
     BrokenPush(.managementPayload, #"{"mdm":7}"#, as: .mdm),
     BrokenPush(.activityEvent, #"{"aps":{"timestamp":1,"content-state":{}}}"#, as: .liveactivity),
-    BrokenPush(.activityTimestamp, #"{"aps":{"event":"update","content-state":{}}}"#, as: .liveactivity),
+    BrokenPush(
+      .activityTimestamp, #"{"aps":{"event":"update","content-state":{}}}"#, as: .liveactivity,
+      ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\""]),
     BrokenPush(.apsRange, #"{"aps":{"timestamp":1,"event":"stop","content-state":{}}}"#, as: .liveactivity),
     BrokenPush(.activityUpdate, #"{"aps":{"timestamp":1,"event":"update"}}"#, as: .liveactivity),
     BrokenPush(
@@ -137,6 +139,8 @@ struct APNsRuleTests {
     BrokenPush(.keyOfOtherType, #"{"aps":{"alert":"a","content-changed":true}}"#),
     BrokenPush(.keyOfOtherType, #"{"aps":{"alert":"a","url-args":[]}}"#),
     BrokenPush(.activityEnd, #"{"aps":{"timestamp":1,"event":"end"}}"#, as: .liveactivity),
+    BrokenPush(
+      .activityDates, #"{"aps":{"event":"end","content-state":{},"dismissal-date":"5h"}}"#, as: .liveactivity),
     BrokenPush(.activityPriority, activity, as: .liveactivity, ["priority": "1"]),
     BrokenPush(
       .activitySound, #"{"aps":{"timestamp":1,"event":"update","content-state":{},"sound":"x"}}"#, as: .liveactivity),

@@ -67,6 +67,7 @@ struct MetricsTests {
   func fleetIsDocumented() throws {
     var fleet = Fleet()
     fleet.lanes = Lane.allCases.map { Fleet.LaneBacklog(lane: $0) }
+    fleet.backends = [BackendStanding(app: "news", share: 0.5, at: 1)]
     var exposition = Exposition()
     FleetExposition(fleet, WantedWorkers(fleet)).write(to: &exposition)
     let page = try String(contentsOf: Self.page, encoding: .utf8)

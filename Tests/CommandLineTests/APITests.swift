@@ -13,9 +13,11 @@ struct APITests {
     let admin: String
     let viewer: String
 
-    static func open() async throws -> House {
+    /// - Parameter above: targets above which a campaign needs approval; `nil` for none.
+    static func open(above: Int? = nil) async throws -> House {
       var world = try await CarillonWorld(engine: "native")
       try await world.startSimulator()
+      world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = above.map(String.init)
       world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
       world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
       let admin = try await world.succeed("admin", "token", "boss", "--scope", "admin")
@@ -39,6 +41,13 @@ struct APITests {
       var lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
       if lines.last?.isEmpty == true { lines.removeLast() }
       return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
+    }
+
+    /// A token that is made while it runs, and is known.
+    func token(_ name: String, _ scope: String) async throws -> String {
+      let made = try await world.succeed("admin", "token", name, "--scope", scope)
+      _ = try #require(await process.errorLine(containing: #""event":"tokensReloaded""#))
+      return made.trimmingCharacters(in: .newlines)
     }
 
     func get(_ path: String) async throws -> JSONObject {
@@ -129,11 +138,64 @@ struct APITests {
     await house.close()
   }
 
+  @Test("a large campaign waits for another token than the one that submitted it, and its manifest says who it was")
+  func approvalAndManifest() async throws {
+    let house = try await House.open(above: 2)
+    try await house.world.importDevices(4)
+    let grace = try await house.token("grace", "operate")
+    // Who it is, is no matter of what the job says.
+    let named = try await house.ask(
+      "POST", "/api/v1/campaigns", CarillonWorld.job("big", more: #","submittedBy":"ada""#))
+    #expect(named.status == 422 && named.text.contains("submittedBy: the job names somebody else"), "\(named)")
+    let job = CarillonWorld.job("big", more: #","also":["widgets"]"#)
+    #expect(try await house.ask("POST", "/api/v1/campaigns", job).status == 201)
+    try await house.world.drain()
+    let shown = try await house.get("/campaigns/big")
+    #expect(shown.bool("needsApproval") == true && shown.text("submittedBy") == "boss")
+    #expect(shown.text("state") == "paused" && shown.objects("also")?.first?.text("state") == "paused")
+    let own = try await house.ask("POST", "/api/v1/campaigns/big/approve", "{}")
+    #expect(own.status == 409 && own.text.contains("'boss' has submitted campaign big"), "\(own)")
+    #expect(own.text.contains("somebody else has to approve it"))
+    let looker = try await house.ask("POST", "/api/v1/campaigns/big/approve", as: house.viewer)
+    #expect(looker.status == 403 && looker.text.contains("lacks the scope"))
+    #expect(try await house.ask("POST", "/api/v1/campaigns/big/resume", as: grace).status == 409)
+    let more = try await house.ask("POST", "/api/v1/campaigns/big/approve", #"{"by":"ada"}"#, as: grace)
+    #expect(more.status == 422 || more.status == 400, "\(more)")
+    let approved = try await house.ask("POST", "/api/v1/campaigns/big/approve", as: grace)
+    #expect(approved.status == 200 && approved.text.contains(#""state":"active""#), "\(approved)")
+    let again = try await house.ask("POST", "/api/v1/campaigns/big/approve", as: grace)
+    #expect(again.status == 409 && again.text.contains("waits for no approval"))
+    #expect(try await house.ask("POST", "/api/v1/campaigns/none/approve", as: grace).status == 404)
+    try await house.world.drain()
+    let done = try await house.get("/campaigns/big")
+    #expect(done.text("state") == "completed" && done.text("approvedBy") == "grace")
+
+    let manifest = try await house.ask("GET", "/api/v1/campaigns/big/manifest", as: house.viewer)
+    #expect(manifest.status == 200)
+    #expect(
+      manifest.text.contains(#""what":"submit","by":"boss""#)
+        && manifest.text.contains(#""what":"approve","by":"grace""#))
+    let copy = try house.world.folder.write("copy.json", manifest.text)
+    // The command reads what the API wrote.
+    #expect(
+      try await house.world.succeed("campaign", "manifest", "big", "--check", copy).contains("is as its manifest says"))
+    let held = try await house.ask("POST", "/api/v1/campaigns/big/manifest", "@" + copy, as: house.viewer)
+    #expect(held.status == 200 && held.text == #"{"id":"big","holds":true}"#, "\(held)")
+    let changed = try house.world.folder.write("changed.json", manifest.text.replacing("grace", with: "ada"))
+    let broken = try await house.ask("POST", "/api/v1/campaigns/big/manifest", "@" + changed)
+    #expect(broken.status == 409 && broken.text.contains("its SHA-256 does not hold"), "\(broken)")
+    #expect(try await house.ask("GET", "/api/v1/campaigns/none/manifest").status == 404)
+    let audit = try await house.ask("GET", "/api/v1/audit").text
+    #expect(audit.contains(#""who":"grace","action":"campaign.approve","subject":"big""#), "\(audit)")
+    await house.close()
+  }
+
   @Test func scopesAreHeldToOnTheServer() async throws {
     let house = try await House.open()
     #expect(try await house.ask("GET", "/api/v1/status", as: house.viewer).status == 200)
     for (method, path) in [
-      ("POST", "/api/v1/campaigns"), ("POST", "/api/v1/campaigns/a/cancel"), ("DELETE", "/api/v1/users/u"),
+      ("POST", "/api/v1/campaigns"), ("POST", "/api/v1/campaigns/a/cancel"), ("POST", "/api/v1/campaigns/a/approve"),
+      ("DELETE", "/api/v1/users/u"),
       ("POST", "/api/v1/quarantine/purge"), ("GET", "/api/v1/audit"), ("POST", "/api/v1/dead/drop"),
     ] {
       let answer = try await house.ask(method, path, "{}", as: house.viewer)
@@ -247,5 +309,8 @@ struct APITests {
     #expect(try await world.run("users", "forget", "u0", "--yes").exit == .status(1))
     try await world.succeed("devices", "show", "u1")
     try await world.succeed("store", "check")
+    // That somebody was forgotten is noted, and not who: the name would be what is left of the user.
+    let audit = try await world.server.command("xrange", "{\(world.namespace)}:audit", "-", "+")
+    #expect(audit.contains("user.forget") && audit.contains("1 devices") && !audit.contains("u0"), "\(audit)")
   }
 }

@@ -47,7 +47,7 @@ struct BadInputTests {
     ),
     (
       CarillonWorld.job("a", more: #","pushType":"liveactivity""#),
-      ["payload.aps.timestamp: is missing", "rule activity-timestamp: Apple, “Starting and updating Live Activities"]
+      ["payload.aps.event: is missing", "rule activity-event: Apple, “Starting and updating Live Activities"]
     ),
     (
       CarillonWorld.job("a").replacing(#""alert":"hi""#, with: #""content-available":1"#),

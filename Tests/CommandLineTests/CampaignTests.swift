@@ -316,4 +316,22 @@ struct CampaignTests {
       #expect(output.standardError.contains("could not be run: app: no app 'sport' in the configuration"))
     }
   }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func whatGoesBesideACampaignIsShownWithIt(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    let simulator = try await world.startSimulator()
+    _ = try await world.importDevices(3)
+    try await world.succeed(
+      "devices", "register", "--user", "u1", "--token", CarillonWorld.token(9), "--kind", "widgets")
+    try await simulator.load(["\(CarillonWorld.token(9)),registered,com.example.news.push-type.widgets,"])
+    try await world.submit("goal", more: #","also":["widgets"]"#)
+    try await world.drain()
+    let also = try #require(try await world.show("goal").objects("also")?.first)
+    #expect(also.text("id") == "goal.widgets" && also.text("state") == "completed" && also.number("targets") == 1)
+    #expect(also.object("outcomes")?.numbers == ["accepted": 1])
+    let text = try await world.succeed("campaign", "show", "goal")
+    #expect(text.contains("goal.widgets completed: 1 of 1 (100%)"), "\(text)")
+    #expect(try await world.show("goal.widgets").objects("also") == nil)
+  }
 }

@@ -2,6 +2,7 @@ import PushTransport
 import APNs
 import Foundation
 import PushCore
+import PushWorker
 import TestSupport
 import Testing
 
@@ -98,6 +99,7 @@ struct ConfigurationTests {
           caps: [{ category: offers, most: 3, per: 7d }, { most: 5, per: 1d }]
           approval: { above: 100000 }
           control: 0.02
+          backend: { healthURL: "http://10.0.0.5:8080/health", slowAfter: 500ms, leastShare: 0.25 }
           proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
     let app = try #require(configuration.apps["news"])
@@ -112,6 +114,11 @@ struct ConfigurationTests {
         FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400), FrequencyCap(most: 5, seconds: 86_400),
       ])
     #expect(app.control == 0.02)
+    #expect(
+      app.backend
+        == AppBackend(
+          check: HealthCheck(url: "http://10.0.0.5:8080/health", slowAfter: 500, timeout: 5000), interval: 5000,
+          rate: 2500.5, leastShare: 0.25))
     #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
@@ -151,6 +158,29 @@ struct ConfigurationTests {
     (yaml(app: "    caps: [{ most: 200, per: 1d }, { most: 56, per: 7d }]"), ["256 campaigns a user together"]),
     (yaml(app: "    caps: [{ category: 'a b', most: 1, per: 1d }]"), ["'a b' can't name a category"]),
     (yaml(app: "    approval: { over: 5 }"), ["apps.news.approval.over: unknown key"]),
+    (yaml(app: "    backend: { rate: 5 }"), ["apps.news.backend.healthURL: is missing"]),
+    (
+      yaml(app: "    backend: { healthURL: 'http://a.b/h' }"),
+      ["apps.news.backend.rate: is missing, and the app has none either"]
+    ),
+    (yaml(app: "    backend: { healthURL: 'a.b/h', rate: 5 }"), ["'a.b/h' is no http:// or https:// address"]),
+    (
+      yaml(app: "    backend: { healthURL: 'http://u:p@a.b/h', rate: 5 }"),
+      ["healthURL: must hold no name and password"]
+    ),
+    (
+      yaml(app: "    backend: { healthURL: 'http://a.b/h', rate: 5, slowAfter: 9s }"),
+      ["apps.news.backend.slowAfter: is not below timeout", "raise timeout"]
+    ),
+    (
+      yaml(app: "    backend: { healthURL: 'http://a.b/h', rate: 5, every: 1ms }"),
+      ["backend.every: '1ms' is not from 1s to 30s"]
+    ),
+    (
+      yaml(app: "    backend: { healthURL: 'http://a.b/h', rate: 5, leastShare: 0 }"),
+      ["backend.leastShare: '0' is not a share above 0"]
+    ),
+    (yaml(app: "    backend: { healthUrl: 'http://a.b/h' }"), ["healthUrl: unknown key", "did you mean 'healthURL'?"]),
     (yaml(app: "    approval: { above: -1 }"), ["apps.news.approval.above: '-1' is not a whole number from 0"]),
     (yaml(app: "    control: 1"), ["apps.news.control: '1' is no share of the users", "above 0 and below 1"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),

@@ -1,6 +1,8 @@
 import APNs
 import CampaignStore
+import Foundation
 import PushTransport
+import PushWorker
 import Redis
 import TLS
 import TestSupport
@@ -106,6 +108,14 @@ struct DoctorRuleTests {
     #expect(NetworkExamination.findings([], "e", now: 0).isEmpty)
   }
 
+  @Test func backendThatIsNotWellIsSaid() {
+    let backend = AppBackend(
+      check: HealthCheck(url: "http://b/health", slowAfter: 500), interval: 5000, rate: 2000, leastShare: 0.1)
+    expect([BackendRules.finding("news", backend, .well)], .well, "its backend is well, at http://b/health")
+    expect([BackendRules.finding("news", backend, .slow(milliseconds: 900))], .advice, "900 ms to answer")
+    expect([BackendRules.finding("news", backend, .failing("status 503"))], .problem, "http://b/health: status 503")
+  }
+
   // MARK: This machine, versions
 
   private static let machine = MachineFacts(
@@ -125,6 +135,8 @@ struct DoctorRuleTests {
     expect(findings { $0.availableMemory = 100 << 20 }, .problem, "100 MiB of memory")
     expect(findings { $0.memoryLimit = 64 << 20 }, .problem, "64 MiB of memory")
     expect(findings { $0.isClockSynchronised = false }, .advice, "nothing keeps this machine's clock right")
+    expect(findings { $0.zones.isThere = false }, .problem, "there are no time zones in /usr/share/zoneinfo")
+    expect(findings { $0.zones.lacksOldNames = true }, .advice, "lack names of old, such as US/Pacific")
     expect(findings { $0.libcurl = "7.88.1" }, .advice, "libcurl 7.88.1")
     expect(findings(.curl) { $0.libcurl = "7.88.1" }, .problem, "libcurl 7 resets streams")
     #expect(findings { $0.isClockSynchronised = nil }.count == findings().count - 1)
@@ -136,6 +148,17 @@ struct DoctorRuleTests {
     #expect(facts.openSSL.hasPrefix("OpenSSL 3") && facts.descriptors > 0)
     #expect(MachineFacts.available(in: "MemTotal: 5 kB\nMemAvailable:   77 kB\n") == 77 * 1024)
     #expect(MachineFacts.available(in: "") == nil)
+  }
+
+  @Test func timeZonesAreThoseOfTheFolderThatWorkersGoBy() throws {
+    let folder = try ScratchFolder()
+    let nothing = MachineFacts.facts(of: ZoneDatabase(folder: folder.path("none")))
+    #expect(nothing == ZoneFacts(folder: folder.path("none"), isThere: false, lacksOldNames: true))
+    // As of Debian 13 without tzdata-legacy: the present names, and none of old.
+    let utc = try #require(FileManager.default.contents(atPath: ZoneDatabase.systemFolder + "/UTC"))
+    try utc.write(to: URL(filePath: folder.path("UTC")))
+    let bare = MachineFacts.facts(of: ZoneDatabase(folder: folder.path("")))
+    #expect(bare.isThere && bare.lacksOldNames)
   }
 
   @Test func otherVersionsInTheFleetAreSaid() {

@@ -1,5 +1,9 @@
+import CampaignStore
+import PushCore
 import TestSupport
 import Testing
+
+@testable import carillon
 
 struct LintTests {
   private func lint(_ arguments: String..., input: String = "") async throws -> ChildProcess.Output {
@@ -81,5 +85,42 @@ struct LintTests {
       text.standardOutput.contains("background-priority (error): A background push has not priority 10.\n    Apple"))
     let rules = try JSONObject.all(in: try await lint("--rules", "--json").standardOutput)
     #expect(Set(rules.compactMap { $0.text("severity") }) == ["error", "warning"])
+  }
+
+  @Test func nextRunsOfARepeatedJobAreShownByTheClocksOfItsZone() async throws {
+    let zones = ZoneDatabase.system
+    func runs(_ more: String, now: String) throws -> NextRuns {
+      let job = CarillonWorld.job("digest", more: more)
+      let instant = try #require(Timestamp.milliseconds(now)) / 1000
+      return try #require(NextRuns(Array(job.utf8), zones: zones, now: instant))
+    }
+    // Over the end of summer time: the clocks show nine all the same.
+    let cron = #""cron":"0 9 * * mon-fri","zone":"Europe/Berlin""#
+    let berlin = try runs(#","repeat":{\#(cron)}"#, now: "2026-10-22T12:00:00Z")
+    #expect(
+      berlin.lines == [
+        "its next runs, by the clocks of Europe/Berlin:",
+        "    2026-10-23T09:00  2026-10-23T07:00:00Z  digest.20261023T0900",
+        "    2026-10-26T09:00  2026-10-26T08:00:00Z  digest.20261026T0900",
+        "    2026-10-27T09:00  2026-10-27T08:00:00Z  digest.20261027T0900",
+        "    2026-10-28T09:00  2026-10-28T08:00:00Z  digest.20261028T0900",
+        "    2026-10-29T09:00  2026-10-29T08:00:00Z  digest.20261029T0900",
+      ])
+    let two = try runs(#","repeat":{\#(cron),"count":2}"#, now: "2026-10-22T12:00:00Z")
+    #expect(two.runs == Array(berlin.runs.prefix(2)))
+    let local = try runs(#","localTime":true,"repeat":{"cron":"0 9 * * *"}"#, now: "2026-11-30T12:00:00Z")
+    #expect(local.lines[0] == "its next runs, by each device's own clock:")
+    #expect(local.lines[1] == "    2026-12-01T09:00  begins 2026-11-30T19:00:00Z  digest.20261201T0900")
+    let over = try runs(
+      #","repeat":{"cron":"0 9 1 1 *","end":"2026-06-01T00:00:00Z"}"#, now: "2026-11-30T12:00:00Z")
+    #expect(over.lines == ["its runs: no time of '0 9 1 1 *' is left before its end"])
+    // With a template too, of which nothing is known here; and by the command.
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"template":"welcome","repeat":{"cron":"0 9 * * *"}}"#
+    let text = try await lint("-", input: job).standardOutput
+    #expect(text.contains("its next runs, by the clocks of UTC:\n") && text.contains("T09:00  2"), "\(text)")
+    let json = try JSONObject(try await lint("-", "--json", input: job).standardOutput)
+    #expect(json.object("repeat")?.objects("runs")?.count == 5 && json.object("repeat")?.text("zone") == "UTC")
+    let plain = try await lint("-", input: CarillonWorld.job("a"))
+    #expect(!plain.standardOutput.contains("runs"))
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -42,5 +43,21 @@ struct PreviewTests {
     #expect(nobody.exit == .status(1) && nobody.standardOutput.contains("has no device"))
     let unknown = try await world.run("campaign", "preview", "c2", "--user", "ada")
     #expect(unknown.exit == .status(1))
+  }
+
+  @Test func datesOfALiveActivityAreShownAsTheyWouldBeSentNow() async throws {
+    let world = try await CarillonWorld()
+    let devices = "user,token,app,kind\nada,aa01,news,liveactivity-start\n"
+    _ = try await world.succeed("devices", "import", "-", "--format", "csv", input: devices)
+    let job = #"""
+      {"id":"c1","app":"news","audience":{"users":["ada"]},"pushType":"liveactivity","payload":{"aps":{"event":"start",
+       "attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"t"},"stale-date":"2h"}}}
+      """#
+    let before = Int(Date.now.timeIntervalSince1970)
+    let ada = try JSONObject(await world.succeed("campaign", "preview", "-", "--user", "ada", "--json", input: job))
+    let aps = try #require(ada.objects("pushes")?.first?.object("payload")?.object("aps"))
+    let sent = try #require(aps.number("timestamp"))
+    #expect(before <= sent && sent <= Int(Date.now.timeIntervalSince1970))
+    #expect(aps.number("stale-date") == sent + 7200)
   }
 }

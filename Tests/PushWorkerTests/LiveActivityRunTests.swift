@@ -4,13 +4,15 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestSupport
 import Testing
 
 /// A match whose fans follow it on their lock screens, from the start to the end.
 struct LiveActivityRunTests {
   private static func aps(_ event: String) -> String {
     let more = event == "start" ? #","attributes-type":"Match","attributes":{},"alert":{"title":"Kick-off"}"# : ""
-    return #"{"aps":{"event":"\#(event)","timestamp":1800000000,"content-state":{"score":"1:0"}\#(more)}}"#
+    let date = event == "end" ? #","dismissal-date":"15m""# : #","stale-date":"2h""#
+    return #"{"aps":{"event":"\#(event)","content-state":{"score":"1:0"}\#(date)\#(more)}}"#
   }
 
   private func job(_ id: String, _ event: String, audience: String) -> String {
@@ -19,7 +21,11 @@ struct LiveActivityRunTests {
 
   @Test(arguments: PushEngineKind.allCases)
   func activityIsStartedUpdatedAndEndedByItsName(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine)
+    let folder = try ScratchFolder()
+    let rig = try await WorkerRig(engine: engine) {
+      $0.log = folder.path("requests")
+      $0.logsBodies = true
+    }
     // Thirty fans who can be sent a start; what a start makes is said by the app, as an event, with a token of its own.
     var devices: [SimulatedDevice] = []
     for number in 0..<60 {
@@ -60,5 +66,40 @@ struct LiveActivityRunTests {
     await worker.stop()
     try await running
     #expect(await rig.simulator.counters().accepted == 60)
+    // All of a campaign are sent the same, with the dates that it began with.
+    let bodies = Set(try RequestLine.read(folder.path("requests")).map(\.body))
+    #expect(bodies.count == 3)
+    for (id, event, key, seconds) in [
+      ("start", "start", "stale-date", 7200), ("goal", "update", "stale-date", 7200),
+      ("whistle", "end", "dismissal-date", 900),
+    ] {
+      let record = try #require(try await rig.store.campaign(id))
+      let body = try #require(bodies.first { $0.contains(#""event":"\#(event)""#) })
+      let aps = try #require(try JSONObject(body).object("aps"))
+      let sent = try #require(aps.number("timestamp"))
+      #expect(aps.number(key) == sent + seconds)
+      // Redis' clock, looked at just before the campaign was written down.
+      #expect(sent * 1000 <= record.start && record.start < sent * 1000 + 30_000)
+    }
+  }
+
+  /// What the campaign keeps is written once: whoever takes its job in again, or reads it later, finds the same bytes.
+  @Test func datesAreFixedWhenItBegins() async throws {
+    let rig = try await WorkerRig(engine: .native, partitions: 2)
+    let job = Array(self.job("goal", "update", audience: #"{"tokens":["\#(WorkerRig.text(1))"]}"#).utf8)
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    #expect(try await rig.store.activate(campaign, job: job, worker: "one") == .new)
+    let kept = try #require(try await rig.store.campaignAndJob("goal")).1
+    #expect(
+      try JSONObject(String(decoding: kept, as: UTF8.self)).object("payload")?.object("aps")?.number("timestamp") != nil
+    )
+    // The second worker finds it done, whenever that is.
+    #expect(try await rig.store.activate(campaign, job: job, worker: "two") == .duplicate)
+    #expect(try await rig.store.campaignAndJob("goal")?.1 == kept)
+    // As a failover would have it taken in once more: what was written out stays.
+    try await rig.command("DEL", "campaign:goal")
+    try await rig.command("DEL", "job:goal")
+    #expect(try await rig.store.activate(campaign, job: kept, worker: "one", narrowing: false) == .new)
+    #expect(try await rig.store.campaignAndJob("goal")?.1 == kept)
   }
 }

@@ -2,6 +2,7 @@ import PushTransport
 import APNs
 import APNsSimulator
 import CampaignStore
+import Foundation
 import PushCore
 import PushWorker
 import TestSupport
@@ -26,6 +27,8 @@ import Testing
     async let third: Void = workers[2].run()
     try await rig.until { await rig.simulator.counters().received >= 300 }
     let asked = ContinuousClock.now
+    // The simulator's clock, which is this machine's.
+    let askedAt = Int(Date().timeIntervalSince1970 * 1000)
     let (state, unconfirmed) = try await rig.store.controlEverywhere("story", .cancel, lease: 6000)
     #expect(state == .cancelled && unconfirmed.isEmpty)
     // What was in flight is answered within its latency.
@@ -39,13 +42,22 @@ import Testing
     // Each worker may have a window on its way when it hears of it.
     #expect(received <= sent + 3 * 50 && received < 20_000, "\(sent) \(received)")
     #expect(record.counters.outcomes[.accepted] == received && record.pending == 0)
-    #expect(try RequestLine.read(path).count == received)
+    let requests = try RequestLine.read(path)
+    #expect(requests.count == received)
+    // By the push service's own log: nobody got it later than a second after that.
+    let last = requests.map(\.time).max() ?? 0
+    #expect(last - askedAt < 1000, "\(last - askedAt) ms")
   }
 
   /// The same collapse id, a new text, and nobody who did not get the first.
   @Test(arguments: PushEngineKind.allCases)
   func correctionTakesThePlaceOfTheStoryAndOnlyWhereThatArrived(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine) { $0.knobs.tracksCollapse = true }
+    let folder = try ScratchFolder()
+    let rig = try await WorkerRig(engine: engine) {
+      $0.knobs.tracksCollapse = true
+      $0.log = folder.path("requests")
+      $0.logsBodies = true
+    }
     try await rig.register(100) { $0 % 10 == 3 ? .unregistered : .registered }
     try await rig.submit("story", #","collapseId":"story-1","lane":"urgent""#)
     try await rig.worker("first").run()
@@ -56,10 +68,19 @@ import Testing
       return DeviceRegistration(user: "u\(number)", device: record)
     }
     try await rig.store.register(late)
-    try await rig.submit(
-      "correction", #","collapseId":"story-1","lane":"urgent""#, audience: #"{"campaign":"story"}"#)
+    let reached = try await rig.results("story").filter { $0.outcome == .accepted }.map(\.token)
+    let before = try RequestLine.read(folder.path("requests")).count
+    let job = #"""
+      {"id":"correction","app":"news","lane":"urgent","collapseId":"story-1",
+       "audience":{"campaign":"story","outcome":"accepted"},"payload":{"aps":{"alert":"Correction: it did not happen."}}}
+      """#
+    try await rig.push(raw: job)
     try await rig.worker("second").run()
     #expect(try await rig.store.show("correction")?.counters.outcomes == [.accepted: 90])
     #expect(await rig.simulator.counters().collapsed == 90)
+    // The new text, to those tokens and no others, in the place of the first.
+    let second = try RequestLine.read(folder.path("requests")).dropFirst(before)
+    #expect(second.allSatisfy { $0.body.contains("Correction: it did not happen.") })
+    #expect(Set(second.map(\.token)) == Set(reached.map { APNsService().text(of: $0) }))
   }
 }

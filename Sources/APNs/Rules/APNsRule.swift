@@ -42,6 +42,7 @@ public enum APNsRule: String, CaseIterable, Sendable {
   case activitySound = "activity-sound"
   case activityData = "activity-data"
   case activitySeconds = "activity-seconds"
+  case activityDates = "activity-dates"
   case activityInput = "activity-input"
   case broadcastType = "broadcast-type"
   case broadcastStart = "broadcast-start"
@@ -136,6 +137,12 @@ extension APNsRule {
     case .activityData:
       (.warning, "Attributes and content-state of an activity have together at most 4096 bytes.", Source.activities)
     case .activitySeconds: (.error, "Times in aps are seconds since 1970.", Source.activities)
+    case .activityDates:
+      (
+        .warning,
+        "An activity becomes stale after its timestamp, within 12 hours, and leaves within 4 hours of its end.",
+        Source.activities
+      )
     case .activityInput: (.warning, "input-push-token and input-push-channel go with a start.", Source.activities)
     case .broadcastType: (.error, "A channel carries Live Activity pushes only.", Source.broadcast)
     case .broadcastCollapse: (.error, "A broadcast has no collapse id.", Source.broadcast)

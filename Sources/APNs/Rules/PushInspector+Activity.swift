@@ -8,6 +8,7 @@ extension PushInspector {
         .activityTimestamp, path("aps.timestamp"), "is missing: of two pushes the newer one counts",
         hint: "give the time of sending in seconds since 1970")
     }
+    checkDates(aps)
     if aps.value("sound") != nil {
       report(.activitySound, path("aps.sound"), "is not read there", hint: "move it into aps.alert")
     }
@@ -57,6 +58,36 @@ extension PushInspector {
     }
   }
 
+  /// Seconds that an activity lives at most: eight hours, and four more on the lock screen.
+  private static let longestLife = 12 * 3600
+  /// Seconds after its end that the system shows it at most.
+  private static let longestShown = 4 * 3600
+
+  private mutating func checkDates(_ aps: [JSONValue.Member]) {
+    guard let sent = aps.instant("timestamp") else { return }
+    if let stale = aps.instant("stale-date") {
+      if stale <= sent {
+        report(
+          .activityDates, path("aps.stale-date"), "is not after its timestamp: what it says is stale when it comes",
+          hint: "give a later time, or leave it out")
+      } else if stale - sent > Double(Self.longestLife) {
+        report(
+          .activityDates, path("aps.stale-date"),
+          "is more than 12 hours after its timestamp: no activity lives so long",
+          hint: "leave it out, or give a time until which it holds")
+      }
+    }
+    guard let dismissal = aps.instant("dismissal-date") else { return }
+    if case .string(let event)? = aps.value("event")?.kind, event == "start" || event == "update" {
+      report(
+        .activityDates, path("aps.dismissal-date"), "is read with event end only", hint: "leave it out, or end it")
+    } else if dismissal - sent > Double(Self.longestShown) {
+      report(
+        .activityDates, path("aps.dismissal-date"), "is more than 4 hours after the end: it is shown no longer",
+        hint: "4h does the same")
+    }
+  }
+
   /// What an activity holds at most, static and dynamic data together, in bytes.
   private static let maximumData = 4096
 
@@ -68,5 +99,13 @@ extension PushInspector {
       .activityData, path("aps.content-state"),
       "with attributes \(size) bytes, which is \(size - Self.maximumData) over the \(Self.maximumData) of an activity",
       hint: "let the app fetch the rest")
+  }
+}
+
+extension [JSONValue.Member] {
+  /// A date; `nil` for none, and for what is not a number.
+  fileprivate func instant(_ name: String) -> Double? {
+    guard case .number(let text)? = value(name)?.kind else { return nil }
+    return Double(text)
   }
 }

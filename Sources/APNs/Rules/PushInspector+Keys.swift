@@ -192,7 +192,8 @@ extension APSKey.Shape {
 
   fileprivate func hint(for value: JSONValue) -> String? {
     switch (self, value.kind) {
-    case (.number, .string), (.flag, .string), (.instant, .string): "remove the quotes"
+    case (.number, .string), (.flag, .string): "remove the quotes"
+    case (.instant, .string): "in a job it may be a duration such as 2h, or \(Timestamp.form)"
     case (.string, .number), (.string, .bool): "put it in quotes"
     case (.object, .string): "write it as JSON, not as a string of JSON"
     case (.yes, _): "write true"

@@ -70,15 +70,23 @@ public struct PushLint: Sendable {
     }
     self.init(kind: Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload)
     let traits = Self.traits(of: kind == .job ? Self.app(of: root) : app, apps)
+    let (judged, judgedBytes, undated) = dated(root, bytes, as: pushType, apps, now: now)
     var drafts =
       kind == .payload
-      ? [Self.draft(root, in: bytes, as: pushType, app: traits)] : PushDraft.all(job: root, in: bytes, app: traits)
+      ? [Self.draft(root, in: bytes, as: pushType, app: traits)]
+      : PushDraft.all(job: judged, in: judgedBytes, app: traits)
     if kind == .template {
       let type = pushType ?? drafts.first.map { Self.inferred($0.payload) } ?? .alert
       for index in drafts.indices { drafts[index].become(type) }
     }
     findings =
-      kind == .job ? Self.jobFindings(root, in: bytes, apps) : kind == .template ? Self.templateFindings(bytes) : []
+      kind == .job
+      ? Self.jobFindings(judged, in: judgedBytes, apps) : kind == .template ? Self.templateFindings(bytes) : []
+    if let undated {
+      findings.append(Finding(.activityDates, undated.field, undated.message, hint: undated.hint))
+      // That it is no number either says nothing new.
+      drafts = []
+    }
     if let draft = drafts.first {
       findings += PushInspector.findings(in: drafts, now: now)
       self.pushType = draft.pushType
@@ -137,6 +145,33 @@ public struct PushLint: Sendable {
     guard case .object(let members) = job.kind, case .string(let app)? = members.value("app")?.kind else { return nil }
     return app
   }
+
+  /// A job or a template with the dates of a Live Activity written out, its text, and what is wrong with these dates.
+  private func dated(
+    _ root: JSONValue, _ bytes: [UInt8], as pushType: PushType?, _ apps: JobApps, now: Int?
+  ) -> (JSONValue, [UInt8], JobError?) {
+    do throws(JobError) {
+      var text: [UInt8]?
+      switch kind {
+      case .job: text = try CampaignJob.dated(root, bytes, apps, now: now)
+      case .template:
+        guard case .object(let members) = root.kind, let payload = members.value("payload"),
+          pushType ?? Self.inferred(payload) == .liveactivity
+        else { break }
+        text = try ActivityDates(root, start: now ?? Self.someStart).applied(to: bytes)
+      case .payload, .legacy: break
+      }
+      guard let text, let dated = try? JSONValue(parsing: text, maximumDepth: Self.maximumNesting) else {
+        return (root, bytes, nil)
+      }
+      return (dated, text, nil)
+    } catch {
+      return (root, bytes, error)
+    }
+  }
+
+  /// In the place of the present, where it is not known.
+  private static let someStart = 1_800_000_000
 
   private static func draft(
     _ root: JSONValue, in bytes: [UInt8], as pushType: PushType?, app: AppTraits?

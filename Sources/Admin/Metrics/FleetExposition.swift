@@ -45,6 +45,9 @@ public struct FleetExposition: Sendable {
     gauge("dead_entries", "Jobs and events that could not be run.", fleet.dead)
     gauge("quarantined_devices", "Devices in quarantine.", fleet.quarantined)
     gauge("feedback_entries", "Tokens on the feedback list that nobody has taken.", fleet.feedback)
+    metrics.family(
+      "carillon_fleet_backend_share", .gauge, "The share of its rate that an app has by its backend's health.")
+    for backend in fleet.backends { metrics.sample(backend.share, ("app", backend.app)) }
     gauge("alarms", "Things that need somebody, as carillon status tells them.", fleet.alarms().count)
     metrics.family("carillon_fleet_redis_memory_bytes", .gauge, "Memory that a Redis server uses, in bytes.")
     for node in fleet.nodes { metrics.sample(node.memory.used, ("node", node.endpoint)) }

@@ -4,7 +4,7 @@ public enum Scope: String, CaseIterable, Sendable {
   case view
   /// Submit campaigns; register devices and users, and put users into segments.
   case submit
-  /// Pause, resume and cancel; retry and drop dead jobs; release and purge quarantined devices.
+  /// Pause, resume, cancel and approve; retry and drop dead jobs; release and purge quarantined devices.
   case operate
   /// Everything, and what nobody else may: forget users, read the audit log.
   case admin

@@ -21,6 +21,12 @@ extension CampaignStore {
     try await readCampaigns(ids, &fleet)
     try await readQuarantine(&fleet)
     try await readWebhooks(&fleet)
+    do {
+      let now = fleet.at
+      fleet.backends = try await backends().values.filter { $0.isCurrent(now) }.sorted { $0.app < $1.app }
+    } catch let error as StoreError {
+      fleet.problems.append(error)
+    }
     fleet.nodes = try await redis.sights(FleetNode.sections).map { FleetNode($0, keys) }
     return fleet
   }

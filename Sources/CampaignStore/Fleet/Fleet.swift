@@ -111,6 +111,9 @@ public struct Fleet: Sendable {
   /// Pruned tokens that the feedback list has for the backend.
   public var feedback = 0
 
+  /// How apps' own backends are, of those that are looked at, by the apps' names.
+  public var backends: [BackendStanding] = []
+
   /// How far webhooks have been told, by their names.
   public var webhooks: [WebhookStanding] = []
 

@@ -31,6 +31,7 @@ package enum AppChannels {
       channel.caps = app.caps
       channel.approvalAbove = app.approvalAbove
       channel.control = app.control
+      channel.backend = app.backend
       channels[name] = channel
     }
     return channels

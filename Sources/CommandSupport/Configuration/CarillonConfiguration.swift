@@ -1,6 +1,7 @@
 package import Logging
 package import PushTransport
 package import PushCore
+package import PushWorker
 package import Redis
 
 /// The configuration, read and checked. What only shows in use, such as a key file that isn't there, is not checked here.
@@ -142,6 +143,8 @@ package struct CarillonConfiguration: Equatable {
     package var caps: [FrequencyCap] = []
     /// Targets above which a campaign waits for somebody's approval; `nil` for never.
     package var approvalAbove: Int?
+    /// The app's own backend, whose health says how fast its campaigns go; `nil` for none.
+    package var backend: AppBackend?
   }
 
   /// What APNs lets an app's pushes in for.

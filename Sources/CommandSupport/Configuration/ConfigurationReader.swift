@@ -64,7 +64,8 @@ struct ConfigurationReader {
       lastDeviceOnly: try section.boolean("lastDeviceOnly"),
       rate: try readRate(section), control: try readControl(section),
       caps: try readCaps(section),
-      approvalAbove: try readApproval(section))
+      approvalAbove: try readApproval(section),
+      backend: try readBackend(section))
   }
 
   private func readApproval(_ section: ConfigurationSection) throws(ConfigurationError) -> Int? {
@@ -105,7 +106,7 @@ struct ConfigurationReader {
     return caps
   }
 
-  private func readRate(_ section: ConfigurationSection) throws(ConfigurationError) -> Double? {
+  func readRate(_ section: ConfigurationSection) throws(ConfigurationError) -> Double? {
     guard let text = try section.string("rate") else { return nil }
     guard let rate = Double(text), CampaignRate.isValid(rate) else {
       throw section.error(

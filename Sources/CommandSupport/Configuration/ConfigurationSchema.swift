@@ -13,9 +13,10 @@ enum ConfigurationSchema {
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
     "apps.*": [
       "service", "topic", "environment", "token", "certificate", "endpoint", "broadcastEndpoint", "channelEndpoint",
-      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval", "control",
+      "port", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval", "control", "backend",
     ],
     "apps.*.approval": ["above"],
+    "apps.*.backend": ["healthURL", "slowAfter", "timeout", "every", "rate", "leastShare", "trustRoots"],
     "apps.*.caps[]": ["category", "most", "per"],
     "apps.*.token": ["keyFile", "keyID", "teamID"],
     "apps.*.certificate": ["file", "passphraseFile"],

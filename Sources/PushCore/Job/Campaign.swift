@@ -61,6 +61,10 @@ public struct Campaign: Sendable, Equatable {
   public var submittedBy: String?
   /// Of which part of its users it is, where some are first; `nil` where all are.
   public var canary: Canary?
+  /// The push types of its companions.
+  public var also: [String] = []
+  /// The campaign whose companion it is; `nil` for one of its own.
+  public var beside: String?
 
   /// Seconds that results stay unless the job says otherwise: a week.
   public static let defaultTimeToLive = 7 * 86400

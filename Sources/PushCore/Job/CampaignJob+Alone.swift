@@ -1,6 +1,6 @@
 extension CampaignJob {
   /// Fields that say something of many users or pushes only.
-  private static let ofMany: Set = ["control", "test", "canary", "template", "vars"]
+  private static let ofMany: Set = ["control", "test", "canary", "template", "vars", "also", "beside"]
 
   /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///

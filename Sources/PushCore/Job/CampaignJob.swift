@@ -12,7 +12,8 @@ public enum CampaignJob {
     [
       "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
       "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
-      "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars",
+      "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars", "also",
+      "beside",
     ] + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
@@ -21,11 +22,12 @@ public enum CampaignJob {
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
   ///   - apps: those that it may be for.
+  ///   - now: UNIX seconds; `nil` where the job may have waited, or has begun.
   /// - Throws: the first thing that is wrong. What the rules only warn of (``PushRule/Severity/warning``) is not.
   public static func parse(
-    _ job: some Collection<UInt8>, _ apps: JobApps
+    _ job: some Collection<UInt8>, _ apps: JobApps, now: Int? = nil
   ) throws(JobError) -> Campaign {
-    let (campaign, findings) = try examine(job, apps)
+    let (campaign, findings) = try examine(job, apps, now: now)
     if let finding = findings.first(where: { $0.rule.severity == .error }) { throw JobError(finding) }
     return campaign
   }
@@ -46,15 +48,51 @@ public enum CampaignJob {
         message: "the job has \(job.count) bytes, \(job.count - maximumSize) over the limit of \(maximumSize)",
         hint: "put the audience into a segment: carillon segment import NAME FILE")
     }
-    let bytes = Array(job)
-    let root: JSONValue
+    var bytes = Array(job)
+    var root = try parsed(bytes)
+    if let dated = try dated(root, bytes, apps, now: now) {
+      bytes = dated
+      root = try parsed(bytes)
+    }
+    let (campaign, service) = try read(root, in: bytes, apps)
+    var findings = service.findings(in: root, bytes, now: now)
+    for type in campaign.also {
+      // Such as an app whose certificate is for no such push: said now, and not when the campaign has begun.
+      for finding in service.findings(ofRefresh: type)
+      where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
+        findings.append(Finding(finding.rule, "also", finding.message, hint: finding.hint))
+      }
+    }
+    return (campaign, findings)
+  }
+
+  private static func parsed(_ bytes: [UInt8]) throws(JobError) -> JSONValue {
     do {
-      root = try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
+      return try JSONValue(parsing: bytes, maximumDepth: maximumNesting)
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
-    let (campaign, service) = try read(root, in: bytes, apps)
-    return (campaign, service.findings(in: root, bytes, now: now))
+  }
+
+  /// In the place of the start of a campaign that has not begun, where nobody says what time it is: as long as any other.
+  private static let someStart = 1_800_000_000
+
+  /// A job with the times of its push written out as if it began at its `sendAt`, or else now; `nil` where it has none such.
+  /// What was taken in has them written out.
+  ///
+  /// - Parameter now: UNIX seconds; `nil` for any time.
+  /// - Throws: what is wrong with one of these times by itself.
+  public static func dated(
+    _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?
+  ) throws(JobError) -> [UInt8]? {
+    guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
+      case .string(let type)? = members.value("pushType")?.kind, let service = apps.service(of: app)
+    else { return nil }
+    var start = now ?? someStart
+    if case .string(let text)? = members.value("sendAt")?.kind, let sendAt = Timestamp.milliseconds(text) {
+      start = max(now ?? 0, sendAt / 1000)
+    }
+    return try service.dated(bytes, pushType: type, start: start)
   }
 
   /// The campaign of a job, held against the contract but not against its service's rules; and the service.
@@ -65,11 +103,15 @@ public enum CampaignJob {
     let id = try readID(fields)
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
-    let audience = try JobAudience(fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
+    let lead = try Companion.readLead(fields, id: id, pushType: options.pushType)
+    // A companion goes to the same users as its campaign.
+    let drawn = lead ?? id
+    let audience = try JobAudience(
+      fields.required("audience"), in: bytes, of: service, campaign: drawn, path: "audience")
     let payload = try JobPayload(
       content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
     let timing = try JobTiming(fields, id: id, audience: audience.audience)
-    let campaign = Campaign(
+    var campaign = Campaign(
       id: id,
       app: app,
       audience: audience.audience,
@@ -78,7 +120,7 @@ public enum CampaignJob {
       limit: audience.limit,
       devices: audience.devices,
       control: try readControl(
-        fields, campaign: id, audience.audience, isTransactional: fields.flag("transactional")),
+        fields, campaign: drawn, audience.audience, isTransactional: fields.flag("transactional")),
       firstWave: try readTest(fields, audience.audience),
       exclusion: audience.exclusion,
       category: try readCategory(fields),
@@ -100,6 +142,8 @@ public enum CampaignJob {
       timeToLive: try readTimeToLive(fields),
       submittedBy: try readSubmitter(fields),
       canary: try Canary(fields, of: id, audience))
+    campaign.beside = lead
+    campaign.also = try Companion.read(fields, id: id, pushType: options.pushType, audience, of: service)
     if campaign.timing.isPerDevice, campaign.firstWave != nil || campaign.canary != nil {
       throw JobError(
         field: campaign.canary == nil ? "test" : "canary",
@@ -113,6 +157,15 @@ public enum CampaignJob {
         hint: "it takes pushType liveactivity with event update or end; a start goes to users: segment, users")
     }
     return (campaign, service)
+  }
+
+  /// The id of a job and when its pushes are sent, whatever it says otherwise; `nil` where that can't be read.
+  public static func timing(of job: [UInt8]) -> (id: String, timing: CampaignTiming)? {
+    guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
+      let id = try? readID(JobFields(members)),
+      let timing = try? JobTiming(JobFields(members), id: id, audience: .users([])).timing
+    else { return nil }
+    return (id, timing)
   }
 
   private static func readVars(_ fields: JobFields, for content: PersonalContent?) throws(JobError) -> Bool {

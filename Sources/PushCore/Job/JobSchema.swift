@@ -36,7 +36,7 @@ public enum JobSchema {
   /// A local time.
   private static let wall = #"{"type":"string","pattern":"\#(wallPattern)$"}"#
   private static let wallPattern =
-    #"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?"#
+    #"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?"#
   private static let clock = #"{"type":"string","pattern":"^[0-9]{1,2}:[0-9]{2}$"}"#
   private static let text = #"{"type":"string"}"#
   private static let someText = #"{"type":"string","minLength":1}"#
@@ -128,7 +128,8 @@ public enum JobSchema {
           "minOpened": share, "of": name,
         ], required: ["share", "wait", "maxFailures"])),
     "localized": orNull(#"{"type":"object"}"#), "trim": orNull(someText), "uniqueKey": orNull(someText),
-    "template": orNull(someText), "vars": orNull(flag),
+    "template": orNull(someText), "vars": orNull(flag), "beside": orNull(name),
+    "also": orNull(#"{"type":"array","uniqueItems":true,"items":{"type":"string"}}"#),
     "localTime": orNull(any(flag, object(["attribute": someText], required: ["attribute"]))),
     "defaultTimezone": orNull(someText), "late": orNull(anyDuration),
     "quietHours": orNull(
@@ -186,6 +187,10 @@ public enum JobSchema {
     when(member("audience", namesNoUsers), "{\"not\":\(isLocal)}"),
     when(isLocal, any(given("sendAt"), given("repeat"))), notBoth(isLocal, given("spread")),
     "{\"if\":\(isLocal),\"then\":\(times(wall)),\"else\":\(times(instant))}",
+    when(
+      #"{"required":["also"],"properties":{"also":{"type":"array","minItems":1}}}"#,
+      "{\"allOf\":[\(absent(["canary"])),\(member("audience", "{\"allOf\":[{\"not\":\(namesNoUsers)},\(absent(["limit"]))]}"))]}"
+    ),
     when(given("late"), isLocal), when(given("defaultTimezone"), any(isLocal, given("quietHours"))),
     notBoth(given("repeat"), given("finishBy")),
     when(given("repeat"), member("expiration", "{\"not\":\(instant)}")),

@@ -44,9 +44,10 @@ public struct AdmissionRules: Sendable, Equatable {
 
 extension Campaign {
   /// Whether it keeps to the caps of its app, and counts for them: not what is urgent or transactional, nor what names no
-  /// users.
+  /// users, nor what shows nothing by itself.
   public var keepsToCaps: Bool {
-    switch audience {
+    guard beside == nil else { return false }
+    return switch audience {
     case .segment, .users, .campaign: lane != .urgent && !isTransactional
     case .tokens, .activity, .channel: false
     }

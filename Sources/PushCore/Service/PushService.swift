@@ -45,6 +45,15 @@ public protocol PushService: Sendable {
   /// - Throws: what is wrong with one of these fields by itself.
   func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions
 
+  /// A job with the times of its push written out that count from when its campaign begins; `nil` where it has none such.
+  ///
+  /// - Parameters:
+  ///   - job: with the content of its template, if it names one.
+  ///   - pushType: what it says.
+  ///   - start: when it begins, in UNIX seconds.
+  /// - Throws: what is wrong with one of these times by itself.
+  func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]?
+
   /// The service's rules that the push of a job breaks. What breaks an error is not sent.
   ///
   /// - Parameters:
@@ -52,6 +61,12 @@ public protocol PushService: Sendable {
   ///   - bytes: the text that it stands in.
   ///   - now: UNIX seconds; `nil` leaves out what depends on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
+
+  /// The types of push that show nothing by themselves, and tell an app that there is something new.
+  var refreshTypes: [String] { get }
+
+  /// What such a push says; `nil` for any other type.
+  func refreshPayload(of pushType: String) -> [UInt8]?
 
   // MARK: Pushes
 
@@ -99,6 +114,24 @@ public protocol PushService: Sendable {
 }
 
 extension PushService {
+  public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? { nil }
+  public var refreshTypes: [String] { [] }
+  public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
+
+  /// The rules that a push breaks which only tells the app that there is something new.
+  func findings(ofRefresh pushType: String) -> [Finding] {
+    guard let payload = refreshPayload(of: pushType) else { return [] }
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("pushType", pushType)
+    json.name("payload")
+    json.raw(payload)
+    json.endObject()
+    let job = json.take()
+    guard let root = try? JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting) else { return [] }
+    return findings(in: root, job, now: nil)
+  }
+
   /// A token's canonical text.
   public func text(of token: DeviceToken) -> String {
     token.bytes.withUnsafeBytes { token in

@@ -4,7 +4,11 @@ import PushCore
 /// A rate that pushes of this worker are held against: a campaign's own, or that of its app. Confined to the worker's loop.
 final class RateLimit {
   let subject: RateSubject
-  let rate: CampaignRate
+  private(set) var rate: CampaignRate
+  /// Whether it holds at all: that of a backend only while that is not well.
+  private(set) var isInForce = true
+  /// Why it does, where that is not so for good.
+  private var cause: String?
   var lease = RateLease()
   /// Pushes a second of the whole fleet, as control last said; 0 while it has said nothing.
   private(set) var perSecond: Double
@@ -15,6 +19,28 @@ final class RateLimit {
     self.subject = subject
     self.rate = rate
     perSecond = if case .perSecond(let number) = rate { number } else { 0 }
+    if case .backend = subject { isInForce = false }
+  }
+
+  /// Takes note of how a backend is.
+  ///
+  /// - Parameters:
+  ///   - standing: `nil` while it is well, and where nobody knows.
+  ///   - full: pushes a second that it bears when it is well.
+  /// - Returns: whether anything is otherwise than before.
+  func follow(_ standing: BackendStanding?, rate full: Double) -> Bool {
+    guard let standing else {
+      defer { isInForce = false }
+      // What was lent is not asked back: the bucket forgets it.
+      if isInForce { lease = RateLease() }
+      return isInForce
+    }
+    cause = standing.reason
+    let next = CampaignRate.perSecond(full * standing.share)
+    guard !isInForce || next != rate else { return false }
+    if !isInForce { lease = RateLease() }
+    (isInForce, rate, perSecond) = (true, next, full * standing.share)
+    return true
   }
 
   /// Takes note of control's answer, or that there was none.
@@ -29,6 +55,9 @@ final class RateLimit {
     return switch (subject, rate) {
     case (.app(let name), _):
       "rate: all campaigns of app \(name) may have \(number) pushes a second, by apps.\(name).rate"
+    case (.backend(let name), _):
+      "rate: the backend of app \(name) is not well (\(cause ?? "it was just asked")), so its campaigns may have "
+        + "\(number) pushes a second"
     case (.campaign, .perSecond): "rate: it may have \(number) pushes a second, by its job"
     case (.campaign, .over(let seconds)):
       "rate: its job spreads its pushes over \(DurationText.format(milliseconds: seconds * 1000))"
@@ -49,18 +78,21 @@ final class RateLimit {
 
 /// The limits of a campaign; most have none.
 extension [RateLimit] {
+  /// Those that hold now.
+  private var inForce: LazyFilterSequence<[RateLimit]> { lazy.filter(\.isInForce) }
+
   /// Pushes that may be sent now; `.max` for no limit.
-  var allowance: Int { reduce(.max) { Swift.min($0, $1.lease.allowance) } }
+  var allowance: Int { inForce.reduce(.max) { Swift.min($0, $1.lease.allowance) } }
 
   /// Pushes that may be sent in the next quarter of a second, by all workers; `.max` for no limit.
-  var soon: Int { reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
+  var soon: Int { inForce.reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
 
   /// The smallest number of targets that are enough to have in hand; `nil` for no limit.
-  var ahead: Int? { lazy.map(\.ahead).min() }
+  var ahead: Int? { inForce.map(\.ahead).min() }
 
   /// What holds pushes up when nothing else does, and since when; the last to have begun, as until then another did.
   var obstacle: (reason: String, since: UInt64)? {
-    lazy.compactMap { limit in limit.lease.limitedSince.map { (reason: limit.reason, since: $0) } }
+    inForce.compactMap { limit in limit.lease.limitedSince.map { (reason: limit.reason, since: $0) } }
       .max { $0.since < $1.since }
   }
 }

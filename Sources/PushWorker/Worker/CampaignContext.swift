@@ -140,17 +140,17 @@ final class CampaignContext {
   /// Credit is asked for: guard trial and rates have lent so many pushes less.
   func spend(_ count: Int) {
     trial.spend(count)
-    for limit in limits { limit.lease.spend(count) }
+    for limit in limits where limit.isInForce { limit.lease.spend(count) }
   }
 
   /// What became of that credit is known.
   func settle(spent count: Int, sent: Int) {
     trial.settle(spent: count, sent: sent)
-    for limit in limits { limit.lease.settle(spent: count, sent: sent) }
+    for limit in limits where limit.isInForce { limit.lease.settle(spent: count, sent: sent) }
   }
 
   /// Pushes that credit was spent on were certainly not sent: others may send as many.
   func unspend(_ count: Int) {
-    for limit in limits { limit.lease.giveBack(count) }
+    for limit in limits where limit.isInForce { limit.lease.giveBack(count) }
   }
 }

@@ -116,8 +116,10 @@ extension PushWorker {
 
   /// Why a campaign waits for somebody's approval; `nil` where it need not.
   private func whyApprovalIsNeeded(_ campaign: Campaign) async throws -> String? {
-    // The rest of one that was approved waits for its first part.
-    guard let most = configuration.apps[campaign.app]?.approvalAbove, campaign.canary?.first == nil else { return nil }
+    // The rest of one that was approved waits for its first part, and a companion for its campaign.
+    guard let most = configuration.apps[campaign.app]?.approvalAbove, campaign.canary?.first == nil,
+      campaign.beside == nil
+    else { return nil }
     let targets = try await control.estimate(of: campaign).targets
     guard targets > most else { return nil }
     return "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "

@@ -13,6 +13,11 @@ extension PushWorker {
       appLimits[campaign.app] = limit
       limits.append(limit)
     }
+    if let backend = app.backend, campaign.heedsBackend {
+      let limit = backendLimits[campaign.app] ?? RateLimit(.backend(campaign.app), .perSecond(backend.rate))
+      backendLimits[campaign.app] = limit
+      limits.append(limit)
+    }
     return limits
   }
 
@@ -32,9 +37,9 @@ extension PushWorker {
   /// Lets go of what is due, and asks control for more where slices have a use for it.
   func refreshRates(_ now: UInt64) {
     var demands: [(limit: RateLimit, wanted: Int)] = []
-    for session in slices.sessions where !session.context.limits.isEmpty {
+    for session in slices.sessions where session.context.limits.contains(where: \.isInForce) {
       let wanted = wanted(by: session, now)
-      for limit in session.context.limits {
+      for limit in session.context.limits where limit.isInForce {
         if let position = demands.lastIndex(where: { $0.limit === limit }) {
           demands[position].wanted += wanted
         } else {
@@ -85,7 +90,7 @@ extension PushWorker {
 
   /// Gives back what was lent for a campaign and not sent, when none of its slices is in hand any more.
   func tellRates(of context: CampaignContext) {
-    for limit in context.limits {
+    for limit in context.limits where limit.isInForce {
       let isNeeded = slices.sessions.contains { $0.context.limits.contains { $0 === limit } }
       if !isNeeded { tellRest(of: limit) }
     }

@@ -240,6 +240,7 @@ extension PushWorker {
         policy: configuration.guard.within(window: configuration.window), limits: limits(of: campaign, app),
         tally: tally(of: campaign, app.service))
       context.unfinished = standing.unfinished
+      if app.backend != nil { await learnOfBackends() }
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
       if record.state == .active {

@@ -34,6 +34,10 @@ public actor PushWorker {
   var answers = AnswerDesk()
   /// The rates of apps that have one, by the app's name, once a campaign of theirs came into hand.
   var appLimits: [String: RateLimit] = [:]
+  /// Likewise of apps whose backend says how it is; in force while that is not well.
+  var backendLimits: [String: RateLimit] = [:]
+  /// When backends were asked last, in the worker that does.
+  var backendRounds: [String: BackendRound] = [:]
   /// What became of pushes, by app and lane.
   var tallies: [PushTally] = []
   /// When Redis took the last sign of life, in `EventLoop.now`, and why not the latest.
@@ -141,7 +145,11 @@ public actor PushWorker {
     }
     log.tell(.started(name: configuration.name))
     let telling = configuration.webhooks.isEmpty ? nil : Task { await webhookLoop() }
-    defer { telling?.cancel() }
+    let asking = configuration.apps.values.contains { $0.backend != nil } ? Task { await backendLoop() } : nil
+    defer {
+      telling?.cancel()
+      asking?.cancel()
+    }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.intakeLoop() }
       group.addTask { await self.pulseLoop() }

@@ -77,6 +77,8 @@ public struct AppChannel: Sendable {
   public var approvalAbove: Int?
   /// The share of the app's users who get nothing of it but what is transactional; `nil` for none.
   public var control: Double?
+  /// The app's own backend, whose health says how fast its campaigns go; `nil` for none.
+  public var backend: AppBackend?
 
   /// Memberwise.
   public init(
@@ -94,4 +96,26 @@ public struct AppChannel: Sendable {
     other.endpoint = broadcastEndpoint ?? endpoint
     return other
   }
+}
+
+/// An app's own backend: what users do with a push it has to bear.
+public struct AppBackend: Sendable, Equatable {
+  /// How it is asked.
+  public var check: HealthCheck
+  /// ms from one look to the next.
+  public var interval: Int
+  /// Pushes a second that it bears when it is well: when it is not, the app's campaigns go slower than that.
+  public var rate: Double
+  /// The share of ``rate`` that they always have: above 0, at most 1.
+  public var leastShare: Double
+
+  /// Memberwise.
+  public init(check: HealthCheck, interval: Int, rate: Double, leastShare: Double) {
+    (self.check, self.interval, self.rate, self.leastShare) = (check, interval, rate, leastShare)
+  }
+}
+
+extension Campaign {
+  /// Whether it goes slower while its app's backend is not well: not what is urgent or transactional.
+  var heedsBackend: Bool { lane != .urgent && !isTransactional }
 }

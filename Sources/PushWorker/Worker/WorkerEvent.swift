@@ -43,6 +43,10 @@ public enum WorkerEvent: Sendable {
   case breakerOpened(endpoint: String)
   /// It does not any more: sending goes on.
   case breakerClosed(endpoint: String)
+  /// An app's own backend is slow or failing: its campaigns go slower, at this share of their rate and less.
+  case slowed(app: String, share: Double, reason: String)
+  /// It is well again, and they go as fast as before.
+  case quickened(app: String)
   /// How the connections to a push service are, now and then.
   case connections(endpoint: String, PoolState)
   // What becomes of slices: for who looks for a fault.

@@ -36,8 +36,8 @@ extension API {
           .init(status: 200, meaning: "The same job was submitted before", schema: OpenAPI.ref("Submission")),
         ]
       ) { call in
+        let job = try submittedJob(call)
         let store = try await stores.taking()
-        let job = call.request.body
         let submission = try await JobSubmission(job, resolved: await store.resolve(job), apps)
         let isDuplicate = try await submission.submit(to: store)
         let id = submission.campaign.id
@@ -149,7 +149,8 @@ extension API {
       let (reason, unguarded) =
         isResume ? ("", try fields.flag("unguarded")) : (try fields.string("reason") ?? "", false)
       let (id, store) = (call.parameter("id"), try await stores.reading())
-      let outcome = try await store.carryOut(verb, on: id, reason: reason, unguarded: unguarded)
+      let outcome = try await store.carryOut(
+        verb, on: id, reason: reason, unguarded: unguarded, by: call.holder?.name ?? "")
       await store.note(
         Self.actor(call), "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
       return .json(outcome.json)

@@ -33,8 +33,7 @@ extension API {
       ) { call in
         let (user, store) = (try user(call), try await stores.changing())
         let forgotten = try await store.forget(user)
-        // Its name would be what is left of the user.
-        await store.note(Self.actor(call), "user.forget", "", detail: forgotten.isNothing ? "nothing was there" : "")
+        await store.note(forgotten: forgotten, by: Self.actor(call))
         return .json(ForgottenReport(user: user, forgotten: forgotten).json)
       },
     ]

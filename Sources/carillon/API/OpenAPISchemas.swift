@@ -52,11 +52,14 @@ enum OpenAPISchemas {
     "Campaign": """
     {"type":"object","required":["id","state"],"properties":{"id":{"type":"string"},\
     "state":{"enum":["queued","scheduled","active","paused","cancelled","completed","failed"]},\
-    "reason":{"type":["string","null"]},"app":{"type":["string","null"]},"lane":{"type":["string","null"]},\
+    "reason":{"type":["string","null"]},"needsApproval":{"type":"boolean"},"submittedBy":{"type":"string"},\
+    "approvedBy":{"type":"string"},"app":{"type":["string","null"]},"lane":{"type":["string","null"]},\
     "targets":{"type":["integer","null"]},"estimate":{"type":["integer","null"]},\
     "outcomes":{"type":"object","additionalProperties":{"type":"integer"}},"pending":{"type":["integer","null"]},\
     "inDoubt":{"type":["integer","null"]},"retrying":{"type":["integer","null"]},"pruned":{"type":["integer","null"]},\
     "quarantined":{"type":["integer","null"]},"resent":{"type":["integer","null"]},"slices":{"type":"object"},\
+    "backend":{"type":"object","required":["share","since","reason"]},\
+    "also":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
     "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
     "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}
     """,
@@ -66,6 +69,16 @@ enum OpenAPISchemas {
     {"type":"object","required":["id","state","unconfirmed"],"properties":{"id":{"type":"string"},\
     "state":{"type":"string"},"unconfirmed":{"type":"array","items":{"type":"string"}}}}
     """,
+    "Nothing": #"{"type":"object","additionalProperties":false}"#,
+    "Manifest": """
+    {"type":"object","required":["manifest","campaign","sha256"],"properties":{"manifest":{"const":1},\
+    "campaign":{"type":"string"},"app":{"type":"string"},"state":{"type":"string"},"isFinal":{"type":"boolean"},\
+    "audience":{"type":"object"},"settings":{"type":"object"},"outcomes":{"type":"object"},\
+    "timeline":{"type":"array","items":{"type":"object"}},"sha256":{"type":"string",\
+    "description":"SHA-256 in hex of everything in front of this member: a copy is kept as it came"}}}
+    """,
+    "Held":
+      #"{"type":"object","required":["id","holds"],"properties":{"id":{"type":"string"},"holds":{"const":true}}}"#,
     "Device": """
     {"type":"object","required":["user","token"],"properties":{"user":{"type":"string","minLength":1},\
     "token":{"type":"string","minLength":1},"service":{"type":"string"},"kind":{"type":"string"},\

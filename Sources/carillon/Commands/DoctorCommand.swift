@@ -54,8 +54,12 @@ struct Doctor {
     let ways = Self.ways(configuration)
     report.add(ways.findings)
     for examination in ways.examinations { report.add(await examination.findings()) }
+    for (name, app) in apps {
+      if let backend = app.backend { report.add([BackendRules.finding(name, backend, await backend.check.look())]) }
+    }
     report.add(await redis)
-    report.add(MachineRules.findings(.current(), engine: configuration.worker.engine))
+    let zones = configuration.worker.zoneinfo.map { ZoneDatabase(folder: $0) } ?? .system
+    report.add(MachineRules.findings(.current(zones: zones), engine: configuration.worker.engine))
     return report
   }
 

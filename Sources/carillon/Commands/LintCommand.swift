@@ -1,5 +1,6 @@
 import APNs
 import ArgumentParser
+import CampaignStore
 import CommandSupport
 import Foundation
 import PushCore
@@ -12,7 +13,8 @@ struct LintCommand: CarillonCommand {
     discussion: """
       A job is checked with its push type, priority and the rest; a payload as --type, or as what its keys look like. \
       Apps are checked where there is a configuration. A file that is neither, but has traces of Apple's binary \
-      interface (gateway, port 2195, limit of 2 kB), is told what replaced them. --rules prints every rule.
+      interface (gateway, port 2195, limit of 2 kB), is told what replaced them. Of a job that is repeated the next five \
+      runs are shown, by the clocks of its zone. --rules prints every rule.
 
       Exits 0 when there are no errors (warnings are none), 1 when there are, 65 when the file is no JSON.
 
@@ -39,7 +41,10 @@ struct LintCommand: CarillonCommand {
   func run() throws {
     guard let file else { return try StandardOutput.printLine(global.json ? RuleList.json : RuleList.text) }
     let bytes = try InputFile.contents(file, limit: Self.readLimit)
-    let report = LintReport(file: file == "-" ? "standard input" : file, lint: try lint(bytes))
+    var report = LintReport(file: file == "-" ? "standard input" : file, lint: try lint(bytes))
+    if report.lint.kind == .job {
+      report.runs = NextRuns(bytes, zones: zones, now: Int(Date.now.timeIntervalSince1970))
+    }
     try StandardOutput.printLine(global.json ? report.json : report.text)
     if !report.lint.findings(.error).isEmpty { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
@@ -55,6 +60,12 @@ struct LintCommand: CarillonCommand {
         .input, "\(file ?? ""): not valid JSON: \(error)",
         hint: "give a payload such as {\"aps\":{\"alert\":\"Hello\"}}, or a job")
     }
+  }
+
+  /// The time zones that workers would go by, where there is a configuration that says so.
+  private var zones: ZoneDatabase {
+    guard let folder = try? global.loadConfiguration().worker.zoneinfo else { return .system }
+    return ZoneDatabase(folder: folder)
   }
 
   /// The apps of the configuration; `nil` when there is none and none was asked for.

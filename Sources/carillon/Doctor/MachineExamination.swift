@@ -1,3 +1,4 @@
+import CampaignStore
 import EventLoop
 import Foundation
 import Glibc
@@ -7,7 +8,9 @@ import TLS
 
 extension MachineFacts {
   /// As it is now.
-  static func current() -> MachineFacts {
+  ///
+  /// - Parameter zones: those that workers go by.
+  static func current(zones: ZoneDatabase = .system) -> MachineFacts {
     // A loop raises the limit as every command's does: what it then is counts.
     _ = EventLoop(label: "doctor")
     var limit = rlimit()
@@ -19,7 +22,13 @@ extension MachineFacts {
         Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
       },
       isClockSynchronised: SystemClock.isKept, libcurl: CurlLibrary.version, nghttp2: HTTP2Library.version,
-      openSSL: TLSLibrary.version)
+      openSSL: TLSLibrary.version, zones: facts(of: zones))
+  }
+
+  static func facts(of zones: ZoneDatabase) -> ZoneFacts {
+    ZoneFacts(
+      folder: zones.folder, isThere: zones.isThere,
+      lacksOldNames: ["US/Pacific", "Asia/Calcutta"].contains { zones.rules($0) == nil })
   }
 
   /// From the text of `/proc/meminfo` (proc_meminfo(5)): kB.

@@ -1,3 +1,4 @@
+import CampaignStore
 import Glibc
 import PushTransport
 
@@ -14,6 +15,17 @@ struct MachineFacts: Equatable {
   var libcurl: String
   var nghttp2: String
   var openSSL: String
+  var zones = ZoneFacts(folder: ZoneDatabase.systemFolder, isThere: true, lacksOldNames: false)
+}
+
+/// What is known of the time zones of this machine.
+struct ZoneFacts: Equatable {
+  /// Where they are looked for.
+  var folder: String
+  /// Whether there are any.
+  var isThere: Bool
+  /// Whether zones are missing that devices name by the names of old.
+  var lacksOldNames: Bool
 }
 
 /// What follows from that. Pure.
@@ -49,8 +61,23 @@ enum MachineRules {
           cure: "run chrony or systemd-timesyncd; in a container it is the host's to do"))
     case nil: break
     }
+    findings.append(zones(facts.zones))
     findings += libraries(facts, engine: engine)
     return findings
+  }
+
+  private static func zones(_ facts: ZoneFacts) -> DoctorFinding {
+    guard facts.isThere else {
+      return .problem(
+        .machine, "", "there are no time zones in \(facts.folder): localTime, quietHours and repeat can't be run here",
+        cure: "install the package tzdata, or set worker.zoneinfo")
+    }
+    guard !facts.lacksOldNames else {
+      return .advice(
+        .machine, "", "the time zones in \(facts.folder) lack names of old, such as US/Pacific and Asia/Calcutta",
+        cure: "install the package tzdata-legacy (Debian 13): devices that name one count as of no zone")
+    }
+    return .well(.machine, "", "the time zones are in \(facts.folder), with their names of old")
   }
 
   private static func libraries(_ facts: MachineFacts, engine: PushEngineKind) -> [DoctorFinding] {

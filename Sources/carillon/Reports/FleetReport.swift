@@ -105,6 +105,13 @@ struct FleetReport: JSONReport {
           + (webhook.failures > 0 ? ", \(webhook.failures.grouped) attempts have failed: \(webhook.error)" : ""),
       ])
     }
+    for backend in fleet.backends.prefix(most) where backend.isSlowed {
+      let since = backend.since.map { " for \(Fleet.age(fleet.at - $0))" } ?? ""
+      rows.append([
+        "backend",
+        "of app \(backend.app) is not well\(since): its campaigns go at \(backend.share) of its rate; \(backend.reason ?? "")",
+      ])
+    }
     if let next = fleet.nextPartitions { rows.append(["store", "is being given \(next) partitions: nothing begins"]) }
     return rows
   }
@@ -191,6 +198,14 @@ struct FleetReport: JSONReport {
       json.endObject()
     }
     json.endArray()
+    json.array("backends", fleet.backends) { json, backend in
+      json.beginObject()
+      json.member("app", backend.app)
+      json.member("share", backend.share)
+      json.member("since", backend.since.map(Timestamp.format(milliseconds:)))
+      json.member("reason", backend.reason)
+      json.endObject()
+    }
     json.name("redis")
     json.beginArray()
     for node in fleet.nodes { node.write(to: &json) }

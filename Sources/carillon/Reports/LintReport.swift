@@ -6,6 +6,8 @@ struct LintReport {
   /// Empty for what came by HTTP.
   var file: String
   var lint: PushLint
+  /// Of a job that is repeated.
+  var runs: NextRuns?
 
   /// A line for each finding, as compilers write them, and one for the whole.
   var text: String {
@@ -16,6 +18,7 @@ struct LintReport {
       lines.append("    \(finding.rule.id): \(finding.rule.source)")
     }
     lines.append("\(file): \(summary)")
+    lines += runs?.lines ?? []
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
 
@@ -65,6 +68,7 @@ struct LintReport {
     json.member("warnings", lint.findings(.warning).count)
     json.name("findings")
     FindingText.write(lint.findings, to: &json)
+    runs?.write(to: &json)
     json.endObject()
     return json.text
   }

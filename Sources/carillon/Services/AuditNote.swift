@@ -26,4 +26,11 @@ extension CampaignStore {
         metadata: [LineLogHandler.eventKey: "auditFailed", "who": "\(actor.name)", "action": "\(action)"])
     }
   }
+
+  /// Takes note that somebody forgot a user, by command and by the API alike: how much there was, and not whose. The name
+  /// would be what is left of the user.
+  func note(forgotten: Forgotten, by actor: Actor) async {
+    await note(
+      actor, "user.forget", "", detail: forgotten.isNothing ? "nothing was there" : "\(forgotten.devices) devices")
+  }
 }

@@ -58,11 +58,27 @@ struct CampaignManifest {
     self.json = body + Self.seal + Self.sha256(Array(body.utf8)) + "\"}"
   }
 
-  /// - Parameter text: of a copy.
-  init(copy text: String) {
+  /// A copy that is as it was written.
+  ///
+  /// - Parameters:
+  ///   - text: of the copy.
+  ///   - id: of the campaign that it should be of.
+  ///   - name: of the copy, for messages.
+  /// - Throws: when it is not, or is of another campaign.
+  init(copy text: String, of id: String, _ name: String) throws(CommandError) {
     var text = text[...]
     while text.last?.isWhitespace == true { text.removeLast() }
     json = String(text)
+    guard isIntact else {
+      throw CommandError(
+        .failed, "\(name) is not as it was written: its SHA-256 does not hold",
+        hint: "take another copy, or make one from the campaign: carillon campaign manifest \(id)")
+    }
+    guard campaign == id else {
+      throw CommandError(
+        .failed, "\(name) is of campaign \(Excerpt.quoted(campaign ?? "")), not of \(Excerpt.quoted(id))",
+        hint: "give the id that it names")
+    }
   }
 
   private static func sha256(_ bytes: [UInt8]) -> String {
@@ -142,19 +158,34 @@ struct CampaignManifest {
 
   // MARK: Checking
 
+  /// Holds a copy against the campaign as it is now.
+  ///
+  /// - Throws: when the campaign is another by now, or is not there.
+  func hold(against id: String, in store: CampaignStore) async throws {
+    let differences = differences(from: try await CampaignManifest(of: id, in: store))
+    guard differences.isEmpty else {
+      throw CommandError(
+        .failed, "campaign \(id) is another than its manifest says: \(differences.joined(separator: ", "))",
+        hint: "a campaign that has not ended goes on changing; receipts come later, too")
+    }
+  }
+
+  /// What is said of a copy that holds, as JSON.
+  static func held(_ id: String) -> String { #"{"id":"\#(id)","holds":true}"# }
+
   /// Whether it is as it was written.
-  var isIntact: Bool {
+  private var isIntact: Bool {
     guard let seal = json.range(of: Self.seal, options: .backwards) else { return false }
     return json[seal.upperBound...] == Self.sha256(Array(json[..<seal.lowerBound].utf8)) + "\"}"
   }
 
   /// The campaign that it is of; `nil` where it says none.
-  var campaign: String? {
+  private var campaign: String? {
     if case .string(let id)? = members.value("campaign")?.kind { id } else { nil }
   }
 
   /// The names of members that another one has otherwise.
-  func differences(from other: CampaignManifest) -> [String] {
+  private func differences(from other: CampaignManifest) -> [String] {
     let (mine, others) = (values, other.values)
     return Set(mine.keys).union(others.keys).subtracting(["sha256"]).filter { mine[$0] != others[$0] }.sorted()
   }

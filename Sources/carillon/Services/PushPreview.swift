@@ -27,7 +27,8 @@ struct PushPreview {
   init(
     job: [UInt8], user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
-    let campaign = try await CampaignJob.parse(store.resolve(job), apps)
+    let now = Int(Date.now.timeIntervalSince1970)
+    let campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
     try await self.init(campaign, nil, user, store, configuration)
   }
 

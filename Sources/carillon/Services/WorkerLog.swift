@@ -104,6 +104,14 @@ final class WorkerLog: Sendable {
         ["endpoint": "\(endpoint)"])
     case .breakerClosed(let endpoint):
       log(.info, .connections, "breakerClosed", "APNs takes pushes again; sending goes on", ["endpoint": "\(endpoint)"])
+    case .slowed(let app, let share, let reason):
+      log(
+        .warning, .campaigns, "slowed", "the app's backend is not well: its campaigns go slower",
+        ["app": "\(app)", "share": "\(share)", "reason": "\(reason)"])
+    case .quickened(let app):
+      log(
+        .info, .campaigns, "quickened", "the app's backend is well: its campaigns go as fast as before",
+        ["app": "\(app)"])
     case .connections(let endpoint, let state): write(state, of: endpoint)
     case .trouble(let text, let slice):
       log(.warning, .worker, "trouble", text, slice.map { ["slice": "\($0)", "campaign": "\($0.campaign)"] } ?? [:])

@@ -200,10 +200,19 @@ def operate(browser):
     lines = pathlib.Path(download.value.path()).read_text().splitlines()
     assert len(lines) == 3 and all(json.loads(line)["outcome"] == "badToken" for line in lines), lines
 
+    # Whoever has not submitted it lets a large one begin.
+    visit.open("campaigns/everybody")
+    page.get_by_role("button", name="Approve").click()
+    expect(dialog(page)).to_contain_text("It goes to about 900 devices; more than 800 need somebody else's word")
+    dialog(page).get_by_role("button", name="Approve, 900 get it").click()
+    expect(page.locator("#toasts")).to_contain_text("everybody is approved")
+    assert answer(visit, "everybody")["approvedBy"] == "operator"
+
     # What was asked for stands in the audit log under the token's name, whoever may read it.
     status, text = visit.ask("GET", "/audit", token=TOKENS["admin"])
     done = [(entry["who"], entry["action"]) for entry in json.loads(text)["entries"]]
-    for action in ["campaign.pause", "campaign.resume", "campaign.cancel", "dead.retry", "dead.drop", "quarantine.release"]:
+    for action in ["campaign.pause", "campaign.resume", "campaign.cancel",
+                   "campaign.approve", "dead.retry", "dead.drop", "quarantine.release"]:
         assert ("operator", action) in done, f"{action} is not in {done}"
     visit.close()
 

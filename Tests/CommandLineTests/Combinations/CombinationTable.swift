@@ -223,9 +223,10 @@ enum CombinationTable {
   }
 
   private static let activities: [CombinationRow] = [
-    activity(
-      "liveactivity without timestamp", .refused, "activity-timestamp", at: "timestamp",
-      #""event":"update","content-state":{}"#),
+    .init(
+      "7.1", "A", "liveactivity without timestamp, where the start of the campaign is not everybody's", .refused,
+      "activity-timestamp", at: "payload.aps.timestamp", #"{"aps":{"event":"update","content-state":{}}}"#,
+      as: "liveactivity", #","localTime":true,"sendAt":"2030-01-01T09:00:00""#),
     activity(
       "liveactivity without event", .refused, "activity-event", at: "event", #""timestamp":1,"content-state":{}"#),
     activity(
@@ -255,6 +256,12 @@ enum CombinationTable {
     activity(
       "sound beside alert", .warned, "activity-sound", at: "sound",
       #""timestamp":1,"event":"update","content-state":{},"sound":"a""#),
+    activity(
+      "a dismissal date more than 4 hours after the end", .warned, "activity-dates", at: "dismissal-date",
+      #""event":"end","content-state":{},"dismissal-date":"5h""#),
+    activity(
+      "a stale date that is no date", .refused, "job", at: "stale-date",
+      #""event":"update","content-state":{},"stale-date":"soon""#),
   ]
 
   private static let broadcastJobs: [CombinationRow] =

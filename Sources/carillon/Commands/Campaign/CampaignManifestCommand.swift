@@ -33,29 +33,14 @@ extension CampaignCommand {
       var copy: CampaignManifest?
       if let check {
         let text = String(decoding: try InputFile.contents(check, limit: Self.readLimit), as: UTF8.self)
-        let manifest = CampaignManifest(copy: text)
-        guard manifest.isIntact else {
-          throw CommandError(
-            .failed, "\(check) is not as it was written: its SHA-256 does not hold",
-            hint: "take another copy, or make one from the campaign: carillon campaign manifest \(id)")
-        }
-        guard manifest.campaign == id else {
-          throw CommandError(
-            .failed, "\(check) is of campaign \(Excerpt.quoted(manifest.campaign ?? "")), not of \(Excerpt.quoted(id))",
-            hint: "give the id that it names")
-        }
-        copy = manifest
+        copy = try CampaignManifest(copy: text, of: id, check)
       }
       let store = try await global.openStore()
-      let manifest = try await CampaignManifest(of: id, in: store)
-      guard let copy else { return try StandardOutput.printLine(manifest.json) }
-      let differences = copy.differences(from: manifest)
-      guard differences.isEmpty else {
-        throw CommandError(
-          .failed, "campaign \(id) is another than its manifest says: \(differences.joined(separator: ", "))",
-          hint: "a campaign that has not ended goes on changing; receipts come later, too")
+      guard let copy else {
+        return try await StandardOutput.printLine(CampaignManifest(of: id, in: store).json)
       }
-      try StandardOutput.printLine(global.json ? #"{"id":"\#(id)","holds":true}"# : "\(id) is as its manifest says")
+      try await copy.hold(against: id, in: store)
+      try StandardOutput.printLine(global.json ? CampaignManifest.held(id) : "\(id) is as its manifest says")
     }
   }
 }

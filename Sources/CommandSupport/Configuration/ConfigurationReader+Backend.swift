@@ -1,0 +1,47 @@
+import PushCore
+import PushTransport
+import PushWorker
+
+/// The section `apps.NAME.backend`.
+extension ConfigurationReader {
+  /// - Parameter section: the app's.
+  func readBackend(_ section: ConfigurationSection) throws(ConfigurationError) -> AppBackend? {
+    guard section.has("backend") else { return nil }
+    let backend = try section.section("backend", schema: "apps.*.backend")
+    let timeout = try backend.duration("timeout", in: 100...30_000, default: 5000).milliseconds
+    let slowAfter = try backend.duration("slowAfter", in: 10...30_000, default: 1000).milliseconds
+    guard slowAfter < timeout else {
+      throw backend.error(
+        "slowAfter", "is not below timeout, when an answer is no longer waited for", hint: "raise timeout")
+    }
+    let interval = try backend.duration("every", in: 1000...30_000, default: 5000).milliseconds
+    let leastShare = try backend.share("leastShare", default: 0.1)
+    var rate = try readRate(backend)
+    if rate == nil { rate = try readRate(section) }
+    let url = try backend.required("healthURL", hint: "such as http://backend.internal:8080/health")
+    guard !url.contains("@") else {
+      // It holds a password: it is not repeated.
+      throw backend.error("healthURL", "must hold no name and password", hint: "let it say how it is to anybody inside")
+    }
+    guard let scheme = ["https://", "http://"].first(where: url.hasPrefix), url.count > scheme.count,
+      url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else {
+      throw backend.error(
+        "healthURL", "\(Excerpt.quoted(url)) is no http:// or https:// address",
+        hint: "such as http://backend.internal:8080/health")
+    }
+    guard let rate else {
+      throw backend.error(
+        "rate", "is missing, and the app has none either",
+        hint: "pushes a second that the backend bears when it is well: slower begins there")
+    }
+    return AppBackend(
+      check: HealthCheck(
+        url: url, slowAfter: slowAfter, timeout: timeout, trustRoots: try backend.string("trustRoots").map(resolve)),
+      interval: interval, rate: rate, leastShare: leastShare)
+  }
+}
+
+extension Duration {
+  fileprivate var milliseconds: Int { Int(self / .milliseconds(1)) }
+}

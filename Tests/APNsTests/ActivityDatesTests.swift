@@ -1,0 +1,168 @@
+import APNs
+import PushCore
+import TestSupport
+import Testing
+
+/// Dates of a Live Activity's push: durations from the campaign's start, instants, and a timestamp that is filled in.
+@Suite("Dates of Live Activities")
+struct ActivityDatesTests {
+  private static let start = 1_800_000_000
+  private static let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+
+  private func activity(_ aps: String, _ more: [String: String] = [:]) -> [UInt8] {
+    let payload = #"{"aps":{\#(aps)}}"#
+    return Array(job(more.merging(["payload": payload, "pushType": "\"liveactivity\""]) { first, _ in first }).utf8)
+  }
+
+  private func dated(_ job: [UInt8], start: Int = start) throws -> String? {
+    try APNsService().dated(job, pushType: "liveactivity", start: start).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func payload(_ job: [UInt8], now: Int? = start) throws -> String {
+    String(decoding: try CampaignJob.parse(job, Self.apps, now: now).payload, as: UTF8.self)
+  }
+
+  private func refusal(_ aps: String, _ more: [String: String] = [:]) -> JobError? {
+    #expect(throws: JobError.self) { try CampaignJob.parse(activity(aps, more), Self.apps, now: Self.start) }
+  }
+
+  @Test("durations count from the start, instants are what they say, and a missing timestamp is the start")
+  func datesAreWrittenOut() throws {
+    let end = #""event":"end","content-state":{"n":1}"#
+    #expect(
+      try payload(activity(#"\#(end),"dismissal-date":"15m","stale-date":"2h""#))
+        == #"{"aps":{"timestamp":1800000000,"event":"end","content-state":{"n":1},"dismissal-date":1800000900,"stale-date":1800007200}}"#
+    )
+    #expect(
+      try payload(activity(#""timestamp":"2027-01-15T08:00:00Z",\#(end),"dismissal-date":"0s""#))
+        == #"{"aps":{"timestamp":1800000000,"event":"end","content-state":{"n":1},"dismissal-date":1800000000}}"#)
+    // Numbers stay as they are written.
+    #expect(
+      try payload(activity(#"\#(end),"timestamp":1.8e9,"stale-date":1800000060"#))
+        == #"{"aps":{"event":"end","content-state":{"n":1},"timestamp":1.8e9,"stale-date":1800000060}}"#)
+    #expect(try payload(activity(#"\#(end),"timestamp":null"#)).contains(#""timestamp":1800000000"#))
+    #expect(try dated(activity(#"\#(end),"timestamp":1"#)) == nil)
+    // Of the event's own state nothing is a date.
+    #expect(
+      try payload(activity(#""event":"update","content-state":{"timestamp":"2h"}"#)).contains(#"{"timestamp":"2h"}"#))
+  }
+
+  @Test("a campaign with a time of its own counts from that, and one without from now")
+  func countsFromSendAt() throws {
+    let update = #""event":"update","content-state":{},"stale-date":"1h""#
+    let later = activity(update, ["sendAt": "\"2027-01-15T09:00:00Z\""])
+    #expect(try payload(later).contains(#""timestamp":1800003600,"#))
+    #expect(try payload(later).contains(#""stale-date":1800007200"#))
+    // What has passed means now.
+    let earlier = activity(update, ["sendAt": "\"2026-01-15T09:00:00Z\""])
+    #expect(try payload(earlier).contains(#""timestamp":1800000000,"#))
+  }
+
+  @Test("what was written out is not written again, whenever it is read")
+  func isWrittenOnce() throws {
+    let job = activity(#""event":"update","content-state":{},"stale-date":"1h""#)
+    let written = Array(try #require(try dated(job)).utf8)
+    #expect(try dated(written, start: Self.start + 3600) == nil)
+    #expect(try payload(written, now: Self.start + 3600) == payload(job))
+    // And only Live Activities have dates.
+    let alert = Array(TestSupport.job(["payload": #"{"aps":{"alert":"a","stale-date":"1h"}}"#]).utf8)
+    #expect(try APNsService().dated(alert, pushType: "alert", start: Self.start) == nil)
+  }
+
+  @Test("languages and templates have dates too, and no language is without a timestamp")
+  func languagesAndTemplates() throws {
+    let update = #"{"aps":{"event":"update","content-state":{"a":"x"}}}"#
+    let patches = #"{"de":{"aps":{"stale-date":"2h","timestamp":null,"content-state":{"a":"y"}}}}"#
+    let localized = Array(
+      job(["payload": update, "pushType": "\"liveactivity\"", "localized": patches]).utf8)
+    let text = try #require(try dated(localized))
+    #expect(text.contains(#""de":{"aps":{"stale-date":1800007200,"timestamp":1800000000,"#), "\(text)")
+    #expect(text.contains(#""payload":{"aps":{"timestamp":1800000000,"event":"update""#), "\(text)")
+    let template = #"{"name":"goal","version":1,"payload":\#(update),"localized":\#(patches)}"#
+    let resolved = Array(job(["payload": "", "template": template, "pushType": "\"liveactivity\""]).utf8)
+    let campaign = try CampaignJob.parse(resolved, Self.apps, now: Self.start)
+    #expect(String(decoding: campaign.payload, as: UTF8.self).contains(#""timestamp":1800000000"#))
+    #expect(try dated(resolved)?.contains(#""stale-date":1800007200"#) == true)
+  }
+
+  static let refused: [(aps: String, more: [String: String], field: String, says: String)] = [
+    (#""stale-date":"2x""#, [:], "payload.aps.stale-date", "'2x' is no date"),
+    (#""dismissal-date":"tomorrow""#, [:], "payload.aps.dismissal-date", "is no date"),
+    (#""dismissal-date":"-15m""#, [:], "payload.aps.dismissal-date", "is no date"),
+    (#""dismissal-date":"1969-01-01T00:00:00Z""#, [:], "payload.aps.dismissal-date", "is no date"),
+    (#""stale-date":true"#, [:], "payload.aps.stale-date", "must be a number"),
+    (#""timestamp":"5m""#, [:], "payload.aps.timestamp", "drop every other update as older"),
+    (
+      #""stale-date":"2h""#, ["localTime": "true", "sendAt": "\"2027-01-15T09:00:00\""], "payload.aps.stale-date",
+      "each device has a time of its own"
+    ),
+    (
+      #""stale-date":"2027-01-15T09:00:00Z""#, ["repeat": #"{"cron":"0 9 * * *"}"#], "payload.aps.stale-date",
+      "the job is repeated"
+    ),
+    (
+      #""x":1"#,
+      ["localized": #"{"de":{"aps":{"stale-date":"soon"}}}"#], "localized.de.aps.stale-date", "'soon' is no date"
+    ),
+  ]
+
+  @Test("what is no date is refused, and where it stands is said", arguments: refused)
+  func refusesWhatIsNoDate(aps: String, more: [String: String], field: String, says: String) {
+    let error = refusal(#""event":"end","content-state":{},\#(aps)"#, more)
+    #expect(error?.field == field)
+    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+  }
+
+  @Test("with localTime no start is everybody's: a timestamp has to be given")
+  func localTimeNeedsATimestamp() {
+    let error = refusal(
+      #""event":"update","content-state":{}"#, ["localTime": "true", "sendAt": "\"2027-01-15T09:00:00\""])
+    #expect(error?.field == "payload.aps.timestamp" && error?.message.contains("is missing") == true)
+  }
+
+  @Test("dates that no activity has are doubtful")
+  func warnings() throws {
+    func warnings(_ event: String, _ dates: String) throws -> [String] {
+      let more =
+        event == "start" ? #","attributes-type":"A","attributes":{},"alert":{"title":"t","body":"b"}"# : ""
+      let job = activity(#""event":"\#(event)","content-state":{}\#(more),\#(dates)"#)
+      return try CampaignJob.examine(job, Self.apps, now: Self.start).findings
+        .map { "\($0.rule.id) \($0.path.split(separator: ".").last ?? "")" }
+    }
+    #expect(try warnings("start", #""stale-date":"12h""#) == [])
+    #expect(try warnings("start", #""stale-date":"13h""#) == ["activity-dates stale-date"])
+    #expect(try warnings("update", #""stale-date":"0s""#) == ["activity-dates stale-date"])
+    #expect(try warnings("update", #""dismissal-date":"1h""#) == ["activity-dates dismissal-date"])
+    #expect(try warnings("end", #""dismissal-date":"4h""#) == [])
+    #expect(try warnings("end", #""dismissal-date":"5h""#) == ["activity-dates dismissal-date"])
+    #expect(try warnings("end", #""dismissal-date":1"#) == [])
+  }
+
+  @Test("what is filled in counts for the size")
+  func sizeIsOfWhatIsSent() throws {
+    let state = String(
+      repeating: "x",
+      count: 4096 - #"{"aps":{"timestamp":1800000000,"event":"end","content-state":{"a":""}}}"#.utf8.count)
+    let most = #""event":"end","content-state":{"a":"\#(state)"}"#
+    #expect(try payload(activity(most)).utf8.count == 4096)
+    let error = refusal(#""event":"end","content-state":{"a":"\#(state)x"}"#)
+    #expect(error?.message.contains("4097 bytes, which is 1 over") == true, "\(error?.message ?? "")")
+  }
+
+  @Test("lint judges a job and a template as they will be sent, and says where a date is wrong")
+  func lint() throws {
+    let update = #"{"aps":{"event":"update","content-state":{},"stale-date":"2h"}}"#
+    let good = Array(job(["payload": update, "pushType": "\"liveactivity\""]).utf8)
+    #expect(try PushLint(good, apps: Self.apps, now: Self.start).findings.map(\.message) == [])
+    #expect(try PushLint(Array(#"{"payload":\#(update)}"#.utf8), now: Self.start).findings.map(\.message) == [])
+    let bad = Array(#"{"payload":\#(update.replacing("2h", with: "2x"))}"#.utf8)
+    let finding = try #require(PushLint(bad, now: Self.start).findings.first)
+    #expect(finding.path == "payload.aps.stale-date" && finding.message.contains("is no date"))
+    #expect(finding.position != nil)
+    // A payload by itself may be for another sender, which knows no durations.
+    let payload = try PushLint(Array(update.utf8), now: Self.start).findings
+    #expect(
+      payload.map(\.rule.id) == ["activity-timestamp", "aps-type"]
+        || payload.map(\.rule.id) == ["aps-type", "activity-timestamp"])
+  }
+}

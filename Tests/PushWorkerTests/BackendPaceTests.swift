@@ -1,0 +1,97 @@
+import CampaignStore
+import PushCore
+import Testing
+
+@testable import PushTransport
+@testable import PushWorker
+
+/// How much slower campaigns go by what a backend says.
+@Suite struct BackendPaceTests {
+  private static let least = 0.1
+
+  /// How it stands after these looks, one a second.
+  private func play(
+    _ findings: [HealthCheck.Finding], from start: BackendStanding = BackendStanding(app: "news", at: 0)
+  ) -> [BackendStanding] {
+    findings.enumerated().reduce(into: [start]) { all, look in
+      all.append(
+        BackendPace.after(all[all.count - 1], look.element, leastShare: Self.least, now: 1000 * (look.offset + 1)))
+    }
+  }
+
+  private static let bad = HealthCheck.Finding.failing("status 503")
+
+  @Test func oneBadLookIsNothing() {
+    let standings = play([.well, Self.bad, .well, .slow(milliseconds: 900), .well])
+    #expect(standings.allSatisfy { $0.share == 1 && $0.since == nil && $0.reason == nil })
+    #expect(standings.map(\.badLooks) == [0, 0, 1, 0, 1, 0])
+  }
+
+  @Test func eachFurtherOneHalvesTheShareDownToTheBound() {
+    let standings = play([Self.bad, Self.bad, Self.bad, .slow(milliseconds: 2000), Self.bad, Self.bad])
+    #expect(standings.map(\.share) == [1, 1, 0.5, 0.25, 0.125, Self.least, Self.least])
+    #expect(standings.map(\.since) == [nil, nil, 2000, 2000, 2000, 2000, 2000])
+    #expect(standings[2].reason == "status 503" && standings[4].reason == "it takes 2000 ms to answer")
+    #expect(standings.map(\.at) == [0, 1000, 2000, 3000, 4000, 5000, 6000])
+  }
+
+  @Test func eachGoodOneAddsATenthUntilItIsAsFastAsBefore() {
+    let slow = BackendStanding(app: "news", share: 0.1, badLooks: 7, since: 5, at: 0, reason: "status 503")
+    let standings = play(Array(repeating: .well, count: 10), from: slow)
+    #expect(standings.map(\.share) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1])
+    #expect(standings[1].badLooks == 0 && standings[8].since == 5 && standings[8].reason == "status 503")
+    #expect(standings[9].since == nil && standings[9].reason == nil && !standings[9].isSlowed)
+    // While it goes slower a bad look counts at once.
+    #expect(play([.well, Self.bad], from: slow).map(\.share) == [0.1, 0.2, 0.1])
+  }
+
+  @Test func anAnswerIsJudgedByItsStatusAndItsTime() {
+    let check = HealthCheck(url: "http://x", slowAfter: 500)
+    #expect(check.finding(status: 200, after: 500) == .well && check.finding(status: 204, after: 0) == .well)
+    #expect(check.finding(status: 200, after: 501) == .slow(milliseconds: 501))
+    #expect(check.finding(status: 500, after: 1) == .failing("status 500"))
+    #expect(check.finding(status: 302, after: 1) == .failing("it redirects (status 302), which is not followed"))
+  }
+
+  /// Over a real connection to this machine, which is a private address.
+  @Test func itIsAskedWhereTheOperatorSays() async throws {
+    let server = try HealthServer(.status(200))
+    let check = HealthCheck(url: server.url, slowAfter: 60_000, timeout: 60_000)
+    #expect(await check.look() == .well)
+    server.set(.status(503))
+    #expect(await check.look() == .failing("status 503"))
+    server.set(.redirect)
+    #expect(await check.look() == .failing("it redirects (status 302), which is not followed"))
+    #expect(server.asked == ["health", "health", "health"])
+    server.set(.silence)
+    let impatient = HealthCheck(url: server.url, slowAfter: 50, timeout: 100)
+    guard case .failing = await impatient.look() else {
+      Issue.record("an answer that never came")
+      return
+    }
+    await server.stop()
+    guard case .failing = await check.look() else {
+      Issue.record("an answer of a server that is gone")
+      return
+    }
+  }
+
+  // MARK: What a worker makes of it
+
+  @Test func rateHoldsWhileTheBackendIsNotWell() {
+    let limit = RateLimit(.backend("news"), .perSecond(1000))
+    let limits = [limit]
+    #expect(!limit.isInForce && limits.allowance == .max && limits.ahead == nil && limits.soon == .max)
+    let slow = BackendStanding(app: "news", share: 0.25, since: 1, at: 1, reason: "status 503")
+    #expect(limit.follow(slow, rate: 1000) && limit.isInForce)
+    #expect(limits.allowance == 0 && limits.ahead == 500)
+    #expect(limit.rate == .perSecond(250))
+    #expect(limit.reason.contains("the backend of app news is not well (status 503)") && limit.reason.contains("250"))
+    #expect(!limit.follow(slow, rate: 1000))
+    // What was asked for before it held comes back without having been lent.
+    limit.lease.settle(spent: 10, sent: 10)
+    #expect(limit.lease.reserved == 0)
+    #expect(limit.follow(nil, rate: 1000) && !limit.isInForce && limits.allowance == .max)
+    #expect(!limit.follow(nil, rate: 1000))
+  }
+}

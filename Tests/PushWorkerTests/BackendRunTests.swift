@@ -1,0 +1,83 @@
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+import TestSupport
+import Testing
+
+/// Campaigns of an app whose own backend is not well.
+@Suite(.timeLimit(.minutes(4))) struct BackendRunTests {
+  private static let users = 600
+  private static let rate = 200.0
+  private static let least = 0.1
+
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignGoesSlowerUntilTheBackendIsWellAgain(engine: PushEngineKind) async throws {
+    let backend = try HealthServer(.status(503))
+    let folder = try ScratchFolder()
+    var rig = try await WorkerRig(engine: engine) { $0.log = folder.path("requests") }
+    rig.channel.backend = AppBackend(
+      check: HealthCheck(url: backend.url, slowAfter: 60_000, timeout: 60_000), interval: 20, rate: Self.rate,
+      leastShare: Self.least)
+    try await rig.register(Self.users)
+    let logs = [EventLog(), EventLog()]
+    let workers = zip(["one", "two"], logs).map { rig.worker($0, drains: false, log: $1) }
+    async let first: Void = workers[0].run()
+    async let second: Void = workers[1].run()
+    try await rig.until { try await rig.store.backends()["news"]?.share == Self.least }
+    // What can't wait does not: it goes as fast as ever.
+    try await rig.submit("alarm", #","lane":"urgent""#)
+    try await rig.until { try await rig.store.show("alarm")?.state == .completed }
+    let start = Int(Date().timeIntervalSince1970 * 1000)
+    try await rig.submit("offer", #","lane":"bulk""#)
+    try await rig.until {
+      try await rig.store.show("offer")?.waiting?.reason
+        .contains("the backend of app news is not well (status 503)") == true
+    }
+    // Bounds that no machine is too slow for: what has arrived by a moment was lent before it.
+    let arrivals = try RequestLine.read(folder.path("requests")).map(\.time).sorted().dropFirst(Self.users)
+    let perSecond = Self.rate * Self.least
+    for (number, at) in arrivals.enumerated() {
+      let most = perSecond * 1.02 * Double(at - start) / 1000 + perSecond / 4 + 1
+      #expect(Double(number + 1) <= most, "\(number + 1) of \(most) after \(at - start) ms")
+    }
+    #expect(arrivals.count < Self.users)
+    let fleet = try await rig.store.fleet(lease: 6000)
+    #expect(fleet.backends.map(\.share) == [Self.least])
+
+    // At this pace it would take half a minute; at the full one three seconds.
+    backend.set(.status(200))
+    try await rig.until { try await rig.store.backends()["news"]?.isSlowed == false }
+    try await rig.until { try await rig.store.show("offer")?.state == .completed }
+    #expect(Int(Date().timeIntervalSince1970 * 1000) - start < Int(Double(Self.users) / perSecond) * 1000)
+    for worker in workers { await worker.stop() }
+    _ = try await (first, second)
+    #expect(try await rig.store.show("offer")?.counters.outcomes == [.accepted: Self.users])
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    // One worker of the fleet asks at a time, and says so when it begins and ends.
+    let said = logs.flatMap(\.all)
+    #expect(said.count { $0.hasPrefix("slowed(") } == 1 && said.count { $0.hasPrefix("quickened(") } == 1, "\(said)")
+    await backend.stop()
+  }
+
+  /// Nobody waits for it: neither what is sent nor the end of a worker.
+  @Test func aBackendThatNeverAnswersHoldsNothingUp() async throws {
+    let backend = try HealthServer(.silence)
+    var rig = try await WorkerRig(engine: .native)
+    rig.channel.backend = AppBackend(
+      check: HealthCheck(url: backend.url, slowAfter: 10, timeout: 600_000), interval: 20, rate: 1, leastShare: 0.1)
+    try await rig.register(200)
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { !backend.asked.isEmpty }
+    try await rig.submit("offer")
+    try await rig.until { try await rig.store.show("offer")?.state == .completed }
+    // It is asked once, as long as that lasts.
+    #expect(backend.asked.count == 1)
+    await worker.stop()
+    try await running
+    await backend.stop()
+  }
+}

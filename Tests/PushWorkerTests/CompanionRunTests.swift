@@ -1,0 +1,96 @@
+import PushTransport
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// An alert, and beside it a refresh of the widgets of those who get it.
+@Suite struct CompanionRunTests {
+  private static let fans = 120
+  private static let also = #","also":["widgets"]"#
+
+  /// Fans of whom every second has a widget, too.
+  private func rig(_ engine: PushEngineKind, log: String) async throws -> WorkerRig {
+    var rig = try await WorkerRig(engine: engine, partitions: 8) {
+      $0.log = log
+      $0.logsBodies = true
+    }
+    rig.channel.caps = [FrequencyCap(most: 1, seconds: 86_400)]
+    try await rig.register(Self.fans)
+    let widgets = (0..<Self.fans / 2).map { (user: 2 * $0, token: WorkerRig.token(1000 + $0)) }
+    try await rig.store.register(
+      widgets.map { widget in
+        var record = DeviceRecord(token: widget.token, service: "apns")
+        record.app = "news"
+        record.kind = .widgets
+        return DeviceRegistration(user: "u\(widget.user)", device: record)
+      })
+    rig.simulator.load(
+      widgets.map {
+        SimulatedDevice(token: $0.token, state: .registered, topic: "\(WorkerRig.topic).push-type.widgets")
+      })
+    return rig
+  }
+
+  /// Caps hold for the alert, and neither for nor by what goes beside it.
+  @Test(arguments: PushEngineKind.allCases)
+  func widgetsOfTheSameUsersAreRefreshedBesideTheAlert(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let rig = try await rig(engine, log: folder.path("requests"))
+    try await rig.submit("goal", Self.also, audience: #"{"segment":"*","sample":0.5}"#)
+    async let other: Void = rig.worker("other").run()
+    try await rig.worker("one").run()
+    try await other
+    let (alerts, widgets) = (try await rig.results("goal"), try await rig.results("goal.widgets"))
+    #expect((alerts + widgets).allSatisfy { $0.outcome == .accepted })
+    let reached = Set(alerts.map(\.user))
+    #expect(reached.count == alerts.count && (30...90).contains(alerts.count), "\(alerts.count)")
+    // The same sample: those of them who have one.
+    #expect(Set(widgets.map(\.user)) == reached.filter { Int($0.dropFirst()).map { $0 % 2 == 0 } ?? false })
+    let counters = await rig.simulator.counters()
+    #expect(counters.accepted == alerts.count + widgets.count && counters.duplicatesReceived == 0)
+    let bodies = try RequestLine.read(folder.path("requests")).map(\.body)
+    #expect(bodies.count { $0 == #"{"aps":{"content-changed":true}}"# } == widgets.count)
+    // Who has had the alert has had enough of them, and still gets what shows nothing.
+    try await rig.submit("again", Self.also)
+    try await rig.worker("w").run()
+    let again = try #require(try await rig.store.show("again"))
+    #expect(again.counters.outcomes == [.accepted: Self.fans - alerts.count, .capped: alerts.count])
+    #expect(try await rig.store.show("again.widgets")?.counters.outcomes == [.accepted: Self.fans / 2])
+  }
+
+  /// A cancelled story takes its widgets' refresh with it, wherever that is.
+  @Test(arguments: PushEngineKind.allCases)
+  func cancelStopsBoth(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let rig = try await rig(engine, log: folder.path("requests"))
+    try await rig.submit("story", #","rate":20,"lane":"urgent""# + Self.also)
+    // It would be through with its few by itself: it has to be stopped on its way.
+    let worker = rig.worker("w", window: 10, drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.campaign("story.widgets") != nil }
+    let (state, unconfirmed) = try await rig.store.controlEverywhere("story", .cancel, lease: 6000)
+    #expect(state == .cancelled && unconfirmed.isEmpty)
+    try await rig.until {
+      for id in ["story", "story.widgets"] {
+        guard try await rig.store.show(id)?.finishedAt != nil else { return false }
+      }
+      return true
+    }
+    await worker.stop()
+    try await running
+    let received = await rig.simulator.counters().received
+    var accepted = 0
+    for id in ["story", "story.widgets"] {
+      let record = try #require(try await rig.store.show(id))
+      #expect(record.pending == 0)
+      accepted += record.counters.outcomes[.accepted] ?? 0
+      // What was through already had ended.
+      #expect(record.state == .cancelled || id == "story.widgets")
+    }
+    #expect(accepted == received && received < Self.fans + Self.fans / 2)
+  }
+}
