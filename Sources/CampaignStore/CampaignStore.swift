@@ -29,7 +29,7 @@ public struct CampaignStore: Sendable {
   /// The oldest server that has all we use (`LMOVE`, `LPOS`: 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// The version of keys and of all formats that don't say their own, see `README.md`; a store of another is refused.
-  static let layoutVersion = 8
+  static let layoutVersion = 9
 
   /// - Parameters:
   ///   - redis: the client to use for every call.

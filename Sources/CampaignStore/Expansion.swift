@@ -14,7 +14,9 @@ public struct DeviceFilter: Sendable {
   /// Users who get nothing, and are counted.
   private let control: ControlGroup?
   /// Users who get it before the others do.
-  let firstWave: FirstWave?
+  private let firstWave: FirstWave?
+  /// What different users are told.
+  private let variants: CampaignVariants?
   /// The Live Activity whose tokens are meant; empty where it does not matter.
   private let activity: [UInt8]
   /// From when ages are counted, in ms since the epoch.
@@ -36,7 +38,8 @@ public struct DeviceFilter: Sendable {
   ///   - canary: users who are not in its part are left out.
   ///   - devices: how many of those that are left each user gets it on.
   ///   - control: users who get nothing, and are counted.
-  ///   - firstWave: users who get it before the others do.
+  ///   - firstWave: users who get it before the others do; no draw leaves those out whom it lists.
+  ///   - variants: what different users are told.
   ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
   ///     matter.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
@@ -46,8 +49,8 @@ public struct DeviceFilter: Sendable {
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
     sample: UserSample? = nil, canary: Canary? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
-    firstWave: FirstWave? = nil, activity: String? = nil, start: Int = 0, content: PersonalContent? = nil,
-    valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
+    firstWave: FirstWave? = nil, variants: CampaignVariants? = nil, activity: String? = nil, start: Int = 0,
+    content: PersonalContent? = nil, valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
   ) {
     self.content = content?.needsTarget == true ? content : nil
     self.valuesOf = valuesOf
@@ -61,6 +64,7 @@ public struct DeviceFilter: Sendable {
     self.devices = devices
     self.control = control?.isEmpty == false ? control : nil
     self.firstWave = firstWave
+    self.variants = variants
     self.activity = Array((activity ?? "").utf8)
     self.start = start
     self.timing = timing.isPerDevice ? TargetTiming(timing, start: start) : nil
@@ -80,9 +84,9 @@ public struct DeviceFilter: Sendable {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.predicate, sample: campaign.sample, canary: campaign.canary, devices: campaign.devices,
-      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave, activity: campaign.activity,
-      start: start, content: campaign.content, valuesOf: campaign.hasValues ? campaign.id : nil,
-      timing: campaign.timing)
+      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave,
+      variants: campaign.variants, activity: campaign.activity, start: start, content: campaign.content,
+      valuesOf: campaign.hasValues ? campaign.id : nil, timing: campaign.timing)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
@@ -118,7 +122,7 @@ public struct DeviceFilter: Sendable {
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
   ) {
-    guard sample?.has(user) ?? true || firstWave?.has(user) == true, canary?.has(user) ?? true else { return }
+    guard sample?.has(user) ?? true || firstWave?.lists(user) == true, canary?.has(user) ?? true else { return }
     let attributes = attributes(json)
     var latest: DeviceView?
     for device in DeviceCursor(record) where admits(device, attributes) {
@@ -134,8 +138,11 @@ public struct DeviceFilter: Sendable {
   /// Whether a user is in a control group: the campaign means them all the same, if they have a device for it.
   func isControl(_ user: UnsafeRawBufferPointer) -> Bool {
     guard let control, control.has(user) else { return false }
-    return firstWave?.has(user) != true
+    return firstWave?.lists(user) != true
   }
+
+  /// The place of the variant that a user gets; 0 where all are told the same.
+  func variant(of user: UnsafeRawBufferPointer) -> Int { variants?.place(of: user) ?? 0 }
 
   /// Into how many parts the targets of a slice fall, one behind the other; 0 where it does not matter in which order they stand.
   var parts: Int { firstWave == nil ? 0 : 2 }
@@ -190,6 +197,8 @@ public struct SealedTargets: Sendable {
   public internal(set) var control = ControlUsers()
   /// When they may be sent; `nil` for all of them at once.
   public internal(set) var times: SendTimes?
+  /// By place, how many of them each variant has; empty where there are none.
+  public internal(set) var variants: [Int] = []
 
   /// All of them, as they would be read again.
   public var chunk: TargetChunk { chunk(from: 0, count: count) }
@@ -224,7 +233,7 @@ extension CampaignStore {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, admits: targets.admits, to: &pipeline)
+      times: targets.times, admits: targets.admits, variants: targets.variants, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -307,6 +316,8 @@ struct TargetBuilder {
   private var parts: [TargetPart]
   /// Where they have times of their own: then no page is written before all are known.
   private var sorter: TargetSorter?
+  /// Where targets are counted by variant: by what it knows of each.
+  private let counting: PersonalContent?
 
   /// - Parameters:
   ///   - filter: what the campaign asks of devices; it has parts, or times, but not both.
@@ -319,6 +330,7 @@ struct TargetBuilder {
     parts = Array(repeating: TargetPart(), count: filter.parts)
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
     sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
+    counting = filter.content?.variantLanguages == nil ? nil : filter.content
   }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
@@ -370,9 +382,10 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     _ content: PersonalContent, _ found: inout PersonalContent.User
   ) {
+    let variant = filter.variant(of: user)
     add(user, record, json, filter) { device, page in
       TargetPage.write(token: device.token, user: user, to: &page) {
-        content.writeValues(of: &found, locale: device.name(.locale), to: &$0)
+        content.writeValues(of: &found, locale: device.name(.locale), variant: variant, to: &$0)
       }
     }
   }
@@ -500,6 +513,18 @@ struct TargetBuilder {
   mutating func endPage() {
     finish()
     if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
+    if let counting { countVariants(by: counting) }
+  }
+
+  private mutating func countVariants(by content: PersonalContent) {
+    var counts = CampaignVariants.places.map { _ in 0 }
+    for first in stride(from: 0, to: targets.count, by: TargetPage.size) {
+      let chunk = targets.chunk(from: first, count: TargetPage.size)
+      for position in chunk.places.indices {
+        if let place = content.variant(of: chunk.values(position)) { counts[place] += 1 }
+      }
+    }
+    targets.variants = counts
   }
 
   /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
@@ -509,7 +534,7 @@ struct TargetBuilder {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, admits: targets.admits, to: &pipeline)
+      times: targets.times, admits: targets.admits, variants: targets.variants, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

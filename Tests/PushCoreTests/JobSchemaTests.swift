@@ -49,6 +49,11 @@ struct JobSchemaTests {
       "id": "\"c0.widgets\"", "beside": "\"c0\"", "pushType": "\"widgets\"",
       "payload": #"{"aps":{"content-changed":true}}"#,
     ],
+    ["variants": #"[{"name":"a"},{"name":"b","weight":2.5,"payload":{"n":1},"localized":null}]"#],
+    [
+      "variants": #"[{"name":"a","payload":{"n":1}},{"name":"b","payload":{"n":2}}]"#, "payload": "",
+      "winner": #"{"by":"accepted","after":"2h","share":0.25,"minimum":10,"otherwise":"b"}"#,
+    ],
     ["vars": "true", "payload": #"{"aps":{"alert":"{{price}}"}}"#],
     ["audience": #"{"segment":"vip & (a | !b)","where":"locale = 'en'","sample":0.5,"devices":"latest"}"#],
     ["audience": #"{"segment":"*","limit":1000000000,"where":null,"exclude":null}"#],

@@ -15,7 +15,7 @@ public enum JobSchema {
   /// of conditions.
   public static let outline = job(
     audience: object(audienceMembers(exclude: object(excludeMembers))),
-    #","anyOf":[{"required":["payload"]},{"required":["template"]}]"#)
+    #","anyOf":[{"required":["payload"]},{"required":["template"]},{"required":["variants"]}]"#)
 
   private static func job(audience: String, _ more: String) -> String {
     let properties = CampaignJob.fields.map {
@@ -106,9 +106,17 @@ public enum JobSchema {
         + when(namesNoUsers, absent(["where", "sample", "limit", "devices", "exclude"])) + "]")
   }()
 
+  private static let variant = object(
+    [
+      "name": name, "weight": #"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#, "payload": payload,
+      "localized": #"{"type":"object"}"#, "template": someText,
+    ], required: ["name"])
+
+  private static let payload = #"{"type":"object","properties":{"aps":{"type":"object"}}}"#
+
   private static let members: [String: String] = [
     "id": name, "app": text,
-    "payload": orNull(#"{"type":"object","properties":{"aps":{"type":"object"}}}"#),
+    "payload": orNull(payload),
     "pushType": orNull(text), "priority": #"{"enum":[1,5,10,null]}"#,
     "expiration": orNull(any(#"{"enum":[0,"0"]}"#, duration, instant)),
     "collapseId": orNull(
@@ -130,6 +138,14 @@ public enum JobSchema {
     "localized": orNull(#"{"type":"object"}"#), "trim": orNull(someText), "uniqueKey": orNull(someText),
     "template": orNull(someText), "vars": orNull(flag), "beside": orNull(name),
     "also": orNull(#"{"type":"array","uniqueItems":true,"items":{"type":"string"}}"#),
+    "variants": orNull(
+      "{\"type\":\"array\",\"minItems\":2,\"maxItems\":\(CampaignVariants.maximum),\"items\":\(variant)}"),
+    "winner": orNull(
+      object(
+        [
+          "by": words(CampaignVariants.Measure.allCases.map(\.rawValue)), "after": duration, "share": realShare,
+          "minimum": #"{"type":"integer","minimum":1,"maximum":1000000000}"#, "otherwise": name,
+        ], required: ["after", "share"])),
     "localTime": orNull(any(flag, object(["attribute": someText], required: ["attribute"]))),
     "defaultTimezone": orNull(someText), "late": orNull(anyDuration),
     "quietHours": orNull(
@@ -179,11 +195,13 @@ public enum JobSchema {
   }
 
   private static let rules: [String] = [
-    "{\"oneOf\":[\(given("payload")),\(given("template"))]}",
+    any(given("payload"), given("template"), given("variants")), notBoth(given("payload"), given("template")),
+    when(given("winner"), given("variants")), notBoth(given("winner"), given("test")),
+    notBoth(given("winner"), given("canary")), notBoth(given("winner"), given("also")),
     notBoth(given("rate"), given("spread")), notBoth(given("rate"), given("finishBy")),
     notBoth(given("spread"), given("finishBy")), notBoth(given("category"), isTrue("transactional")),
     notBoth(given("control"), isTrue("transactional")),
-    when(member("audience", namesNoUsers), absent(["control", "test", "canary", "quietHours"])),
+    when(member("audience", namesNoUsers), absent(["control", "test", "canary", "quietHours", "variants"])),
     when(member("audience", namesNoUsers), "{\"not\":\(isLocal)}"),
     when(isLocal, any(given("sendAt"), given("repeat"))), notBoth(isLocal, given("spread")),
     "{\"if\":\(isLocal),\"then\":\(times(wall)),\"else\":\(times(instant))}",

@@ -20,6 +20,12 @@ struct PushPreview {
   let user: String
   /// Whether it is fixed already: the campaign knows its targets.
   let isFixed: Bool
+  /// The user's variant; `nil` where all are told the same, and while it is not known.
+  let variant: String?
+  /// Whether the user waits for the best variant, which nobody has said yet: then there are no pushes.
+  let waits: Bool
+  /// Whether there is a device for it.
+  let hasDevices: Bool
   /// `nil` for a device whose payload would be too large: nothing is sent to it.
   let pushes: [(token: DeviceToken, push: Push?)]
 
@@ -55,10 +61,17 @@ struct PushPreview {
     self.campaign = campaign
     self.user = user
     isFixed = known.isSealed
-    pushes = known.positions.compactMap { position in
+    let winner = record == nil || campaign.variants == nil ? nil : try await store.decision(of: campaign.id)?.winner
+    let place = campaign.variants.map { variants in Array(user.utf8).withUnsafeBytes(variants.place) }
+    variant = place.flatMap { campaign.variants?.name(of: $0, winner: winner) }
+    waits = place != nil && variant == nil
+    hasDevices = !known.positions.isEmpty
+    pushes = (waits ? [] : known.positions).compactMap { position in
       guard let token = DeviceToken(bytes: known.chunk.token(position)) else { return nil }
       var batch = composer.batch(isUnproven: false, capacity: 1)
-      guard batch.append(known.chunk.token(position), known.chunk.values(position), tag: 0, by: composer),
+      var values = known.chunk.values(position)
+      values.winner = winner
+      guard batch.append(known.chunk.token(position), values, tag: 0, by: composer),
         let push = batch.pushes.first
       else { return (token, nil) }
       return (
@@ -79,6 +92,10 @@ struct PushPreview {
     json.member("campaign", campaign.id)
     json.member("user", user)
     json.member("fixed", isFixed)
+    if campaign.variants != nil {
+      json.member("variant", variant)
+      json.member("waits", waits)
+    }
     json.name("pushes")
     json.beginArray()
     for (token, push) in pushes {

@@ -35,7 +35,9 @@ extension CampaignCommand {
       else { throw CommandError(.defect, "no channel for app \(preview.campaign.app)") }
       let report = PreviewReport(preview, channel: channel)
       try StandardOutput.printLine(global.json ? report.json : report.text)
-      if preview.pushes.isEmpty { throw ExitCode(CommandError.Code.failed.exitStatus) }
+      if preview.pushes.isEmpty, !preview.waits || !preview.hasDevices {
+        throw ExitCode(CommandError.Code.failed.exitStatus)
+      }
     }
 
     /// A file if there is one of that name, or else a campaign.
