@@ -30,7 +30,10 @@ extension CampaignCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let store = try await global.openStore()
-      let (campaign, record) = try await read(store, configuration)
+      let (asked, record) = try await read(store, configuration)
+      var campaign = asked
+      // Of a job that is yet to be submitted both parts are looked at: who is not in the first is in the rest.
+      if record == nil { campaign.canary = nil }
       let filter = try await store.filter(of: campaign, configuration)
       let known = try await store.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
       let preview = try PreviewReport(
