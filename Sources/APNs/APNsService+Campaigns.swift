@@ -34,7 +34,7 @@ extension APNsService {
   }
 
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
-    PushInspector.findings(in: PushDraft.all(job: job, in: bytes, app: app), now: now)
+    PushInspector.findings(ofJob: job, in: bytes, app: app, now: now)
   }
 
   public func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer {

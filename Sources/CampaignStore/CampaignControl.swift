@@ -6,6 +6,8 @@ public enum ControlVerb: String, Sendable {
   case pause, resume, cancel
   /// Resumes what waits for approval.
   case approve
+  /// Says which variant those get who wait for the best; `decide.lua`.
+  case decide
 }
 
 /// The control state of the campaigns that a worker holds, all of one moment.

@@ -155,7 +155,7 @@ public struct CampaignRecord: Sendable {
     partitions = try values.number("partitions") ?? 0
     absent = PartitionBitmap(try values.bytes("absent") ?? [])
     sealedSlices = slices.finished
-    hasReceipts = try values.number("receipts") == 1
+    hasReceipts = try values.number("receipts") ?? 0 > 0
     createdAt = try values.number("createdAt") ?? 0
     sendAt = try values.number("sendAt")
     gate = try values.number("gate")

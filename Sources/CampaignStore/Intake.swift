@@ -187,6 +187,7 @@ extension CampaignStore {
       if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
       if let wave = campaign.firstWave { fields.append(("gate", String((start + wave.wait) * 1000))) }
+      if campaign.variants != nil { fields.append(("receipts", "\(Self.receiptsByVariant)")) }
       if !campaign.definitions.isEmpty {
         fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
       }

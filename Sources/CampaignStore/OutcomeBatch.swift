@@ -63,6 +63,8 @@ public struct OutcomeBatch: Sendable {
   private(set) var details: [Detail] = []
   private var bytes: [UInt8] = []
   private var lineCount = 0
+  /// Whether any of them is a variant's.
+  private var hasVariants = false
 
   /// Nothing yet.
   public init() {}
@@ -80,7 +82,12 @@ public struct OutcomeBatch: Sendable {
 
   /// Adds an outcome that concerns the ledger only.
   public mutating func append(_ record: LedgerRecord, at index: Int) {
-    entries.append(Entry(index: UInt32(index), record: record))
+    add(Entry(index: UInt32(index), record: record))
+  }
+
+  private mutating func add(_ entry: Entry) {
+    if entry.record.variant != 0 { hasVariants = true }
+    entries.append(entry)
   }
 
   /// Adds an outcome that gets a line in the results hash.
@@ -92,7 +99,7 @@ public struct OutcomeBatch: Sendable {
   public mutating func append(_ record: LedgerRecord, at index: Int, token: ArraySlice<UInt8>) {
     var entry = Entry(index: UInt32(index), record: record)
     keepLine(of: &entry, token)
-    entries.append(entry)
+    add(entry)
   }
 
   /// Adds an outcome that concerns the device, the results hash, or both.
@@ -123,7 +130,7 @@ public struct OutcomeBatch: Sendable {
           action: action, token: start..<middle, user: middle..<bytes.count, timestamp: min(timestamp, Self.endOfTime),
           unknownReason: record.reason == .other ? Array(unknownReason.utf8.prefix(255)) : []))
     }
-    entries.append(entry)
+    add(entry)
   }
 
   private mutating func keepLine(of entry: inout Entry, _ token: ArraySlice<UInt8>) {
@@ -145,6 +152,7 @@ public struct OutcomeBatch: Sendable {
     details.removeAll(keepingCapacity: true)
     bytes.removeAll(keepingCapacity: true)
     lineCount = 0
+    hasVariants = false
   }
 
   /// The script reads neighbours at once, so they must stand beside each other.
@@ -185,14 +193,17 @@ public struct OutcomeBatch: Sendable {
   private func stretches() -> (heads: [UInt8], ranges: [Range<Int>]) {
     var heads: [UInt8] = []
     var ranges: [Range<Int>] = []
-    var tallies = [Int](repeating: 0, count: Self.states)
+    // An outcome of a variant counts under the variant's own number of its state, too.
+    var tallies = [Int](repeating: 0, count: hasVariants ? VariantCounts.numbers : Self.states)
     var start = 0
     while start < entries.count {
       var (end, details, lines) = (start, 0, entries[start].lines)
       let isTerminal = entries[start].isTerminal
       repeat {
         lines.formIntersection(entries[end].lines)
-        tallies[Int(entries[end].record.state.code)] += 1
+        let record = entries[end].record
+        tallies[Int(record.state.code)] += 1
+        if record.variant != 0, isTerminal { tallies[VariantCounts.number(of: record.state.code, record.variant)] += 1 }
         if entries[end].detail >= 0 { details += 1 }
         end += 1
       } while end < entries.count && entries[end].index == entries[end - 1].index + 1
@@ -240,7 +251,7 @@ public struct OutcomeBatch: Sendable {
   private static func write(_ record: LedgerRecord, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
     let words = UInt64(record.state.code) << 24 | UInt64(record.attempt) << 16 | UInt64(record.status)
     for place in 0..<4 { buffer[offset + place] = UInt8(truncatingIfNeeded: words >> UInt64(24 - 8 * place)) }
-    let rest = UInt64(record.reason.rawValue) << 56 | UInt64(record.free) << 48 | record.at & 0xffff_ffff_ffff
+    let rest = UInt64(record.reason.rawValue) << 56 | UInt64(record.free) << 48 | record.packedTime
     for place in 0..<8 { buffer[offset + 4 + place] = UInt8(truncatingIfNeeded: rest >> UInt64(56 - 8 * place)) }
   }
 

@@ -15,6 +15,7 @@ extension CampaignStore {
     // A campaign keeps the partitions that it began with.
     var partitions: [String: Int] = [:]
     var seconds: [String: Int] = [:]
+    var withVariants: [String] = []
     let replies = try await run(pipeline)
     pipeline.removeAll()
     for (id, reply) in zip(ids, replies) {
@@ -22,13 +23,17 @@ extension CampaignStore {
       (partitions[id], seconds[id]) = (count, reply[1].integer)
       // Whoever ends it gives them its expiry; should it do so in this moment, they have one of their own.
       if reply[2].isNull { pipeline.script(StoreScripts.noteReceipts, keys: [keys.campaign(id)]) { _ in } }
+      if reply[2].integer == Self.receiptsByVariant { withVariants.append(id) }
     }
+    let variants = try await variants(of: withVariants)
     var groups: [ReceiptGroup: [String]] = [:]
     for receipt in Set(receipts) {
       guard let count = partitions[receipt.campaign], count > 0 else { continue }
       let partition = Partition.of(user: receipt.user, count: count)
-      groups[ReceiptGroup(kind: receipt.kind, campaign: receipt.campaign, partition: partition), default: []]
-        .append(receipt.user)
+      let place = variants[receipt.campaign].map { all in Array(receipt.user.utf8).withUnsafeBytes(all.place) }
+      groups[
+        ReceiptGroup(kind: receipt.kind, campaign: receipt.campaign, partition: partition, place: place), default: []
+      ].append(receipt.user)
     }
     for (group, users) in groups {
       let (partition, id) = (group.partition, group.campaign)
@@ -36,7 +41,12 @@ extension CampaignStore {
         pipeline.script(
           StoreScripts.receipt, keys: [keys.receipts(partition, group.kind, id), keys.slice(partition, of: id)]
         ) {
-          $0.append(((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000)
+          let milliseconds = ((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000
+          if let place = group.place {
+            $0.append("\(milliseconds) \(VariantCounts.field(group.kind, place))")
+          } else {
+            $0.append(milliseconds)
+          }
           for user in users[start..<min(start + Self.batch, users.count)] { $0.append(user) }
         }
       }
@@ -51,6 +61,23 @@ extension CampaignStore {
     var kind: ReceiptEvent.Kind
     var campaign: String
     var partition: Int
+    /// Of the variant of all of them; `nil` where there are none.
+    var place: Int?
+  }
+
+  /// What the field `receipts` of a campaign is whose receipts are counted by variant.
+  static let receiptsByVariant = 2
+
+  /// The variants of campaigns by their ids.
+  private func variants(of ids: [String]) async throws -> [String: CampaignVariants] {
+    guard !ids.isEmpty else { return [:] }
+    var pipeline = RedisPipeline()
+    for id in ids { pipeline.append("HGET", keys.campaign(id), "job") }
+    return Dictionary(
+      zip(ids, try await run(pipeline)).compactMap { id, job in
+        CampaignJob.variants(of: job.bytes.map(Array.init) ?? []).map { (id, $0) }
+      }
+    ) { $1 }
   }
 
   /// How many users did what with the pushes of a campaign.

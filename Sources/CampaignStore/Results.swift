@@ -14,6 +14,8 @@ public struct TargetResult: Sendable {
   public var reason: String
   /// ms since the epoch; 0 without an outcome.
   public var at: UInt64
+  /// The place of its variant (`PushCore/CampaignVariants`); `nil` without an outcome, and where all were told the same.
+  public var variant: Int?
 }
 
 /// Reading the ledger.
@@ -164,7 +166,7 @@ extension CampaignStore {
             status: record.status,
             reason: record.reason == .other
               ? replies[2][position].string ?? "" : service.reasonName(of: record.reason),
-            at: outcome == nil ? 0 : record.at)
+            at: outcome == nil ? 0 : record.at, variant: record.variant > 0 ? Int(record.variant) - 1 : nil)
         }
       }
       guard try await body(page) else { return false }

@@ -201,10 +201,10 @@ public struct SliceLedger: Sendable {
   ///   - parts: how many targets each part has; empty where there are none.
   ///   - times: when they may be sent; `nil` for all at once.
   ///   - admits: whether they are admitted before they are granted.
+  ///   - variants: by place, how many targets each variant has; empty where there are none.
   func seal(
     count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], times: SendTimes? = nil,
-    admits: Bool = false,
-    to pipeline: inout RedisPipeline
+    admits: Bool = false, variants: [Int] = [], to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
       $0.append(claim)
@@ -217,6 +217,10 @@ public struct SliceLedger: Sendable {
       $0.append(parts.map(String.init).joined(separator: " "))
       $0.append(times?.bytes ?? [])
       $0.append(admits ? 1 : 0)
+      for (place, count) in variants.enumerated() where count > 0 {
+        $0.append(VariantCounts.targetsField(place))
+        $0.append(count)
+      }
     }
   }
 
@@ -373,17 +377,23 @@ public struct SliceLedger: Sendable {
   }
 
   /// Ends the slice.
-  public func close(_ closing: Closing) async throws -> CloseAnswer {
+  ///
+  /// - Parameter variantLanguages: of a campaign with variants, as its content has them; `nil` for one without.
+  public func close(_ closing: Closing, variantLanguages: Int? = nil) async throws -> CloseAnswer {
     var pipeline = RedisPipeline()
-    close(closing, to: &pipeline)
+    close(closing, variantLanguages: variantLanguages, to: &pipeline)
     return try answer(toClose: try await store.run(pipeline)[0])
   }
 
   /// Writes the end of the slice.
-  func close(_ closing: Closing, to pipeline: inout RedisPipeline) {
-    pipeline.script(StoreScripts.close, keys: [sliceKey, building, commitKeys[2]]) {
+  func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
+    // Only what is cancelled has anything left to count.
+    let languages = closing == .cancel ? variantLanguages : nil
+    let keys = [sliceKey, building, commitKeys[2]]
+    pipeline.script(StoreScripts.close, keys: languages == nil ? keys : keys + [commitKeys[1], targets]) {
       $0.append(claim)
       $0.append(closing.rawValue)
+      if let languages { $0.append(languages) }
     }
   }
 

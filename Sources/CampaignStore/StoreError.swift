@@ -23,6 +23,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unapproved
     /// The id is another job's.
     case conflict
+    /// What was to be decided is, or nobody waits for it any more.
+    case decided
     /// What was given can't be right.
     case invalid
     /// What stands in Redis can't be right: a key of another type, or a value that nothing of ours has written.

@@ -38,6 +38,7 @@ enum StoreScripts {
   static let repeatRun = script("repeat", PackageResources.repeat_lua)
   static let rank = script("rank", PackageResources.rank_lua)
   static let quota = script("quota", PackageResources.quota_lua)
+  static let decide = script("decide", PackageResources.decide_lua)
   static let promote = script("promote", PackageResources.promote_lua)
   static let addSlice = script("addslice", PackageResources.addslice_lua)
   static let unpark = script("unpark", PackageResources.unpark_lua)

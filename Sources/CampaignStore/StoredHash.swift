@@ -63,6 +63,7 @@ enum StoredHash {
     for field in counts + outcomes {
       values[field] = .number(0...mostTargets)
     }
+    for field in CampaignVariants.places.flatMap(VariantCounts.fields) { values[field] = .number(0...mostTargets) }
     values["resent"] = .number(0...mostCounted)
     return values
   }()
@@ -73,12 +74,14 @@ enum StoredHash {
       "lane": .word(Lane.allCases.map(\.rawValue)), "ttl": .number(1...DurationText.maximumSeconds),
       "expiration": .numberOrNothing(0...Timestamp.range.upperBound / 1000), "round": .number(0...mostCounted),
       "unguarded": .number(0...1), "pausedItself": .number(0...1), "finished": .number(0...16384),
-      "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "receipts": .number(0...1),
+      "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "receipts": .number(0...2),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
       "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),
       "lastRun": .text(64), "also": .text(256),
-      "gate": .number(times), "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
+      "gate": .number(times), "winner": .number(0...CampaignVariants.maximum - 1), "decidedAt": .number(times),
+      "decidedBy": .text(1024), "unclear": .number(0...mostCounted),
+      "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
       "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),
     ]

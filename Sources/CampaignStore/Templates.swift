@@ -64,25 +64,30 @@ extension CampaignStore {
     return try await run(pipeline).contains { $0.integer == 1 }
   }
 
-  /// A job with the content of the template that it names, if it names one, and the version with it: what becomes of the
+  /// A job with the content of the templates that it names, if it names any, and their versions with it: what becomes of a
   /// template afterwards does not touch it.
   ///
   /// - Throws: ``StoreError`` `invalid` when there is no such template.
   public func resolve(_ job: [UInt8]) async throws -> [UInt8] {
     do {
-      guard let reference = try CampaignJob.template(of: job) else { return job }
-      guard let template = try await template(reference) else {
-        let names = try await templates().map(\.name)
-        throw StoreError(
-          .invalid, "template: there is no template \(Excerpt.quoted(reference.description))",
-          hint: names.contains(reference.name)
-            ? "carillon template list tells which versions there are"
-            : Nearest.match(reference.name, among: names).map { "did you mean \($0)?" }
-              ?? "put it there first: carillon template put \(reference.name) FILE")
-      }
-      return try CampaignJob.resolve(job, template)
+      let references = try CampaignJob.templates(of: job)
+      guard !references.isEmpty else { return job }
+      var templates: [TemplateReference: JobTemplate] = [:]
+      for reference in references { templates[reference] = try await known(reference) }
+      return try CampaignJob.resolve(job, templates)
     } catch let error as JobError {
       throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }
+  }
+
+  private func known(_ reference: TemplateReference) async throws -> JobTemplate {
+    if let template = try await template(reference) { return template }
+    let names = try await templates().map(\.name)
+    throw StoreError(
+      .invalid, "template: there is no template \(Excerpt.quoted(reference.description))",
+      hint: names.contains(reference.name)
+        ? "carillon template list tells which versions there are"
+        : Nearest.match(reference.name, among: names).map { "did you mean \($0)?" }
+          ?? "put it there first: carillon template put \(reference.name) FILE")
   }
 }

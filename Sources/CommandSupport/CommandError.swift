@@ -96,7 +96,7 @@ package struct CommandError: Error, Equatable {
       case .mismatch, .forbidden: .configuration
       case .unfit, .readOnly, .full, .held, .refused: .unreachable
       case .notFound: .notFound
-      case .unapproved: .failed
+      case .unapproved, .decided: .failed
       case .conflict: .conflict
       case .invalid, .damaged: .input
       }

@@ -1,4 +1,5 @@
-/// What the ledger knows of one target: twelve bytes, big-endian: state, attempt, status, reason, free, at.
+/// What the ledger knows of one target: twelve bytes, big-endian: state, attempt, status, reason, free, at. The highest four
+/// bits of `at`, which no time reaches before the year 2527, are the variant's.
 ///
 /// State is ordered, and a record only ever rises: within an attempt `granted < waiting`, a later attempt is above an
 /// earlier one, every terminal outcome above all. Twelve zero bytes, which is what an absent record reads as, are the
@@ -46,18 +47,23 @@ public struct LedgerRecord: Equatable, Sendable {
   public var status: UInt16
   /// The last reason, in the codes of the campaign's push service.
   public var reason: ReasonCode
+  /// What its user was told, in the end: one more than the variant's place (``CampaignVariants``); 0 for none, and before the
+  /// end. Counters by variant move with the record.
+  public var variant: UInt8
   /// When the state was reached, in ms since the epoch; in a commit, a waiting record has its delay here instead.
   public var at: UInt64
 
   /// Memberwise.
   public init(
-    state: State, attempt: UInt8 = 0, free: UInt8 = 0, status: UInt16 = 0, reason: ReasonCode = .none, at: UInt64 = 0
+    state: State, attempt: UInt8 = 0, free: UInt8 = 0, status: UInt16 = 0, reason: ReasonCode = .none,
+    variant: UInt8 = 0, at: UInt64 = 0
   ) {
     self.state = state
     self.attempt = attempt
     self.free = free
     self.status = status
     self.reason = reason
+    self.variant = variant
     self.at = at
   }
 
@@ -75,8 +81,11 @@ public struct LedgerRecord: Equatable, Sendable {
     self.init(
       state: state, attempt: bytes[offset + 1], free: bytes[offset + 5],
       status: UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3]),
-      reason: ReasonCode(rawValue: bytes[offset + 4]), at: at)
+      reason: ReasonCode(rawValue: bytes[offset + 4]), variant: UInt8(at >> 44), at: at & 0xfff_ffff_ffff)
   }
+
+  /// The last six bytes: when, and which variant.
+  @inlinable public var packedTime: UInt64 { at & 0xfff_ffff_ffff | UInt64(variant) << 44 }
 
   /// Appends the record as stored.
   public func write(to bytes: inout [UInt8]) {
@@ -86,6 +95,7 @@ public struct LedgerRecord: Equatable, Sendable {
     bytes.append(UInt8(truncatingIfNeeded: status))
     bytes.append(reason.rawValue)
     bytes.append(free)
-    for shift in stride(from: 40, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: at >> UInt64(shift))) }
+    let last = packedTime
+    for shift in stride(from: 40, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: last >> UInt64(shift))) }
   }
 }

@@ -330,7 +330,7 @@ struct APNsRuleTests {
       #expect(!rule.source.isEmpty)
     }
     let elsewhere: Set<APNsRule> = [
-      .expirationPast, .activityData, .duplicateKey, .legacy, .job, .broadcastType, .broadcastStart,
+      .expirationPast, .activityData, .duplicateKey, .variantSame, .legacy, .job, .broadcastType, .broadcastStart,
       .broadcastCollapse, .broadcastStorage,
     ]
     let here = Set((Self.refused + Self.doubtful).map(\.rule))

@@ -47,6 +47,27 @@ struct ActivityDatesTests {
       try payload(activity(#""event":"update","content-state":{"timestamp":"2h"}"#)).contains(#"{"timestamp":"2h"}"#))
   }
 
+  @Test("dates of variants are written out too: of what differs from the payload, and of whole ones with a timestamp")
+  func datesOfVariants() throws {
+    let differing = activity(
+      #""event":"update","content-state":{}"#,
+      ["variants": #"[{"name":"a"},{"name":"b","payload":{"aps":{"stale-date":"1h"}}}]"#])
+    #expect(try dated(differing)?.contains(#""payload":{"aps":{"stale-date":1800003600}}"#) == true)
+    let whole = activity(
+      "",
+      [
+        "payload": "",
+        "variants": #"[{"name":"a","payload":{"aps":{"event":"end"}}},{"name":"b","payload":{"aps":{}}}]"#,
+      ])
+    #expect(
+      try dated(whole)?.contains(#"{"aps":{"timestamp":1800000000,"event":"end"}}"#) == true
+        && dated(whole)?.contains(#"{"aps":{"timestamp":1800000000}}"#) == true)
+    let wrong = refusal(
+      #""event":"update","content-state":{}"#,
+      ["variants": #"[{"name":"a"},{"name":"b","payload":{"aps":{"stale-date":"soon"}}}]"#])
+    #expect(wrong?.field == "variants[1].payload.aps.stale-date")
+  }
+
   @Test("a campaign with a time of its own counts from that, and one without from now")
   func countsFromSendAt() throws {
     let update = #""event":"update","content-state":{},"stale-date":"1h""#

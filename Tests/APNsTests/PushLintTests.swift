@@ -43,6 +43,23 @@ struct PushLintTests {
     #expect(lint.findings.map { $0.position?.column } == [21, 46])
   }
 
+  @Test("of a job each variant is looked at, and what says the same is said")
+  func variants() throws {
+    let lint = try lint(
+      #"""
+      {"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},
+       "variants":[{"name":"a"},{"name":"b","payload":{"x":"\#(String(repeating: "x", count: 4100))"}},
+         {"name":"c","payload":{"aps":{"bagde":1}}},{"name":"d","weight":2,"payload":{"aps":{"alert":"hi"}}}]}
+      """#)
+    #expect(lint.kind == .job && lint.variants?.description == "a 20 %, b 20 %, c 20 %, d 40 %")
+    #expect(
+      lint.findings.map { "\($0.rule.id) \($0.path)" } == [
+        "payload-size variants[1].payload", "aps-unknown variants[2].payload.aps.bagde", "variant-same variants[3]",
+      ], "\(lint.findings)")
+    #expect(lint.sizes.map(\.bytes) == [4129])
+    #expect(lint.findings.allSatisfy { $0.position != nil })
+  }
+
   @Test("the push type follows from the keys, unless it is given")
   func inference() throws {
     let cases: [(String, PushType)] = [

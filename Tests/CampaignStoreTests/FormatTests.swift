@@ -32,7 +32,7 @@ struct FormatTests {
     var record: [UInt8] = []
     LedgerRecord(
       state: .terminal(.rejected), attempt: 3, free: 1, status: 400, reason: ReasonCode(rawValue: 5),
-      at: 1_796_115_600_007
+      variant: 9, at: 1_796_115_600_007
     ).write(to: &record)
     let outcomes = Outcome.allCases.map { "\($0.name) \($0.rawValue)" }
     let service = APNsService()

@@ -22,6 +22,7 @@ struct ScriptTests {
     StoreScripts.edit, StoreScripts.trim, StoreScripts.syncControl, StoreScripts.lagging, StoreScripts.promote,
     StoreScripts.addSlice, StoreScripts.rate, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
     StoreScripts.prune, StoreScripts.setAside, StoreScripts.repeatRun, StoreScripts.rank, StoreScripts.quota,
+    StoreScripts.decide,
     StoreScripts.admit, StoreScripts.setBadges, StoreScripts.define, StoreScripts.putTemplate,
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,
     StoreScripts.mendCampaign, StoreScripts.mendWorker, StoreScripts.mendRetry, StoreScripts.mendUsers,

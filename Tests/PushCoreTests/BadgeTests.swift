@@ -12,8 +12,8 @@ struct BadgeTests {
     return try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
   }
 
-  private func text(_ campaign: Campaign, badge: Int?, variant: UInt8 = 0) throws -> String {
-    var values = TargetValues([0, variant])
+  private func text(_ campaign: Campaign, badge: Int?, form: UInt8 = 0) throws -> String {
+    var values = TargetValues([0, form])
     values.badge = badge
     var payload: [UInt8] = []
     let content = try #require(campaign.content)
@@ -29,7 +29,7 @@ struct BadgeTests {
     #expect(
       try text(campaign, badge: 40)
         == #"{"aps":{"alert":"hi","badge":40,"sound":"+1"},"x":{"badge":"+3"}}"#)
-    #expect(try text(campaign, badge: 2_147_483_647, variant: 1).contains(#""alert":"Hallo","badge":2147483647"#))
+    #expect(try text(campaign, badge: 2_147_483_647, form: 1).contains(#""alert":"Hallo","badge":2147483647"#))
     #expect(try text(campaign, badge: nil).contains(#""badge":2,"#))
     let rules = AdmissionRules(campaign, caps: [])
     #expect(rules.isNeeded && rules.badgeStep == 2 && rules.caps.isEmpty)

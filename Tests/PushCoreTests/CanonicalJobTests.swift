@@ -26,6 +26,10 @@ struct CanonicalJobTests {
       #"{"quietHours":{"to":"8:00","then":null},"localTime":{"attribute":null}}"#,
       #"{"localTime":{},"quietHours":{"to":"8:00"}}"#
     ),
+    (
+      #"{"winner":{"share":0.5,"otherwise":null},"variants":[{"weight":null,"name":"a","payload":{"n":null}},7]}"#,
+      #"{"variants":[{"name":"a","payload":{"n":null}},7],"winner":{"share":5e-1}}"#
+    ),
     // Whoever submits it, it is the same job.
     (#"{"submittedBy":"ada","id":"a"}"#, #"{"id":"a"}"#), (#"{"audience":null}"#, "{}"),
     (#"[null,true]"#, "[null,true]"),

@@ -78,14 +78,14 @@ struct ContentTests {
     ("pt", "payload"), ("de-DE-x-a", "de"), ("de-u-co-phonebk", "de"), ("de-Latn-AT-1996", "de-latn-at"),
     ("-", "payload"),
   ])
-  func languageFallsBackSubtagBySubtag(locale: String, variant: String) throws {
+  func languageFallsBackSubtagBySubtag(locale: String, form: String) throws {
     let content = try Self.content(
       #"{"a":"payload"}"#,
       #"""
       ,"localized":{"zh":{"a":"zh"},"zh-Hans":{"a":"zh-hans"},"pt_BR":{"a":"pt-br"},"de":{"a":"de"},
       "de-Latn-AT":{"a":"de-latn-at"}}
       """#)
-    #expect(try Self.text(content, locale: locale) == #"{"a":"\#(variant)"}"#)
+    #expect(try Self.text(content, locale: locale) == #"{"a":"\#(form)"}"#)
   }
 
   /// RFC 7396, appendix A, as far as both are objects; and what is no object replaces.
@@ -163,12 +163,12 @@ struct ContentTests {
   @Test func sizesAreThoseOfWhatIsSent() throws {
     let bytes = Array(#"{"payload":{"a":"{{x|fallback}}","t":"long text"},"uniqueKey":"id","trim":"t"}"#.utf8)
     guard case .object(let fields) = try JSONValue(parsing: bytes, maximumDepth: 9).kind else { return }
-    let variant = try #require(try PayloadVariant.all(of: fields, in: bytes).first)
+    let form = try #require(try PayloadForm.all(of: fields, in: bytes).first)
     let content = try Self.content(#"{"a":"{{x|fallback}}","t":"long text"}"#, #","uniqueKey":"id","trim":"t""#)
     let text = try #require(try Self.text(content))
-    #expect(variant.template.size == text.utf8.count)
-    #expect(try Self.text(content, most: variant.size)?.contains("…") == true)
-    #expect(try Self.text(content, most: variant.size - 1) == nil)
+    #expect(form.template.size == text.utf8.count)
+    #expect(try Self.text(content, most: form.size)?.contains("…") == true)
+    #expect(try Self.text(content, most: form.size - 1) == nil)
   }
 
   /// A target that kills its workers becomes a job of its own, to a token of which nothing is known.

@@ -63,6 +63,7 @@ public enum APNsRule: String, CaseIterable, Sendable {
   case localizationArguments = "localization-arguments"
   case null = "null"
   case duplicateKey = "duplicate-key"
+  case variantSame = "variant-same"
 
   /// What is left of set-ups for the binary interface.
   case legacy = "legacy"
@@ -171,6 +172,7 @@ extension APNsRule {
     case .localizationArguments: (.warning, "Arguments need the key of a localised string.", Source.payload)
     case .null: (.warning, "null is no value of any key: what has none is left out.", Source.payload)
     case .duplicateKey: (.error, "A key stands once in an object.", "RFC 8259, section 4")
+    case .variantSame: (.warning, "Variants say different things.", "Carillon, README: variants")
     case .legacy: (.error, "The binary interface is gone since 31 March 2021.", Source.legacy)
     default: (.error, "A job is as the contract has it.", "Carillon, README: the job")
     }

@@ -27,10 +27,29 @@ struct ActivityDates {
     }
     isRepeated = members.value("repeat") != nil
     isLocal = if let value = members.value("localTime"), !value.isFalse { true } else { false }
-    var (content, path) = (members, "")
-    if case .object(let template)? = members.value("template")?.kind { (content, path) = (template, "template.") }
+    try read(content: members, path: "", fillsTimestamp: !isLocal)
+    if case .array(let variants)? = members.value("variants")?.kind {
+      let isWhole = members.value("payload") == nil && members.value("template") == nil
+      for (index, variant) in variants.enumerated() {
+        guard case .object(let members) = variant.kind else { continue }
+        // It says what differs from the job's own payload, unless there is none, or it has a template.
+        let fills = !isLocal && (isWhole || members.value("template") != nil)
+        try read(content: members, path: "variants[\(index)].", fillsTimestamp: fills)
+      }
+    }
+    edits.sort { $0.range.lowerBound < $1.range.lowerBound }
+  }
+
+  /// What a job says, or one of its variants, itself or by its template.
+  private mutating func read(
+    content members: [JSONValue.Member], path: String, fillsTimestamp: Bool
+  ) throws(JobError) {
+    var (content, path) = (members, path)
+    if case .object(let template)? = members.value("template")?.kind {
+      (content, path) = (template, path + "template.")
+    }
     if case .object(let payload)? = content.value("payload")?.kind, let aps = payload.value("aps") {
-      try read(aps, path: path + "payload.aps", fillsTimestamp: !isLocal)
+      try read(aps, path: path + "payload.aps", fillsTimestamp: fillsTimestamp)
     }
     if case .object(let patches)? = content.value("localized")?.kind {
       for patch in patches {
@@ -38,7 +57,6 @@ struct ActivityDates {
         try read(aps, path: "\(path)localized.\(Excerpt.bare(patch.name)).aps", fillsTimestamp: false)
       }
     }
-    edits.sort { $0.range.lowerBound < $1.range.lowerBound }
   }
 
   /// - Parameter fillsTimestamp: whether it is the payload itself, and not what differs from it in a language.

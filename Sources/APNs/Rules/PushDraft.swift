@@ -69,25 +69,46 @@ extension PushDraft {
     return job.value("payload")
   }
 
-  /// The push of a job, in each of its languages, the payload itself first; none when there is none to speak of. What is
-  /// wrong with a field by itself counts as not given: that is ``PushCore/CampaignJob/read(_:in:_:)``'s to say.
+  /// The push of a job, in each of its languages and variants, the payload itself first; none when there is none to speak of.
+  /// What is wrong with a field by itself counts as not given: that is ``PushCore/CampaignJob/read(_:in:_:)``'s to say.
   static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [PushDraft] {
-    guard case .object(let members) = root.kind, let payload = payload(of: members), case .object = payload.kind
-    else { return [] }
+    guard case .object(let members) = root.kind else { return [] }
+    let forms = (try? PayloadForm.all(of: members, in: bytes)) ?? []
+    guard let payload = forms.first?.value ?? payload(of: members), case .object = payload.kind else { return [] }
     let fields = JobFields(members)
     let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert
-    var draft = PushDraft(
+    let draft = PushDraft(
       pushType: pushType, priority: try? APNsService.priority(of: fields, pushType),
       expiration: try? fields.expiration(sendAt: nil), collapseID: try? fields.string("collapseId"),
       destination: CampaignJob.destination(root), app: app, payload: payload, path: "payload",
-      size: JSONValue.minified(bytes[payload.range]).count)
-    guard let variants = try? PayloadVariant.all(of: members, in: bytes) else { return [draft] }
-    return variants.map { variant in
-      (draft.payload, draft.path, draft.size) = (variant.value, variant.path, variant.size)
-      (draft.largestFor, draft.longestSize, draft.fixedSize) = (
-        variant.largestFor, variant.longestSize, variant.fixedSize
-      )
+      size: forms.first?.size ?? JSONValue.minified(bytes[payload.range]).count)
+    guard !forms.isEmpty else { return [draft] }
+    return forms.map { form in
+      var draft = draft
+      (draft.payload, draft.path, draft.size) = (form.value, form.path, form.size)
+      (draft.largestFor, draft.longestSize, draft.fixedSize) = (form.largestFor, form.longestSize, form.fixedSize)
       return draft
+    }
+  }
+}
+
+extension PushInspector {
+  /// Every rule that a job breaks: each of its pushes, and what they are together.
+  ///
+  /// - Parameter now: UNIX seconds; `nil` leaves out what depends on the time.
+  static func findings(ofJob root: JSONValue, in bytes: [UInt8], app: AppTraits?, now: Int?) -> [Finding] {
+    findings(in: PushDraft.all(job: root, in: bytes, app: app), now: now) + repeatedVariants(root, bytes)
+  }
+
+  /// Variants that say the same: nothing is learned from them.
+  static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
+    guard case .object(let members) = root.kind, members.value("variants") != nil,
+      let repeated = try? PayloadForm.repeated(in: members, bytes)
+    else { return [] }
+    return repeated.map { path, name in
+      Finding(
+        .variantSame, path, "says the same as variant \(Excerpt.quoted(name)): nothing is learned from it",
+        hint: "say what differs in its payload, or leave it out")
     }
   }
 }

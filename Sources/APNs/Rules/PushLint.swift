@@ -29,6 +29,8 @@ public struct PushLint: Sendable {
   public var isInferred = false
   /// The size for the type, and, when that was only inferred, for every other limit there is.
   public var sizes: [Size] = []
+  /// What a job tells different users; `nil` when all are told the same.
+  public var variants: CampaignVariants?
   /// What was found, in the order of the text.
   public var findings: [Finding] = []
 
@@ -79,9 +81,11 @@ public struct PushLint: Sendable {
       let type = pushType ?? drafts.first.map { Self.inferred($0.payload) } ?? .alert
       for index in drafts.indices { drafts[index].become(type) }
     }
-    findings =
-      kind == .job
-      ? Self.jobFindings(judged, in: judgedBytes, apps) : kind == .template ? Self.templateFindings(bytes) : []
+    switch kind {
+    case .job: (findings, variants) = Self.jobFindings(judged, in: judgedBytes, apps)
+    case .template: findings = Self.templateFindings(bytes)
+    case .payload, .legacy: break
+    }
     if let undated {
       findings.append(Finding(.activityDates, undated.field, undated.message, hint: undated.hint))
       // That it is no number either says nothing new.
@@ -92,7 +96,7 @@ public struct PushLint: Sendable {
       self.pushType = draft.pushType
       isInferred = kind != .job && pushType == nil
       sizes = Self.sizes(of: draft, all: isInferred)
-      // Of several languages the largest: what fits in that fits in all.
+      // Of several languages or variants the largest: what fits in that fits in all.
       if let most = drafts.map(\.size).max() { for index in sizes.indices { sizes[index].bytes = most } }
     }
     for index in findings.indices {
@@ -114,7 +118,7 @@ public struct PushLint: Sendable {
   public static func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     let names = Set(members.map(\.name))
-    return !names.isDisjoint(with: ["payload", "template"]) && !names.contains("aps")
+    return !names.isDisjoint(with: ["payload", "template", "variants"]) && !names.contains("aps")
       && !names.isDisjoint(with: ["app", "audience"])
   }
 
@@ -204,12 +208,14 @@ public struct PushLint: Sendable {
 
   // MARK: More findings
 
-  private static func jobFindings(_ root: JSONValue, in bytes: [UInt8], _ apps: JobApps) -> [Finding] {
+  private static func jobFindings(
+    _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps
+  ) -> ([Finding], CampaignVariants?) {
     do {
-      _ = try CampaignJob.read(root, in: bytes, apps)
-      return []
+      let campaign = try CampaignJob.read(root, in: bytes, apps).campaign
+      return (PushInspector.repeatedVariants(root, bytes), campaign.variants)
     } catch {
-      return [Finding(.job, error.field, error.message, hint: error.hint)]
+      return ([Finding(.job, error.field, error.message, hint: error.hint)], nil)
     }
   }
 

@@ -10,13 +10,23 @@ extension StoreCheck {
     var counters: SliceCounters
     var phase: String
     var granted: Int
+    /// What it has counted by variant.
+    var variants: [VariantOutcome: Int]
     /// Of its targets and ledger; `nil` before the seal.
     var format: Int?
+  }
+
+  /// What became of targets of a variant.
+  private struct VariantOutcome: Hashable {
+    /// As a ledger record has it.
+    var variant: UInt8
+    var outcome: Outcome
   }
 
   /// What a ledger has.
   private struct LedgerTally {
     var outcomes: [Outcome: Int] = [:]
+    var variants: [VariantOutcome: Int] = [:]
     var waiting = 0
     /// Records that no version has written.
     var unreadable = 0
@@ -65,10 +75,18 @@ extension StoreCheck {
     _ reference: SliceReference, _ reply: RedisReply, _ keys: Keyspace
   ) throws(StoreError) -> Slice {
     let fields = StoredFields(.slice(reference, keys), all: reply)
+    var variants: [VariantOutcome: Int] = [:]
+    for place in CampaignVariants.places where fields.has(VariantCounts.targetsField(place)) {
+      let variant = VariantCounts.record(place)
+      for outcome in Outcome.allCases {
+        let count = try fields.number("\(VariantCounts.number(of: outcome.rawValue, variant))") ?? 0
+        if count > 0 { variants[VariantOutcome(variant: variant, outcome: outcome)] = count }
+      }
+    }
     return Slice(
       reference: reference, values: reply.map { Array($0.bytes ?? []) }, counters: try SliceCounters(slice: fields),
       phase: try fields.text("phase") ?? "expanding", granted: try fields.number("granted") ?? 0,
-      format: try fields.number("format"))
+      variants: variants, format: try fields.number("format"))
   }
 
   /// The ledger of a slice whose targets are sealed. Its counters are held against it when nothing was committed meanwhile.
@@ -111,12 +129,16 @@ extension StoreCheck {
     var waiting: [Int] = []
     try await store.run(pipeline)[0].withBytes { bytes in
       for offset in stride(from: 0, to: bytes.count, by: LedgerRecord.size) {
-        switch LedgerRecord(bytes, at: offset)?.state {
+        let record = LedgerRecord(bytes, at: offset)
+        switch record?.state {
         case .granted: break
         case .waiting:
           tally.waiting += 1
           waiting.append(indexes.lowerBound + offset / LedgerRecord.size)
-        case .terminal(let outcome): tally.outcomes[outcome, default: 0] += 1
+        case .terminal(let outcome):
+          tally.outcomes[outcome, default: 0] += 1
+          let variant = record?.variant ?? 0
+          if variant > 0 { tally.variants[VariantOutcome(variant: variant, outcome: outcome), default: 0] += 1 }
         case nil: tally.unreadable += 1
         }
       }
@@ -156,6 +178,13 @@ extension StoreCheck {
       let isLeft = isCancelled && (outcome == .unknown || outcome == .cancelled)
       if isLeft ? counted < recorded : counted != recorded {
         return "\(counted) \(outcome.name), by the ledger \(recorded)"
+      }
+    }
+    for key in Set(slice.variants.keys).union(ledger.variants.keys) {
+      let (counted, recorded) = (slice.variants[key] ?? 0, ledger.variants[key] ?? 0)
+      let isLeft = isCancelled && (key.outcome == .unknown || key.outcome == .cancelled)
+      if isLeft ? counted < recorded : counted != recorded {
+        return "\(counted) \(key.outcome.name) of variant \(key.variant), by the ledger \(recorded)"
       }
     }
     if isCancelled { return nil }

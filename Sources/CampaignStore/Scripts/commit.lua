@@ -20,7 +20,9 @@
 -- number u16, how many have details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8
 -- number of different outcomes, for each outcome its state u8 and number u16. A stretch has either terminal records
 -- only, or none and no outcomes. A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
--- free u8, at u48 (ms). A waiting one has its delay in ms in `at` instead.
+-- free u8, variant u4 (0 for none), at u44 (ms). A waiting one has its delay in ms in `at` instead.
+-- Outcomes are counted under their states; those of variant v under 16 v more, too, as the heads say, which have such
+-- numbers beside the states.
 -- Details stand in the order of the records they are of, each: index u32, and a notice.
 -- A notice is: u8 action (0 prune, 1 quarantine, 2 pruned here; in details 2 prunes a user's device here, and 3 does
 -- nothing), u8 reason's code, u48 timestamp (ms), u8 length and text of a reason that has no code, u16 length and
@@ -167,6 +169,8 @@ local function merge(records, base, index, old)
   end
   if state >= 16 then
     count_by(state, 1)
+    local variant = records:byte(base + 6)
+    if variant >= 16 then count_by(state + variant - variant % 16, 1) end
     settled = true
     return records:sub(base, base + 11)
   end

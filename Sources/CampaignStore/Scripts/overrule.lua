@@ -2,7 +2,7 @@
 -- overrule: puts acceptances into the place of other outcomes.
 -- Keeps: of two terminal outcomes `accepted` wins, whoever reports it and however late; counters, results and reasons
 -- move with the record. `commit` leaves this to whoever called it: another outcome's result line stands under the text
--- of the token, which only its push service can write.
+-- of the token, which only its push service can write. Where there are variants, the outcomes of its variant too.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
 -- ARGV 1 seal, 2... four each: index, the 12 bytes of the record, token's text, result line ('' for none)
 -- Returns the number of outcomes that were replaced
@@ -10,10 +10,14 @@ local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'deaths', 'bisected'
 if slice[1] ~= 'sealed' or (slice[2] or '') ~= ARGV[1] then return 0 end
 local replaced = 0
 for i = 2, #ARGV, 4 do
-  local state = redis.call('GETRANGE', KEYS[2], ARGV[i] * 12, ARGV[i] * 12):byte() or 0
+  local record = redis.call('GETRANGE', KEYS[2], ARGV[i] * 12, ARGV[i] * 12 + 6)
+  local state, variant = record:byte() or 0, record:byte(7) or 0
   if state > 16 then
     redis.call('SETRANGE', KEYS[2], ARGV[i] * 12, ARGV[i + 1])
     redis.call('HINCRBY', KEYS[1], state, -1)
+    local new_variant = ARGV[i + 1]:byte(7)
+    if variant >= 16 then redis.call('HINCRBY', KEYS[1], variant - variant % 16 + state, -1) end
+    if new_variant >= 16 then redis.call('HINCRBY', KEYS[1], new_variant - new_variant % 16 + 16, 1) end
     redis.call('HDEL', KEYS[4], ARGV[i])
     if ARGV[i + 3] == '' then
       redis.call('HDEL', KEYS[3], ARGV[i + 2])

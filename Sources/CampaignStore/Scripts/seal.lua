@@ -12,7 +12,7 @@
 -- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of
 --      targets and ledger, 6 number of users in the control group, 7 number of pages that they stand on, 8 numbers
 --      of targets in each part ('' for none), 9 when the targets may be sent (`SendTimes`; '' for at once), 10 '1'
---      when targets are admitted first
+--      when targets are admitted first, 11... where there are variants: fields and how many targets each variant has
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
@@ -39,4 +39,5 @@ if ARGV[9] ~= '' then
   redis.call('HSET', KEYS[1], 'times', ARGV[9], 'ready', 0, 'readyAt', due)
 end
 if ARGV[10] == '1' then redis.call('HSET', KEYS[1], 'admitted', 0) end
+if ARGV[11] then redis.call('HSET', KEYS[1], unpack(ARGV, 11)) end
 return 1

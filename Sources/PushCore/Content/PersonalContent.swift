@@ -1,14 +1,19 @@
-/// What the pushes of a campaign say that are not all the same: in whose language, with whose values.
+/// What the pushes of a campaign say that are not all the same: which variant, in whose language, with whose values.
 ///
 /// What a target gets is decided where it is expanded, once, and sealed with it (``TargetValues``); what its push says is
 /// made of that where it is sent.
 public struct PersonalContent: Sendable, Equatable {
-  /// The payload in one form. What else payloads are to differ in beside the language is one more member here, and the number
-  /// of variants the product.
-  struct Variant: Sendable, Equatable {
+  /// The payload in one form.
+  struct Form: Sendable, Equatable {
     /// The language tag in small letters with `-`; empty for whoever has none of the others.
     var locale: [UInt8]
     var template: PayloadTemplate
+
+    init(locale: [UInt8], template: PayloadTemplate) { (self.locale, self.template) = (locale, template) }
+
+    init(_ form: PayloadForm) {
+      self.init(locale: LanguageTag.normal(form.locale ?? ""), template: form.template)
+    }
   }
 
   /// What a placeholder stands for.
@@ -28,8 +33,10 @@ public struct PersonalContent: Sendable, Equatable {
   /// For each of ``values`` its place in ``names``.
   private let sources: [Int]
   private let hasFormats: Bool
-  /// The first is the job's payload itself.
-  let variants: [Variant]
+  /// The first is the payload itself; of several variants one behind the other.
+  let forms: [Form]
+  /// Which of them each variant has; `nil` where all users are told the same.
+  private let variants: VariantForms?
   /// What is added to each user's badge; 0 for nothing.
   public let badgeStep: Int
 
@@ -38,7 +45,21 @@ public struct PersonalContent: Sendable, Equatable {
   /// The most values that a campaign asks for: each costs every target some bytes.
   static let mostValues = 32
 
-  init(values: [Value], variants: [Variant], badgeStep: Int = 0) {
+  /// The content of a campaign that tells all users the same.
+  init(values: [Value], forms: [Form], badgeStep: Int = 0) {
+    self.init(values: values, forms: forms, variants: nil, badgeStep: badgeStep)
+  }
+
+  /// The content of a campaign with variants.
+  ///
+  /// - Parameter variants: the forms of each, at least one.
+  init(values: [Value], variants: [[Form]], badgeStep: Int = 0) {
+    self.init(
+      values: values, forms: variants.flatMap { $0 }, variants: VariantForms(variants.map { $0.map(\.locale) }),
+      badgeStep: badgeStep)
+  }
+
+  private init(values: [Value], forms: [Form], variants: VariantForms?, badgeStep: Int) {
     self.values = values
     self.badgeStep = badgeStep
     var names: [String] = []
@@ -47,11 +68,23 @@ public struct PersonalContent: Sendable, Equatable {
     hasFormats = values.contains { $0.format != nil }
     self.names = names
     quoted = names.map(JSONWriter.escaped)
+    self.forms = forms
     self.variants = variants
   }
 
   /// Whether it depends on the target, and not only on the push, what it says.
-  public var needsTarget: Bool { variants.count > 1 || !values.isEmpty }
+  public var needsTarget: Bool { forms.count > 1 || !values.isEmpty || variants != nil }
+
+  /// The place of the variant that a target gets, as sealed with it: in ``CampaignVariants/places``. `nil` where there are
+  /// none.
+  public func variant(of values: TargetValues) -> Int? {
+    guard let variants else { return nil }
+    let place = values.form / variants.languages.count
+    return CampaignVariants.places.contains(place) ? place : 0
+  }
+
+  /// How many languages there are of all variants together: what numbers the forms of targets; `nil` without variants.
+  public var variantLanguages: Int? { variants?.languages.count }
 
   /// Writes the payload of one push.
   ///
@@ -65,8 +98,8 @@ public struct PersonalContent: Sendable, Equatable {
     _ values: TargetValues, id: (high: UInt64, low: UInt64), most: Int, to payload: inout [UInt8]
   ) -> Bool {
     // A number that nothing of ours has written is as good as none.
-    let number = variants.indices.contains(values.variant) ? values.variant : 0
-    return variants[number].template.write(values, id: id, most: most, to: &payload)
+    let number = variants?.form(values) ?? values.form
+    return forms[forms.indices.contains(number) ? number : 0].template.write(values, id: id, most: most, to: &payload)
   }
 
   // MARK: Expansion
@@ -97,10 +130,13 @@ public struct PersonalContent: Sendable, Equatable {
   /// - Parameters:
   ///   - user: as found.
   ///   - locale: the device's language tag; none where nobody said.
-  public func writeValues(of user: inout User, locale: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-    let variant = variant(for: locale)
-    bytes.append(UInt8(variant >> 8))
-    bytes.append(UInt8(variant & 0xff))
+  ///   - variant: the place of the user's.
+  public func writeValues(
+    of user: inout User, locale: UnsafeRawBufferPointer, variant: Int = 0, to bytes: inout [UInt8]
+  ) {
+    let form = variants?.number(of: variant, locale) ?? form(for: locale)
+    bytes.append(UInt8(form >> 8))
+    bytes.append(UInt8(form & 0xff))
     if hasFormats, !locale.elementsEqual(user.language.tag) {
       user.language = (Array(locale), LocaleConvention.place(for: locale))
     }
@@ -122,16 +158,10 @@ public struct PersonalContent: Sendable, Equatable {
     }
   }
 
-  /// The variant for a language tag: that of the tag itself, or else of the tag without its last subtag, and so on (RFC 4647
-  /// section 3.4, lookup).
-  func variant(for locale: UnsafeRawBufferPointer) -> Int {
-    guard variants.count > 1 else { return 0 }
-    var range = locale[...]
-    while !range.isEmpty {
-      if let place = variants.firstIndex(where: { LanguageTag.isSame(range, $0.locale) }) { return place }
-      range = LanguageTag.withoutLast(range)
-    }
-    return 0
+  /// The form for a language tag, where all users are told the same.
+  private func form(for locale: UnsafeRawBufferPointer) -> Int {
+    guard forms.count > 1 else { return 0 }
+    return LanguageTag.lookup(locale) { range in forms.firstIndex { LanguageTag.isSame(range, $0.locale) } } ?? 0
   }
 
   // MARK: Looking
@@ -147,6 +177,19 @@ enum LanguageTag {
 
   static func isSame(_ tag: Slice<UnsafeRawBufferPointer>, _ normalTag: [UInt8]) -> Bool {
     tag.count == normalTag.count && zip(tag, normalTag).allSatisfy { normal($0) == $1 }
+  }
+
+  /// What there is for a tag itself, or else for the tag without its last subtag, and so on (RFC 4647 section 3.4, lookup);
+  /// `nil` for nothing.
+  static func lookup(
+    _ tag: UnsafeRawBufferPointer, _ place: (Slice<UnsafeRawBufferPointer>) -> Int?
+  ) -> Int? {
+    var range = tag[...]
+    while !range.isEmpty {
+      if let place = place(range) { return place }
+      range = withoutLast(range)
+    }
+    return nil
   }
 
   /// The tag without its last subtag, and without a single letter that stands before it: that begins a private part or an

@@ -1,24 +1,28 @@
-/// What a campaign's content knows of one target: which variant it gets, and its values, as they stand in the target's slice.
+/// What a campaign's content knows of one target: which form of the payload it gets, and its values, as they stand in the
+/// target's slice.
 /// Sealed with it, so a push that is sent again is the same push.
 ///
-/// A u16 (big-endian) for the variant; for each value of ``PersonalContent`` a u16 length and the text as it stands in a JSON
-/// string; 0xFFFF for a user who has none. No bytes at all are the first variant without values.
+/// A u16 (big-endian) for the form; for each value of ``PersonalContent`` a u16 length and the text as it stands in a JSON
+/// string; 0xFFFF for a user who has none. No bytes at all are the first form without values. The form's number is its place
+/// in ``PersonalContent``, or, where there are variants, what ``VariantForms`` makes of variant and language.
 public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>
   /// The number that the push puts on the app's icon, as it was decided when the target was admitted; `nil` for none.
   public var badge: Int?
+  /// The place of the variant that those get who have waited for the best; `nil` before it is known.
+  public var winner: Int?
 
   static let missing = 0xffff
 
-  /// - Parameter bytes: as written by ``PersonalContent/writeValues(of:locale:to:)``. Bytes that nothing of ours has written
+  /// - Parameter bytes: as written by ``PersonalContent/writeValues(of:locale:variant:to:)``. Bytes that nothing of ours has written
   ///   are values that are missing.
   public init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-  /// The first variant, and no values.
+  /// The first form, and no values.
   public static let none = TargetValues([])
 
-  /// The variant's number.
-  var variant: Int { number(at: bytes.startIndex) ?? 0 }
+  /// The form's number.
+  var form: Int { number(at: bytes.startIndex) ?? 0 }
 
   /// Where the values stand, in their order.
   var values: Cursor { Cursor(values: self, at: bytes.startIndex + 2) }

@@ -18,6 +18,8 @@ public struct Campaign: Sendable, Equatable {
   public var control: UserSample?
   /// Who gets it first, and how long the rest waits; `nil` when all get it at once.
   public var firstWave: FirstWave?
+  /// What different users are told; `nil` when all are told the same.
+  public var variants: CampaignVariants?
   /// The segments that are rules and on which its audience depends, as they were when it began. The job only names them:
   /// they are the store's to say.
   public var definitions = SegmentDefinitions()
@@ -27,7 +29,8 @@ public struct Campaign: Sendable, Equatable {
   public var category: String?
   /// Whether it goes to users on the app's suppression lists too: a receipt, an alarm that they asked for.
   public var isTransactional: Bool
-  /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it.
+  /// The payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it. With variants it is
+  /// what they change, or that of the first; ``content`` has all of them.
   public var payload: [UInt8]
   /// What of it differs from push to push; `nil` when all say the payload as it stands.
   public var content: PersonalContent?
@@ -73,7 +76,7 @@ public struct Campaign: Sendable, Equatable {
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
     limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil, firstWave: FirstWave? = nil,
-    exclusion: AudienceExclusion = AudienceExclusion(),
+    variants: CampaignVariants? = nil, exclusion: AudienceExclusion = AudienceExclusion(),
     category: String? = nil,
     isTransactional: Bool = false, payload: [UInt8], content: PersonalContent? = nil,
     recipientValues: [String: [UInt8]] = [:], hasValuesBeside: Bool = false, pushType: String = "alert",
@@ -92,6 +95,7 @@ public struct Campaign: Sendable, Equatable {
     self.devices = devices
     self.control = control
     self.firstWave = firstWave
+    self.variants = variants
     self.exclusion = exclusion
     self.category = category
     self.isTransactional = isTransactional

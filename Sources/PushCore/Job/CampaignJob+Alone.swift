@@ -1,6 +1,8 @@
 extension CampaignJob {
   /// Fields that say something of many users or pushes only.
-  private static let ofMany: Set = ["control", "test", "canary", "template", "vars", "also", "beside"]
+  private static let ofMany: Set = [
+    "control", "test", "canary", "template", "vars", "also", "beside", "variants", "winner",
+  ]
 
   /// The same job for one device token, under an id of its own: at once, and at no rate.
   ///

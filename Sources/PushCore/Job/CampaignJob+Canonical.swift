@@ -2,7 +2,7 @@ extension CampaignJob {
   /// What a job says, in the one way in which it can be written: two jobs are the same when these are equal.
   ///
   /// Who submits it is not what it says. A member that is `null` counts as not given: in the job, in its audience and in
-  /// whom that excludes, and in what says when it is sent. In the payload it is what the producer wants to be sent, as are
+  /// whom that excludes, in what says when it is sent, in its variants and in how the best is found. In the payload it is what the producer wants to be sent, as are
   /// the letters of every string.
   ///
   /// - Throws: when the job is not valid JSON.
@@ -15,21 +15,39 @@ extension CampaignJob {
     }
     JSONValue.writeCanonical(
       members.filter { $0.name != "submittedBy" }
-        .given(alsoIn: [["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"]]), to: &json)
+        .given(alsoIn: [
+          ["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"], ["variants"], ["winner"],
+        ]), to: &json)
     return json.take()
   }
 }
 
 extension [JSONValue.Member] {
-  /// Those that are not `null`; and of the objects that stand at these paths of names, in each of their levels.
+  /// Those that are not `null`; and of the objects that stand at these paths of names, or in arrays there, in each of their
+  /// levels.
   fileprivate func given(alsoIn paths: [ArraySlice<String>]) -> [JSONValue.Member] {
     compactMap { member in
       if case .null = member.value.kind { return nil }
       let within = paths.filter { $0.first == member.name }.map { $0.dropFirst() }
-      guard !within.isEmpty, case .object(let members) = member.value.kind else { return member }
+      guard !within.isEmpty else { return member }
       return JSONValue.Member(
-        name: member.name, nameRange: member.nameRange,
-        value: JSONValue(kind: .object(members.given(alsoIn: within)), range: member.value.range))
+        name: member.name, nameRange: member.nameRange, value: member.value.given(alsoIn: within))
+    }
+  }
+}
+
+extension JSONValue {
+  /// Without the members that are `null`, of an object or of those in an array.
+  fileprivate func given(alsoIn paths: [ArraySlice<String>]) -> JSONValue {
+    switch kind {
+    case .object(let members): JSONValue(kind: .object(members.given(alsoIn: paths)), range: range)
+    case .array(let elements):
+      JSONValue(
+        kind: .array(
+          elements.map { element in
+            if case .object = element.kind { element.given(alsoIn: paths) } else { element }
+          }), range: range)
+    default: self
     }
   }
 }

@@ -14,7 +14,7 @@ public enum CampaignJob {
       "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
       "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars", "also",
       "beside",
-    ] + JobTiming.fields
+    ] + JobVariants.fields + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
   /// The campaign that a job describes, every default filled in.
@@ -108,8 +108,10 @@ public enum CampaignJob {
     let drawn = lead ?? id
     let audience = try JobAudience(
       fields.required("audience"), in: bytes, of: service, campaign: drawn, path: "audience")
+    let members = try JobVariants.members(of: fields)
+    let variants = try JobVariants.read(fields, members, campaign: id, to: audience.audience)
     let payload = try JobPayload(
-      content(of: fields), in: bytes, to: audience.audience, as: fields.required("audience"))
+      fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"))
     let timing = try JobTiming(fields, id: id, audience: audience.audience)
     var campaign = Campaign(
       id: id,
@@ -121,7 +123,8 @@ public enum CampaignJob {
       devices: audience.devices,
       control: try readControl(
         fields, campaign: drawn, audience.audience, isTransactional: fields.flag("transactional")),
-      firstWave: try readTest(fields, audience.audience),
+      firstWave: try readTest(fields, audience.audience) ?? variants?.wave(of: id),
+      variants: variants,
       exclusion: audience.exclusion,
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),
@@ -146,7 +149,7 @@ public enum CampaignJob {
     campaign.also = try Companion.read(fields, id: id, pushType: options.pushType, audience, of: service)
     if campaign.timing.isPerDevice, campaign.firstWave != nil || campaign.canary != nil {
       throw JobError(
-        field: campaign.canary == nil ? "test" : "canary",
+        field: campaign.canary != nil ? "canary" : variants?.winner == nil ? "test" : "winner",
         message: "does not go with localTime or quietHours: the rest would wait for two things at once",
         hint: "leave one of them out")
     }

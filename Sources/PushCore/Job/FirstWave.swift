@@ -3,6 +3,8 @@
 public struct FirstWave: Sendable, Equatable {
   /// Those whom the job lists, each once. They are in it whatever draws say: no sample and no control group leaves them out.
   public let users: [String]
+  /// A share of the users, in the place of a list.
+  public let share: UserSample?
   /// Seconds from the beginning of the campaign.
   public let wait: Int
   private let names: Set<[UInt8]>
@@ -19,11 +21,25 @@ public struct FirstWave: Sendable, Equatable {
     var seen: Set<String> = []
     self.users = users.filter { seen.insert($0).inserted }
     self.wait = wait
+    share = nil
     names = Set(users.map { Array($0.utf8) })
   }
 
+  /// - Parameters:
+  ///   - share: of the users who get it first.
+  ///   - wait: seconds from the beginning of the campaign.
+  public init(share: UserSample, wait: Int) {
+    users = []
+    self.share = share
+    self.wait = wait
+    names = []
+  }
+
   /// Whether a user is in it.
-  public func has(_ user: UnsafeRawBufferPointer) -> Bool {
+  public func has(_ user: UnsafeRawBufferPointer) -> Bool { share?.has(user) ?? lists(user) }
+
+  /// Whether the job lists a user.
+  public func lists(_ user: UnsafeRawBufferPointer) -> Bool {
     // Most are told by their length, so that nothing is copied.
     names.contains { $0.count == user.count && user.elementsEqual($0) }
   }

@@ -1,29 +1,36 @@
 /// What the pushes of a job say; what may be in a payload is judged by the push service.
 struct JobPayload {
-  /// The payload without insignificant white space, otherwise as the producer wrote it.
+  /// The payload without insignificant white space, otherwise as the producer wrote it; where only variants have one, that
+  /// of the first.
   let payload: [UInt8]
   /// What differs from push to push; `nil` when all say the payload as it stands.
   let content: PersonalContent?
 
   /// - Parameters:
-  ///   - fields: the job's, or its template's.
+  ///   - job: its fields.
+  ///   - variants: of the job.
   ///   - bytes: the text that they stand in.
   ///   - audience: whom it goes to.
   ///   - value: the same as the job says it.
   init(
-    _ fields: JobFields, in bytes: [UInt8], to audience: Audience, as value: JSONValue? = nil
+    _ job: JobFields, variants: [JobVariants.Member] = [], in bytes: [UInt8], to audience: Audience,
+    as value: JSONValue? = nil
   ) throws(JobError) {
-    var reader = try PayloadReader(fields, in: bytes, audience: value)
-    let variants = try reader.variants()
-    payload = JSONValue.minified(bytes[variants[0].value.range])
-    guard reader.isPersonal else {
+    var reader = PayloadReader(in: bytes, audience: value)
+    let sources = try ContentSource.all(of: job, variants)
+    var forms: [[PersonalContent.Form]] = []
+    for source in sources { forms.append(try reader.forms(of: source).map(PersonalContent.Form.init)) }
+    let fields = try CampaignJob.content(of: job)
+    payload = JSONValue.minified(bytes[(fields.value("payload") ?? sources[0].payload).range])
+    guard reader.isPersonal || !variants.isEmpty else {
       content = nil
       return
     }
-    let content = PersonalContent(
-      values: reader.values,
-      variants: variants.map { .init(locale: LanguageTag.normal($0.locale ?? ""), template: $0.template) },
-      badgeStep: reader.badgeStep ?? 0)
+    let step = reader.badgeStep ?? 0
+    let content =
+      variants.isEmpty
+      ? PersonalContent(values: reader.values, forms: forms[0], badgeStep: step)
+      : PersonalContent(values: reader.values, variants: forms, badgeStep: step)
     switch audience {
     case .segment, .users, .campaign, .activity: break
     case .tokens, .channel:
@@ -42,14 +49,39 @@ extension Audience {
   fileprivate var isChannel: Bool { if case .channel = self { true } else { false } }
 }
 
-extension PayloadVariant {
-  /// The payload of a job in all its languages, the payload itself first.
+extension PayloadForm {
+  /// The payload of a job in all its languages, the payload itself first; of its variants one behind the other.
   ///
   /// - Parameter bytes: the text that the job stands in.
-  /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey` or `trim` by itself.
-  public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadVariant] {
-    let fields = try CampaignJob.content(of: JobFields(job))
-    var reader = try PayloadReader(fields, in: bytes, audience: job.value("audience"))
-    return try reader.variants()
+  /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey`, `trim` or `variants` by itself.
+  public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadForm] {
+    try byVariant(of: job, in: bytes).flatMap(\.forms)
+  }
+
+  /// The variants of a job that say the same as another before them: where each stands, and the name of the other.
+  public static func repeated(
+    in job: [JSONValue.Member], _ bytes: [UInt8]
+  ) throws(JobError) -> [(path: String, name: String)] {
+    let variants = try byVariant(of: job, in: bytes)
+    return variants.indices.dropFirst().compactMap { index in
+      let same = variants[..<index].first { other in
+        other.forms.elementsEqual(variants[index].forms) { $0.locale == $1.locale && $0.template == $1.template }
+      }
+      return same.map { (path: "variants[\(index)]", name: $0.name) }
+    }
+  }
+
+  /// - Returns: for each variant its name and its forms; of a job without any one without a name.
+  private static func byVariant(
+    of job: [JSONValue.Member], in bytes: [UInt8]
+  ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
+    let fields = JobFields(job)
+    var reader = PayloadReader(in: bytes, audience: job.value("audience"))
+    let variants = try JobVariants.members(of: fields)
+    var all: [(name: String, forms: [PayloadForm])] = []
+    for (index, source) in try ContentSource.all(of: fields, variants).enumerated() {
+      all.append((variants.isEmpty ? "" : variants[index].variant.name, try reader.forms(of: source)))
+    }
+    return all
   }
 }

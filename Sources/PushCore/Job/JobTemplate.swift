@@ -1,6 +1,6 @@
 /// What a job may have in the place of its content: the name of a template that is kept in the store, `NAME` for the newest
 /// version of it or `NAME@3`.
-public struct TemplateReference: Equatable, Sendable, CustomStringConvertible {
+public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
   /// Allowed by `PlainName`.
   public let name: String
   /// From 1; `nil` for the newest.
@@ -60,51 +60,61 @@ public struct JobTemplate: Equatable, Sendable {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
     let fields = try JobFields(root, path: "", known: Self.fields, planned: [])
-    var reader = try PayloadReader(fields, in: text, audience: nil)
-    _ = try reader.variants()
+    var reader = PayloadReader(in: text, audience: nil)
+    _ = try reader.forms(of: ContentSource(fields))
     return JSONValue.minified(text[...])
   }
 }
 
 extension CampaignJob {
-  /// The template that a job names; `nil` for none, and for what is no job.
+  /// The templates that a job names, for itself or for its variants, each once; none for what is no job.
   ///
-  /// - Throws: when it can't be the name of one.
-  public static func template(of job: [UInt8]) throws(JobError) -> TemplateReference? {
+  /// - Throws: when something there can't be the name of one.
+  public static func templates(of job: [UInt8]) throws(JobError) -> [TemplateReference] {
     guard job.count <= maximumSize, let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting),
-      case .object(let members) = root.kind, let value = members.value("template")
-    else { return nil }
-    guard case .string(let text) = value.kind, let reference = TemplateReference(text) else {
-      throw JobError(
-        field: "template", message: "names no template", hint: "it must be \(TemplateReference.form)")
+      case .object(let members) = root.kind
+    else { return [] }
+    var references: [TemplateReference] = []
+    for (path, value) in templates(in: members) {
+      guard case .string(let text) = value.kind, let reference = TemplateReference(text) else {
+        throw JobError(field: path, message: "names no template", hint: "it must be \(TemplateReference.form)")
+      }
+      if !references.contains(reference) { references.append(reference) }
     }
-    return reference
+    return references
   }
 
-  /// A job that names a template, with the template's content in the place of its name.
+  /// Where a job names templates.
+  private static func templates(in job: [JSONValue.Member]) -> [(path: String, value: JSONValue)] {
+    var found = job.value("template").map { [(path: "template", value: $0)] } ?? []
+    guard case .array(let variants)? = job.value("variants")?.kind else { return found }
+    for (index, variant) in variants.enumerated() {
+      guard case .object(let members) = variant.kind, let value = members.value("template") else { continue }
+      found.append((path: "variants[\(index)].template", value: value))
+    }
+    return found
+  }
+
+  /// A job that names templates, with their content in the place of their names.
   ///
+  /// - Parameter templates: by how the job names them.
   /// - Throws: when that makes it too large.
-  public static func resolve(_ job: [UInt8], _ template: JobTemplate) throws(JobError) -> [UInt8] {
-    guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
-      let content = try? JSONValue(parsing: template.content, maximumDepth: maximumNesting),
-      case .object(let fields) = content.kind
+  public static func resolve(_ job: [UInt8], _ templates: [TemplateReference: JobTemplate]) throws(JobError) -> [UInt8]
+  {
+    guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind
     else { return job }
     var json = JSONWriter()
     json.beginObject()
     for member in members {
       json.name(member.name)
-      guard member.name == "template" else {
-        json.raw(job[member.value.range])
-        continue
+      switch (member.name, member.value.kind) {
+      case ("template", _): write(member.value, of: job, templates, to: &json)
+      case ("variants", .array(let variants)):
+        json.beginArray()
+        for variant in variants { write(variant: variant, of: job, templates, to: &json) }
+        json.endArray()
+      default: json.raw(job[member.value.range])
       }
-      json.beginObject()
-      json.member("name", template.name)
-      json.member("version", template.version)
-      for field in fields {
-        json.name(field.name)
-        json.raw(template.content[field.value.range])
-      }
-      json.endObject()
     }
     json.endObject()
     let resolved = json.take()
@@ -117,7 +127,44 @@ extension CampaignJob {
     return resolved
   }
 
-  /// Where a job says what its pushes say: in itself, or in the template that it was resolved with.
+  private static func write(
+    variant: JSONValue, of job: [UInt8], _ templates: [TemplateReference: JobTemplate], to json: inout JSONWriter
+  ) {
+    guard case .object(let members) = variant.kind, members.value("template") != nil else {
+      return json.raw(job[variant.range])
+    }
+    json.beginObject()
+    for member in members {
+      json.name(member.name)
+      if member.name == "template" {
+        write(member.value, of: job, templates, to: &json)
+      } else {
+        json.raw(job[member.value.range])
+      }
+    }
+    json.endObject()
+  }
+
+  /// Writes the content of a template, if this is the name of one.
+  private static func write(
+    _ name: JSONValue, of job: [UInt8], _ templates: [TemplateReference: JobTemplate], to json: inout JSONWriter
+  ) {
+    guard case .string(let text) = name.kind, let reference = TemplateReference(text),
+      let template = templates[reference],
+      let content = try? JSONValue(parsing: template.content, maximumDepth: maximumNesting),
+      case .object(let fields) = content.kind
+    else { return json.raw(job[name.range]) }
+    json.beginObject()
+    json.member("name", template.name)
+    json.member("version", template.version)
+    for field in fields {
+      json.name(field.name)
+      json.raw(template.content[field.value.range])
+    }
+    json.endObject()
+  }
+
+  /// Where a job, or a variant, says what its pushes say: in itself, or in the template that it was resolved with.
   static func content(of fields: JobFields) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
     for name in JobTemplate.fields where fields.value(name) != nil {
@@ -128,6 +175,7 @@ extension CampaignJob {
         "template", "is kept in the store, and that was not looked at",
         hint: "carillon campaign submit, or preview, looks it up")
     }
-    return try JobFields(template, path: "template", known: JobTemplate.fields + ["name", "version"], planned: [])
+    return try JobFields(
+      template, path: fields.path("template"), known: JobTemplate.fields + ["name", "version"], planned: [])
   }
 }

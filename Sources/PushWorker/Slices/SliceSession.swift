@@ -171,6 +171,19 @@ final class SliceSession {
       && !claim.mustReconcile && batch.isFinal
   }
 
+  /// Whether a target that has been read gets the best variant, and nobody has said here which that is.
+  func awaitsWinner(_ index: Int) -> Bool {
+    context.awaitsWinner && variant(of: index) == UInt8(CampaignVariants.rest + 1)
+  }
+
+  /// What the ledger calls the variant of a target that has been read; 0 for none.
+  func variant(of index: Int) -> UInt8 {
+    guard let content = context.campaign.content, let (chunk, position) = targets.place(of: index),
+      position < chunk.count, let place = content.variant(of: chunk.values(position))
+    else { return 0 }
+    return UInt8(place + 1)
+  }
+
   // MARK: Waiting
 
   /// Its next steps are those of a bunch, and taken when that one's bell rings.

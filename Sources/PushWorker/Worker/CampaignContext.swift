@@ -14,6 +14,8 @@ final class CampaignContext {
   /// What makes those, by that expiration.
   private var composers: [Int: any PushComposer] = [:]
   let filter: DeviceFilter
+  /// Whether different users are told different things, and counted by that.
+  let hasVariants: Bool
   /// What is counted when its targets are admitted.
   let admission: AdmissionRules
   /// Whose credit its pushes take.
@@ -56,6 +58,8 @@ final class CampaignContext {
   var obstacle: Obstacle?
   /// Until when all but the first wave wait, in ms since the epoch, as was heard last; `nil` when nobody does.
   var gate: Int?
+  /// Which variant those get who wait for the best, as was heard last; `nil` before it is said.
+  var decision: VariantDecision?
   /// How many users each slice takes, once that is known of a campaign with a limit.
   var quotas: AudienceQuotas?
   /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
@@ -88,6 +92,7 @@ final class CampaignContext {
     composer = service.composer(for: campaign, expiration: record.expiration)
     filter = DeviceFilter(
       campaign, service: service, environment: app.environment, start: record.start, control: app.control)
+    hasVariants = campaign.variants != nil
     start = record.start
     expiration = record.expiration
     self.zones = zones
@@ -100,6 +105,9 @@ final class CampaignContext {
     let ends = campaign.timing.localTime == nil ? campaign.timing.deadline(start: start / 1000, due: nil) : nil
     deadline = [expires, ends].compactMap(\.self).min()
   }
+
+  /// Whether some of its users wait for the best variant, and nobody has said here which that is.
+  var awaitsWinner: Bool { campaign.variants?.winner != nil && decision == nil }
 
   /// Names its pushes in a pool, as long as it lives.
   var flow: Int { Int(bitPattern: ObjectIdentifier(self)) }

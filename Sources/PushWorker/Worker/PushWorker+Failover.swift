@@ -183,6 +183,10 @@ extension PushWorker {
         gone.insert(id)
       }
     }
+    // What was sent to some of those who waited is sent to all.
+    for context in contexts where !gone.contains(context.campaign.id) {
+      if let decision = context.decision { try await control.restore(decision, of: context.campaign) }
+    }
     for (id, verb) in campaigns.recent where try await control.standing(of: id)?.state == .active {
       try await control.control(id, verb, reason: "as it was before Redis lost its last writes")
     }

@@ -36,8 +36,10 @@ extension PushWorker {
     return context.quotas != nil
   }
 
-  /// Whether all but the first wave of a campaign still wait.
-  func isHeldBack(_ context: CampaignContext) -> Bool { context.gate.map { Int(now) < $0 } ?? false }
+  /// Whether all but the first wave of a campaign still wait: for their time, or for the best variant.
+  func isHeldBack(_ context: CampaignContext) -> Bool {
+    context.awaitsWinner || context.gate.map { Int(now) < $0 } ?? false
+  }
 
   /// ms for which a slice is set aside at most that waits for its campaign's gate: whoever opens that sooner opens what is
   /// parked, but not what is parked a moment later.
@@ -50,9 +52,28 @@ extension PushWorker {
 
   /// Finds out how many targets of a slice belong to the first wave, while the others wait.
   func holdBack(_ session: SliceSession) async throws {
+    if session.context.awaitsWinner { try await lookForWinner(of: session.context) }
     guard isHeldBack(session.context) else { return }
     // Where nobody says how many these are, nobody is.
     session.firstWave = try await session.ledger.parts().first ?? 0
+  }
+
+  /// Learns which variant those get who wait, or finds it out once it is time. Where it is unclear, the campaign is paused.
+  private func lookForWinner(of context: CampaignContext) async throws {
+    let id = context.campaign.id
+    guard Int(now) >= context.gate ?? 0 else {
+      // A person may have said so.
+      context.decision = try await control.decision(of: id)
+      return
+    }
+    switch try await control.findWinner(of: context.campaign, round: context.round) {
+    case .decided(let decision):
+      context.decision = decision
+      let name = context.campaign.variants?.name(of: decision.winner, winner: nil)
+      log.tell(.decided(campaign: id, variant: name ?? ""))
+    case .unclear(let reason): pauseCampaign(id, reason)
+    case .gone: break
+    }
   }
 
   /// Gives a slice back that can't be expanded.

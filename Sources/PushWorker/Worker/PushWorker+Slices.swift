@@ -363,7 +363,7 @@ extension PushWorker {
   /// - Returns: false when targets are left that we took for answered.
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
     let counters: SliceCounters
-    switch try await ledger.close(closing) {
+    switch try await ledger.close(closing, variantLanguages: context.campaign.content?.variantLanguages) {
     case .closed(let final): counters = final
     case .unfinished: return false
     case .stale:

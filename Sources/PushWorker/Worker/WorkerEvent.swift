@@ -21,6 +21,8 @@ public enum WorkerEvent: Sendable {
   case followed(campaign: String, state: CampaignState)
   /// It sends a campaign that was resumed.
   case resumed(campaign: String)
+  /// Those who have waited for the best variant of a campaign get this one.
+  case decided(campaign: String, variant: String)
   /// A slice or a campaign was taken out because what Redis has of it can't be right, and put on the dead list.
   case takenOut(String, reason: String)
   /// This worker does from now on what one does for all.

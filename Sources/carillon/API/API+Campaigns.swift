@@ -75,6 +75,19 @@ extension API {
       verb(.resume, "Lets a paused campaign go on"),
       verb(.cancel, "Ends a campaign, or takes its job off the queue. There is no way back"),
       APIOperation(
+        name: "decideCampaign", method: "POST", path: "/campaigns/{id}/decide", scope: .operate,
+        summary: "Names the variant that those get who wait for the best; once said it stays",
+        body: .init(schema: OpenAPI.ref("Decide"), limit: Self.smallLimit),
+        answers: [.init(status: 200, meaning: "What stands", schema: OpenAPI.ref("Decided"))]
+      ) { call in
+        let fields = try RequestFields(call.request.body, known: ["variant"])
+        guard let name = try fields.string("variant") else { throw Problem(400, "usage", "variant: is missing") }
+        let (id, store) = (call.parameter("id"), try await stores.reading())
+        let (decision, state) = try await store.decide(id, variant: name, by: call.holder?.name ?? "")
+        await store.note(Self.actor(call), "campaign.decide", id, detail: name)
+        return .json(DecisionReport(id: id, variant: name, state: state, decision: decision).json)
+      },
+      APIOperation(
         name: "exportResults", method: "GET", path: "/campaigns/{id}/results", scope: .view,
         summary:
           "What became of every token, a line each, as a stream. A connection that is cut says that the rest is missing",
@@ -127,10 +140,7 @@ extension API {
     let store = try await stores.reading()
     switch try await store.look(id) {
     case .campaign(var report):
-      if let (record, job) = try await store.campaignAndJob(id) {
-        report.audience = AudienceReport(of: record, job: job)
-        report.receipts = try await store.receipts(of: record)
-      }
+      try await store.fill(&report)
       return .json(report.json)
     case .queued(let report): return .json(report.json)
     case nil: throw try await store.absent(id)
@@ -167,6 +177,7 @@ extension API {
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
     let service = try PushServices.known.named(record.service)
+    let variants = try await store.variants(of: id)
     return HTTPResponse(
       200,
       headers: [
@@ -174,7 +185,7 @@ extension API {
         ("Cache-Control", "no-store"), ("Content-Disposition", "attachment; filename=\"\(id).\(format.rawValue)\""),
       ],
       body: .stream { [wanted] writer in
-        var lines = ResultWriter(campaign: id, service: service, format: format)
+        var lines = ResultWriter(campaign: id, service: service, variants: variants, format: format)
         try await store.forEachResult(of: id) { results in
           for result in results where wanted.isEmpty || wanted.contains(result.outcome) { lines.append(result) }
           try await writer.write(lines.take())

@@ -30,13 +30,27 @@ enum JobSchema {
     "ttl": #"{"type":["string","null"]}"#,
     "category": #"{"type":["string","null"],"pattern":"^[A-Za-z0-9._-]{1,64}$"}"#,
     "transactional": #"{"type":["boolean","null"]}"#,
+    "variants": variants,
+    "winner": winner,
     "also": #"{"type":["array","null"],"items":{"type":"string"},"uniqueItems":true}"#,
   ]
+
+  private static let variants =
+    #"{"type":["array","null"],"minItems":2,"maxItems":8,"items":{"type":"object","required":["name"],"#
+    + #""additionalProperties":false,"properties":{"name":{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"},"#
+    + #""weight":{"type":["number","null"],"exclusiveMinimum":0,"maximum":1000000},"payload":{"type":["object","null"]},"#
+    + #""localized":{"type":["object","null"]},"template":{"type":["string","null"]}}}}"#
+
+  private static let winner =
+    #"{"type":["object","null"],"required":["after","share"],"additionalProperties":false,"properties":{"#
+    + #""by":{"enum":["opened","delivered","accepted",null]},"after":{"type":"string"},"#
+    + #""share":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1},"#
+    + #""minimum":{"type":["integer","null"],"minimum":1},"otherwise":{"type":["string","null"]}}}"#
 
   static var schema: String {
     let properties = CampaignJob.fields.map { "\"\($0)\":\(known[$0] ?? "{}")" }.joined(separator: ",")
     return "{\"type\":\"object\",\"required\":[\"id\",\"app\",\"audience\"],\"additionalProperties\":false,"
-      + #""anyOf":[{"required":["payload"]},{"required":["template"]}],"#
+      + #""anyOf":[{"required":["payload"]},{"required":["template"]},{"required":["variants"]}],"#
       + "\"properties\":{\(properties)}}"
   }
 }

@@ -33,6 +33,8 @@ enum OpenAPISchemas {
     "outcomes":{"type":"object","additionalProperties":{"type":"integer"}},"pending":{"type":["integer","null"]},\
     "inDoubt":{"type":["integer","null"]},"retrying":{"type":["integer","null"]},"pruned":{"type":["integer","null"]},\
     "quarantined":{"type":["integer","null"]},"resent":{"type":["integer","null"]},"slices":{"type":"object"},\
+    "variants":{"type":"array","items":{"type":"object","required":["name","weight","targets","outcomes","receipts"]}},\
+    "winner":{"type":"object","required":["variant","by","share","after","rest"]},\
     "backend":{"type":"object","required":["share","since","reason"]},\
     "also":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
     "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
@@ -40,6 +42,14 @@ enum OpenAPISchemas {
     """,
     "Reason": #"{"type":"object","additionalProperties":false,"properties":{"reason":{"type":["string","null"]}}}"#,
     "Resume": #"{"type":"object","additionalProperties":false,"properties":{"unguarded":{"type":["boolean","null"]}}}"#,
+    "Decide": """
+    {"type":"object","additionalProperties":false,"required":["variant"],"properties":{"variant":{"type":"string"}}}
+    """,
+    "Decided": """
+    {"type":"object","required":["id","state","variant","decidedAt"],"properties":{"id":{"type":"string"},\
+    "state":{"type":"string"},"variant":{"type":"string"},"decidedAt":{"type":"string"},\
+    "decidedBy":{"type":["string","null"]}}}
+    """,
     "Controlled": """
     {"type":"object","required":["id","state","unconfirmed"],"properties":{"id":{"type":"string"},\
     "state":{"type":"string"},"unconfirmed":{"type":"array","items":{"type":"string"}}}}

@@ -48,7 +48,7 @@ struct AudienceReport: JSONReport {
       json.member(canary.first == nil ? "rest" : "first", canary.first ?? campaign.id + Canary.suffix)
       json.endObject()
     }
-    if let wave = campaign.firstWave {
+    if let wave = campaign.firstWave, wave.share == nil {
       json.name("test")
       json.beginObject()
       json.member("users", wave.users.count)
@@ -106,7 +106,8 @@ struct AudienceReport: JSONReport {
         canary.first.map { ", without the first \(canary.share) of them, campaign \($0)" }
         ?? ", the first \(canary.share) of them; the rest is campaign \(campaign.id)\(Canary.suffix)"
     }
-    if let wave = campaign.firstWave {
+    if let variants = campaign.variants { text += ", variants \(variants)" }
+    if let wave = campaign.firstWave, wave.share == nil {
       text += ", \(wave.users.count) test users first and the rest \(wave.wait) s later"
     }
     if let control = campaign.control { text += ", but \(control.share) of them, who get nothing" }

@@ -10,6 +10,8 @@ struct CampaignReport: JSONReport {
   var audience: AudienceReport?
   /// What users did with it, where that was looked at.
   var receipts: [ReceiptEvent.Kind: Int]?
+  /// What became of its variants, where that was looked at; `nil` for none.
+  var variants: VariantsReport?
   /// Its companions, where they were looked at and were taken in.
   var companions: [CampaignRecord] = []
   /// Its app's backend, where that is not well and it goes slower for it.
@@ -115,6 +117,7 @@ struct CampaignReport: JSONReport {
       for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, receipts[kind] ?? 0) }
       json.endObject()
     }
+    variants?.write(to: &json)
     json.name("slices")
     json.beginObject()
     json.member("done", record.slices.finished)
@@ -175,10 +178,11 @@ struct CampaignReport: JSONReport {
     for kind in ReceiptEvent.Kind.allCases {
       if let count = receipts?[kind], count > 0 { rows.append((kind.rawValue, "\(count.grouped) users")) }
     }
+    rows += variants?.rows(gate: record.gate) ?? []
     rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
     if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
-    if let heldUntil {
+    if let heldUntil, variants == nil {
       rows.append(("the rest", "waits until \(heldUntil); carillon campaign resume \(record.id) goes on at once"))
     }
     if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }

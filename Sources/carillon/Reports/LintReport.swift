@@ -31,6 +31,7 @@ struct LintReport {
       let also = others.map { "\($0) as " + names(limit: $0) }.joined()
       parts.append("\(own.bytes) of \(own.limit) bytes" + (also.isEmpty ? "" : " (\(also))"))
     }
+    if let variants = lint.variants { parts.append("variants: \(variants)") }
     let errors = lint.findings(.error).count
     let warnings = lint.findings(.warning).count
     parts.append(
@@ -63,6 +64,10 @@ struct LintReport {
       json.endObject()
     }
     json.endArray()
+    if let variants = lint.variants {
+      json.name("variants")
+      VariantsReport.write(variants, to: &json)
+    }
     json.member("errors", lint.findings(.error).count)
     json.member("warnings", lint.findings(.warning).count)
     json.name("findings")

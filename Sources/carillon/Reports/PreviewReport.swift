@@ -14,10 +14,21 @@ struct PreviewReport {
   let user: String
   /// Whether it is fixed already.
   let isFixed: Bool
+  /// The user's variant; `nil` where all are told the same, and while it is not known.
+  let variant: String?
+  /// Whether the user waits for the best variant, which nobody has said yet.
+  let waits: Bool
   let pushes: [Push]
 
-  /// Nothing but the pushes, one under the other.
+  /// Nothing but the pushes, one under the other; where there are variants, that of the user first.
   var text: String {
+    if waits, let variants = campaign.variants {
+      return "\(Excerpt.quoted(user)) waits for the best variant: \(variants)"
+    }
+    return (variant.map { "variant \($0)\n\n" } ?? "") + requests
+  }
+
+  private var requests: String {
     guard !pushes.isEmpty else { return "\(Excerpt.quoted(user)) has no device that it goes to" }
     return pushes.map { push in
       guard let push = push.push else {
@@ -36,6 +47,10 @@ struct PreviewReport {
     json.member("campaign", campaign.id)
     json.member("user", user)
     json.member("fixed", isFixed)
+    if campaign.variants != nil {
+      json.member("variant", variant)
+      json.member("waits", waits)
+    }
     json.name("pushes")
     json.beginArray()
     for push in pushes {

@@ -7,30 +7,36 @@ struct ResultWriter {
   private let campaign: String
   private let service: any PushService
   private let ids: PushID
+  /// What its users were told, and which variant those got who waited; `nil` where all were told the same.
+  private let variants: (all: CampaignVariants, winner: Int?)?
   private var csv: CSVWriter?
   private var json = JSONWriter()
 
   /// - Parameters:
   ///   - campaign: its id.
   ///   - service: whose tokens it was sent to.
+  ///   - variants: what its users were told, and which variant those got who waited; `nil` where all were told the same.
   ///   - format: CSV begins with its header.
   ///   - spreadsheetSafe: see ``PushCore/CSVWriter``.
   init(
-    campaign: String, service: any PushService, format: DeviceRowReader.Format, spreadsheetSafe: Bool = false
+    campaign: String, service: any PushService, variants: (all: CampaignVariants, winner: Int?)? = nil,
+    format: DeviceRowReader.Format, spreadsheetSafe: Bool = false
   ) {
     self.campaign = campaign
     self.service = service
     ids = PushID(campaign: campaign)
+    self.variants = variants
     guard format == .csv else { return }
     var header = CSVWriter(spreadsheetSafe: spreadsheetSafe)
-    for name in ["campaign", "user", "token", "outcome", "status", "reason", "apnsId", "at"] { header.cell(name) }
+    let names = ["campaign", "user", "token", "outcome", "status", "reason", "apnsId", "at"]
+    for name in names + (variants == nil ? [] : ["variant"]) { header.cell(name) }
     header.endRecord()
     csv = header
   }
 
   /// What is known, in the order of the contract; `nil` where there is nothing.
   func row(_ result: TargetResult) -> [(name: String, text: String?)] {
-    [
+    var row: [(name: String, text: String?)] = [
       ("campaign", campaign), ("user", result.user.isEmpty ? nil : result.user),
       ("token", service.text(of: result.token)),
       ("outcome", result.outcome?.name), ("status", result.status == 0 ? nil : String(result.status)),
@@ -38,6 +44,10 @@ struct ResultWriter {
       ("apnsId", UUIDText.text(ids.apnsID(token: result.token.bytes))),
       ("at", result.at == 0 ? nil : Timestamp.format(milliseconds: Int(result.at))),
     ]
+    if let (all, winner) = variants {
+      row.append(("variant", result.variant.flatMap { all.name(of: $0, winner: winner) }))
+    }
+    return row
   }
 
   mutating func append(_ result: TargetResult) {

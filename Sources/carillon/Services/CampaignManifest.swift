@@ -102,9 +102,11 @@ struct CampaignManifest {
     guard case .object(let members) = root.kind else { return }
     json.member("job", sha256(try CampaignJob.canonical(job)))
     if let payload = members.value("payload") { json.member("payload", sha256(Array(job[payload.range]))) }
+    if let variants = members.value("variants") { json.member("variants", sha256(Array(job[variants.range]))) }
     json.name("settings")
     json.beginObject()
-    for member in members where !["id", "app", "payload", "localized", "submittedBy"].contains(member.name) {
+    for member in members where !["id", "app", "payload", "localized", "variants", "submittedBy"].contains(member.name)
+    {
       var isListed = false
       if member.name == "audience", case .object(let audience) = member.value.kind {
         isListed = audience.value("users") != nil || audience.value("tokens") != nil

@@ -60,6 +60,8 @@ extension CampaignStore {
     case .pause: [.paused]
     case .resume, .approve: [.active, .scheduled]
     case .cancel: [.cancelled]
+    // Changes no state by itself.
+    case .decide: []
     }
   }
 }

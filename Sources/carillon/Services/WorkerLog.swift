@@ -48,6 +48,10 @@ final class WorkerLog: Sendable {
       log(.info, .campaigns, "followed", "stopped sending: the campaign was \(state.rawValue)", ["campaign": "\(id)"])
     case .resumed(let id):
       log(.info, .campaigns, "resumed", "goes on with a campaign that was resumed", ["campaign": "\(id)"])
+    case .decided(let id, let variant):
+      log(
+        .info, .campaigns, "decided", "sends the variant that is best to those who have waited for it",
+        ["campaign": "\(id)", "variant": "\(variant)"])
     case .takenOut(let what, let reason):
       log(
         .error, .redis, "takenOut", "took out what is damaged in Redis, and put it on the dead list",

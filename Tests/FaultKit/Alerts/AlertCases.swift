@@ -18,7 +18,7 @@ public enum AlertCases {
   public static let alerts = ofPushService + ofFleet + ofRedis + slow
   private static let ofPushService = [
     "CarillonFailuresBurn", "CarillonBreakerOpen", "CarillonGuardTripped", "CarillonCredentialStopped",
-    "CarillonCredentialEnds",
+    "CarillonCredentialEnds", "CarillonBackendUnwell",
   ]
   private static let ofFleet = [
     "CarillonDeadJobs", "CarillonWorkersDie", "CarillonNoWorker", "CarillonQueueStands", "CarillonOldestWaits",
@@ -35,13 +35,14 @@ public enum AlertCases {
 
   // MARK: The push service
 
-  /// An app whose push certificate ends tomorrow.
+  /// An app whose push certificate ends tomorrow, and whose backend does not answer.
   private static func certificateUntilTomorrow(in folder: ScratchFolder) throws -> [String] {
     let identity = try PushCertificateAuthority().issue(topic: "com.example.old", validity: -86_400..<86_400)
     try folder.writeSecret("push.pem", identity.certificateChainPEM + identity.privateKeyPEM)
     return [
       "  old:", "    topic: com.example.old", "    environment: production",
       "    certificate: { file: \(folder.path("push.pem")) }", "    endpoint: https://127.0.0.1:1",
+      "    backend: { healthURL: \"http://127.0.0.1:1/health\", every: 1s, rate: 100 }",
     ]
   }
 
@@ -88,7 +89,7 @@ public enum AlertCases {
     try await scene.fires("CarillonCredentialStopped", after: 4)
     try await scene.world.succeed("campaign", "cancel", keyless.id)
     try await scene.world.ended(keyless)
-    scene.hasFired("CarillonCredentialEnds")
+    for alert in ["CarillonCredentialEnds", "CarillonBackendUnwell"] { scene.hasFired(alert) }
     try await scene.finish()
   }
 

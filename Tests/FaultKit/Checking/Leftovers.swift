@@ -12,7 +12,7 @@ struct Leftovers {
   private static let control: Set<String> = [
     "store", "workers", "all", "ended", "expiring", "dead", "feedback", "segments", "epoch", "applied",
     "instances", "housekeeper", "housekeeping", "reports", "changes", "alarms", "audit",
-    "templates",
+    "templates", "backends",
   ]
   private static let controlOfCampaign: Set<String> = [
     "job", "campaign", "finished", "answers", "timeline", "template",

@@ -23,6 +23,10 @@ struct AudienceCase: Sendable {
   var category: String?
   /// Who gets it whatever draws say.
   var testers: Set<String> = []
+  /// The weights of its variants.
+  var weights: [Double] = []
+  /// The share of users who get these, where the others wait for the best.
+  var tested: Double?
 
   /// What of each field is shown: in the table of `Tests/README.md`.
   static func all(users: Int) -> [AudienceCase] {
@@ -123,6 +127,16 @@ struct AudienceCase: Sendable {
         more: #","control":0.1,"test":{"users":["user-1","user-2","user-3","user-4","user-5"],"wait":"1s"}"#,
         means: { $0.segments.contains("news") }, sample: 0.5, control: 0.1,
         testers: ["user-1", "user-2", "user-3", "user-4", "user-5"]),
+      AudienceCase(
+        id: "told", audience: "{\"segment\":\"news\",\"limit\":\(users / 4)}",
+        more: #","control":0.1,"variants":[{"name":"a","weight":1},{"name":"b","weight":2.5,"payload":{"n":1}},"#
+          + #"{"name":"c","weight":0.5,"payload":{"n":2}}]"#,
+        means: { $0.segments.contains("news") }, limit: users / 4, control: 0.1, weights: [1, 2.5, 0.5]),
+      AudienceCase(
+        id: "told-the-best", audience: #"{"segment":"sports"}"#,
+        more: #","variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"#
+          + #""winner":{"by":"accepted","after":"1s","share":0.3,"minimum":1,"otherwise":"a"}"#,
+        means: { $0.segments.contains("sports") }, weights: [1, 1], tested: 0.3),
       AudienceCase(
         id: "all-at-once",
         audience: "{\"segment\":\"vip | fans\",\"where\":\"locale exists & lastSeen < 90d\",\"sample\":0.7,"

@@ -112,7 +112,39 @@ struct AudienceProofTests {
     #expect(Set(tokens) == expected && tokens.count == expected.count, "\(one.id), seed \(seed)")
     let gone = reached.flatMap { meant[$0] ?? [] }.count(where: \.isGone)
     #expect(record.counters.outcomes[.unregistered] ?? 0 == gone, "\(one.id), seed \(seed)")
+    try await holdVariants(one, record, results, rig, seed)
     return results.count { $0.outcome == .accepted }
+  }
+
+  /// Which variant a user gets by its weights; those who wait for the best have a place behind all that there can be.
+  private func variant(_ user: String, of one: AudienceCase) -> Int? {
+    guard !one.weights.isEmpty else { return nil }
+    if let tested = one.tested, drawn(user, "variants tested by campaign " + one.id) >= tested { return 8 }
+    let share = drawn(user, "variant of campaign " + one.id) * one.weights.reduce(0, +)
+    var sum = 0.0
+    return one.weights.firstIndex { weight in
+      sum += weight
+      return share < sum
+    }
+  }
+
+  /// Holds who was told what, and what was counted of it, against the weights.
+  private func holdVariants(
+    _ one: AudienceCase, _ record: CampaignRecord, _ results: [TargetResult], _ rig: WorkerRig, _ seed: UInt64
+  ) async throws {
+    for result in results { #expect(result.variant == variant(result.user, of: one), "\(one.id), seed \(seed)") }
+    guard !one.weights.isEmpty, let (_, job) = try await rig.store.campaignAndJob(one.id),
+      let variants = CampaignJob.variants(of: job)
+    else { return }
+    let counts = try await rig.store.variantCounts(of: record, variants)
+    for (place, count) in zip(Array(one.weights.indices) + [8], counts) {
+      let own = results.filter { $0.variant == place }
+      #expect(count.targets == own.count, "\(one.id), seed \(seed)")
+      for outcome in Outcome.allCases {
+        #expect(count.outcomes[outcome] ?? 0 == own.count { $0.outcome == outcome }, "\(one.id), seed \(seed)")
+      }
+    }
+    #expect(try await rig.store.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
   }
 
   /// Campaigns after `algebra`: to those who got it, who didn't, who opened it and who didn't, and to all but these.

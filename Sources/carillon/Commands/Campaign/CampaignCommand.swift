@@ -7,6 +7,6 @@ struct CampaignCommand: AsyncParsableCommand {
     abstract: "Submits, shows and controls campaigns.",
     subcommands: [
       Submit.self, Preview.self, Vars.self, Show.self, List.self, Watch.self, Pause.self, Resume.self, Cancel.self,
-      Approve.self, Manifest.self,
+      Approve.self, Decide.self, Manifest.self,
     ])
 }

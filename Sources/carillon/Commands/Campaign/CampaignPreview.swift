@@ -14,7 +14,8 @@ extension CampaignCommand {
       discussion: """
         Headers and body are those of the worker, byte for byte; nothing is sent or changed. Whether the user is in the \
         audience is not looked at, which of the user's devices are meant is. Of a campaign that knows its targets already it is \
-        what was fixed for them. Exits 1 when there is no device for it.
+        what was fixed for them. Of variants it is the user's; what somebody gets who waits for the best is known once that is \
+        said. Exits 1 when there is no device for it.
 
         Examples:
           carillon campaign preview job.json --user ada
@@ -36,11 +37,17 @@ extension CampaignCommand {
       if record == nil { campaign.canary = nil }
       let filter = try await store.filter(of: campaign, configuration)
       let known = try await store.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
+      let winner = record == nil || campaign.variants == nil ? nil : try await store.decision(of: campaign.id)?.winner
+      let place = campaign.variants.map { variants in Array(user.utf8).withUnsafeBytes(variants.place) }
+      let name = place.flatMap { campaign.variants?.name(of: $0, winner: winner) }
+      let waits = place != nil && name == nil
       let preview = try PreviewReport(
-        campaign: campaign, user: user, isFixed: known.isSealed,
-        pushes: pushes(known, of: campaign, record, configuration))
+        campaign: campaign, user: user, isFixed: known.isSealed, variant: name, waits: waits,
+        pushes: waits ? [] : pushes(known, of: campaign, record, winner: winner, configuration))
       try StandardOutput.printLine(global.json ? preview.json : preview.text)
-      if preview.pushes.isEmpty { throw ExitCode(CommandError.Code.failed.exitStatus) }
+      if preview.pushes.isEmpty, !waits || known.positions.isEmpty {
+        throw ExitCode(CommandError.Code.failed.exitStatus)
+      }
     }
 
     /// A file if there is one of that name, or else a campaign.
@@ -57,7 +64,8 @@ extension CampaignCommand {
     }
 
     private func pushes(
-      _ known: UserTargets, of campaign: Campaign, _ record: CampaignRecord?, _ configuration: CarillonConfiguration
+      _ known: UserTargets, of campaign: Campaign, _ record: CampaignRecord?, winner: Int?,
+      _ configuration: CarillonConfiguration
     ) throws -> [PreviewReport.Push] {
       guard let service = configuration.pushServices()[campaign.app],
         let channel = try AppChannels.make(configuration.apps.filter { $0.key == campaign.app })[campaign.app]
@@ -68,7 +76,9 @@ extension CampaignCommand {
       return known.positions.compactMap { position in
         guard let token = DeviceToken(bytes: known.chunk.token(position)) else { return nil }
         var batch = composer.batch(isUnproven: false, capacity: 1)
-        guard batch.append(known.chunk.token(position), known.chunk.values(position), tag: 0, by: composer),
+        var values = known.chunk.values(position)
+        values.winner = winner
+        guard batch.append(known.chunk.token(position), values, tag: 0, by: composer),
           let push = batch.pushes.first
         else { return PreviewReport.Push(token: token, push: nil) }
         return PreviewReport.Push(

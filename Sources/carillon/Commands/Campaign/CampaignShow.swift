@@ -23,10 +23,7 @@ extension CampaignCommand {
       let store = try await global.openStore()
       switch try await store.look(id) {
       case .campaign(var report):
-        if let (record, job) = try await store.campaignAndJob(id) {
-          report.audience = AudienceReport(of: record, job: job)
-          report.receipts = try await store.receipts(of: record)
-        }
+        try await store.fill(&report)
         try StandardOutput.printLine(global.json ? report.json : report.text)
       case .queued(let report): try StandardOutput.printLine(global.json ? report.json : report.text)
       case nil: throw try await store.absent(id)

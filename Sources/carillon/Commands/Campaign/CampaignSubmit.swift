@@ -63,9 +63,9 @@ extension CampaignCommand {
       try StandardOutput.printLine(submission.campaign.id)
     }
 
-    /// The job with its template's content; the store is asked only where the job names one.
+    /// The job with the content of its templates; the store is asked only where the job names any.
     private func resolve(_ job: [UInt8], _ configuration: CarillonConfiguration) async throws -> [UInt8] {
-      guard try CampaignJob.template(of: job) != nil else { return job }
+      guard try !CampaignJob.templates(of: job).isEmpty else { return job }
       return try await StoreConnection(configuration.redis).open(creating: false).resolve(job)
     }
 

@@ -42,7 +42,8 @@ extension ResultsCommand {
             + " of campaign \(Excerpt.quoted(id))",
           hint: "the user may not be in the audience; see: carillon devices show \(user ?? "USER")")
       }
-      var writer = ResultWriter(campaign: id, service: service, format: .ndjson)
+      var writer = ResultWriter(
+        campaign: id, service: service, variants: try await store.variants(of: id), format: .ndjson)
       if global.json {
         for result in results { writer.append(result) }
         var output = StandardOutput()

@@ -1,5 +1,6 @@
-/// The payload of a job in one language, as the job has it: for the rules of its service, and for whoever shows it.
-public struct PayloadVariant: Sendable {
+/// The payload of a job in one form, by language and variant, as the job has it: for the rules of its service, and for
+/// whoever shows it.
+public struct PayloadForm: Sendable {
   /// The language as the job names it; `nil` for the payload itself.
   public let locale: String?
   /// The payload: an object.
@@ -30,132 +31,83 @@ public struct PayloadVariant: Sendable {
   public let path: String
 }
 
-/// Makes the variants of a job's payload out of its fields.
+/// Makes the forms of a job's payload out of what it says.
 struct PayloadReader {
-  /// The text that the fields stand in.
+  /// The text that the job stands in.
   private let bytes: [UInt8]
-  private let payload: JSONValue
-  private let patches: [JSONValue.Member]
-  private let uniqueKey: String?
-  /// The names from the payload to the text that may be shortened; `nil` for none.
-  private let trimmed: [String]?
-  private let fields: JobFields
   /// Of the job; `nil` where there is none.
   private let audience: JSONValue?
-  /// What placeholders stand for, in the order of their places.
+  /// What placeholders stand for, in the order of their places: the same in all that was read.
   private(set) var values: [PersonalContent.Value] = []
-  private(set) var isPersonal: Bool
+  /// Whether pushes differ by what was read.
+  private(set) var isPersonal = false
   /// What is added to each user's badge; `nil` while no payload says so.
   private(set) var badgeStep: Int?
+  /// What is being read: the key of the push's own id, and where the payload stands.
+  private var uniqueKey: String?
+  private var root = ""
 
-  /// - Parameters:
-  ///   - fields: the job's, or its template's.
-  ///   - bytes: the text that they stand in.
-  init(_ fields: JobFields, in bytes: [UInt8], audience: JSONValue?) throws(JobError) {
-    self.fields = fields
-    self.audience = audience
+  /// - Parameter bytes: the text that the job stands in.
+  init(in bytes: [UInt8], audience: JSONValue?) {
     self.bytes = bytes
-    payload = try fields.required("payload")
-    guard case .object(let members) = payload.kind else {
-      throw fields.error("payload", "must be a JSON object, not \(payload.kindName)")
-    }
-    patches = try Self.patches(fields)
-    uniqueKey = try Self.uniqueKey(fields, members)
-    trimmed = try fields.string("trim").map { $0.split(separator: ".").map(String.init) }
-    isPersonal = !patches.isEmpty || uniqueKey != nil
+    self.audience = audience
   }
 
-  /// The payload itself, and then one variant for each language.
-  mutating func variants() throws(JobError) -> [PayloadVariant] {
-    let path = fields.path("payload")
-    var variants = [
-      PayloadVariant(locale: nil, path: path, value: payload, template: try template(payload, path: path))
-    ]
-    for patch in patches {
-      let value = MergePatch.apply(patch.value, to: payload)
-      let path = fields.path("localized." + Excerpt.bare(patch.name))
-      variants.append(
-        PayloadVariant(locale: patch.name, path: path, value: value, template: try template(value, path: path)))
+  /// The payload itself, and then one form for each language.
+  mutating func forms(of source: ContentSource) throws(JobError) -> [PayloadForm] {
+    uniqueKey = source.uniqueKey
+    if !source.languages.isEmpty || uniqueKey != nil { isPersonal = true }
+    var forms = [try form(source, nil, source.payload, path: source.path)]
+    for language in source.languages {
+      let value = language.patches.reduce(source.payload) { MergePatch.apply($1, to: $0) }
+      forms.append(try form(source, language.tag, value, path: language.path))
     }
-    measure(&variants)
-    if let trimmed, !variants.contains(where: \.template.canShorten) {
-      throw fields.error(
-        "trim", "\(Excerpt.quoted(trimmed.joined(separator: "."))) is no string of the payload",
-        hint: "name one by its path in the payload, such as aps.alert.body")
-    }
-    return variants
+    measure(&forms)
+    if source.trimmed != nil, !forms.contains(where: \.template.canShorten) { throw source.nothingToShorten }
+    return forms
   }
 
-  /// Makes sizes those with what the job says of its recipients: of each variant the largest, as nobody knows here who reads
+  private mutating func form(
+    _ source: ContentSource, _ locale: String?, _ value: JSONValue, path: String
+  ) throws(JobError) -> PayloadForm {
+    root = path
+    let template = try template(value, path: path, trimmed: source.trimmed)
+    return PayloadForm(locale: locale, path: path, value: value, template: template)
+  }
+
+  /// Makes sizes those with what the job says of its recipients: of each form the largest, as nobody knows here who reads
   /// which language.
-  private func measure(_ variants: inout [PayloadVariant]) {
+  private func measure(_ forms: inout [PayloadForm]) {
     guard !values.isEmpty, let audience, case .object(let members) = audience.kind,
       let recipients = try? JobRecipient.all(JobFields(members))
     else { return }
-    let content = PersonalContent(
-      values: values,
-      variants: variants.map { .init(locale: LanguageTag.normal($0.locale ?? ""), template: $0.template) })
+    let content = PersonalContent(values: values, forms: forms.map(PersonalContent.Form.init))
     var user = PersonalContent.User(content)
     var sealed: [UInt8] = []
     for recipient in recipients {
       guard let json = recipient.values else { continue }
-      for number in variants.indices {
+      for number in forms.indices {
         sealed.removeAll(keepingCapacity: true)
         bytes.withUnsafeBytes { bytes in
           content.find(
             &user, values: UnsafeRawBufferPointer(rebasing: bytes[json.range]), attributes: .init(start: nil, count: 0))
-          Array((variants[number].locale ?? "").utf8).withUnsafeBytes {
+          Array((forms[number].locale ?? "").utf8).withUnsafeBytes {
             content.writeValues(of: &user, locale: $0, to: &sealed)
           }
         }
         let known = TargetValues(sealed[...])
-        let size = variants[number].template.shortestSize { known[$0]?.count }
-        guard size > variants[number].size else { continue }
-        (variants[number].size, variants[number].largestFor) = (size, recipient.user)
+        let size = forms[number].template.shortestSize { known[$0]?.count }
+        guard size > forms[number].size else { continue }
+        (forms[number].size, forms[number].largestFor) = (size, recipient.user)
       }
     }
-  }
-
-  private static func patches(_ fields: JobFields) throws(JobError) -> [JSONValue.Member] {
-    guard let value = fields.value("localized") else { return [] }
-    guard case .object(let patches) = value.kind else {
-      throw fields.error("localized", "must be an object with a language each, not \(value.kindName)")
-    }
-    guard patches.count <= PersonalContent.mostLocales else {
-      throw fields.error(
-        "localized", "has \(patches.count) languages, at most \(PersonalContent.mostLocales) are possible")
-    }
-    var seen: Set<[UInt8]> = []
-    for patch in patches {
-      let name = "localized." + Excerpt.bare(patch.name)
-      guard DeviceRowDraft.isLocale(patch.name) else {
-        throw fields.error(name, "is no language tag", hint: "write it as en, pt-BR or zh-Hans")
-      }
-      guard seen.insert(LanguageTag.normal(patch.name)).inserted else {
-        throw fields.error(name, "stands there twice: case, and - or _, make no difference", hint: "leave one of them")
-      }
-      guard case .object = patch.value.kind else {
-        throw fields.error(
-          name, "must be an object, not \(patch.value.kindName)", hint: "give what differs from payload")
-      }
-    }
-    return patches
-  }
-
-  private static func uniqueKey(_ fields: JobFields, _ members: [JSONValue.Member]) throws(JobError) -> String? {
-    guard let key = try fields.string("uniqueKey") else { return nil }
-    guard PlainName.isValid(key) else {
-      throw fields.error("uniqueKey", "\(Excerpt.quoted(key)) can't be a key", hint: "it must be \(PlainName.form)")
-    }
-    guard !members.contains(where: { $0.name == key }) else {
-      throw fields.error("uniqueKey", "the payload has a member \(Excerpt.quoted(key)) already", hint: "name another")
-    }
-    return key
   }
 
   // MARK: Templates
 
-  private mutating func template(_ value: JSONValue, path: String) throws(JobError) -> PayloadTemplate {
+  private mutating func template(
+    _ value: JSONValue, path: String, trimmed: [String]?
+  ) throws(JobError) -> PayloadTemplate {
     var template = PayloadTemplate()
     guard case .object(let members) = value.kind else { return template }
     template.add([UInt8(ascii: "{")])
@@ -201,7 +153,9 @@ struct PayloadReader {
         try write(element, to: &template, path: path + "[\(index)]", trimmed: nil)
       }
       template.add([UInt8(ascii: "]")])
-    case .string(let text) where path.hasSuffix(".aps.badge") && isOfPayload(path) && BadgeStep.read(text) != nil:
+    // Right in the payload: a badge elsewhere is the app's own.
+    case .string(let text)
+    where path.hasSuffix(".aps.badge") && path.utf8.count == root.utf8.count + 10 && BadgeStep.read(text) != nil:
       let step = BadgeStep.read(text)
       guard badgeStep == nil || badgeStep == step else {
         throw JobError(
@@ -244,13 +198,6 @@ struct PayloadReader {
     }
     if isTrimmed { template.add(.textEnds) }
     template.add([UInt8(ascii: "\"")])
-  }
-
-  /// Whether a path is that of the badge: `aps` stands right in the payload.
-  private func isOfPayload(_ path: String) -> Bool {
-    let place = path.dropLast(".aps.badge".count)
-    return place == fields.path("payload")
-      || patches.contains { place == fields.path("localized." + Excerpt.bare($0.name)) }
   }
 
   private func text(of value: JSONValue) -> String? {

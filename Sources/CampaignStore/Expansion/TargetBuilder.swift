@@ -1,0 +1,265 @@
+import PushCore
+import Redis
+
+/// Collects targets into pages and writes them to the slice's list.
+struct TargetBuilder {
+  let ledger: SliceLedger
+  private(set) var targets = SealedTargets()
+  private var flushedPages = 0
+  private var renewedAt = ContinuousClock.now
+  /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
+  private var best: BestUsers?
+  /// The targets by their parts, where there are such: where each of them stands is known when everybody was looked at.
+  private var parts: [TargetPart]
+  /// Where they have times of their own: then no page is written before all are known.
+  private var sorter: TargetSorter?
+  /// Where targets are counted by variant: by what it knows of each.
+  private let counting: PersonalContent?
+
+  /// - Parameters:
+  ///   - filter: what the campaign asks of devices; it has parts, or times, but not both.
+  ///   - quota: how many users are taken at most; `nil` for all.
+  ///   - now: ms since the epoch, more or less.
+  ///   - admits: whether they are admitted before they are granted.
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0, admits: Bool = false) {
+    self.ledger = ledger
+    targets.admits = admits
+    parts = Array(repeating: TargetPart(), count: filter.parts)
+    best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
+    sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
+    counting = filter.content?.variantLanguages == nil ? nil : filter.content
+  }
+
+  mutating func add(tokens: ArraySlice<RedisReply>) {
+    for token in tokens { token.withBytes { add(token: $0, user: .init(start: nil, count: 0)) } }
+  }
+
+  /// Adds the devices of users, each token once within its user.
+  mutating func add(_ page: MemberPage, filter: DeviceFilter) {
+    guard let content = filter.content else {
+      page.forEachUser { user, record, json, _ in add(user, record, json, filter) }
+      return
+    }
+    var found = PersonalContent.User(content)
+    page.forEachUser { user, record, json, values in
+      json.withBytes { attributes in
+        values.withBytes {
+          content.find(&found, values: $0, attributes: attributes)
+          add(user, record, json, filter, content, &found)
+        }
+      }
+    }
+  }
+
+  /// Adds the devices of one user.
+  ///
+  /// - Parameters:
+  ///   - json: the user's attributes.
+  ///   - values: what the job says of the user.
+  mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
+    values: UnsafeRawBufferPointer, filter: DeviceFilter
+  ) {
+    guard let content = filter.content else { return add(user, record, json, filter) }
+    var found = PersonalContent.User(content)
+    json.withBytes { attributes in
+      content.find(&found, values: values, attributes: attributes)
+      add(user, record, json, filter, content, &found)
+    }
+  }
+
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
+  ) {
+    add(user, record, json, filter) { TargetPage.write(token: $0.token, user: user, to: &$1) }
+  }
+
+  /// Adds the devices of a user, with what the campaign's content has found of them.
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    _ content: PersonalContent, _ found: inout PersonalContent.User
+  ) {
+    let variant = filter.variant(of: user)
+    add(user, record, json, filter) { device, page in
+      TargetPage.write(token: device.token, user: user, to: &page) {
+        content.writeValues(of: &found, locale: device.name(.locale), variant: variant, to: &$0)
+      }
+    }
+  }
+
+  /// - Parameter write: writes a target's place in a page.
+  private mutating func add(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    write: (DeviceView, inout [UInt8]) -> Void
+  ) {
+    guard !filter.isControl(user) else { return addControl(user, record, json, filter) }
+    let part = parts.isEmpty ? 0 : filter.part(of: user)
+    guard best == nil else { return addBest(user, record, json, filter, part, write: write) }
+    let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
+    filter.forEachTarget(of: user, record, json) { device in
+      guard Self.canBeTarget(token: device.token, user: user) else { return }
+      guard parts.isEmpty else { return parts[part].add { write(device, &$0) } }
+      guard sorter == nil else {
+        let place = place(of: device, timeOfDay)
+        return sorter?.add(at: place) { write(device, &$0) } ?? ()
+      }
+      write(device, &targets.bytes)
+      endTarget()
+    }
+  }
+
+  /// Adds a user who gets nothing. A control group is a part of those whom the limit takes: only so can they be held
+  /// against each other.
+  private mutating func addControl(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
+  ) {
+    guard let seenAt = filter.seenAt(of: user, record, json) else { return }
+    if best == nil { targets.control.add(user) } else { best?.end(control: user, seenAt: seenAt) }
+  }
+
+  private mutating func addBest(
+    _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
+    _ part: Int, write: (DeviceView, inout [UInt8]) -> Void
+  ) {
+    let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
+    var seenAt: UInt64 = 0
+    filter.forEachTarget(of: user, record, json) { device in
+      seenAt = max(seenAt, device.seenAt)
+      guard Self.canBeTarget(token: device.token, user: user) else { return }
+      let place = place(of: device, timeOfDay)
+      best?.add(place) { write(device, &$0) }
+    }
+    best?.end(user: user, seenAt: seenAt, part: part)
+  }
+
+  /// Adds the targets of those who are taken, once everybody was looked at.
+  private mutating func takeBest() {
+    guard var best else { return }
+    self.best = nil
+    best.forEachUser { user, part in
+      for target in user {
+        if let part {
+          put(target.bytes, part, at: target.mark)
+        } else {
+          target.bytes.withUnsafeBytes { targets.control.add($0) }
+        }
+      }
+    }
+  }
+
+  /// - Parameter place: where a target with a time of its own belongs.
+  private mutating func put(_ target: ArraySlice<UInt8>, _ part: Int, at place: Int = 0) {
+    guard sorter == nil else { return sorter?.add(at: place) { $0 += target } ?? () }
+    if parts.isEmpty {
+      targets.bytes += target
+      endTarget()
+    } else {
+      parts[part].add { $0 += target }
+    }
+  }
+
+  /// Puts the parts one behind the other.
+  private mutating func joinParts() {
+    guard !parts.isEmpty else { return }
+    targets.parts = parts.map(\.count)
+    let all = parts
+    parts = []
+    for part in all { part.forEach { put($0, 0) } }
+  }
+
+  /// Where a target of the device belongs; 0 where all are sent at once.
+  private mutating func place(of device: DeviceView, _ timeOfDay: Int?) -> Int {
+    sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
+  }
+
+  /// What can't be a target, nothing of ours has written: it is left out.
+  private static func canBeTarget(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) -> Bool {
+    1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
+  }
+
+  private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
+    guard Self.canBeTarget(token: token, user: user) else { return }
+    guard parts.isEmpty else { return parts[0].add { TargetPage.write(token: token, user: user, to: &$0) } }
+    TargetPage.write(token: token, user: user, to: &targets.bytes)
+    endTarget()
+  }
+
+  private mutating func endTarget() {
+    targets.count += 1
+    if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
+  }
+
+  /// Writes the pages that have become full, and renews the lease when it is time.
+  mutating func flush(to pipeline: inout RedisPipeline) {
+    ledger.append(targets, from: flushedPages, to: &pipeline)
+    flushedPages = targets.ends.count
+    guard ContinuousClock.now - renewedAt > .milliseconds(ledger.lease / 3) else { return }
+    ledger.renewLease(to: &pipeline)
+    renewedAt = .now
+  }
+
+  /// Everybody was looked at.
+  mutating func finish() {
+    takeBest()
+    joinParts()
+    sorter?.finish(&targets)
+    sorter = nil
+  }
+
+  /// Nothing more is added.
+  mutating func endPage() {
+    finish()
+    if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
+    if let counting { countVariants(by: counting) }
+  }
+
+  private mutating func countVariants(by content: PersonalContent) {
+    var counts = CampaignVariants.places.map { _ in 0 }
+    for first in stride(from: 0, to: targets.count, by: TargetPage.size) {
+      let chunk = targets.chunk(from: first, count: TargetPage.size)
+      for position in chunk.places.indices {
+        if let place = content.variant(of: chunk.values(position)) { counts[place] += 1 }
+      }
+    }
+    targets.variants = counts
+  }
+
+  /// Writes what is left, and the seal. What is kept has none of the room of a list that grows.
+  mutating func seal(to pipeline: inout RedisPipeline) {
+    endPage()
+    flush(to: &pipeline)
+    ledger.append(targets.control, to: &pipeline)
+    ledger.seal(
+      count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
+      times: targets.times, admits: targets.admits, variants: targets.variants, to: &pipeline)
+    targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
+  }
+}
+
+extension RedisReply? {
+  /// Calls `body` with the bytes of a reply; with none where nothing was asked for.
+  fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+    if let self { self.withBytes(body) } else { body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+  }
+}
+
+/// Targets that stand together, as they are written.
+private struct TargetPart {
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = []
+
+  var count: Int { ends.count }
+
+  mutating func add(_ write: (inout [UInt8]) -> Void) {
+    write(&bytes)
+    ends.append(bytes.count)
+  }
+
+  func forEach(_ body: (ArraySlice<UInt8>) -> Void) {
+    var start = 0
+    for end in ends {
+      body(bytes[start..<end])
+      start = end
+    }
+  }
+}

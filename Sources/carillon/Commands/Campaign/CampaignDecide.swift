@@ -1,0 +1,50 @@
+import ArgumentParser
+import CampaignStore
+import CommandSupport
+import PushCore
+
+extension CampaignCommand {
+  /// `carillon campaign decide`.
+  struct Decide: CarillonCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Names the variant that those get who wait for the best; once said it stays.",
+      discussion: """
+        By itself a campaign with a winner in its job decides when its time has come. This is for who knows sooner, and for a \
+        campaign that has paused itself as too little was counted: that goes on. campaign show has what was counted.
+
+        Example:
+          carillon campaign decide spring-sale-2026 b --by grace
+        """)
+
+    @OptionGroup var global: GlobalOptions
+    @Argument(help: "The campaign's id.") var id: String
+    @Argument(help: "The variant's name.") var variant: String
+    @OptionGroup var who: Who
+
+    func run() async throws {
+      let store = try await global.openStore()
+      let (decision, state) = try await store.decide(id, variant: variant, by: who.by ?? "")
+      await store.note(.commandLine, "campaign.decide", id, detail: variant)
+      let report = DecisionReport(id: id, variant: variant, state: state, decision: decision)
+      try StandardOutput.printLine(global.json ? report.json : "\(id) \(state.rawValue): the rest gets \(variant)")
+    }
+  }
+}
+
+/// What was decided, as the command and the API tell it.
+struct DecisionReport: JSONReport {
+  var id: String
+  var variant: String
+  var state: CampaignState
+  var decision: VariantDecision
+
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("id", id)
+    json.member("state", state.rawValue)
+    json.member("variant", variant)
+    json.member("decidedAt", Timestamp.format(milliseconds: decision.at))
+    json.member("decidedBy", decision.person)
+    json.endObject()
+  }
+}

@@ -1,0 +1,120 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+
+/// The variants of a campaign, with what became of each, and which of them the others get.
+struct VariantsReport {
+  let variants: CampaignVariants
+  /// By variant, and behind them of those who wait for the best.
+  let counts: [VariantCounts]
+  /// Which variant those get; `nil` before it is said.
+  let decision: VariantDecision?
+
+  /// What the variants of a job are.
+  static func write(_ variants: CampaignVariants, to json: inout JSONWriter) {
+    json.beginArray()
+    for (place, variant) in variants.all.enumerated() {
+      json.beginObject()
+      json.member("name", variant.name)
+      json.member("weight", variant.weight)
+      json.member("share", variants.share(of: place))
+      json.endObject()
+    }
+    json.endArray()
+  }
+
+  /// The members `variants` and `winner` of a campaign.
+  func write(to json: inout JSONWriter) {
+    json.name("variants")
+    json.beginArray()
+    for (place, variant) in variants.all.enumerated() {
+      json.beginObject()
+      json.member("name", variant.name)
+      json.member("weight", variant.weight)
+      Self.write(counts[place], to: &json)
+      json.endObject()
+    }
+    json.endArray()
+    guard let winner = variants.winner else { return }
+    json.name("winner")
+    json.beginObject()
+    json.member("variant", name)
+    json.member("by", winner.measure.rawValue)
+    json.member("share", winner.share)
+    json.member("after", winner.wait)
+    json.member("minimum", winner.minimum)
+    json.member("otherwise", winner.otherwise.map { variants.all[$0].name })
+    json.member("decidedAt", decision.map { Timestamp.format(milliseconds: $0.at) })
+    json.member("decidedBy", decision?.person)
+    json.name("rest")
+    json.beginObject()
+    Self.write(counts[counts.count - 1], to: &json)
+    json.endObject()
+    json.endObject()
+  }
+
+  private static func write(_ counts: VariantCounts, to json: inout JSONWriter) {
+    json.member("targets", counts.targets)
+    json.name("outcomes")
+    json.beginObject()
+    for outcome in Outcome.allCases {
+      if let count = counts.outcomes[outcome] { json.member(outcome.name, count) }
+    }
+    json.endObject()
+    json.name("receipts")
+    json.beginObject()
+    for kind in ReceiptEvent.Kind.allCases { json.member(kind.rawValue, counts.receipts[kind] ?? 0) }
+    json.endObject()
+  }
+
+  /// The name of the variant that those get who wait; `nil` before it is said.
+  private var name: String? { variants.name(of: CampaignVariants.rest, winner: decision?.winner) }
+
+  /// A row for each variant, and what is said of the best.
+  func rows(gate: Int?) -> [(String, String)] {
+    var rows = variants.all.indices.map { ("variant \(variants.all[$0].name)", Self.text(of: counts[$0])) }
+    guard let winner = variants.winner else { return rows }
+    if let name, let decision {
+      let who = decision.person.map { ", by \($0)" } ?? ", by \(winner.measure.rawValue)"
+      rows.append(("winner", name + who + ", " + Timestamp.format(milliseconds: decision.at)))
+    } else {
+      let time = gate.map { ", at " + Timestamp.format(milliseconds: $0) } ?? ""
+      rows.append(("winner", "by \(winner.measure.rawValue)" + time + "; carillon campaign decide names one before"))
+    }
+    rows.append(("  the rest", Self.text(of: counts[counts.count - 1])))
+    return rows
+  }
+
+  private static func text(of counts: VariantCounts) -> String {
+    let outcomes = Outcome.allCases.compactMap { outcome in
+      counts.outcomes[outcome].map { "\($0.grouped) \(outcome.name)" }
+    }
+    let accepted = counts.outcomes[.accepted] ?? 0
+    let receipts = ReceiptEvent.Kind.allCases.compactMap { kind in
+      counts.receipts[kind].map { count in
+        let share = accepted > 0 ? " (\((count * 1000 / accepted + 5) / 10) %)" : ""
+        return "\(count.grouped) users \(kind.rawValue)\(share)"
+      }
+    }
+    return (["\(counts.targets.grouped) targets"] + outcomes + receipts).joined(separator: ", ")
+  }
+}
+
+extension CampaignStore {
+  /// What users of a campaign were told, and which variant those got who waited; `nil` where all were told the same.
+  func variants(of id: String) async throws -> (all: CampaignVariants, winner: Int?)? {
+    guard let (_, job) = try await campaignAndJob(id), let variants = CampaignJob.variants(of: job) else { return nil }
+    return (variants, try await decision(of: id)?.winner)
+  }
+
+  /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
+  func fill(_ report: inout CampaignReport) async throws {
+    guard let (record, job) = try await campaignAndJob(report.record.id) else { return }
+    report.audience = AudienceReport(of: record, job: job)
+    report.receipts = try await receipts(of: record)
+    guard let variants = CampaignJob.variants(of: job) else { return }
+    report.variants = VariantsReport(
+      variants: variants, counts: try await variantCounts(of: record, variants),
+      decision: try await decision(of: record.id))
+  }
+}

@@ -1,0 +1,302 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// What becomes of each variant is counted with what becomes of targets, and the best is said once.
+struct VariantTests {
+  private static let variants = #","variants":[{"name":"a"},{"name":"b","weight":2,"payload":{"n":2}}]"#
+  private static let winner = variants + #","winner":{"after":"1h","share":0.5,"minimum":10}"#
+
+  /// A target with the place of its variant.
+  private struct Place: Hashable {
+    var variant: Int
+    var outcome: Outcome
+  }
+
+  /// A slice that is sealed and granted: what a user gets is looked up by who it is, and not by what was sealed.
+  private struct Scene {
+    let world: TestStore
+    let campaign: Campaign
+    let variants: CampaignVariants
+    let ledger: SliceLedger
+    let targets: SealedTargets
+    let places: [Int]
+
+    init(
+      on backend: Backend, users: Int = 300, _ more: String = VariantTests.variants, granted: Int? = nil,
+      bound: Bool = false
+    ) async throws {
+      world = try await TestStore(on: backend, partitions: 1)
+      try await world.registerUsers(0..<users)
+      campaign = try await world.activate("a", more)
+      ledger = try await world.claimed("a").ledger
+      let filter = DeviceFilter(campaign, service: TestStore.service, environment: "production", start: 0)
+      targets = try #require(try await world.store.expand(ledger, of: campaign, filter: filter))
+      let variants = try #require(campaign.variants)
+      self.variants = variants
+      let chunk = targets.chunk
+      places = (0..<chunk.count).map { position in chunk.user(position).withUnsafeBytes { variants.place(of: $0) } }
+      #expect(places.count == users)
+      var nothing = OutcomeBatch()
+      _ = try await ledger.commit(
+        &nothing, credit: granted ?? users, bound: bound ? targets.parts[0] : nil)
+    }
+
+    func batch(_ outcomes: [(index: Int, outcome: Outcome)], attempt: UInt8 = 0) -> OutcomeBatch {
+      var batch = OutcomeBatch()
+      for (index, outcome) in outcomes {
+        var record = LedgerRecord.terminal(outcome, attempt: attempt)
+        record.variant = UInt8(places[index] + 1)
+        batch.append(record, at: index)
+      }
+      return batch
+    }
+
+    func commit(_ outcomes: [(index: Int, outcome: Outcome)], credit: Int = 0) async throws {
+      var batch = batch(outcomes)
+      _ = try await ledger.commit(&batch, credit: credit)
+    }
+
+    func counted() async throws -> [VariantCounts] {
+      let record = try #require(try await world.store.campaign("a"))
+      return try await world.store.variantCounts(of: record, variants)
+    }
+
+    /// Holds the counters against what the outcomes of targets are.
+    func expect(_ outcomes: [Int: Outcome]) async throws {
+      var expected: [Place: Int] = [:]
+      for (index, outcome) in outcomes { expected[Place(variant: places[index], outcome: outcome), default: 0] += 1 }
+      let counted = try await counted()
+      for (number, place) in (Array(variants.all.indices) + [CampaignVariants.rest]).enumerated() {
+        #expect(counted[number].targets == places.count { $0 == place })
+        let own = expected.filter { $0.key.variant == place }
+        #expect(
+          counted[number].outcomes == Dictionary(uniqueKeysWithValues: own.map { ($0.key.outcome, $0.value) }),
+          "\(place)")
+      }
+      let numbers = try await world.slice("a").numbers
+      for outcome in Outcome.allCases {
+        #expect(numbers["\(outcome.rawValue)"] ?? 0 == outcomes.values.count { $0 == outcome }, "\(outcome)")
+      }
+    }
+  }
+
+  // MARK: Counting
+
+  @Test(arguments: Backend.allCases)
+  func outcomesAreCountedOnceByVariantHoweverOftenTheyAreTold(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    var seed = Seed("outcomesAreCountedOnceByVariantHoweverOftenTheyAreTold")
+    var known: [Int: Outcome] = [:]
+    let kinds: [Outcome] = [.accepted, .accepted, .accepted, .unregistered, .rejected, .failed, .capped, .expired]
+    // Whole stretches, single targets, and both mixed with what is known.
+    for _ in 0..<12 {
+      let first = Int.random(in: 0..<250, using: &seed)
+      let indexes = first..<first + Int.random(in: 1...50, using: &seed)
+      let told = indexes.filter { _ in Int.random(in: 0..<5, using: &seed) > 0 }.map { index in
+        (index: index, outcome: kinds.randomElement(using: &seed) ?? .accepted)
+      }
+      for (index, outcome) in told where known[index] == nil || outcome == .accepted { known[index] = outcome }
+      try await scene.commit(told)
+      // A reply was lost.
+      try await scene.commit(told)
+      try await scene.expect(known)
+      // Redis has forgotten it, or somebody believes so.
+      var batch = scene.batch(told)
+      _ = try await scene.ledger.commit(
+        &batch, CommitRequest(seal: scene.ledger.claim, standing: .replay(granted: 300)))
+      try await scene.expect(known)
+    }
+    try await scene.commit((0..<300).map { ($0, .accepted) })
+    for index in 0..<300 where known[index] == nil || known[index] != nil { known[index] = .accepted }
+    // What was another outcome is an acceptance now.
+    try await scene.expect(known)
+    var findings: [StoreFinding] = []
+    _ = try await scene.world.store.check(pause: .zero) { findings += $0 }
+    #expect(findings.isEmpty, "\(findings)")
+    let field = VariantCounts.fields(1)[1]
+    try await scene.world.command("HINCRBY", scene.world.keys.slice(0, of: "a"), field, 1)
+    _ = try await scene.world.store.check(pause: .zero) { findings += $0 }
+    #expect(findings.map(\.kind) == [.wrongCounters], "\(findings)")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func retriesAreCountedWhenTheyHaveEnded(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend, users: 20)
+    try await scene.ledger.commit(
+      Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, LedgerRecord.waiting()) }))
+    try await scene.expect([:])
+    let granted = try await scene.ledger.commit(credit: 20)
+    #expect(granted.retries.count == 20)
+    var batch = scene.batch((0..<20).map { ($0, .accepted) }, attempt: 1)
+    _ = try await scene.ledger.commit(&batch, credit: 0)
+    try await scene.expect(Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, .accepted) }))
+  }
+
+  /// Of what is cancelled each variant has its part: what is in doubt is nobody's to know.
+  @Test(arguments: Backend.allCases)
+  func whatIsCancelledIsCountedByVariant(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend, Self.winner, granted: 240)
+    try await scene.commit((0..<200).filter { $0 % 3 > 0 }.map { ($0, $0 % 4 == 0 ? .rejected : .accepted) })
+    try await scene.ledger.commit([0: .waiting(milliseconds: 100_000), 3: .waiting(milliseconds: 100_000)])
+    let languages = try #require(scene.campaign.content?.variantLanguages)
+    let counters = try #require(try await scene.ledger.close(.cancel, variantLanguages: languages).counters)
+    var known: [Int: Outcome] = [:]
+    try await scene.world.store.forEachResult(of: "a") { results in
+      for (index, result) in results.enumerated() { known[index] = result.outcome }
+      return true
+    }
+    #expect(known.count == 300 && known.values.count { $0 == .unknown } == 105 && known[0] == .cancelled)
+    #expect(counters.outcomes[.unknown] == 105)
+    try await scene.expect(known)
+    _ = try await scene.world.store.finish(scene.ledger.slice, counters: counters, lane: .normal, worker: "w")
+    #expect(try await scene.world.store.show("a")?.pending == 0)
+  }
+
+  /// Redis has lost the seal, and is told again.
+  @Test(arguments: Backend.allCases)
+  func whatIsSealedOnceMoreHasAsManyTargetsOfEachVariant(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend, granted: 0)
+    let keys = scene.world.keys
+    try await scene.world.command("DEL", keys.targets(0, "a"), keys.slice(0, of: "a"))
+    let again = try await scene.world.claimed("a").ledger
+    try await scene.world.command("RPUSH", scene.world.building(again), "")
+    try await scene.world.command("DEL", scene.world.building(again))
+    try await scene.world.command("RPUSH", scene.world.building(again), "")
+    #expect(try await scene.world.store.restore(scene.targets, of: again))
+    try await scene.expect([:])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func receiptsAreCountedOnceByVariant(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend, Self.winner)
+    for _ in 0..<2 {
+      try await scene.world.store.apply((0..<200).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") })
+      try await scene.world.store.apply((100..<150).map { ReceiptEvent(.delivered, campaign: "a", user: "u\($0)") })
+    }
+    let counted = try await scene.counted()
+    func expected(_ users: Range<Int>, _ place: Int) -> Int {
+      users.count { number in Array("u\(number)".utf8).withUnsafeBytes { scene.variants.place(of: $0) } == place }
+    }
+    for (number, place) in [0, 1, CampaignVariants.rest].enumerated() {
+      #expect(counted[number].receipts[.opened] == expected(0..<200, place))
+      #expect(counted[number].receipts[.delivered] == expected(100..<150, place))
+    }
+    let record = try #require(try await scene.world.store.campaign("a"))
+    #expect(try await scene.world.store.receipts(of: record) == [.opened: 200, .delivered: 50, .dismissed: 0])
+  }
+
+  /// What it costs those who have no variants: nothing.
+  @Test(arguments: Backend.allCases)
+  func plainCampaignHasNothingOfIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<10)
+    try await world.activate("a", #","winner":null"#)
+    let ledger = try await world.claimed("a").ledger
+    let campaign = try CampaignJob.parse(TestStore.job("a", audience: #"{"segment":"*"}"#), .any(APNsService()))
+    _ = try await world.expand(ledger, campaign)
+    try await ledger.commit(credit: 10)
+    try await ledger.commit(.accepted, 0..<10)
+    try await world.store.apply([ReceiptEvent(.opened, campaign: "a", user: "u1")])
+    let fields = Set(try await world.slice("a").text.keys)
+    #expect(fields.isDisjoint(with: CampaignVariants.places.flatMap(VariantCounts.fields)), "\(fields)")
+    #expect(try await world.command("HGET", world.keys.campaign("a"), "receipts").integer == 1)
+    #expect(try await ledger.record(0).variant == 0)
+  }
+
+  // MARK: Deciding
+
+  @Test(arguments: Backend.allCases)
+  func theBestIsSaidOnceAndStays(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend, Self.winner, bound: true)
+    let (store, first) = (scene.world.store, scene.targets.parts[0])
+    #expect(scene.places.prefix(first).allSatisfy { $0 != CampaignVariants.rest })
+    #expect(scene.places.dropFirst(first).allSatisfy { $0 == CampaignVariants.rest })
+    try await scene.commit((0..<first).map { ($0, .accepted) })
+    #expect(try await store.decision(of: "a") == nil)
+    // All of b open it, and who waits: that says nothing.
+    let chunk = scene.targets.chunk
+    func open(_ place: Int) async throws {
+      try await store.apply(
+        (0..<300).filter { scene.places[$0] == place }.map { index in
+          ReceiptEvent(.opened, campaign: "a", user: String(decoding: chunk.user(index), as: UTF8.self))
+        })
+    }
+    try await open(CampaignVariants.rest)
+    guard case .unclear(let reason) = try await store.findWinner(of: scene.campaign, round: 0) else {
+      Issue.record("nobody of the test has opened it")
+      return
+    }
+    #expect(reason.hasPrefix("variants: 0 opened in all"))
+    try await open(1)
+    guard case .decided(let decision) = try await store.findWinner(of: scene.campaign, round: 0) else {
+      Issue.record("b is best")
+      return
+    }
+    #expect(decision.winner == 1 && decision.person == nil)
+    // What comes later changes nothing, whoever asks.
+    try await open(0)
+    guard case .decided(let again) = try await store.findWinner(of: scene.campaign, round: 7) else { return }
+    #expect(again == decision)
+    let error = await #expect(throws: StoreError.self) { try await store.decide("a", variant: "a", by: "ada") }
+    #expect(error?.code == .decided && error?.message.contains("variant b of campaign a") == true)
+    #expect(try await store.decide("a", variant: "b", by: "ada").decision == decision)
+    let entry = try #require(try await store.timeline(of: "a").last)
+    #expect(entry.verb == .decide && entry.isByWorker && entry.reason == "b" && entry.at == decision.at)
+    // Redis has lost it, and is told again.
+    try await scene.world.command("HDEL", scene.world.keys.campaign("a"), "winner", "decidedAt", "decidedBy")
+    try await store.restore(decision, of: scene.campaign)
+    #expect(try await store.decision(of: "a") == decision)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func whoResumesWhatWasUnclearGetsTheBestSoFar(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend, Self.winner)
+    let store = scene.world.store
+    try await scene.commit((0..<300).map { ($0, .accepted) })
+    for _ in 0..<2 {
+      guard case .unclear = try await store.findWinner(of: scene.campaign, round: 3) else {
+        Issue.record("nobody has opened it")
+        return
+      }
+    }
+    // Nobody is better than the first.
+    guard case .decided(let decision) = try await store.findWinner(of: scene.campaign, round: 4) else {
+      Issue.record("somebody has resumed it")
+      return
+    }
+    #expect(decision.winner == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func aPersonDecidesBeforeItIsTimeAndWhereItIsUnclear(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("early", Self.winner)
+    let gate = try #require(try await world.store.campaign("early")?.gate)
+    let (decision, state) = try await world.store.decide("early", variant: "b", by: "ada")
+    #expect(decision.winner == 1 && decision.person == "ada" && state == .active)
+    #expect(try #require(try await world.store.campaign("early")?.gate) < gate)
+    let entry = try #require(try await world.store.timeline(of: "early").last)
+    #expect(entry.verb == .decide && !entry.isByWorker && entry.person == "ada" && entry.reason == "b")
+    try await world.activate("paused", Self.winner)
+    try await world.store.control("paused", .pause, reason: "variants: 0 opened in all")
+    #expect(try await world.store.decide("paused", variant: "a", by: "").state == .active)
+    // What is paused for another reason stays so.
+    try await world.activate("other", Self.winner)
+    try await world.store.control("other", .pause, reason: "a typo")
+    #expect(try await world.store.decide("other", variant: "a", by: "").state == .paused)
+    try await world.activate("plain")
+    try await world.activate("over", Self.winner)
+    try await world.store.control("over", .cancel)
+    for (id, name, code, says) in [
+      ("plain", "a", StoreError.Code.invalid, "has no variants"), ("other", "c", .invalid, "has no variant 'c'"),
+      ("over", "a", .decided, "is cancelled"), ("nobody", "a", .notFound, ""),
+    ] {
+      let error = await #expect(throws: StoreError.self) { try await world.store.decide(id, variant: name, by: "") }
+      #expect(error?.code == code && error?.message.contains(says) == true, "\(error?.message ?? "")")
+    }
+  }
+}

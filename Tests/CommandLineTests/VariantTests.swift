@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What commands say of variants, while a worker is killed that sends them.
+struct VariantTests {
+  private static let more = #"""
+    ,"variants":[{"name":"plain"},{"name":"short","weight":3,"payload":{"aps":{"alert":"!"}}}],
+    "winner":{"by":"opened","after":"1h","share":0.5}
+    """#
+
+  @Test func variantsAreShownCountedOnceAndDecidedThoughAWorkerIsKilled() async throws {
+    var world = try await CarillonWorld(partitions: 4, engine: "native")
+    try await world.startSimulator("--latency", "20ms")
+    try await world.importDevices(400)
+    let job = CarillonWorld.job("ab", more: Self.more)
+    let lint = try await world.succeed("lint", "-", input: job)
+    #expect(
+      lint.contains(
+        "variants: plain 25 %, short 75 % of a test of 50 % of the users; the others get what is best by opened after 1h"
+      ),
+      "\(lint)")
+    try await world.submit("ab", more: Self.more)
+    let names = Array(0..<20).map { "u\($0)" }
+    var told: [String: String] = [:]
+    for name in names {
+      let preview = try await world.run("campaign", "preview", "-", "--user", name, "--json", input: job)
+      let report = try JSONObject(preview.standardOutput)
+      #expect(preview.exit == .status(0) && report.bool("waits") == report.isNull("variant"))
+      told[name] = report.text("variant")
+      let alert = report.objects("pushes")?.first?.object("payload")?.object("aps")?.text("alert")
+      #expect(alert == ["plain": "hi", "short": "!"][told[name] ?? ""], "\(name)")
+    }
+    #expect((3...17).contains(told.count))
+    // With a window of so few that it dies in the middle.
+    world.environment["CARILLON_WORKER_WINDOW"] = "20"
+    let killed = try await world.start("worker", "--name", "killed")
+    try await world.until("ab") { ($0.object("outcomes")?.number("accepted") ?? 0) > 20 }
+    killed.send(signal: SIGKILL)
+    _ = await killed.waitForExit()
+    let heir = try await world.start("worker", "--name", "heir")
+    try await world.until("ab") { show in
+      let variants = show.objects("variants") ?? []
+      let sent = variants.reduce(0) { $0 + ($1.object("outcomes")?.number("accepted") ?? 0) }
+      let targets = variants.reduce(0) { $0 + ($1.number("targets") ?? 0) }
+      return show.object("slices")?.number("sealed") == 4 && sent == targets
+    }
+    let waiting = try await world.show("ab")
+    #expect(waiting.object("winner")?.isNull("variant") == true && waiting.object("winner")?.text("by") == "opened")
+    #expect(waiting.object("winner")?.object("rest")?.object("outcomes")?.numbers == [:])
+    let unknown = try await world.run("campaign", "decide", "ab", "shrt")
+    #expect(unknown.exit == .status(65) && unknown.standardError.contains("did you mean 'short'?"))
+    let decided = try await world.succeed("campaign", "decide", "ab", "short", "--by", "ada")
+    #expect(decided == "ab active: the rest gets short\n")
+    try await world.until("ab") { $0.text("state") == "completed" }
+    heir.send(signal: SIGTERM)
+    #expect(await heir.waitForExit() == .status(0))
+    let other = try await world.run("campaign", "decide", "ab", "plain")
+    #expect(other.exit == .status(1))
+    try await expectCounts(world, told)
+  }
+
+  /// Holds what is shown of variants against the results of each target.
+  private func expectCounts(_ world: CarillonWorld, _ told: [String: String]) async throws {
+    let show = try await world.show("ab")
+    let winner = try #require(show.object("winner"))
+    #expect(winner.text("variant") == "short" && winner.text("decidedBy") == "ada" && !winner.isNull("decidedAt"))
+    let results = try JSONObject.all(in: await world.succeed("results", "export", "ab"))
+    #expect(results.count == 400 && results.allSatisfy { $0.text("outcome") == "accepted" })
+    var counted: [String: Int] = [:]
+    for variant in show.objects("variants") ?? [] {
+      let accepted = variant.object("outcomes")?.number("accepted") ?? 0
+      #expect(variant.number("targets") == accepted && variant.object("outcomes")?.numbers == ["accepted": accepted])
+      counted[variant.text("name") ?? ""] = accepted
+    }
+    counted["short", default: 0] += winner.object("rest")?.object("outcomes")?.number("accepted") ?? 0
+    #expect(counted == Dictionary(grouping: results) { $0.text("variant") ?? "" }.mapValues(\.count))
+    #expect(counted.values.reduce(0, +) == 400)
+    for result in results {
+      let user = result.text("user") ?? ""
+      if let variant = told[user] { #expect(result.text("variant") == variant, "\(user)") }
+    }
+    let text = try await world.succeed("campaign", "show", "ab")
+    #expect(text.contains("variant plain") && text.contains("short, by ada"), "\(text)")
+    let csv = try await world.succeed("results", "export", "ab", "--format", "csv")
+    #expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at,variant\r\n"), "\(csv.prefix(80))")
+    let manifest = try JSONObject(await world.succeed("campaign", "manifest", "ab"))
+    #expect(manifest.text("variants")?.count == 64, "\(manifest.names)")
+  }
+}

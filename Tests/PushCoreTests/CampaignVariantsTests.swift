@@ -1,0 +1,224 @@
+import APNs
+import TestSupport
+import Testing
+
+@testable import PushCore
+
+/// Who is told what, and which variant is best.
+struct CampaignVariantsTests {
+  private func campaign(
+    _ more: String, audience: String = #"{"segment":"*"}"#, payload: String = #"{"aps":{"alert":"hi"}}"#
+  ) throws -> Campaign {
+    let payload = payload.isEmpty ? "" : #""payload":\#(payload),"#
+    return try CampaignJob.parse(
+      Array(#"{"id":"c1","app":"news",\#(payload)"audience":\#(audience),\#(more)}"#.utf8), .any(APNsService()))
+  }
+
+  private func place(_ variants: CampaignVariants, _ user: String) -> Int {
+    Array(user.utf8).withUnsafeBytes(variants.place)
+  }
+
+  // MARK: Who gets which
+
+  /// Within five standard deviations of what the weights say, whatever these are.
+  @Test func usersAreSharedOutByWeights() {
+    var seed = Seed("usersAreSharedOutByWeights")
+    for round in 0..<8 {
+      let weights = (0..<Int.random(in: 2...8, using: &seed)).map { _ in Double.random(in: 0.01...3, using: &seed) }
+      let share = Double.random(in: 0.1...0.9, using: &seed)
+      let winner = round % 2 == 0 ? nil : CampaignVariants.Winner(wait: 60, share: share)
+      let variants = CampaignVariants(
+        weights.enumerated().map { .init(name: "v\($0)", weight: $1) }, winner: winner, campaign: "c\(round)")
+      let users = 20_000
+      var counts = CampaignVariants.places.map { _ in 0 }
+      for number in 0..<users { counts[place(variants, "u\(number)")] += 1 }
+      let tested = winner == nil ? 1 : share
+      let shares = weights.map { tested * $0 / weights.reduce(0, +) }
+      for (place, share) in shares.enumerated() + [(CampaignVariants.rest, 1 - tested)] {
+        let expected = Double(users) * share
+        let deviation = (Double(users) * share * (1 - share)).squareRoot()
+        #expect(abs(Double(counts[place]) - expected) <= 5 * deviation + 1, "\(seed) \(round) \(place) \(counts)")
+      }
+    }
+  }
+
+  /// What a user draws for one thing says nothing of what the user draws for another.
+  @Test func variantsAreIndependentOfSamplesControlGroupsCanariesAndOtherCampaigns() throws {
+    let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#
+    let own = try campaign(
+      two + #","control":0.5,"canary":{"share":0.5,"wait":"1m","maxFailures":0}"#,
+      audience: #"{"segment":"*","sample":0.5}"#)
+    let tested = try campaign(two + #","winner":{"after":"1h","share":0.5}"#)
+    let (variants, first) = (try #require(own.variants), try #require(tested.firstWave))
+    let (sample, control, canary) = (
+      try #require(own.sample), try #require(own.control), try #require(own.canary)
+    )
+    let other = CampaignVariants(variants.all, campaign: "c2")
+    var joint = [Int](repeating: 0, count: 5)
+    for number in 0..<20_000 {
+      let user = Array("u\(number)".utf8)
+      user.withUnsafeBytes { user in
+        guard variants.place(of: user) == 0 else { return }
+        joint[0] += sample.has(user) ? 1 : 0
+        joint[1] += control.has(user) ? 1 : 0
+        joint[2] += canary.has(user) ? 1 : 0
+        joint[3] += other.place(of: user) == 0 ? 1 : 0
+        joint[4] += first.has(user) ? 1 : 0
+      }
+    }
+    // A quarter each, within five standard deviations.
+    for count in joint { #expect(abs(count - 5000) < 307, "\(joint)") }
+  }
+
+  /// Those who get the variants are those who get it first.
+  @Test func firstWaveIsTheTest() throws {
+    let tested = try campaign(
+      #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":{"after":"2h","share":0.25}"#)
+    let (variants, wave) = (try #require(tested.variants), try #require(tested.firstWave))
+    #expect(wave.wait == 7200 && wave.users.isEmpty)
+    for number in 0..<2000 {
+      Array("u\(number)".utf8).withUnsafeBytes { user in
+        #expect(wave.has(user) == (variants.place(of: user) != CampaignVariants.rest))
+        #expect(!wave.lists(user))
+      }
+    }
+    #expect(variants.name(of: 1, winner: nil) == "b" && variants.name(of: CampaignVariants.rest, winner: nil) == nil)
+    #expect(variants.name(of: CampaignVariants.rest, winner: 1) == "b" && variants.place(named: "b") == 1)
+    #expect(
+      variants.description
+        == "a 50 %, b 50 % of a test of 25 % of the users; the others get what is best by opened after 2h")
+  }
+
+  // MARK: Which is best
+
+  private func verdict(
+    _ counted: [Int], _ reached: [Int], minimum: Int = 1, otherwise: Int? = nil, isResumed: Bool = false
+  ) -> CampaignVariants.Verdict {
+    CampaignVariants(
+      counted.indices.map { .init(name: "v\($0)") },
+      winner: .init(wait: 60, share: 0.5, minimum: minimum, otherwise: otherwise), campaign: "c"
+    ).verdict(counted: counted, of: reached, isResumed: isResumed)
+  }
+
+  @Test func theBestHasTheLargestShareAndOfEqualsTheFirstInTheJob() {
+    #expect(verdict([10, 11], [100, 100]) == .winner(1))
+    #expect(verdict([10, 11], [100, 200]) == .winner(0))
+    #expect(verdict([1, 10, 20], [10, 100, 200]) == .winner(0))
+    #expect(verdict([0, 1, 0], [0, 10, 0]) == .winner(1))
+    // Who was sent to nobody is not the best, whatever is said of it.
+    #expect(verdict([5, 1], [0, 10]) == .winner(1))
+    #expect(verdict([333_333_333, 333_333_334], [1_000_000_000, 1_000_000_000]) == .winner(1))
+  }
+
+  @Test func tooLittleSaysNothing() {
+    #expect(verdict([9, 10], [100, 100], minimum: 20, otherwise: 0) == .winner(0))
+    #expect(verdict([10, 10], [100, 90], minimum: 20, otherwise: 0) == .winner(1))
+    #expect(verdict([9, 10], [100, 100], minimum: 20, isResumed: true) == .winner(1))
+    #expect(verdict([0, 0], [0, 0], minimum: 20, isResumed: true) == .winner(0))
+    guard case .unclear(let reason) = verdict([9, 10], [100, 100], minimum: 20) else {
+      Issue.record("19 of 20 is too little")
+      return
+    }
+    #expect(reason.hasPrefix("variants: 19 opened in all, and it takes 20"), "\(reason)")
+  }
+
+  // MARK: What is wrong
+
+  @Test(arguments: [
+    (#""variants":7"#, "variants: must be an array of 2 to 8 variants"),
+    (#""variants":[{"name":"a"}]"#, "variants: must be an array of 2 to 8 variants"),
+    (#""variants":[{"name":"a"},7]"#, "variants[1]: must be a JSON object, not a number"),
+    (#""variants":[{"name":"a"},{}]"#, "variants[1].name: is missing"),
+    (#""variants":[{"name":"a"},{"name":"a b"}]"#, "variants[1].name: 'a b' can't name a variant"),
+    (#""variants":[{"name":"a"},{"name":"a"}]"#, "variants[1].name: 'a' stands there twice"),
+    (#""variants":[{"name":"a","weight":0},{"name":"b"}]"#, "variants[0].weight: must be a number above 0"),
+    (#""variants":[{"name":"a","weight":"1"},{"name":"b"}]"#, "variants[0].weight: must be a number above 0"),
+    (#""variants":[{"name":"a","wieght":1},{"name":"b"}]"#, "variants[0].wieght: unknown field"),
+    (#""variants":[{"name":"a","payload":"x"},{"name":"b"}]"#, "variants[0].payload: must be a JSON object"),
+    (#""variants":[{"name":"a","localized":{"x y":{}}},{"name":"b"}]"#, "variants[0].localized."),
+    (
+      #""variants":[{"name":"a"},{"name":"b","template":"t"}]"#,
+      "variants[1].template: is kept in the store, and that was not looked at"
+    ),
+    (
+      #""variants":[{"name":"a"},{"name":"b","template":{"payload":{}},"payload":{}}]"#,
+      "variants[1].payload: stands beside template"
+    ),
+    (#""variants":[{"name":"a"},{"name":"b","payload":{"a":"{{x:y}}"}}]"#, "variants[1].payload.a: "),
+    (#""variants":[{"name":"a"},{"name":"b","payload":{"aps":7}}]"#, "variants[1].payload.aps"),
+    (#""winner":{"after":"1h","share":0.1}"#, "winner: says which of the variants the others get, and there are none"),
+  ])
+  func whatIsWrongWithVariantsIsSaid(more: String, says: String) {
+    let error = #expect(throws: JobError.self) { try campaign(more) }
+    #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
+  }
+
+  @Test(arguments: [
+    ("7", "winner: must be a JSON object"), ("{}", "winner.after: must be how long the rest waits, 1s to 7d"),
+    (#"{"after":"8d","share":0.1}"#, "winner.after: must be how long"),
+    (#"{"after":"1h"}"#, "winner.share: must be the share of the users who get the variants"),
+    (#"{"after":"1h","share":1}"#, "winner.share: must be"), (#"{"after":"1h","share":0}"#, "winner.share: must be"),
+    (#"{"after":"1h","share":0.1,"by":"clicked"}"#, "winner.by: unknown value 'clicked'"),
+    (#"{"after":"1h","share":0.1,"minimum":0}"#, "winner.minimum: must be a whole number above 0"),
+    (#"{"after":"1h","share":0.1,"otherwise":"c"}"#, "winner.otherwise: 'c' is none of the variants"),
+    (#"{"after":"1h","share":0.1,"of":0.1}"#, "winner.of: unknown field"),
+    (#"{"after":"1h","share":0.1},"test":{"users":["x"],"wait":"1h"}"#, "winner: does not go with test"),
+    (
+      #"{"after":"1h","share":0.1},"canary":{"share":0.1,"wait":"1m","maxFailures":0}"#,
+      "winner: does not go with canary"
+    ),
+    (
+      #"{"after":"1h","share":0.1},"quietHours":{"from":"22:00","to":"08:00"}"#,
+      "winner: does not go with localTime or quietHours"
+    ),
+    (#"{"after":"1h","share":0.1},"also":["widgets"]"#, "winner: does not go with also"),
+  ])
+  func whatIsWrongWithTheWinnerIsSaid(winner: String, says: String) {
+    let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":"#
+    let error = #expect(throws: JobError.self) { try campaign(two + winner) }
+    #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
+  }
+
+  @Test func whomNobodyKnowsGetsNoVariant() throws {
+    let two = #""variants":[{"name":"a"},{"name":"b"}]"#
+    for audience in [#"{"tokens":["aa01"]}"#, #"{"activity":"match-1"}"#] {
+      let error = #expect(throws: JobError.self) { try campaign(two, audience: audience) }
+      #expect(error?.reason.hasPrefix("variants: need users") == true, "\(error?.reason ?? "")")
+    }
+    let nothing = #expect(throws: JobError.self) {
+      try campaign(#""variants":[{"name":"a","payload":{"aps":{}}},{"name":"b"}]"#, payload: "")
+    }
+    #expect(nothing?.reason.hasPrefix("variants[1].payload: is missing") == true, "\(nothing?.reason ?? "")")
+  }
+
+  /// The variants go well with the rest of what a job can say.
+  @Test(arguments: [
+    #""canary":{"share":0.1,"wait":"1m","maxFailures":0}"#, #""test":{"users":["x"],"wait":"1h"}"#, #""control":0.1"#,
+    #""localTime":true,"sendAt":"2026-12-01T09:00:00""#, #""quietHours":{"from":"22:00","to":"08:00"}"#,
+    #""also":["widgets"]"#, #""repeat":{"cron":"0 9 * * *"},"winner":{"after":"1h","share":0.1}"#,
+    #""rate":5,"winner":{"after":"1h","share":0.1}"#,
+    #""localized":{"de":{"n":1}},"winner":{"after":"1h","share":0.1,"by":"accepted","minimum":1,"otherwise":"b"}"#,
+  ])
+  func variantsGoWith(more: String) throws {
+    let all = try campaign(#""variants":[{"name":"a"},{"name":"b","weight":3,"payload":{"n":2}}],"# + more)
+    #expect(all.variants?.all.map(\.name) == ["a", "b"] && all.variants?.all.map(\.weight) == [1, 3])
+    #expect(all.content?.needsTarget == true)
+  }
+
+  @Test func aJobAloneAndARunOfOne() throws {
+    let text = Array(
+      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"variants":["#
+        + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":{"after":"1h","share":0.1}}"#).utf8)
+    let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"n":1}"#.utf8))
+    #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
+    #expect(try CampaignJob.parse(alone, .any(APNsService())).variants == nil)
+    #expect(CampaignJob.variants(of: text)?.all.count == 2 && CampaignJob.variants(of: alone) == nil)
+    #expect(CampaignJob.variants(of: text) == (try CampaignJob.parse(text, .any(APNsService())).variants))
+    let run = try CampaignJob.run(of: text, id: "c1.1", localTime: nil)
+    #expect(CampaignJob.variants(of: run) != CampaignJob.variants(of: text))
+  }
+}
+
+private func + <Element>(left: EnumeratedSequence<[Element]>, right: [(Int, Element)]) -> [(Int, Element)] {
+  left.map { ($0.offset, $0.element) } + right
+}

@@ -1,0 +1,127 @@
+import APNs
+import TestSupport
+import Testing
+
+@testable import PushCore
+
+/// What each variant says in each language.
+struct VariantContentTests {
+  private func content(_ job: String) throws -> PersonalContent {
+    try #require(
+      try CampaignJob.parse(
+        Array(#"{"id":"c1","app":"news","audience":{"segment":"*"},\#(job)}"#.utf8), .any(APNsService())
+      ).content)
+  }
+
+  private func text(
+    _ content: PersonalContent, _ variant: Int, _ locale: String = "", winner: Int? = nil, attributes: String = "{}"
+  ) -> String {
+    var user = PersonalContent.User(content)
+    var sealed: [UInt8] = []
+    Array(attributes.utf8).withUnsafeBytes { attributes in
+      content.find(&user, values: .init(start: nil, count: 0), attributes: attributes)
+      Array(locale.utf8).withUnsafeBytes { content.writeValues(of: &user, locale: $0, variant: variant, to: &sealed) }
+    }
+    var values = TargetValues(sealed[...])
+    #expect(content.variant(of: values) == variant)
+    values.winner = winner
+    var payload: [UInt8] = []
+    #expect(content.write(values, id: (1, 2), most: 4096, to: &payload))
+    return String(decoding: payload, as: UTF8.self)
+  }
+
+  @Test func variantsSayWhatDiffersAndLanguagesGoUponThat() throws {
+    let content = try content(
+      #"""
+      "payload":{"t":"Hi {{name|you}}","n":1},"localized":{"de":{"t":"Hallo {{name|du}}"}},
+      "variants":[{"name":"a"},{"name":"b","payload":{"n":2}},
+        {"name":"c","payload":{"n":null,"t":"Hey"},"localized":{"de":{"t":"Hej"},"fr-CA":{"t":"Salut"}}}]
+      """#)
+    #expect(text(content, 0) == #"{"t":"Hi you","n":1}"#)
+    #expect(text(content, 1, "de-AT", attributes: #"{"name":"Ada"}"#) == #"{"t":"Hallo Ada","n":2}"#)
+    #expect(text(content, 2, "en") == #"{"t":"Hey"}"#)
+    #expect(text(content, 2, "de") == #"{"t":"Hej"}"#)
+    #expect(text(content, 2, "fr-CA-x-a") == #"{"t":"Salut"}"#)
+    #expect(text(content, 0, "fr-CA") == #"{"t":"Hi you","n":1}"#)
+    // Who waits for the best is sealed with a language, and gets what that is in it.
+    #expect(text(content, CampaignVariants.rest, "fr-CA", winner: 2) == #"{"t":"Salut"}"#)
+    #expect(text(content, CampaignVariants.rest, "fr-CA", winner: 1) == #"{"t":"Hi you","n":2}"#)
+    #expect(text(content, CampaignVariants.rest, "de", winner: 0) == #"{"t":"Hallo du","n":1}"#)
+    #expect(content.variantLanguages == 3)
+  }
+
+  @Test func withoutAPayloadOfTheJobEachVariantHasItsOwn() throws {
+    let content = try content(
+      #""variants":[{"name":"a","payload":{"aps":{"badge":"+1"}}},{"name":"b","payload":{"aps":{"badge":"+1"},"x":1}}]"#
+    )
+    #expect(text(content, 1) == #"{"aps":{"badge":1},"x":1}"#)
+    #expect(content.badgeStep == 1)
+    let error = #expect(throws: JobError.self) {
+      try self.content(
+        #""variants":[{"name":"a","payload":{"aps":{"badge":"+1"}}},{"name":"b","payload":{"aps":{"badge":"+2"}}}]"#)
+    }
+    #expect(error?.reason.hasPrefix("variants[1].payload.aps.badge: is another step") == true, "\(error?.reason ?? "")")
+  }
+
+  @Test func templatesStandInThePlaceOfPayloads() throws {
+    let job = Array(
+      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"variants":["#
+        + #"{"name":"a","template":"t@2"},{"name":"b","template":"u","weight":2}]}"#).utf8)
+    let references = try CampaignJob.templates(of: job)
+    #expect(references.map(\.description) == ["t@2", "u"])
+    let templates = Dictionary(
+      uniqueKeysWithValues: references.map { reference in
+        let content = Array(
+          #"{"payload":{"x":"\#(reference.name)"},"localized":{"de":{"x":"\#(reference.name)-de"}}}"#.utf8)
+        return (reference, JobTemplate(name: reference.name, version: 2, content: content))
+      })
+    let resolved = try CampaignJob.resolve(job, templates)
+    let campaign = try CampaignJob.parse(resolved, .any(APNsService()))
+    let content = try #require(campaign.content)
+    #expect(text(content, 0, "de") == #"{"x":"t-de"}"# && text(content, 1) == #"{"x":"u"}"#)
+    #expect(campaign.variants?.all.map(\.weight) == [1, 2])
+    let error = #expect(throws: JobError.self) {
+      try CampaignJob.templates(of: Array(#"{"variants":[{"template":"a b"}]}"#.utf8))
+    }
+    #expect(error?.reason == "variants[0].template: names no template")
+  }
+
+  /// Whatever languages variants have: what a variant says to a device is what a campaign of that variant alone would say.
+  @Test func eachVariantSaysWhatItWouldSayAlone() throws {
+    var seed = Seed("eachVariantSaysWhatItWouldSayAlone")
+    let tags = ["de", "de-at", "de-at-1996", "fr", "fr-ca", "zh-hans", "zh"]
+    let locales = ["", "en", "de", "de-AT", "de-AT-1996-x", "fr-CA", "fr-FR", "zh-Hans-CN", "zh-Hant", "x"]
+    for _ in 0..<20 {
+      var members: [(payload: String, localized: String)] = []
+      for number in 0..<Int.random(in: 2...5, using: &seed) {
+        let own = tags.filter { _ in Bool.random(using: &seed) }
+        let localized = own.map { #""\#($0)":{"x":"\#(number) \#($0)"}"# }.joined(separator: ",")
+        members.append((#"{"x":"\#(number)"}"#, "{\(localized)}"))
+      }
+      let together = try content(
+        #""variants":["#
+          + members.enumerated().map { #"{"name":"v\#($0)","payload":\#($1.payload),"localized":\#($1.localized)}"# }
+          .joined(separator: ",") + "]")
+      for (place, member) in members.enumerated() {
+        // Values make it personal whatever languages it has.
+        let alone = try content(#""uniqueKey":"id","payload":\#(member.payload),"localized":\#(member.localized)"#)
+        for locale in locales {
+          let said = text(of: alone, locale).prefix { $0 != "," && $0 != "}" }
+          #expect(text(together, place, locale).prefix { $0 != "," && $0 != "}" } == said, "\(seed) \(locale)")
+          #expect(
+            text(together, CampaignVariants.rest, locale, winner: place).prefix { $0 != "," && $0 != "}" } == said)
+        }
+      }
+    }
+  }
+
+  private func text(of content: PersonalContent, _ locale: String) -> String {
+    var user = PersonalContent.User(content)
+    var sealed: [UInt8] = []
+    Array(locale.utf8).withUnsafeBytes { content.writeValues(of: &user, locale: $0, to: &sealed) }
+    #expect(content.variant(of: TargetValues(sealed[...])) == nil)
+    var payload: [UInt8] = []
+    _ = content.write(TargetValues(sealed[...]), id: (1, 2), most: 4096, to: &payload)
+    return String(decoding: payload, as: UTF8.self)
+  }
+}

@@ -1,0 +1,227 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushTransport
+import PushWorker
+import TestSupport
+import Testing
+
+/// Each user is told their variant, and those who have waited are told the best.
+struct VariantRunTests {
+  private static let variants = #"""
+    ,"payload":{"aps":{"alert":{"title":"Hi","body":"{{name|you}}"}},"n":1},
+    "localized":{"de":{"aps":{"alert":{"title":"Hallo"}}}},
+    "variants":[{"name":"a"},{"name":"b","weight":2,"payload":{"n":2}},
+      {"name":"c","payload":{"n":null,"aps":{"alert":{"title":"Hey"}}},"localized":{"de":{"aps":{"alert":{"title":"Hej"}}}}}]
+    """#
+
+  /// What a user is sent, made by other means than the product's.
+  private static func text(_ number: Int, _ variant: Int) -> String {
+    let isGerman = number % 3 == 0
+    let title = variant == 2 ? isGerman ? "Hej" : "Hey" : isGerman ? "Hallo" : "Hi"
+    let name = number % 2 == 0 ? "you" : "N\(number)"
+    return #"{"aps":{"alert":{"title":"\#(title)","body":"\#(name)"}}"# + [#","n":1"#, #","n":2"#, ""][variant] + "}"
+  }
+
+  /// Of weights 1, 2 and 1.
+  private static func variant(_ number: Int, _ id: String) -> Int {
+    let share = drawn("u\(number)", "variant of campaign " + id)
+    return share < 0.25 ? 0 : share < 0.75 ? 1 : 2
+  }
+
+  /// A second device of a user.
+  private static func token(second number: Int) -> [UInt8] { WorkerRig.token(number + 100_000) }
+
+  /// Users of whom some have two devices, in two languages.
+  private func rig(_ engine: PushEngineKind, _ folder: ScratchFolder, users: Int) async throws -> WorkerRig {
+    let rig = try await WorkerRig(engine: engine, partitions: 4) {
+      $0.log = folder.path("requests")
+      $0.logsBodies = true
+    }
+    var registrations: [DeviceRegistration] = []
+    for number in 0..<users {
+      for token in [WorkerRig.token(number)] + (number % 5 == 0 ? [Self.token(second: number)] : []) {
+        var device = DeviceRecord(token: token, service: "apns")
+        device.locale = number % 3 == 0 ? "de-AT" : "en"
+        registrations.append(
+          DeviceRegistration(
+            user: "u\(number)", device: device,
+            attributes: number % 2 == 0 ? [] : Array(#"{"name":"N\#(number)"}"#.utf8)))
+        rig.simulator.load([SimulatedDevice(token: token, topic: WorkerRig.topic)])
+      }
+    }
+    try await rig.store.register(registrations)
+    return rig
+  }
+
+  private func submit(
+    _ rig: WorkerRig, _ id: String, _ more: String = "", audience: String = #"{"segment":"*"}"#
+  ) async throws -> Campaign {
+    let job = Array(#"{"id":"\#(id)","app":"news","audience":\#(audience)\#(Self.variants)\#(more)}"#.utf8)
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    #expect(try await rig.store.submit(job, as: campaign) == .new)
+    return campaign
+  }
+
+  /// What each device was sent last.
+  private func bodies(_ folder: ScratchFolder) throws -> [String: String] {
+    Dictionary(try RequestLine.read(folder.path("requests")).map { ($0.token, $0.body) }) { $1 }
+  }
+
+  private func tokens(_ number: Int) -> [String] {
+    [WorkerRig.text(number)]
+      + (number % 5 == 0 ? [String(decoding: Hex.encode(Self.token(second: number)), as: UTF8.self)] : [])
+  }
+
+  /// Leaves two slices to a worker that dies in the middle of what it was granted: some of it was sent.
+  private func leaveDoubt(_ rig: WorkerRig, _ campaign: Campaign, granted: Int) async throws {
+    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
+    for _ in 0..<2 {
+      let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+      let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
+      _ = try await ledger.claim(worker: "dead")
+      let targets = try #require(try await rig.store.expand(ledger, of: campaign, filter: filter))
+      var batch = OutcomeBatch()
+      _ = try await ledger.commit(
+        &batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted))
+      // Of a few it heard, and Redis did.
+      for index in 0..<granted / 2 {
+        var record = LedgerRecord(state: .terminal(.accepted), status: 200, at: 5000)
+        record.variant = UInt8((campaign.content?.variant(of: targets.chunk.values(index)) ?? 0) + 1)
+        batch.append(record, at: index)
+      }
+      _ = try await ledger.commit(
+        &batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion(sequence: 1))))
+    }
+    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+  }
+
+  /// On two workers that take over from a third.
+  @Test(arguments: PushEngineKind.allCases)
+  func eachUserIsToldTheirVariantAndItIsCountedOnce(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let rig = try await rig(engine, folder, users: 200)
+    let campaign = try await submit(rig, "abc")
+    try await leaveDoubt(rig, campaign, granted: 20)
+    async let other: Void = rig.worker("other", lease: 100).run()
+    try await rig.worker("one", lease: 100).run()
+    try await other
+    let bodies = try bodies(folder)
+    var expected = [0, 0, 0]
+    for number in 0..<200 {
+      let variant = Self.variant(number, "abc")
+      expected[variant] += tokens(number).count
+      // What the dead worker has heard of was not sent here.
+      for token in tokens(number) {
+        #expect(bodies[token] == nil || bodies[token] == Self.text(number, variant), "\(number)")
+      }
+    }
+    #expect(bodies.count == 240 - 20)
+    try await rig.store.apply((0..<50).map { ReceiptEvent(.opened, campaign: "abc", user: "u\($0)") })
+    let record = try #require(try await rig.store.show("abc"))
+    #expect(record.counters.outcomes == [.accepted: 240] && record.counters.resent == 20)
+    let counts = try await rig.store.variantCounts(of: record, try #require(campaign.variants)).dropLast()
+    #expect(counts.map(\.targets) == expected)
+    #expect(counts.map(\.outcomes) == expected.map { [.accepted: $0] })
+    #expect(
+      counts.map { $0.receipts[.opened] ?? 0 }
+        == (0..<3).map { variant in (0..<50).count { Self.variant($0, "abc") == variant } })
+    for result in try await rig.results("abc") {
+      #expect(result.variant == Self.variant(try #require(Int(result.user.dropFirst())), "abc"))
+    }
+  }
+
+  /// The best is by share: `c`, of which fewer opened it than of `b`. Who decided that dies before anybody is told.
+  @Test(arguments: PushEngineKind.allCases)
+  func theRestIsToldWhatDidBest(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let rig = try await rig(engine, folder, users: 300)
+    let campaign = try await submit(rig, "won", #","winner":{"by":"opened","after":"1h","share":0.4}"#)
+    let first = Set((0..<300).filter { drawn("u\($0)", "variants tested by campaign won") < 0.4 })
+    let tested = first.reduce(0) { $0 + tokens($1).count }
+    let workers = ["a", "b"].map { rig.worker($0, lease: 500, drains: false) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      try await rig.until {
+        let record = try await rig.store.show("won")
+        return record?.counters.outcomes[.accepted] == tested && record?.sealedSlices == record?.slices.total
+      }
+      // All who got `c` opened it, half of the others, and everybody who has not got it yet.
+      let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
+      try await rig.store.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
+      #expect(await rig.simulator.counters().accepted == tested)
+      guard case .decided(let decision) = try await rig.store.findWinner(of: campaign, round: 0) else {
+        throw TestSupportError("nothing was decided")
+      }
+      #expect(decision.winner == 2)
+      // All others open it now: too late.
+      try await rig.store.apply(first.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
+      try await rig.store.control("won", .resume)
+      try await rig.until { try await rig.store.show("won")?.state == .completed }
+      for worker in workers { await worker.stop() }
+      try await group.waitForAll()
+    }
+    let bodies = try bodies(folder)
+    for number in 0..<300 {
+      let variant = first.contains(number) ? Self.variant(number, "won") : 2
+      for token in tokens(number) { #expect(bodies[token] == Self.text(number, variant), "\(number)") }
+    }
+    let record = try #require(try await rig.store.show("won"))
+    #expect(record.counters.outcomes == [.accepted: 360])
+    #expect(await rig.simulator.counters().accepted == 360)
+    let counts = try await rig.store.variantCounts(of: record, try #require(campaign.variants))
+    let own = (0..<3).map { variant in
+      first.filter { Self.variant($0, "won") == variant }.reduce(0) { $0 + tokens($1).count }
+    }
+    #expect(counts.map(\.targets) == own + [360 - tested])
+    #expect(counts.map { $0.outcomes[.accepted] ?? 0 } == counts.map(\.targets))
+  }
+
+  /// Where too little is known the campaign pauses itself; a person who names a variant sets it going.
+  @Test(arguments: PushEngineKind.allCases)
+  func whereItIsUnclearAPersonDecides(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let rig = try await rig(engine, folder, users: 100)
+    _ = try await submit(rig, "unclear", #","winner":{"after":"1s","share":0.5}"#)
+    let worker = rig.worker("w", lease: 500, drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.show("unclear")?.state == .paused }
+    #expect(try await rig.store.show("unclear")?.reason?.hasPrefix("variants: 0 opened in all") == true)
+    #expect(try await rig.store.decide("unclear", variant: "b", by: "ada").state == .active)
+    try await rig.until { try await rig.store.show("unclear")?.state == .completed }
+    await worker.stop()
+    try await running
+    let bodies = try bodies(folder)
+    for number in 0..<100 {
+      let isFirst = drawn("u\(number)", "variants tested by campaign unclear") < 0.5
+      let variant = isFirst ? Self.variant(number, "unclear") : 1
+      for token in tokens(number) { #expect(bodies[token] == Self.text(number, variant), "\(number)") }
+    }
+  }
+
+  /// Which users are meant and what they are told are apart: as many as the limit takes, none who is in the control group,
+  /// each at their own time.
+  @Test(arguments: PushEngineKind.allCases)
+  func whoIsMeantDoesNotDependOnVariants(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let rig = try await rig(engine, folder, users: 120)
+    // Not now, whenever this runs.
+    let hour = (try await rig.store.time() / 3_600_000_000 + 12) % 24
+    let quiet = hour < 10 ? "0\(hour)" : "\(hour)"
+    _ = try await submit(
+      rig, "some", ",\"control\":0.3,\"quietHours\":{\"from\":\"\(quiet):00\",\"to\":\"\(quiet):30\"}",
+      audience: #"{"segment":"*","sample":0.5,"limit":40,"devices":"latest"}"#)
+    try await rig.worker("w").run()
+    let record = try #require(try await rig.store.show("some"))
+    let results = try await rig.results("some")
+    #expect(record.state == .completed && results.count + record.counters.control == 40)
+    for result in results {
+      let number = try #require(Int(result.user.dropFirst()))
+      #expect(drawn(result.user, "control of campaign some") >= 0.3)
+      #expect(result.variant == Self.variant(number, "some"))
+    }
+  }
+}
