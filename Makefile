@@ -32,6 +32,9 @@ faults: ## kills, stops, fills, cuts and delays everything there is, and checks 
 	@deploy/install-dependencies test
 	swift build --product ClockShift && swift build --product faults
 	@.build/debug/faults $(ARGS)
+ifeq ($(ARGS),)
+	CARILLON_AUDIENCE_USERS=200000 swift test --disable-xctest --filter AudienceProofTests
+endif
 
 HOURS := 1
 soak: ## the same for HOURS=1 in one world, with memory measured

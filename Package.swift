@@ -109,7 +109,8 @@ let package = Package(
     .target(
       name: "FaultKit",
       dependencies: [
-        "carillon", "PushTransport", "APNs", "CampaignStore", "PushCore", "Redis", "EventLoop", "TestSupport",
+        "carillon", "PushTransport", "APNs", "APNsSimulator", "CampaignStore", "PushCore", "Redis", "EventLoop", "TLS",
+        "TestSupport",
       ],
       path: "Tests/FaultKit", swiftSettings: settings),
     // Preloaded into workers whose clock is to be wrong.
@@ -166,6 +167,6 @@ let package = Package(
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),
     tests("DeployTests", ["carillon", "TestSupport"], exclude: ["Checks"]),
-    tests("EndToEndTests", ["carillon", "PushTransport", "FaultKit", "TestSupport"]),
+    tests("EndToEndTests", ["carillon", "PushCore", "PushTransport", "FaultKit", "TestSupport"]),
   ]
 )

@@ -29,7 +29,9 @@ struct RecipientValueTests {
 
   private static func text(_ value: String) -> String { #"{"aps":{"alert":"\#(value)"}}"# }
 
-  private static func activate(_ world: TestStore, _ rest: String) async throws -> Campaign {
+  private static func activate(
+    _ world: TestStore, _ rest: String, _ payload: String = payload
+  ) async throws -> Campaign {
     let job = Array((payload + rest + "}").utf8)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
@@ -66,6 +68,29 @@ struct RecipientValueTests {
     #expect(
       texts == Dictionary(uniqueKeysWithValues: (0..<20).map { ("u\($0)", Self.text($0 < 10 ? "v\($0)" : "none")) }))
     let error = await #expect(throws: StoreError.self) { try await world.store.put([("u1", [])], of: "c") }
+    #expect(error?.code == .invalid)
+  }
+
+  /// The rest of a campaign with a canary has the values that were brought for the whole, and keeps them when the first part
+  /// ends; what has been taken in is left alone.
+  @Test(arguments: Backend.wholeWay)
+  func restOfACanaryHasTheValuesOfTheWhole(backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 3)
+    try await world.registerUsers(0..<200)
+    let lines = (0..<200).map { #"{"user":"u\#($0)","vars":{"x":"v\#($0)"}}"# }
+    try await world.store.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
+    for _ in 0..<2 { try await world.store.copyValues(of: "c", toRest: "c.rest") }
+    let key = world.keys.values(Partition.of(user: "u0", count: 3), "c.rest")
+    #expect(try await world.command("TTL", key).integer ?? 0 > 0, "without a job they go by themselves")
+    let rest = try await Self.activate(
+      world, #""audience":{"segment":"*"},"vars":true"#, Self.payload.replacing(#""c""#, with: #""c.rest""#))
+    #expect(try await world.store.values(of: "u7", in: rest) == Array(#"{"x":"v7"}"#.utf8))
+    try await world.command("DEL", key)
+    try await world.store.copyValues(of: "c", toRest: "c.rest")
+    #expect(try await world.command("EXISTS", key).integer == 0)
+    try await world.command("DEL", world.keys.values(0, "d"))
+    try await world.command("SET", world.keys.values(0, "d"), "nonsense")
+    let error = await #expect(throws: StoreError.self) { try await world.store.copyValues(of: "d", toRest: "d.rest") }
     #expect(error?.code == .invalid)
   }
 

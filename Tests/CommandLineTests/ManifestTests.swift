@@ -60,6 +60,12 @@ struct ManifestTests {
     try await world.drain()
     show = try await world.show("big")
     #expect(show.text("state") == "completed" && show.text("approvedBy") == "grace")
+    // A segment that is a rule is as large as what it is made of.
+    try await world.succeed("segment", "define", "early", "*", "--where", "registeredAt > 1d")
+    try await world.succeed(
+      "campaign", "submit", "-", input: CarillonWorld.job("ruled", audience: #"{"segment":"early"}"#))
+    try await world.drain()
+    #expect(try await world.show("ruled").bool("needsApproval") == true)
     let manifest = try await world.succeed("campaign", "manifest", "big")
     #expect(manifest.contains(#""what":"approve","by":"grace""#))
   }

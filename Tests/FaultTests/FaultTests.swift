@@ -25,6 +25,11 @@ struct FaultTests {
     }
   }
 
+  @Test func everyAlertHasACaseOfItsTrouble() throws {
+    let known = try AlertCases.known()
+    #expect(known.count >= 17 && Set(known) == Set(AlertCases.alerts))
+  }
+
   @Test func seedDecidesWhatACaseDoes() async throws {
     let same = FaultCase("same", faults: [], invariant: "", bound: "") { stage in
       stage.violated("\((0..<8).map { _ in stage.random(0...999) })")

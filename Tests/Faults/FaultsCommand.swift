@@ -2,6 +2,7 @@ import PushTransport
 import ArgumentParser
 import FaultKit
 import Foundation
+import Glibc
 import LedgerModel
 import TestSupport
 
@@ -22,12 +23,18 @@ struct FaultsCommand: AsyncParsableCommand {
   @Option(help: "Schedules of the ledger's model, run beside all cases.") var schedules = 1_000_000
   @Option(help: "What workers send with: curl, native, or both: cases take turns, an odd seed begins with native.")
   var engine = "both"
+  @Option(help: "With --only upgrade: the program that is upgraded; else the one that was built with this.") var old:
+    String?
+  @Option(help: "With --only upgrade: the program to which it is.") var new: String?
   @Flag(help: "Only the model.") var model = false
   @Option(help: "With --model: the rule to break, as LedgerModel/Mutant.swift names it.") var mutant: String?
   @Flag(help: "Name the cases and end.") var list = false
   @Flag(help: "The short form, as in make test.") var short = false
 
   func run() async throws {
+    for (variable, path) in [(UpgradeCases.oldVariable, old), (UpgradeCases.newVariable, new)] {
+      if let path { setenv(variable, URL(fileURLWithPath: path).path, 1) }
+    }
     let cases = FaultCases.all.filter { fault in only.isEmpty || only.contains { fault.name.hasPrefix($0) } }
     if list { return cases.forEach { say($0.name + ": " + $0.faults.joined(separator: ", ")) } }
     if model {

@@ -25,6 +25,8 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case retryStaysDue
   /// A slice is closed with targets in doubt.
   case closesWithDoubt
+  /// A commit grants beyond what its worker lets it.
+  case boundIgnored
   /// A closed slice is added to the totals whenever somebody finishes it.
   case bitIgnored
   /// A finished slice is opened again.
@@ -33,6 +35,10 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   // Of the worker.
   /// Sends targets beyond what was granted.
   case creditIgnored
+  /// Asks for all targets though only the first wave may have it yet.
+  case gateIgnored
+  /// Whoever takes a slice over takes the gate for open.
+  case gateForgotten
   /// Sends what it asks for before Redis has acknowledged the grant.
   case sendsBeforeGrant
   /// Sends what waits for a retry without a grant.
@@ -116,6 +122,8 @@ public struct Rules: Sendable {
   static let grace = 14
   /// Retries nearer than this are waited for.
   static let shortWait = 2
+  /// As many targets as a slice can have.
+  public static let noBound = 8
 
   /// With the rule that is broken, if any.
   public init(mutant: Mutant? = nil) {

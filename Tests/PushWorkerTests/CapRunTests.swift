@@ -60,6 +60,10 @@ import Testing
     let record = try #require(try await rig.store.show("late"))
     #expect(record.state == .completed && record.counters.outcomes == [.capped: Self.users])
     #expect(record.counters.targets == Self.users && record.pending == 0)
+    // Who was capped has an outcome like everybody else.
+    _ = try await rig.store.check { findings in
+      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+    }
   }
 
   /// A worker dies that had targets admitted, granted some and lost the replies: whoever takes over goes by what was decided,

@@ -72,11 +72,15 @@ public struct CarillonWorld: Sendable {
 
   /// Starts a command that goes on.
   ///
-  /// - Parameter environment: for this command only; prevails over the world's.
-  public func start(_ arguments: [String], environment: [String: String]) async throws -> ChildProcess {
+  /// - Parameters:
+  ///   - environment: for this command only; prevails over the world's.
+  ///   - program: the path of another `carillon` than the one that was built with the tests.
+  public func start(
+    _ arguments: [String], environment: [String: String], program: String? = nil
+  ) async throws -> ChildProcess {
     let environment = self.environment.merging(environment) { $1 }
     try check(arguments, environment)
-    return try await ChildProcess.start(CarillonCommand.path, arguments, environment: environment)
+    return try await ChildProcess.start(program ?? CarillonCommand.path, arguments, environment: environment)
   }
 
   /// A worker that can send must have been told with what: not the program's default, which tests one engine only.
@@ -119,12 +123,21 @@ public struct CarillonWorld: Sendable {
 
   /// Imports users `u0`, `u1`, … with one device each.
   ///
+  /// - Parameters:
+  ///   - columns: names of more columns.
+  ///   - row: the user of a device, where that is another, and its values in those columns.
   /// - Returns: their tokens, in order.
   @discardableResult
-  public func importDevices(_ count: Int) async throws -> [String] {
+  public func importDevices(
+    _ count: Int, columns: [String] = [], row: (Int) -> (user: String, values: [String]) = { ("u\($0)", []) }
+  ) async throws -> [String] {
     let tokens = (0..<count).map { Self.token($0) }
-    let rows = tokens.enumerated().map { "u\($0),\($1),2026-01-01T00:00:00Z\n" }
-    let file = try folder.write("devices.csv", "user,token,registeredAt\n" + rows.joined())
+    let rows = tokens.enumerated().map { number, token in
+      let (user, values) = row(number)
+      return ([user, token, "2026-01-01T00:00:00Z"] + values).joined(separator: ",") + "\n"
+    }
+    let header = (["user", "token", "registeredAt"] + columns).joined(separator: ",") + "\n"
+    let file = try folder.write("devices.csv", header + rows.joined())
     try await succeed("devices", "import", file)
     return tokens
   }
@@ -136,10 +149,13 @@ public struct CarillonWorld: Sendable {
   }
 
   /// A job, for the app of the configuration unless it names another.
+  ///
+  /// - Parameter content: the member that says what it says: a payload, or a template.
   public static func job(
-    _ id: String, app: String = "news", audience: String = #"{"segment":"*"}"#, more: String = ""
+    _ id: String, app: String = "news", audience: String = #"{"segment":"*"}"#,
+    content: String = #""payload":{"aps":{"alert":"hi"}}"#, more: String = ""
   ) -> String {
-    #"{"id":"\#(id)","app":"\#(app)","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#
+    #"{"id":"\#(id)","app":"\#(app)","audience":\#(audience),\#(content)\#(more)}"#
   }
 
   /// Submits a job.

@@ -21,10 +21,12 @@ public enum ZoneFile {
 
   /// Writes zones into a folder.
   ///
-  /// - Parameter zones: offsets in seconds, by names without a slash; `UTC` is there anyhow.
+  /// - Parameter zones: offsets in seconds, by names; `UTC` is there anyhow.
   public static func write(_ zones: [String: Int], to folder: URL) throws {
     for (name, offset) in zones.merging(["UTC": 0], uniquingKeysWith: { given, _ in given }) {
-      try Data(fixed(offset)).write(to: folder.appending(path: name))
+      let file = folder.appending(path: name)
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(fixed(offset)).write(to: file)
     }
   }
 

@@ -5,6 +5,7 @@
 -- gone is not listed as if it were there; references to it on lanes are dropped where they are met. Totals are of
 -- finished slices, each of which has an outcome for every target. Every script keeps that, so what differs here is not
 -- in motion.
+-- Outcomes are the fields from 16 on that are numbers: a new one needs no edit here.
 -- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices,
 --      9... lanes
 -- ARGV 1 '1' to mend, 2 id, 3... names of the lanes
@@ -81,9 +82,12 @@ end
 if has_ended and redis.call('TTL', KEYS[1]) == -1 then hold(5, 'ended', true, has_ended) end
 
 local sum = 0
-local outcomes = redis.call('HMGET', KEYS[1], '16', '17', '18', '19', '20', '21', '22', '23', '24', '25', 'targets')
-for i = 1, 10 do sum = sum + (outcomes[i] or 0) end
-if sum ~= tonumber(outcomes[11] or 0) then note('outcomes') end
+local targets, fields = 0, redis.call('HGETALL', KEYS[1])
+for i = 1, #fields, 2 do
+  if fields[i] == 'targets' then targets = tonumber(fields[i + 1]) or -1 end
+  if (tonumber(fields[i]) or 0) >= 16 then sum = sum + (tonumber(fields[i + 1]) or 0) end
+end
+if sum ~= targets then note('outcomes') end
 -- The bitmap has the finished slices, and the partitions without one; what fills its last byte counts for nothing. A
 -- campaign that was cancelled before it began has no finished slice, and of one that expires the bitmap goes first.
 if not (has_ended and (not campaign[5] or redis.call('EXISTS', KEYS[8]) == 0)) then

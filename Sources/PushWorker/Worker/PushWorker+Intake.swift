@@ -108,6 +108,7 @@ extension PushWorker {
     } catch let error as JobError {
       return .deadLetter(reason: "the rest of it can't be run: \(error.reason)", hint: error.hint ?? "")
     }
+    if campaign.hasValuesBeside { try await control.copyValues(of: campaign.id, toRest: parsed.id) }
     guard try await control.submit(try CampaignJob.rest(of: job), as: parsed) == .conflict else { return nil }
     return .deadLetter(
       reason: "id: the rest of \(campaign.id) is campaign \(parsed.id), and that id was used for another job",
@@ -120,7 +121,10 @@ extension PushWorker {
     guard let most = configuration.apps[campaign.app]?.approvalAbove, campaign.canary?.first == nil,
       campaign.beside == nil
     else { return nil }
-    let targets = try await control.estimate(of: campaign).targets
+    // What the names of rules mean: without that they would mean nobody.
+    var known = campaign
+    known.definitions = try await control.definitions()
+    let targets = try await control.estimate(of: known).targets
     guard targets > most else { return nil }
     return "needs approval: about \(targets) targets, and app \(campaign.app) sends to more than \(most) only when "
       + "somebody else agrees: carillon campaign approve \(campaign.id) --by NAME"

@@ -32,7 +32,7 @@ struct Carillon: AsyncParsableCommand {
     ])
 
   /// The version of this program.
-  static let version = "0.1.0"
+  static let version = FaultEnvironment.version ?? "0.1.0"
 
   @OptionGroup var global: GlobalOptions
 }

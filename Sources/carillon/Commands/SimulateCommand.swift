@@ -24,6 +24,7 @@ struct SimulateCommand: CarillonCommand {
   @Option(help: "What becomes of tokens that nobody loaded: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
   @Option(help: "A file that gets a line for every push received.", completion: .file()) var log: String?
+  @Flag(help: "With --log: each line ends in what the push said.") var logBodies = false
   @OptionGroup(title: "Behaviour") var options: SimulatorOptions
 
   func validate() throws {
@@ -34,6 +35,7 @@ struct SimulateCommand: CarillonCommand {
       throw ValidationError("--latency must be a duration of at most a minute, such as 20ms.")
     }
     guard (1...64).contains(threads) else { throw ValidationError("--threads must be 1 to 64.") }
+    guard log != nil || !logBodies else { throw ValidationError("--log-bodies goes with --log FILE.") }
   }
 
   func run() async throws {
@@ -46,6 +48,7 @@ struct SimulateCommand: CarillonCommand {
     configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
     configuration.knobs.unknownTokens = unknownTokens
     configuration.log = log
+    configuration.logsBodies = logBodies
     try options.apply(to: &configuration)
     let timeline = try options.loadTimeline()
     let simulator = try await start(configuration)

@@ -7,8 +7,9 @@ enum SimulateHelp {
 
     --log appends a line for every push that was received in full, before its answer \
     leaves: milliseconds since 1970, connection, stream, device token, apns-id, status \
-    (a dash for what was not there). When the file can't be written any more, nothing \
-    is answered any more, and the command fails.
+    (a dash for what was not there), and with --log-bodies what the push said, a line \
+    feed in it as a blank. When the file can't be written any more, nothing is \
+    answered any more, and the command fails.
 
     For any sender: push to https://127.0.0.1:PORT/3/device/TOKEN, trust ca.pem, and \
     either sign with AuthKey_SIMULATOR1.p8 (key id SIMULATOR1, team SIMULATION, any \

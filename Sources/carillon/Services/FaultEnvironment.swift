@@ -8,6 +8,15 @@ import PushWorker
 /// The switches with which tests break a worker, read from its environment; see `Tests/README.md`. A release build has
 /// none of them.
 enum FaultEnvironment {
+  /// `CARILLON_FAULT_VERSION`: what the program says that it is; `nil` for the truth.
+  static var version: String? {
+    #if DEBUG
+      ProcessInfo.processInfo.environment["CARILLON_FAULT_VERSION"]
+    #else
+      nil
+    #endif
+  }
+
   /// `CARILLON_FAULT_KILL` (`moment` or `moment:pass`), `CARILLON_FAULT_POISON` (token in hex), `CARILLON_FAULT_MUTANT`.
   ///
   /// - Throws: a switch that is misspelt would let its test pass for nothing.

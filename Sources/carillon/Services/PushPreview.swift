@@ -34,7 +34,9 @@ struct PushPreview {
     job: [UInt8], user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
     let now = Int(Date.now.timeIntervalSince1970)
-    let campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
+    var campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
+    // Of a job that is yet to be submitted both parts are looked at: who is not in the first is in the rest.
+    campaign.canary = nil
     try await self.init(campaign, nil, user, store, configuration)
   }
 

@@ -74,7 +74,7 @@ enum ControlCases {
     "clock-off", faults: ["a worker's clock an hour ahead", "a worker's clock an hour behind"],
     invariant: "leases, retries and credentials don't depend on workers' clocks", bound: "window × kills"
   ) { stage in
-    let library = try clockShift()
+    let library = try ClockShift.library()
     let world = try await world(stage)
     for number in 1...stage.times(short: 1, full: 4) {
       var workers = [try await world.worker("right-\(number)")]
@@ -104,16 +104,5 @@ enum ControlCases {
         stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop")
       }
     }
-  }
-
-  /// The library beside the programs; see Tests/ClockShift.
-  private static func clockShift() throws -> String {
-    let path = URL(fileURLWithPath: CarillonCommand.path).deletingLastPathComponent().appending(
-      path: "libClockShift.so"
-    ).path
-    guard FileManager.default.fileExists(atPath: path) else {
-      throw FaultSkipped("\(path) is missing: swift build --product ClockShift")
-    }
-    return path
   }
 }

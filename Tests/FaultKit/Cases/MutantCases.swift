@@ -23,5 +23,10 @@ enum MutantCases {
     GuardCases.wrongEnvironment.mutant(
       "trial-unbounded", ["CARILLON_FAULT_SCRIPT": "guardtrial|limit - (leased - returned)|1000000"]),
     GuardCases.gone.mutant("guard-deaf", ["CARILLON_FAULT_MUTANT": "guardDeaf"]),
+    CountedCases.killed.mutant(
+      "one-too-many",
+      ["CARILLON_FAULT_SCRIPT": "admit|(counts[k] or 0) >= cap.most|(counts[k] or 0) > cap.most"]),
+    OwnTimeCases.killed.mutant(
+      "too-early", ["CARILLON_FAULT_SCRIPT": "commit|if due <= now then|if due <= now + 5000 then"]),
   ]
 }

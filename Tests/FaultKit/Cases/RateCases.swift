@@ -5,7 +5,7 @@ import TestSupport
 /// Campaigns that have a rate, and workers that die or stand still meanwhile: what they had been lent is missed, and nothing
 /// is sent faster to make up for it.
 enum RateCases {
-  static let all = [rateAndKill, rateAndRedisKilled]
+  static let all = [rateAndKill, rateAndRedisKilled, rateAndFailover]
 
   private static let window = 100
 
@@ -69,6 +69,38 @@ enum RateCases {
     }
     // For a moment nothing is taken and nothing lent after each: workers tell Redis what it forgot.
     try await finish(stage, world, campaign, rate: rate, since: start, pauses: stage.times(short: 1, full: 3))
+  }
+
+  /// A replica goes on, which may not have heard of what was lent last.
+  static let rateAndFailover = FaultCase(
+    "rate-and-failover", faults: ["failover to a replica while a rate is kept to"],
+    invariant: "every target has one outcome; never faster than the rate",
+    bound: "window × workers × times: every lease may have run out"
+  ) { stage in
+    let rate = stage.times(short: 200, full: 400)
+    let world = try await stage.world {
+      $0.house = .sentinels
+      $0.partitions = 32
+      $0.window = window
+      $0.devices = stage.times(short: 1200, full: 8000)
+      $0.simulator = ["--latency", "30ms"]
+    }
+    guard case .sentinels(let sentinels) = world.house else { throw TestSupportError("no sentinels") }
+    let fleet = try await Fleet(stage, world, size: 3)
+    let campaign = FaultCampaign("failed-over") { $0.more["rate"] = "\(rate)" }
+    let start = try await world.store.time() / 1000
+    try await world.submit(campaign)
+    var left = stage.times(short: 1, full: 2)
+    while left > 0, try await !world.hasEnded(campaign), let primary = try await sentinels.primary() {
+      await stage.elapse(milliseconds: 1000...2000)
+      await primary.kill(SIGKILL)
+      try await sentinels.awaitPrimary(otherThan: primary)
+      try await primary.restart()
+      try await sentinels.awaitReplicas()
+      stage.fired("failover to a replica while a rate is kept to", duplicates: window * fleet.workers.count)
+      left -= 1
+    }
+    try await finish(stage, world, campaign, rate: rate, since: start, pauses: 2 * stage.times(short: 1, full: 2))
   }
 
   /// Waits for the end, and holds what the simulator wrote down against the rate.

@@ -2,6 +2,7 @@ import TestSupport
 
 /// A line of `results export --format csv`.
 struct ExportedResult {
+  var user: String
   var token: String
   /// Empty for none.
   var outcome: String
@@ -11,13 +12,15 @@ struct ExportedResult {
   static func all(in csv: String) throws -> [ExportedResult] {
     let lines = csv.split(whereSeparator: \.isNewline)
     let header = lines.first.map(cells) ?? []
-    guard let token = header.firstIndex(of: "token"), let outcome = header.firstIndex(of: "outcome"),
+    guard let user = header.firstIndex(of: "user"), let token = header.firstIndex(of: "token"),
+      let outcome = header.firstIndex(of: "outcome"),
       let id = header.firstIndex(of: "apnsId")
     else { throw TestSupportError("an export begins with \(lines.first ?? "nothing")") }
     return lines.dropFirst().compactMap { line in
       let cells = cells(line)
       return cells.count == header.count
-        ? ExportedResult(token: cells[token], outcome: cells[outcome], id: cells[id].lowercased()) : nil
+        ? ExportedResult(
+          user: cells[user], token: cells[token], outcome: cells[outcome], id: cells[id].lowercased()) : nil
     }
   }
 

@@ -12,12 +12,15 @@ struct Leftovers {
   private static let control: Set<String> = [
     "store", "workers", "all", "ended", "expiring", "dead", "feedback", "segments", "epoch", "applied",
     "instances", "housekeeper", "housekeeping", "reports", "changes", "alarms", "audit",
+    "templates", "backends",
   ]
-  private static let controlOfCampaign: Set<String> = ["job", "campaign", "finished", "answers", "timeline"]
+  private static let controlOfCampaign: Set<String> = [
+    "job", "campaign", "finished", "answers", "timeline", "template",
+  ]
   /// Slice keys that stay.
   private static let slice: Set<String> = ["users", "devices", "attributes", "owner", "taken", "pressure"]
   private static let sliceOfCampaign: Set<String> = [
-    "segment", "audience", "slice", "targets", "ledger", "reasons", "results",
+    "segment", "audience", "slice", "targets", "admitted", "ledger", "reasons", "results",
   ]
 
   /// - Returns: a line for everything that should not be there.

@@ -11,8 +11,12 @@ public struct FaultCampaign: Sendable {
   public var app = "news"
   /// To everybody, unless the case says otherwise.
   public var audience = #"{"segment":"*"}"#
+  /// What it says: the job's member.
+  public var content = #""payload":{"aps":{"alert":"hi"}}"#
   /// The targets it must have; `nil` for all devices of the world.
   public var tokens: [String]?
+  /// Whether these are all that it may have, and it goes to some of them.
+  public var isPart = false
   /// What becomes of targets in doubt.
   public var ambiguity = Ambiguity.resend
   /// Which results are kept besides: `all`, `failures`, `none`.

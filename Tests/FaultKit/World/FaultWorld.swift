@@ -17,6 +17,12 @@ public final class FaultWorld: Sendable {
     public var window = 50
     /// Users `u0`, `u1`, … with one device each.
     public var devices = 2000
+    /// More columns of what is imported of these, by name.
+    var columns: [String] = []
+    /// Whose each of these devices is, if it is not a user of its own, and its values in the columns.
+    var row: @Sendable (Int) -> (user: String, values: [String]) = { ("u\($0)", []) }
+    /// More of the configuration: lines of YAML that stand below those of the app `news`, with their indentation.
+    var settings: [String] = []
     /// Users `s0`, `s1`, … with one device each of a second app, which has an endpoint of its own; 0 for no such app.
     public var sportDevices = 0
     /// What servers everything is kept on.
@@ -81,7 +87,10 @@ public final class FaultWorld: Sendable {
     world.environment.merge(options.environment) { $1 }
     let log = folder.appending(path: "simulator.log").path
     simulator = try await world.startSimulator(options: ["--log", log] + options.simulator)
-    tokens = try await world.importDevices(options.devices)
+    if !options.settings.isEmpty {
+      world.environment["CARILLON_CONFIG"] = try Self.configure(options.settings, world, in: folder)
+    }
+    tokens = try await world.importDevices(options.devices, columns: options.columns, row: options.row)
     sport =
       options.sportDevices > 0
       ? try await SecondApp(in: &world, devices: options.sportDevices, folder: folder) : nil
@@ -100,6 +109,22 @@ public final class FaultWorld: Sendable {
     contents = Mutex(
       Contents(store: CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService()))))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
+  }
+
+  /// Writes a configuration of the app `news` and what follows it; the environment says where its simulator is.
+  ///
+  /// - Returns: its path.
+  private static func configure(_ settings: [String], _ world: CarillonWorld, in folder: URL) throws -> String {
+    let keys = URL(fileURLWithPath: world.environment["CARILLON_CONFIG"] ?? "").deletingLastPathComponent().path
+    let lines = [
+      "topic: com.example.news", "environment: production",
+      "token: { keyFile: \(keys)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }",
+      "trustRoots: \(keys)/ca.pem",
+    ]
+    let file = folder.appending(path: "carillon.yaml")
+    let text = (["apps:", "  news:"] + lines.map { "    " + $0 } + settings).map { $0 + "\n" }.joined()
+    try Data(text.utf8).write(to: file)
+    return file.path
   }
 
   /// Kills what is left of the workers. The rest ends with the last reference.
@@ -134,16 +159,19 @@ public final class FaultWorld: Sendable {
   ///   - name: one that a dead or living worker has may be used.
   ///   - environment: for this one, such as fault switches; prevails over the world's.
   ///   - waits: false where it can't begin, or dies beginning.
+  ///   - program: the path of another `carillon` than the one that was built with the tests.
   @discardableResult
   public func worker(
-    _ name: String, environment: [String: String] = [:], arguments: [String] = [], waits: Bool = true
+    _ name: String, environment: [String: String] = [:], arguments: [String] = [], waits: Bool = true,
+    program: String? = nil
   ) async throws -> WorkerProcess {
     let window = environment["CARILLON_WORKER_WINDOW"].flatMap { Int($0) } ?? options.window
     let number = contents.withLock { contents in
       contents.started += 1
       return contents.started
     }
-    let process = try await world.start(["worker", "--name", name, "--json"] + arguments, environment: environment)
+    let process = try await world.start(
+      ["worker", "--name", name, "--json"] + arguments, environment: environment, program: program)
     let log = folder.appending(path: "worker-\(number)-\(name).log")
     let worker = try WorkerProcess(name: name, window: window, process: process, log: log) { [takeovers] in
       await takeovers.note(deathOf: name)
@@ -189,7 +217,8 @@ public final class FaultWorld: Sendable {
   /// Submits a campaign by the command line.
   public func submit(_ campaign: FaultCampaign) async throws {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
-    let job = CarillonWorld.job(campaign.id, app: campaign.app, audience: campaign.audience, more: more)
+    let job = CarillonWorld.job(
+      campaign.id, app: campaign.app, audience: campaign.audience, content: campaign.content, more: more)
     try await world.succeed("campaign", "submit", "-", input: job)
     contents.withLock { $0.campaigns.append(campaign) }
   }
@@ -197,10 +226,14 @@ public final class FaultWorld: Sendable {
   /// Submits a job past the command line, as a producer in another language does.
   public func push(_ campaign: FaultCampaign) async throws {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()
-    let job = CarillonWorld.job(campaign.id, app: campaign.app, audience: campaign.audience, more: more)
+    let job = CarillonWorld.job(
+      campaign.id, app: campaign.app, audience: campaign.audience, content: campaign.content, more: more)
     try await redis.command("LPUSH", store.keys.campaigns, job).get()
     contents.withLock { $0.campaigns.append(campaign) }
   }
+
+  /// Has a campaign checked that nobody submits: another becomes it.
+  func expect(_ campaign: FaultCampaign) { contents.withLock { $0.campaigns.append(campaign) } }
 
   /// Puts events about users and devices on their list, in their order.
   func push(events: [String]) async throws {
@@ -221,6 +254,12 @@ public final class FaultWorld: Sendable {
 
   /// Starts a command of the program.
   func start(_ arguments: String...) async throws -> ChildProcess { try await world.start(arguments, environment: [:]) }
+
+  /// Runs a command of another program than the one that was built with the tests, with more for its environment.
+  func run(_ program: String, _ arguments: String..., environment: [String: String]) async throws -> ChildProcess.Output
+  {
+    try await ChildProcess.run(program, arguments, environment: world.environment.merging(environment) { $1 })
+  }
 
   /// Looks how many partitions the store has by now.
   func adoptPartitions() async throws {

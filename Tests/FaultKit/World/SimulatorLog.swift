@@ -2,7 +2,8 @@ public import Foundation
 
 /// What the simulator wrote down: one line for every request that it received in full, before it answered.
 ///
-/// A line is `ms connection stream token apns-id status`; the status is `-` for a request that it will not answer.
+/// A line is `ms connection stream token apns-id status`; the status is `-` for a request that it will not answer. With
+/// `--log-bodies` the rest of the line is what the push said.
 public struct SimulatorLog: Sendable {
   /// One request.
   public struct Request: Sendable {
@@ -14,6 +15,8 @@ public struct SimulatorLog: Sendable {
     public var id: String
     /// The answer's status; `nil` for none.
     public var status: Int?
+    /// What it said; empty where the log does not have it.
+    public var body = ""
 
     /// Whether the device may have got it for all that Carillon can know: answered with 200, or not at all. What was
     /// answered otherwise certainly was not delivered, so to send it again is no duplicate.
@@ -37,9 +40,11 @@ public struct SimulatorLog: Sendable {
     let lines = bytes[..<(bytes.lastIndex(of: UInt8(ascii: "\n")) ?? bytes.startIndex)]
     end = offset + UInt64(lines.isEmpty ? 0 : lines.count + 1)
     requests = String(decoding: lines, as: UTF8.self).split(separator: "\n").compactMap { line in
-      let words = line.split(separator: " ")
-      guard words.count == 6, let at = Int(words[0]) else { return nil }
-      return Request(at: at, token: String(words[3]), id: words[4].lowercased(), status: Int(words[5]))
+      let words = line.split(separator: " ", maxSplits: 6)
+      guard words.count >= 6, let at = Int(words[0]) else { return nil }
+      return Request(
+        at: at, token: String(words[3]), id: words[4].lowercased(), status: Int(words[5]),
+        body: words.count > 6 ? String(words[6]) : "")
     }
   }
 }

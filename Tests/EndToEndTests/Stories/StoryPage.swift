@@ -1,0 +1,163 @@
+import Foundation
+import TestSupport
+
+/// A page of `deploy/stories`: what its reader writes and types, and what is answered.
+///
+/// A block of ```` ```console ```` has commands behind `$ ` and their answers; any other block is a file, which the text
+/// above it names. Comments, which readers don't see, say what a test has to wait for (`until: COMMAND => TEXT`), and what the
+/// world does meanwhile (`do: NAME`).
+struct StoryPage {
+  enum Step {
+    case file(String, text: String)
+    case command(String, answer: [String])
+    case until(String, says: String)
+    case event(String)
+  }
+
+  /// What the page has, each with its line.
+  private(set) var steps: [(line: Int, step: Step)] = []
+
+  init(_ name: String) throws {
+    let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+    let text = try String(contentsOf: package.appending(path: "deploy/stories").appending(path: name), encoding: .utf8)
+    try read(text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+  }
+
+  private mutating func read(_ lines: [String]) throws {
+    var name: String?
+    var number = 0
+    while number < lines.count {
+      let line = lines[number]
+      if line.hasPrefix("```") {
+        guard let end = lines[(number + 1)...].firstIndex(of: "```") else {
+          throw TestSupportError("line \(number + 1): a block without an end")
+        }
+        let block = Array(lines[(number + 1)..<end])
+        if line == "```console" {
+          try readConsole(block, at: number + 2)
+        } else {
+          guard let file = name else { throw TestSupportError("line \(number + 1): no file is named for this block") }
+          steps.append((number + 1, .file(file, text: block.joined(separator: "\n") + "\n")))
+          name = nil
+        }
+        number = end
+      } else if let words = line.wholeMatch(of: /<!-- until: (.*) => (.*) -->/)?.output {
+        steps.append((number + 1, .until(String(words.1), says: String(words.2))))
+      } else if let words = line.wholeMatch(of: /<!-- do: (.*) -->/)?.output {
+        steps.append((number + 1, .event(String(words.1))))
+      } else if let file = line.matches(of: /`([A-Za-z0-9-]+\.[a-z]+)`/).last?.output.1 {
+        name = String(file)
+      }
+      number += 1
+    }
+  }
+
+  private mutating func readConsole(_ block: [String], at first: Int) throws {
+    var command: (text: String, line: Int)?
+    var answer: [String] = []
+    for (offset, line) in (block + ["$ "]).enumerated() {
+      guard line.hasPrefix("$ ") else {
+        guard command != nil else { throw TestSupportError("line \(first + offset): an answer without a command") }
+        answer.append(line)
+        continue
+      }
+      if let command { steps.append((command.line, .command(command.text, answer: answer))) }
+      command = (String(line.dropFirst(2)), first + offset)
+      answer = []
+    }
+  }
+}
+
+/// Plays a page: writes its files, runs its commands and holds the answers against it.
+struct StoryRun {
+  let world: CarillonWorld
+  /// Where the reader sits.
+  let folder: ScratchFolder
+  private let page: StoryPage
+  /// What stands for what: times of the page for times of the test, as they are when the page has come so far.
+  private let replacements: [(String, @Sendable () -> String)]
+  /// Lines that stand for the `…` of a file, by its name.
+  private let rows: [String: String]
+
+  /// - Parameter port: of the Redis that `redis-cli` asks.
+  init(
+    _ page: StoryPage, in world: CarillonWorld, folder: ScratchFolder, port: UInt16,
+    replacing replacements: [(String, @Sendable () -> String)], rows: [String: String]
+  ) throws {
+    self.page = page
+    self.world = world
+    self.folder = folder
+    self.replacements = replacements
+    self.rows = rows
+    let bin = folder.url.appending(path: "bin")
+    try FileManager.default.createDirectory(at: bin, withIntermediateDirectories: true)
+    for (name, line) in [
+      ("carillon", "exec '\(CarillonCommand.path)' \"$@\""), ("redis-cli", "exec redis-cli -p \(port) \"$@\""),
+    ] {
+      let path = try folder.write("bin/\(name)", "#!/bin/sh\nPATH=${PATH#*:}\n\(line)\n")
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    }
+  }
+
+  /// Plays it from beginning to end.
+  ///
+  /// - Parameter event: called for what the world does, by name.
+  func play(_ event: (String) async throws -> Void = { _ in }) async throws {
+    for (line, step) in page.steps {
+      switch step {
+      case .file(let name, let text):
+        // What is but a part of a file is put together by whoever has the rest.
+        let whole = replaced(text).replacing("…\n", with: rows[name] ?? "")
+        try folder.write(name, (rows[name + " begins"] ?? "") + whole)
+      case .command(let command, let answer): try await run(command, answer, line)
+      case .until(let command, let text): try await wait(for: text, in: command, line)
+      case .event(let name): try await event(name)
+      }
+    }
+  }
+
+  private func replaced(_ text: String) -> String { replacements.reduce(text) { $0.replacing($1.0, with: $1.1()) } }
+
+  private func ask(_ command: String) async throws -> (exit: ChildProcess.Exit, said: String) {
+    var environment = world.environment
+    environment["PATH"] = folder.path("bin") + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
+    let output = try await ChildProcess.run(
+      "bash", ["-c", "exec 2>&1; " + replaced(command)], environment: environment, folder: folder.url)
+    return (output.exit, output.standardOutput)
+  }
+
+  private func run(_ command: String, _ answer: [String], _ line: Int) async throws {
+    let (exit, said) = try await ask(command)
+    let isRefusal = answer.first?.hasPrefix("error:") == true
+    guard (exit == .status(0)) != isRefusal, try Self.matches(said, answer.map(replaced)) else {
+      throw TestSupportError("line \(line) of the page: \(command) ended with \(exit) and said:\n\(said)")
+    }
+  }
+
+  private func wait(for text: String, in command: String, _ line: Int) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    var said = ""
+    while ContinuousClock.now < deadline {
+      said = try await ask(command).said
+      if Self.words(said).contains(text) { return }
+    }
+    throw TestSupportError("line \(line) of the page: \(command) does not come to say “\(text)”, but:\n\(said)")
+  }
+
+  /// Blanks are for the eye.
+  private static func words(_ text: some StringProtocol) -> String {
+    text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
+
+  /// Whether lines are as a page has them, where `…` is any text in a line, and by itself any lines.
+  private static func matches(_ said: String, _ answer: [String]) throws -> Bool {
+    let pattern = answer.map { line -> String in
+      if line == "…" { return "(?:.*\n)*?" }
+      let parts = words(line).split(separator: "…", omittingEmptySubsequences: false)
+      return parts.map { NSRegularExpression.escapedPattern(for: String($0)) }.joined(separator: ".*?") + "\n"
+    }
+    let lines = said.split(separator: "\n").map { words($0) + "\n" }.joined()
+    let expression = try NSRegularExpression(pattern: "^" + pattern.joined() + "$")
+    return expression.firstMatch(in: lines, range: NSRange(lines.startIndex..., in: lines)) != nil
+  }
+}

@@ -1,0 +1,226 @@
+import FaultKit
+import Foundation
+import PushCore
+import PushTransport
+import TestSupport
+import Testing
+
+/// The pages of `deploy/stories`, played line by line: a page and the program can't drift apart. One has one engine, one the
+/// other.
+@Suite(.timeLimit(.minutes(4))) struct StoryTests {
+  /// A store under the name that pages use, its simulator with a log, and a worker.
+  private struct Scene {
+    var world: CarillonWorld
+    let server: RedisServer
+    let simulator: SimulatorProcess
+    let folder: ScratchFolder
+    var log: URL { URL(fileURLWithPath: folder.path("requests")) }
+
+    init(_ engine: PushEngineKind, latency: String) async throws {
+      server = try await RedisServer.start()
+      folder = try ScratchFolder("story")
+      world = try await CarillonWorld(partitions: 16, engine: engine.rawValue, server: server)
+      world.environment["CARILLON_REDIS_NAMESPACE"] = "carillon"
+      simulator = try await world.startSimulator(
+        "--latency", latency, "--log", folder.path("requests"), "--log-bodies", "--knob", "tracksCollapse=true")
+    }
+
+    func worker() async throws -> ChildProcess {
+      let worker = try await world.start("worker", "--name", "w", "--json")
+      _ = try #require(await worker.errorLine(containing: #""event":"started""#))
+      return worker
+    }
+
+    /// What was received, by the title of what it said, in the order of its arrival.
+    func received() throws -> [String: [SimulatorLog.Request]] {
+      let requests = try SimulatorLog(log).requests.sorted { $0.at < $1.at }
+      return try Dictionary(grouping: requests) { request in
+        let aps = try JSONObject(request.body).object("aps")
+        return aps?.object("alert")?.text("title") ?? aps?.text("alert") ?? aps?.text("event") ?? ""
+      }
+    }
+
+    /// Ends the worker, which has nothing in doubt, and looks at every key.
+    func close(_ worker: ChildProcess) async throws {
+      worker.send(signal: SIGTERM)
+      #expect(await worker.waitForExit() == .status(0))
+      let check = try await world.run("store", "check")
+      #expect(check.exit == .status(0), "\(check.standardOutput)")
+    }
+  }
+
+  private static func token(_ number: Int) -> String { CarillonWorld.token(0x5000_0000 + number) }
+
+  // MARK: A newsroom's morning
+
+  private static let zones = ["America/New_York", "Europe/Berlin", "Asia/Tokyo", "Australia/Sydney"]
+
+  @Test func newsroomsMorning() async throws {
+    let window = 100
+    let readers = 2000
+    var scene = try await Scene(.native, latency: "150ms")
+    // Seven o'clock on the day whose seven o'clock is nearest, of -15 to 9 hours from now: noon in Sydney fits as well.
+    let now = Int(Date().timeIntervalSince1970)
+    var seven = now / 86_400 * 86_400 + 7 * 3600
+    if seven - now >= 9 * 3600 { seven -= 86_400 }
+    if seven - now < -15 * 3600 { seven += 86_400 }
+    // The page needs some seconds until it has submitted the briefing.
+    let due = ["Asia/Tokyo": now + 14, "Europe/Berlin": now + 18, "America/New_York": now + 22]
+    var offsets = due.mapValues { seven - $0 }
+    offsets["Australia/Sydney"] = seven + 5 * 3600 - now
+    let clocks = try ScratchFolder("zones")
+    try ZoneFile.write(offsets, to: clocks.url)
+    scene.world.environment["CARILLON_WORKER_ZONEINFO"] = clocks.url.path
+    scene.world.environment["CARILLON_WORKER_WINDOW"] = String(window)
+
+    let rows = (4..<readers).map { "r\($0),\(Self.token($0)),news,en,\(Self.zones[$0 % 4])\n" }.joined()
+    let run = try StoryRun(
+      StoryPage("newsroom.md"), in: scene.world, folder: scene.folder, port: scene.server.port,
+      replacing: [("2026-12-01T07:00:00", { [seven] in WallTime.format(seven) })], rows: ["readers.csv": rows])
+    let worker = try await scene.worker()
+    try await run.play()
+
+    var zoneOf = Dictionary(uniqueKeysWithValues: (4..<readers).map { (Self.token($0), Self.zones[$0 % 4]) })
+    for (index, mark) in ["aa01", "bb02", "cc03", "dd04"].enumerated() {
+      zoneOf[String(repeating: mark, count: 4)] = Self.zones[index]
+    }
+    // The last of the briefing may still be on its way.
+    let received = try await Self.eventually(scene) { ($0["Good morning"]?.count ?? 0) >= readers * 3 / 4 }
+    let briefing = try #require(received["Good morning"])
+    #expect(briefing.count == readers * 3 / 4)
+    for request in briefing {
+      let zone = zoneOf[request.token] ?? "?"
+      #expect(due[zone].map { request.at >= $0 * 1000 } == true, "\(zone)")
+    }
+    let flood = try #require(received["Dam breaks near Lyon"])
+    let newsletter = try #require(received["The long read"])
+    #expect(flood.count == readers && newsletter.count == readers)
+    let beside = newsletter.count { $0.at > flood[0].at && $0.at < flood[flood.count - 1].at }
+    // What was in hand already goes out, and what the flood leaves at its end is used.
+    #expect(beside * 4 <= flood.count, "\(beside) of the newsletter were sent while the flood was")
+    let wrong = try #require(received["Earthquake of magnitude 8.5"])
+    let right = try #require(received["Correction: magnitude 5.8"])
+    #expect(wrong.count < readers && Set(right.map(\.token)) == Set(wrong.map(\.token)) && right.count == wrong.count)
+    // Each took the place of the wrong one, and nothing else took any.
+    #expect(try await scene.simulator.counters().number("collapsed") == right.count)
+    #expect(received["The polls have closed"]?.count == 2)
+    #expect(received["update"]?.count == 2 && received["end"]?.count == 2)
+    let culture = try #require(received["On stage tonight"])
+    #expect(culture.count == readers / 4 && culture.allSatisfy { zoneOf[$0.token] == "Australia/Sydney" })
+    try await scene.close(worker)
+  }
+
+  private static func eventually(
+    _ scene: Scene, _ condition: ([String: [SimulatorLog.Request]]) -> Bool
+  ) async throws -> [String: [SimulatorLog.Request]] {
+    var received = try scene.received()
+    try await until("all is received") {
+      received = try scene.received()
+      return condition(received)
+    }
+    return received
+  }
+
+  // MARK: A shop's Friday
+
+  @Test func shopsFriday() async throws {
+    let customers = 3000
+    var scene = try await Scene(.curl, latency: "20ms")
+    let yesterday = Date(timeIntervalSinceNow: -86_400).formatted(.iso8601)
+    let longAgo = Date(timeIntervalSinceNow: -90 * 86_400).formatted(.iso8601)
+    let rows = (5..<customers).map { number in
+      let locale = ["en", "de-AT", "fr"][number % 3]
+      return "c\(number),\(Self.token(number)),shop,\(locale),Kim \(number),\(number % 2 == 0 ? "gold" : "silver"),"
+        + "\(number % 10 == 9 ? longAgo : yesterday)\n"
+    }
+    let team = ["quinn", "quentin"].enumerated().map { index, name in
+      "\(name),\(Self.token(3 + index)),shop,en,\(name.capitalized),gold,\(yesterday)\n"
+    }
+    let prices = (5..<customers).map { #"{"user":"c\#($0)","vars":{"price":\#($0 % 90)}}"# + "\n" }
+    let keys = URL(fileURLWithPath: scene.world.environment["CARILLON_CONFIG"] ?? "").deletingLastPathComponent().path
+    let app = [
+      "apps:", "  shop:", "    topic: com.example.news", "    environment: production",
+      "    token: { keyFile: \(keys)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }",
+      "    trustRoots: \(keys)/ca.pem", "    endpoint: https://127.0.0.1:\(scene.simulator.port)", "",
+    ]
+    scene.world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = nil
+    scene.world.environment["CARILLON_CONFIG"] = scene.folder.path("carillon.yaml")
+    let run = try StoryRun(
+      StoryPage("shop.md"), in: scene.world, folder: scene.folder, port: scene.server.port,
+      replacing: [
+        (#""canary": { "share": 0.2, "wait": "10m""#, { #""canary": { "share": 0.2, "wait": "5s""# }),
+        ("2026-12-03T09:00:00Z", { yesterday }),
+        ("2026-12-04T20:00:00Z", { Date(timeIntervalSinceNow: 12).formatted(.iso8601) }),
+      ],
+      rows: [
+        "carillon.yaml begins": app.joined(separator: "\n"), "customers.csv": team.joined() + rows.joined(),
+        "prices.ndjson": prices.joined(),
+      ])
+    try scene.folder.write("carillon.yaml", app.joined(separator: "\n"))
+    // Some have removed the app.
+    try await scene.simulator.load(
+      stride(from: 7, to: customers, by: 50).map { "\(Self.token($0)),unregistered,com.example.news,1893456000000" })
+    var worker: ChildProcess?
+    var openers: Set<String> = []
+    try await run.play { name in
+      switch name {
+      case "workers": worker = try await scene.worker()
+      default:
+        // Every third of those who got it has opened it.
+        let csv = try await scene.world.succeed(
+          "results", "export", "friday.rest", "--only", "accepted", "--format", "csv")
+        let users = csv.split(whereSeparator: \.isNewline).dropFirst().map { String($0.split(separator: ",")[1]) }
+        openers = Set(users.enumerated().filter { $0.offset % 3 == 0 }.map(\.element))
+        let events = openers.map { #"{"event":"opened","campaign":"friday.rest","user":"\#($0)"}"# }
+        for start in stride(from: 0, to: events.count, by: 500) {
+          try await scene.server.command(
+            ["lpush", "{carillon}:receipts"] + events[start..<min(start + 500, events.count)])
+        }
+      }
+    }
+    try await hold(scene, openers.union(["ada"]), customers)
+    try await scene.close(try #require(worker))
+  }
+
+  /// What every customer was sent, held against what the page says.
+  private func hold(_ scene: Scene, _ openers: Set<String>, _ customers: Int) async throws {
+    func users(_ id: String, _ outcome: String) async throws -> Set<String> {
+      let csv = try await scene.world.succeed("results", "export", id, "--only", outcome, "--format", "csv")
+      return Set(csv.split(whereSeparator: \.isNewline).dropFirst().map { String($0.split(separator: ",")[1]) })
+    }
+    let (first, rest) = (try await users("friday", "accepted"), try await users("friday.rest", "accepted"))
+    let reminded = try await users("reminder", "accepted")
+    #expect(first.isDisjoint(with: rest))
+    #expect(first.count > customers / 10, "\(first.count) first, \(rest.count) then")
+    #expect(reminded == rest.subtracting(openers))
+    let all = first.union(rest)
+    // Nobody who does not want offers, was away for months, or is in the app's control group.
+    #expect(all.isDisjoint(with: ["c100", "c101"]))
+    #expect(all.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 != 9 } ?? true })
+    let control = Set(
+      try await scene.world.succeed("results", "export", "friday.rest", "--control").split(whereSeparator: \.isNewline)
+        .map(
+          String.init))
+    #expect(!control.isEmpty && control.isDisjoint(with: all))
+    // Two offers a week, and no third one.
+    let (capped, idea) = (try await users("idea", "capped"), try await users("idea", "accepted"))
+    #expect(capped == reminded && idea == all.subtracting(reminded))
+    // Each in their language, at their price, and with the next number on the icon.
+    var badges: [String: [Int]] = [:]
+    for request in try SimulatorLog(scene.log).requests.sorted(by: { $0.at < $1.at }) {
+      let push = try JSONObject(request.body)
+      let alert = push.object("aps")?.object("alert")
+      if let badge = push.object("aps")?.number("badge") { badges[request.token, default: []].append(badge) }
+      guard push.text("push") != nil, let number = Int(request.token.suffix(8), radix: 16).map({ $0 - 0x5000_0000 }),
+        5..<customers ~= number
+      else { continue }
+      let texts = [
+        ("Kim \(number), it is Friday", "Your price: \(number % 90).00 €"),
+        ("Kim \(number), es ist Freitag", "Dein Preis: \(number % 90),00 €"),
+        ("Kim \(number), c’est vendredi", "Votre prix : \(number % 90),00 €"),
+      ][number % 3]
+      #expect(alert?.text("title") == texts.0 && alert?.text("body") == texts.1, "\(request.body)")
+    }
+    #expect(badges.values.allSatisfy { $0 == Array(1...$0.count) })
+  }
+}

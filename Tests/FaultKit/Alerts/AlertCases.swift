@@ -1,0 +1,242 @@
+import APNsSimulator
+import CampaignStore
+import Foundation
+import Glibc
+import Redis
+import TLS
+import TestSupport
+
+/// Each alert of `deploy/monitoring` by its real trouble: real workers and a real admin server are in it, what they serve is
+/// scraped, and Prometheus' own code evaluates the rules over those samples.
+public enum AlertCases {
+  static let all = [pushService, fleet, redis]
+
+  /// Whose trouble is too slow for the short form.
+  private static let slow = ["CarillonBreakerStorm", "CarillonPoisonTarget"]
+
+  /// The alerts that some case makes fire.
+  public static let alerts = ofPushService + ofFleet + ofRedis + slow
+  private static let ofPushService = [
+    "CarillonFailuresBurn", "CarillonBreakerOpen", "CarillonGuardTripped", "CarillonCredentialStopped",
+    "CarillonCredentialEnds", "CarillonBackendUnwell",
+  ]
+  private static let ofFleet = [
+    "CarillonDeadJobs", "CarillonWorkersDie", "CarillonNoWorker", "CarillonQueueStands", "CarillonOldestWaits",
+    "CarillonScheduleLate",
+  ]
+  private static let ofRedis = [
+    "CarillonRedisMemory", "CarillonRedisChanges", "CarillonRedisUnreachable", "CarillonWorkerNotReady",
+  ]
+
+  /// The alerts that there are.
+  public static func known() throws -> [String] { try Promtool.alerts() }
+
+  static func fault(_ alert: String) -> String { "trouble of \(alert)" }
+
+  // MARK: The push service
+
+  /// An app whose push certificate ends tomorrow, and whose backend does not answer.
+  private static func certificateUntilTomorrow(in folder: ScratchFolder) throws -> [String] {
+    let identity = try PushCertificateAuthority().issue(topic: "com.example.old", validity: -86_400..<86_400)
+    try folder.writeSecret("push.pem", identity.certificateChainPEM + identity.privateKeyPEM)
+    return [
+      "  old:", "    topic: com.example.old", "    environment: production",
+      "    certificate: { file: \(folder.path("push.pem")) }", "    endpoint: https://127.0.0.1:1",
+      "    backend: { healthURL: \"http://127.0.0.1:1/health\", every: 1s, rate: 100 }",
+    ]
+  }
+
+  static let pushService = FaultCase(
+    "alerts-push-service", faults: ofPushService.map(fault),
+    invariant: "each alert fires by its trouble; every panel of the dashboard has a series", bound: "0: no worker died"
+  ) { stage in
+    let folder = try ScratchFolder("certificate")
+    let settings = try certificateUntilTomorrow(in: folder)
+    let scene = try await AlertScene(stage) {
+      $0.settings = settings
+      $0.redis = ["--maxmemory", "1gb", "--maxmemory-policy", "noeviction"]
+    }
+    let simulator = scene.world.simulator
+    // Words of no known reason: what has them is rejected, and nothing else follows.
+    try await simulator.set(#"{"failures":[{"share":0.5,"status":400,"reason":"Strange"}]}"#)
+    try await scene.send(FaultCampaign("strange"))
+    try await simulator.set(#"{"failures":[]}"#)
+    try await scene.fires("CarillonFailuresBurn", after: 5)
+    try scene.showsDashboard()
+
+    try await simulator.set(#"{"failures":[{"share":1,"status":503,"reason":"ServiceUnavailable"}]}"#)
+    let away = FaultCampaign("away")
+    try await scene.world.submit(away)
+    try await scene.awaitMetric("carillon_breaker_open", "is 1") { $0 == 1 }
+    try await scene.fires("CarillonBreakerOpen", after: 7)
+    if stage.scale == .full { try await storm(scene) }
+    try await simulator.set(#"{"failures":[]}"#)
+    try await scene.world.ended(away)
+
+    try await scene.world.setDevices(#""state":"bad""#)
+    let wrong = FaultCampaign("wrong") { $0.end = "cancelled" }
+    try await scene.world.submit(wrong)
+    try await until("the guard has paused it") { try await scene.world.store.campaign(wrong.id)?.state == .paused }
+    try await scene.fires("CarillonGuardTripped", after: 2)
+    try await scene.world.succeed("campaign", "cancel", wrong.id)
+    try await scene.world.ended(wrong)
+    try await scene.world.setDevices(#""state":"registered""#)
+
+    try await simulator.set(#"{"revokedKeys":["SIMULATOR1"]}"#)
+    let keyless = FaultCampaign("keyless") { $0.end = "cancelled" }
+    try await scene.world.submit(keyless)
+    try await scene.awaitMetric("carillon_credential_stopped", "is 1") { $0 == 1 }
+    try await scene.fires("CarillonCredentialStopped", after: 4)
+    try await scene.world.succeed("campaign", "cancel", keyless.id)
+    try await scene.world.ended(keyless)
+    for alert in ["CarillonCredentialEnds", "CarillonBackendUnwell"] { scene.hasFired(alert) }
+    try await scene.finish()
+  }
+
+  /// The service comes back and goes away, again and again.
+  private static func storm(_ scene: AlertScene) async throws {
+    let more = FaultCampaign("storm") { $0.more["rate"] = "200" }
+    for opening in 1...6 {
+      try await scene.world.simulator.set(#"{"failures":[]}"#)
+      try await scene.awaitMetric("carillon_breaker_open", "is 0", isEverybody: true) { $0 == 0 }
+      if opening == 1 { try await scene.world.submit(more) }
+      try await scene.world.simulator.set(#"{"failures":[{"share":1,"status":503,"reason":"ServiceUnavailable"}]}"#)
+      try await scene.awaitMetric("carillon_breaker_openings_total", "grows to \(opening + 1)") {
+        $0 >= Double(opening + 1)
+      }
+    }
+    try await scene.fires("CarillonBreakerStorm", after: 2)
+    try await scene.world.simulator.set(#"{"failures":[]}"#)
+    try await scene.world.ended(more)
+  }
+
+  // MARK: The fleet
+
+  static let fleet = FaultCase(
+    "alerts-fleet", faults: ofFleet.map(fault), invariant: "each alert fires by its trouble", bound: "window × kills"
+  ) { stage in
+    let clock = try ShiftedClock()
+    let launcher = try clock.launcher
+    let scene = try await AlertScene(stage) {
+      $0.devices = 2000
+      $0.simulator = ["--latency", "200ms"]
+      $0.redis = ["--appendonly", "yes"]
+      $0.redisLauncher = launcher
+    }
+    let (world, window) = (scene.world, scene.world.options.window)
+    try await world.redis.command("LPUSH", "{\(world.namespace)}:campaigns", "no job").get()
+    try await scene.awaitMetric("carillon_dead_jobs_total", "is 1") { $0 == 1 }
+    try await scene.fires("CarillonDeadJobs", after: 2)
+
+    let mourned = FaultCampaign("mourned")
+    try await world.submit(mourned)
+    guard let victim = try await world.sending(among: scene.live).first else { throw TestSupportError("nobody sends") }
+    if await world.kill(victim) { stage.allow(duplicates: window) }
+    try await world.ended(mourned)
+    try await scene.fires("CarillonWorkersDie", after: 2)
+    if stage.scale == .full { try await poison(scene) }
+
+    // Breaking news is under way, something is scheduled and something submitted, and then nobody is there any more.
+    let news = FaultCampaign("news") { $0.more["lane"] = #""urgent""# }
+    let now = try await world.store.time() / 1000
+    let soon = Date(timeIntervalSince1970: Double(now) / 1000 + 20).formatted(.iso8601)
+    let scheduled = FaultCampaign("scheduled") { $0.more["sendAt"] = "\"\(soon)\"" }
+    try await world.submit(scheduled)
+    try await until("it is scheduled") { try await world.store.campaign(scheduled.id)?.state == .scheduled }
+    try await world.submit(news)
+    try await world.reached(20, of: news)
+    for worker in scene.live where await world.kill(worker) { stage.allow(duplicates: window) }
+    // The dead may take one each with them: Redis has not heard of their end yet.
+    let queued = (1...3).map { FaultCampaign("queued-\($0)") }
+    for campaign in queued { try await world.push(campaign) }
+    try await scene.awaitMetric("carillon_fleet_queue_jobs", "has one") { $0 >= 1 }
+    try await scene.fires("CarillonNoWorker", "CarillonQueueStands", after: 7)
+    // Nobody comes for twelve minutes.
+    try await clock.shift(world.server, by: 720)
+    try await scene.awaitMetric("carillon_fleet_schedule_lag_seconds", "has grown") { $0 > 60 }
+    try await scene.fires("CarillonOldestWaits", "CarillonScheduleLate", after: 4)
+    try await clock.shift(world.server, by: 0)
+    for _ in 0..<2 { try await scene.addWorker() }
+    for campaign in [news, scheduled] + queued { try await world.ended(campaign) }
+    try await scene.finish()
+  }
+
+  private static func poison(_ scene: AlertScene) async throws {
+    let world = scene.world
+    let environment = ["CARILLON_FAULT_POISON": world.tokens[7], "CARILLON_WORKER_WINDOW": "8"]
+    let sound = scene.live
+    let poison = FaultCampaign("poison") { $0.mayBeUnknown = [world.tokens[7]] }
+    for _ in 0..<2 { try await scene.addWorker(environment: environment) }
+    for worker in sound { scene.stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop") }
+    try await world.submit(poison)
+    var deaths = 0
+    try await until("the poison is found", within: .seconds(240), every: .milliseconds(200)) {
+      let hasEnded = try await world.hasEnded(poison)
+      while scene.live.count < 2 {
+        try await scene.addWorker(environment: environment)
+        deaths += 1
+      }
+      return hasEnded
+    }
+    scene.stage.allow(duplicates: deaths * 8)
+    try await scene.fires("CarillonPoisonTarget", after: 2)
+    let bitten = scene.live
+    for _ in 0..<2 { try await scene.addWorker() }
+    for worker in bitten { scene.stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop") }
+  }
+
+  // MARK: Redis
+
+  static let redis = FaultCase(
+    "alerts-redis", faults: ofRedis.map(fault), invariant: "each alert fires by its trouble", bound: "0: no worker died"
+  ) { stage in
+    let scene = try await AlertScene(stage) { $0.redis = ["--appendonly", "yes"] }
+    let server = scene.world.server
+    // What is in use moves a little, as clients come and go.
+    var used = 0.0
+    for _ in 0..<5 {
+      let scrape = try await scene.scrape()["admin"] ?? ""
+      used = max(used, MetricsTape.sum("carillon_fleet_redis_memory_bytes", in: scrape) ?? 0)
+    }
+    try await server.command("config", "set", "maxmemory", String(Int(used * 1.01)))
+    try await scene.awaitMetric("carillon_fleet_redis_memory_limit_bytes", "is there") { $0 > 0 }
+    try await scene.fires("CarillonRedisMemory", after: 7)
+    try await server.command("config", "set", "maxmemory", "0")
+    try await server.restart()
+    try await scene.awaitMetric("carillon_redis_changes_total", "has grown") { $0 >= 1 }
+    try await scene.fires("CarillonRedisChanges", after: 2)
+    await server.stop()
+    try await scene.awaitMetric("carillon_worker_ready", "is 0", isEverybody: true) { $0 == 0 }
+    try await scene.awaitMetric("carillon_fleet_up", "is 0") { $0 == 0 }
+    try await scene.fires("CarillonRedisUnreachable", "CarillonWorkerNotReady", after: 13)
+    try await server.restart()
+    try await scene.send(FaultCampaign("after"))
+    try await scene.finish()
+  }
+}
+
+/// The clock of a redis-server, which is set while the server does not run.
+private struct ShiftedClock {
+  private let folder: ScratchFolder
+
+  init() throws {
+    folder = try ScratchFolder("clock")
+    try folder.write("shift", "0")
+  }
+
+  /// Words that start the server by that clock.
+  var launcher: [String] {
+    get throws {
+      let text =
+        #"export LD_PRELOAD='\#(try ClockShift.library())' CLOCK_SHIFT_SECONDS=$(cat '\#(folder.path("shift"))'); exec "$@""#
+      return ["sh", "-c", text, "sh"]
+    }
+  }
+
+  /// Stops the server and starts it again with its clock so many seconds ahead.
+  func shift(_ server: RedisServer, by seconds: Int) async throws {
+    await server.stop()
+    try folder.write("shift", String(seconds))
+    try await server.restart()
+  }
+}

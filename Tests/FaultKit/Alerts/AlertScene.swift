@@ -1,0 +1,127 @@
+import Foundation
+import TestSupport
+
+/// Workers and an admin server that are scraped, and the tape of what they said.
+final class AlertScene {
+  let stage: Stage
+  let world: FaultWorld
+  private let epoch = Int(Date().timeIntervalSince1970)
+  private var workers: [(worker: WorkerProcess, url: String)] = []
+  private let admin: ChildProcess
+  private let adminURL: String
+  private var tape = MetricsTape()
+  private var questions: [Promtool.Question] = []
+  private var started = 0
+
+  /// Starts the admin server and two workers, sends a campaign that goes well, and scrapes all of it for the first time.
+  init(_ stage: Stage, _ change: (inout FaultWorld.Options) -> Void = { _ in }) async throws {
+    try Promtool.require()
+    self.stage = stage
+    world = try await stage.world {
+      $0.partitions = 32
+      $0.devices = 600
+      $0.simulator = ["--latency", "50ms"]
+      change(&$0)
+    }
+    admin = try await world.start("admin", "--listen", "127.0.0.1:0", "--json")
+    guard let line = await admin.errorLine(containing: #""event":"listening""#),
+      let url = try JSONObject(line).text("url")
+    else { throw TestSupportError("the admin server does not listen") }
+    adminURL = url
+    for _ in 0..<2 { try await addWorker() }
+    try await send(FaultCampaign("well"))
+    try await record(minutes: 3)
+  }
+
+  /// Starts a worker that is scraped.
+  @discardableResult
+  func addWorker(environment: [String: String] = [:]) async throws -> WorkerProcess {
+    started += 1
+    let worker = try await world.worker(
+      "w\(started)", environment: environment, arguments: ["--listen", "127.0.0.1:0"])
+    try await worker.hears("listening")
+    let lines = try String(contentsOf: worker.log, encoding: .utf8).split(separator: "\n")
+    guard let line = lines.first(where: { $0.contains(#""event":"listening""#) }),
+      let url = try JSONObject(String(line)).text("url")
+    else { throw TestSupportError("\(worker.name) does not say where it listens") }
+    workers.append((worker, url))
+    return worker
+  }
+
+  /// The workers that live.
+  var live: [WorkerProcess] { workers.map(\.worker).filter { $0.process.exit == nil } }
+
+  /// Submits a campaign and waits for its end.
+  func send(_ campaign: FaultCampaign) async throws {
+    try await world.submit(campaign)
+    try await world.ended(campaign)
+  }
+
+  // MARK: Scraping
+
+  /// What everybody serves who lives.
+  func scrape() async throws -> [String: String] {
+    var scrapes = ["admin": try await get(adminURL)]
+    for (worker, url) in workers where worker.process.exit == nil { scrapes[worker.name] = try await get(url) }
+    return scrapes
+  }
+
+  private func get(_ url: String) async throws -> String {
+    let output = try await ChildProcess.run(
+      "curl", ["--silent", "--show-error", "--fail", "--max-time", "20", url + "/metrics"])
+    guard output.exit == .status(0) else { throw TestSupportError("\(url)/metrics: \(output.standardError)") }
+    return output.standardOutput
+  }
+
+  /// Waits until what is served says something.
+  ///
+  /// - Parameter isEverybody: whether each worker must say it, or one of all.
+  func awaitMetric(
+    _ name: String, _ what: String, isEverybody: Bool = false, _ condition: (Double) -> Bool
+  ) async throws {
+    try await until("\(name) \(what)", within: .seconds(90), every: .milliseconds(200)) {
+      let values = try await scrape().values.compactMap { MetricsTape.sum(name, in: $0) }
+      return isEverybody ? !values.isEmpty && values.allSatisfy(condition) : values.contains(where: condition)
+    }
+  }
+
+  // MARK: Judging
+
+  /// Scrapes, and holds that for some minutes.
+  func record(minutes: Int) async throws { try tape.record(try await scrape(), minutes: minutes) }
+
+  /// Scrapes, holds that for some minutes, and asks that alerts fire then which did not before.
+  func fires(_ alerts: String..., after minutes: Int) async throws {
+    let before = tape.minutes - 1
+    try await record(minutes: minutes)
+    for alert in alerts {
+      questions.append(.fires(alert, at: before, false))
+      questions.append(.fires(alert, at: tape.minutes - 1))
+      stage.fired(AlertCases.fault(alert))
+    }
+  }
+
+  /// The same of an alert whose trouble was there from the beginning.
+  func hasFired(_ alert: String) {
+    questions.append(.fires(alert, at: tape.minutes - 1))
+    stage.fired(AlertCases.fault(alert))
+  }
+
+  /// Asks that every expression of the dashboard has a series now.
+  func showsDashboard() throws {
+    for expression in try Promtool.panels() {
+      questions.append(Promtool.Question(expression: expression, minute: tape.minutes - 1, isExpected: true))
+    }
+  }
+
+  /// Has everything evaluated, ends the admin server, and has the world checked.
+  func finish() async throws {
+    if let said = try await Promtool.ask(questions, of: tape, epoch: epoch, in: world.folder) {
+      stage.require(false, "promtool: \(said)")
+    }
+    stage.note("\(questions.count) expressions over \(tape.minutes) minutes")
+    admin.send(signal: SIGTERM)
+    stage.expect(await admin.waitForExit() == .status(0), "the admin server did not end with 0")
+    try await stage.check(world)
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+
+/// Prometheus' own evaluation of `deploy/monitoring`, by promtool (`deploy/install-checkers`).
+enum Promtool {
+  private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+    .standardized
+  private static let path = package.appending(path: ".build/checkers/bin/promtool").path
+  /// The rules.
+  static let rules = package.appending(path: "deploy/monitoring/alerts.yaml")
+  private static let dashboard = package.appending(path: "deploy/monitoring/dashboard.json")
+
+  /// Says that a case can't be played where there is no promtool.
+  static func require() throws {
+    guard FileManager.default.isExecutableFile(atPath: path) else {
+      throw FaultSkipped("\(path) is missing: deploy/install-checkers")
+    }
+  }
+
+  /// A question: whether an expression has a result in a minute of a tape.
+  struct Question {
+    var expression: String
+    var minute: Int
+    var isExpected: Bool
+
+    /// Whether an alert fires.
+    static func fires(_ alert: String, at minute: Int, _ isExpected: Bool = true) -> Question {
+      Question(
+        expression: #"ALERTS{alertname="\#(alert)",alertstate="firing"}"#, minute: minute, isExpected: isExpected)
+    }
+  }
+
+  /// - Returns: what promtool has to say of questions that are answered otherwise; nothing when all are as expected.
+  static func ask(_ questions: [Question], of tape: MetricsTape, epoch: Int, in folder: URL) async throws -> String? {
+    let tests = questions.map { question -> [String: Any] in
+      [
+        "expr": "(count(\(question.expression)) or vector(0)) > bool 0", "eval_time": "\(question.minute)m",
+        "exp_samples": [["labels": "{}", "value": question.isExpected ? 1 : 0] as [String: Any]],
+      ]
+    }
+    let file: [String: Any] = [
+      "rule_files": [rules.path], "evaluation_interval": "1m",
+      "tests": [
+        ["interval": "1m", "input_series": tape.inputs(epoch: epoch), "promql_expr_test": tests] as [String: Any]
+      ],
+    ]
+    // JSON is YAML.
+    let path = folder.appending(path: "tape.yaml")
+    try JSONSerialization.data(withJSONObject: file, options: [.prettyPrinted, .withoutEscapingSlashes]).write(to: path)
+    let output = try await ChildProcess.run(Self.path, ["test", "rules", path.path])
+    return output.exit == .status(0) ? nil : output.standardOutput + output.standardError
+  }
+
+  /// The names of all alerts.
+  static func alerts() throws -> [String] {
+    try String(contentsOf: rules, encoding: .utf8).split(separator: "\n").compactMap { line in
+      line.firstRange(of: "- alert: ").map { String(line[$0.upperBound...]) }
+    }
+  }
+
+  /// The expressions of the dashboard, with Grafana's variables as it would fill them in.
+  static func panels() throws -> [String] {
+    var found: [String] = []
+    func look(_ value: Any) {
+      if let object = value as? [String: Any] {
+        if let expression = object["expr"] as? String { found.append(expression) }
+        for (_, member) in object { look(member) }
+      } else if let array = value as? [Any] {
+        for member in array { look(member) }
+      }
+    }
+    look(try JSONSerialization.jsonObject(with: Data(contentsOf: dashboard)))
+    return found.map {
+      $0.replacingOccurrences(of: "$__rate_interval", with: "5m").replacingOccurrences(of: "$app", with: ".*")
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Glibc
+import Redis
+import TestSupport
+
+/// Workers of two programs side by side, in the middle of campaigns: an upgrade, one worker after the other, and back again.
+///
+/// `faults --only upgrade --old PATH --new PATH` plays it with two real programs. Without them, as in `make test`, it is one
+/// program that says in one half of the workers that it is another version.
+public enum UpgradeCases {
+  static let all = [rolling, refused]
+
+  /// The programs, by their paths; the one that was built with the tests where nobody has named another.
+  public static let oldVariable = "FAULTS_OLD_PROGRAM"
+  public static let newVariable = "FAULTS_NEW_PROGRAM"
+
+  /// A program as its workers are started.
+  private struct Program {
+    let path: String
+    let environment: [String: String]
+    /// What its workers say that they are.
+    let version: String
+
+    /// - Parameters:
+    ///   - variable: names its path.
+    ///   - announced: what it says that it is where nobody has named one.
+    init(_ variable: String, announced: String) async throws {
+      let given = ProcessInfo.processInfo.environment[variable]
+      path = given ?? CarillonCommand.path
+      environment = given == nil ? ["CARILLON_FAULT_VERSION": announced] : [:]
+      let output = try await ChildProcess.run(path, ["--version"], environment: environment)
+      version = output.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
+      guard output.exit == .status(0), !version.isEmpty else {
+        throw TestSupportError("\(path) --version: \(output.exit) \(output.standardError)")
+      }
+    }
+  }
+
+  private static let stopped = "SIGTERM of a worker, replaced by one of the other program"
+  private static let killed = "SIGKILL of a worker, replaced by one of the other program"
+
+  static let rolling = FaultCase(
+    "upgrade", faults: [stopped, killed],
+    invariant: "campaigns go on beside two programs; every user is counted exactly; what is sent again is the same",
+    bound: "window × kills"
+  ) { stage in
+    let old = try await Program(oldVariable, announced: "0.0.9")
+    let new = try await Program(newVariable, announced: "0.2.0")
+    let scene = try await CountedScene(stage) { $0.simulator[1] = "300ms" }
+    let world = scene.world
+    let fleet = Rolling(world)
+    for _ in 0..<3 { try await fleet.start(old.path, old.environment) }
+    try await scene.begin()
+    // Forth, and back: what the new one has begun the old one ends.
+    for (from, to) in [(old, new), (new, old)] {
+      for turn in 0..<3 {
+        // The first dies, as where an upgrade goes wrong.
+        let dies = turn == 0
+        if try await fleet.replace(byKilling: dies, with: to.path, to.environment) {
+          stage.fired(dies ? killed : stopped, duplicates: dies ? CountedScene.window : 0)
+        } else {
+          stage.expect(dies, "a worker that was stopped did not end with 0")
+        }
+        if turn == 1 { try await see(from, to, stage, world) }
+        await stage.elapse(milliseconds: 200...800)
+      }
+    }
+    try await scene.finish(stage)
+    stage.note("\(old.version) and \(new.version)")
+  }
+
+  /// Whoever looks is told that two versions run.
+  private static func see(_ from: Program, _ to: Program, _ stage: Stage, _ world: FaultWorld) async throws {
+    let expected = Set([from.version, to.version])
+    var said: [String] = []
+    do {
+      try await until("status names the versions of the workers", within: .seconds(20)) {
+        let status = try await world.run(to.path, "status", "--json", environment: to.environment)
+        said = try JSONObject(status.standardOutput).object("workers")?.texts("versions") ?? []
+        return Set(said) == expected
+      }
+    } catch {
+      stage.require(false, "status names \(said), not \(expected.sorted()): \(error)")
+    }
+    guard expected.count > 1 else { return }
+    let text = try await world.run(to.path, "status", environment: to.environment).standardOutput
+    stage.require(text.contains("version \(expected.sorted().joined(separator: " and "))"), "status says \(text)")
+    // Its exit status is about other findings too.
+    let doctor = try await world.run(to.path, "doctor", environment: to.environment).standardOutput
+    stage.require(
+      doctor.contains("this is \(to.version), and workers are \(expected.sorted().joined(separator: " and "))")
+        && doctor.contains("upgrade the rest one after the other"), "doctor says \(doctor)")
+  }
+
+  private static let otherLayout = "a worker of a version that keeps its store otherwise"
+
+  /// A worker that can't work with this store says so, with what to do, and touches nothing; the others go on.
+  static let refused = FaultCase(
+    "upgrade-refused", faults: [otherLayout], invariant: "it refuses the store and says what to do; campaigns go on",
+    bound: "0: no worker died"
+  ) { stage in
+    let world = try await stage.world {
+      $0.devices = stage.times(short: 600, full: 2000)
+      $0.simulator = ["--latency", "200ms"]
+    }
+    _ = try await Fleet(stage, world, size: 2)
+    let campaign = FaultCampaign("beside")
+    try await world.submit(campaign)
+    try await world.reached(20, of: campaign)
+    let environment = ["CARILLON_FAULT_LAYOUT": "99"]
+    for _ in 0..<stage.times(short: 1, full: 3) {
+      let before = try await stands(world)
+      let stranger = try await world.worker("stranger", environment: environment, waits: false)
+      stage.require(await stranger.ended() == .status(65), "it ended otherwise: \(stranger.lastWords)")
+      let words = stranger.lastWords
+      stage.require(
+        words.contains("has version") && words.contains("not 99") && words.contains("use the version of Carillon"),
+        "it says \(words)")
+      let doctor = try await world.run(CarillonCommand.path, "doctor", environment: environment)
+      stage.require(
+        doctor.exit == .status(1) && doctor.standardOutput.contains("not 99"), "doctor says \(doctor.standardOutput)")
+      let submitted = try await world.run(CarillonCommand.path, "segment", "count", "*", environment: environment)
+      stage.require(submitted.exit == .status(65), "segment count says \(submitted.standardOutput)")
+      stage.require(try await stands(world) == before, "it has touched the store")
+      stage.fired(otherLayout)
+    }
+    try await world.ended(campaign)
+    try await stage.check(world)
+  }
+
+  /// What a stranger would have changed first.
+  private static func stands(_ world: FaultWorld) async throws -> [String] {
+    let store = try await world.redis.command("HGETALL", "{\(world.namespace)}:store").get().compactMap(\.string)
+    let workers = try await world.redis.command("ZRANGE", "{\(world.namespace)}:workers", 0, -1).get()
+    return store + workers.compactMap(\.string)
+  }
+}
+
+/// A fleet that is exchanged, one worker after the other.
+private final class Rolling {
+  private let world: FaultWorld
+  private var workers: [WorkerProcess] = []
+  private var started = 0
+
+  init(_ world: FaultWorld) { self.world = world }
+
+  func start(_ program: String, _ environment: [String: String]) async throws {
+    started += 1
+    workers.append(try await world.worker("w\(started)", environment: environment, program: program))
+  }
+
+  /// Starts a worker and ends the oldest one.
+  ///
+  /// - Returns: whether that ended as it should.
+  func replace(
+    byKilling dies: Bool, with program: String, _ environment: [String: String]
+  ) async throws -> Bool {
+    try await start(program, environment)
+    let oldest = workers.removeFirst()
+    return dies ? await world.kill(oldest) : await oldest.terminate() == .status(0)
+  }
+}

@@ -1,0 +1,143 @@
+import CampaignStore
+import Foundation
+import PushCore
+import Redis
+import TestSupport
+
+/// What an app counts of its users (how often campaigns came to them, and the number on its icon), held against what the
+/// simulator received and what campaigns say. It shares no code with the store.
+///
+/// 1. All devices of a user fare alike in a campaign: every one is sent to, or every one is `capped`.
+/// 2. What Redis counts for a user is exactly the campaigns that came to them and keep to caps: by the simulator's log
+///    and by the results.
+/// 3. That is never more than a cap allows, and who was capped has had as many as it allows.
+/// 4. In one campaign all devices of a user get the same number, and in all campaigns together the numbers from one
+///    on, each once; Redis has the last of them.
+struct CountedUsers {
+  /// A campaign that is counted.
+  struct Campaign {
+    let id: String
+    var category: String?
+    /// Whether it keeps to caps.
+    var isCapped = true
+  }
+
+  /// How many campaigns may come to a user: of a category, or of all (`nil`).
+  struct Cap {
+    var category: String?
+    let most: Int
+  }
+
+  let caps: [Cap]
+  let campaigns: [Campaign]
+
+  /// What became of one campaign for one user.
+  private struct Fate {
+    var outcomes: Set<String> = []
+    /// The numbers that devices were sent.
+    var badges: Set<Int> = []
+    /// Devices that answered with 200.
+    var reached: Set<String> = []
+    var devices = 0
+  }
+
+  /// - Returns: a line for each kind of violation.
+  func check(_ world: FaultWorld) async throws -> [String] {
+    let log = try world.simulatorLog()
+    let requests = Dictionary(grouping: log.requests, by: \.id)
+    var fates: [String: [String: Fate]] = [:]
+    for campaign in campaigns {
+      let csv = try await world.succeed("results", "export", campaign.id, "--format", "csv")
+      for result in try ExportedResult.all(in: csv) {
+        var fate = fates[result.user, default: [:]][campaign.id] ?? Fate()
+        fate.devices += 1
+        fate.outcomes.insert(result.outcome)
+        for request in requests[result.id, default: []] where request.token == result.token {
+          if request.status == 200 { fate.reached.insert(request.token) }
+          if let badge = try JSONObject(request.body).object("aps")?.number("badge") { fate.badges.insert(badge) }
+        }
+        fates[result.user, default: [:]][campaign.id] = fate
+      }
+    }
+    var findings = Findings(campaign: "all")
+    if fates.isEmpty { findings.add("was sent to nobody") }
+    let records = try await records(world)
+    for (user, byCampaign) in fates { hold(user, byCampaign, records[user] ?? Record(), &findings) }
+    return findings.lines
+  }
+
+  private func hold(_ user: String, _ fates: [String: Fate], _ record: Record, _ findings: inout Findings) {
+    for fate in fates.values where fate.outcomes.count != 1 {
+      findings.add("treats devices of a user differently", user)
+    }
+    let came = campaigns.filter { fates[$0.id]?.outcomes == ["accepted"] }
+    let delivered = campaigns.filter { fates[$0.id].map { $0.reached.count == $0.devices } ?? false }
+    if came.map(\.id) != delivered.map(\.id) { findings.add("did not come to whom results say", user) }
+    let counting = came.filter(\.isCapped)
+    if record.times.sorted() != counting.map({ Self.digest($0.id) }).sorted() {
+      findings.add("counts other campaigns than came", "\(user): \(record.times.count), not \(counting.count)")
+    }
+    let had = { (cap: Cap) in counting.count { cap.category == nil || cap.category == $0.category } }
+    for cap in caps where had(cap) > cap.most { findings.add("came more often than a cap allows", user) }
+    for campaign in campaigns where fates[campaign.id]?.outcomes == ["capped"] {
+      let concerned = caps.filter { $0.category == nil || $0.category == campaign.category }
+      if !campaign.isCapped || !concerned.contains(where: { had($0) == $0.most }) {
+        findings.add("was capped for somebody who had not had enough", user)
+      }
+    }
+    for fate in fates.values where fate.badges.count > 1 {
+      findings.add("shows a user two numbers", "\(user): \(fate.badges.sorted())")
+    }
+    let numbers = came.flatMap { Array(fates[$0.id]?.badges ?? []) }.sorted()
+    if numbers != Array(1..<(came.count + 1)) {
+      findings.add("does not go on counting", "\(user): \(numbers) for \(came.count)")
+    }
+    if record.badge != came.count { findings.add("keeps another number than it showed", "\(user): \(record.badge)") }
+  }
+
+  // MARK: Redis
+
+  /// What Redis keeps for a user and the only app: the layout is that of `pressure.lua`.
+  private struct Record {
+    var badge = 0
+    /// Digests of campaigns that count for caps.
+    var times: [UInt64] = []
+
+    init() {}
+
+    init(_ bytes: [UInt8]) {
+      var rest = bytes[...]
+      func number(_ size: Int) -> UInt64 {
+        defer { rest = rest.dropFirst(size) }
+        return rest.prefix(size).reduce(0) { $0 << 8 | UInt64($1) }
+      }
+      let name = Int(number(1))
+      rest = rest.dropFirst(name)
+      badge = Int(number(4))
+      for _ in 0..<number(1) {
+        _ = number(4)
+        let category = number(4)
+        let campaign = number(8)
+        // What counts for no cap is only kept for its number.
+        if category != 0xFFFF_FFFF { times.append(campaign) }
+      }
+    }
+  }
+
+  private func records(_ world: FaultWorld) async throws -> [String: Record] {
+    var records: [String: Record] = [:]
+    for partition in 0..<world.options.partitions {
+      let reply = try await world.redis.command("HGETALL", "{\(world.namespace):\(partition)}:pressure").get()
+      let fields = reply.map { $0.bytes.map { Array($0) } ?? [] }
+      for index in stride(from: 0, to: fields.count - 1, by: 2) {
+        records[String(decoding: fields[index], as: UTF8.self)] = Record(fields[index + 1])
+      }
+    }
+    return records
+  }
+
+  /// FNV-1a.
+  private static func digest(_ name: String) -> UInt64 {
+    name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+}
