@@ -22,6 +22,7 @@ test: ## installs what is missing, lints, builds, runs every test
 	@deploy/install-foreign-clients
 	@deploy/install-foreign-servers
 	@deploy/install-checkers
+	@deploy/install-browser
 	@$(MAKE) --no-print-directory lint
 	@mkdir -p .build; set -o pipefail; swift test --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
 	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
@@ -46,10 +47,11 @@ lint: ## formatting, import directions, forbidden words
 	@.ci/check-imports --self-test
 	@.ci/check-imports
 
-demo: ## a private Redis, the simulator, 100,000 devices, three workers, one killed on the way
+KEEP ?=
+demo: ## a private Redis, the simulator, 100,000 devices, three workers, one killed; KEEP=1 leaves it up with the page
 	@deploy/install-dependencies demo
 	swift build -c release --product carillon
-	@CARILLON=$(CARILLON) deploy/demo/run
+	@CARILLON=$(CARILLON) KEEP=$(KEEP) deploy/demo/run
 
 bench: ## everything measured beside what is asked of it, on this machine (ARGS='--only engine --rounds 3')
 	@deploy/install-dependencies bench

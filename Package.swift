@@ -132,12 +132,15 @@ let package = Package(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
     tests(
-      "AdminTests", ["Admin", "CampaignStore", "HTTPServer", "PushCore", "PushTransport", "PushWorker", "TestSupport"]),
+      "AdminTests",
+      ["Admin", "CampaignStore", "HTTPServer", "PushCore", "PushTransport", "PushWorker", "Redis", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),
     tests("RedisTests", ["Redis", "EventLoop", "TLS", "FaultKit", "TestSupport"]),
-    tests("PushCoreTests", ["PushCore", "APNs", "TestSupport"], exclude: ["Timing/zone_witness.py"]),
+    tests(
+      "PushCoreTests", ["PushCore", "APNs", "TestSupport"],
+      exclude: ["Timing/zone_witness.py", "job_schema_witness.py"]),
     tests("APNsTests", ["APNs", "PushCore", "PushTransport", "TLS", "APNsSimulator", "TestSupport"]),
     tests(
       "PushTransportTests",
@@ -160,7 +163,7 @@ let package = Package(
       [
         "carillon", "CommandSupport", "PushTransport", "APNs", "APNsSimulator", "PushCore", "PushWorker", "Redis",
         "TLS", "EventLoop", "TestSupport",
-      ]),
+      ], exclude: ["Browser", "Clients"]),
     // Beside the benchmark must lie what it measures.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),
     tests("DeployTests", ["carillon", "TestSupport"], exclude: ["Checks"]),

@@ -1,9 +1,46 @@
 import Admin
 @testable import CampaignStore
 import PushCore
+@testable import Redis
+import TestSupport
 import Testing
 
+/// How many workers would be right. Unless a test says otherwise a worker makes 5,000 pushes a second, and what is left is to
+/// be sent within a minute: 300,000 targets a worker.
 struct WantedWorkersTests {
+  /// A fleet with one campaign.
+  private func fleet(
+    _ slices: Int, finished: Int = 0, targets: Int = 0, state: CampaignState = .active, _ more: [String: String] = [:]
+  ) throws -> Fleet {
+    var fleet = Fleet()
+    fleet.at = 1_000_000_000
+    fleet.campaigns = [try Self.campaign(slices, finished, targets, state, more)]
+    return fleet
+  }
+
+  /// A campaign whose hash has these fields, as Redis would bring them.
+  private static func campaign(
+    _ slices: Int, _ finished: Int, _ targets: Int, _ state: CampaignState, _ more: [String: String]
+  ) throws -> Fleet.RunningCampaign {
+    let hash = [
+      "state": state.rawValue, "slices": "\(slices)", "finished": "\(finished)", "targets": "\(targets)",
+    ].merging(more) { $1 }
+    let values = CampaignRecord.fields.map { hash[$0].map { "$\($0.utf8.count)\r\n\($0)\r\n" } ?? "$-1\r\n" }
+    var parser = ReplyParser()
+    try Array("*\(values.count)\r\n\(values.joined())".utf8).withUnsafeBytes { try parser.feed($0) }
+    let root = try #require(try parser.next())
+    let keys = try #require(Keyspace(namespace: "wanted", partitions: 8))
+    let reply = RedisReply(arena: parser.take(), index: root)
+    let record = try CampaignRecord(id: "a", StoredFields(.campaign("a", keys), CampaignRecord.fields, reply))
+    return Fleet.RunningCampaign(record: try #require(record), openSlices: 0)
+  }
+
+  private static func worker(_ health: WorkerReport.Pool.Health, isAlive: Bool = true) -> Fleet.Worker {
+    var report = WorkerReport()
+    report.pools = [.init(endpoint: "https://a", open: 0, inFlight: 0, backlog: 0, failures: 9, health: health)]
+    return Fleet.Worker(name: "ada", heardAt: 1_000_000_000, isAlive: isAlive, report: report)
+  }
+
   @Test func nothingWantsNobodyAndWhatIsAboutToBeginWantsOne() {
     var fleet = Fleet()
     #expect(WantedWorkers(fleet).workers == 0)
@@ -14,5 +51,94 @@ struct WantedWorkersTests {
     fleet.scheduled = Fleet.Agenda(count: 1, next: fleet.at + 30_000)
     #expect(WantedWorkers(fleet, seconds: 60).workers == 1)
     #expect(WantedWorkers(fleet, seconds: 10).workers == 0)
+  }
+
+  @Test("what is left is the unfinished slices, those that workers hold included, as large as the finished ones were")
+  func whatIsLeft() throws {
+    let wanted = WantedWorkers(try fleet(100, finished: 40, targets: 400_000))
+    #expect(wanted.remaining == 600_000 && wanted.workers == 2)
+    #expect(WantedWorkers(try fleet(100, finished: 39, targets: 390_000)).workers == 3)
+    #expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), perSecond: 1000).workers == 10)
+    #expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), seconds: 20).workers == 6)
+    // Nobody knows yet: 10,000 a slice.
+    #expect(WantedWorkers(try fleet(90)).remaining == 900_000)
+    #expect(WantedWorkers(try fleet(100, finished: 100, targets: 400_000)).workers == 0)
+    for state in [CampaignState.paused, .scheduled, .cancelled] {
+      #expect(WantedWorkers(try fleet(90, state: state)).workers == 0)
+    }
+    var two = try fleet(90)
+    two.campaigns += two.campaigns
+    #expect(WantedWorkers(two).workers == 6)
+  }
+
+  @Test("no more than there are slices, as each has one worker")
+  func slices() throws {
+    let wanted = WantedWorkers(try fleet(20, finished: 16, targets: 16_000_000))
+    #expect(wanted.workers == 4 && wanted.remaining == 4_000_000 && wanted.reason == "no more than there are slices")
+  }
+
+  @Test("no more than its rate can use, however it is said")
+  func rate() throws {
+    #expect(WantedWorkers(try fleet(180)).workers == 6)
+    #expect(WantedWorkers(try fleet(180, ["rate": "9999.5"])).workers == 2)
+    #expect(WantedWorkers(try fleet(180, ["rate": "0.5"])).workers == 1)
+    #expect(WantedWorkers(try fleet(180, ["rate": "1000000"])).workers == 6)
+    // 1.8 million over two minutes are 15,000 a second, half of them gone or not.
+    #expect(WantedWorkers(try fleet(180, ["spread": "120"])).workers == 3)
+    #expect(WantedWorkers(try fleet(180, finished: 90, targets: 900_000, ["spread": "120"])).workers == 3)
+    #expect(WantedWorkers(try fleet(180, ["spread": "7200"])).workers == 1)
+    // Half a million in what is left of the time.
+    let now = 1_000_000_000
+    #expect(WantedWorkers(try fleet(50, ["finishBy": "\(now + 120_000)"])).workers == 1)
+    #expect(WantedWorkers(try fleet(100, finished: 50, targets: 500_000, ["finishBy": "\(now + 70_000)"])).workers == 2)
+    #expect(WantedWorkers(try fleet(180, ["finishBy": "\(now - 1)"])).workers == 6)
+    // One with a rate holds nobody back who has none.
+    var two = try fleet(180, ["rate": "100"])
+    two.campaigns.append(try Self.campaign(180, 0, 0, .active, [:]))
+    #expect(WantedWorkers(two).workers == 7)
+  }
+
+  @Test("slices that are parked for a retry need nobody, until they are due")
+  func parked() throws {
+    var fleet = try fleet(180)
+    fleet.parked = Fleet.Agenda(count: 120, next: fleet.at + 60_000)
+    let wanted = WantedWorkers(fleet)
+    #expect(wanted.workers == 2 && wanted.remaining == 600_000)
+    fleet.parked.count = 178
+    #expect(WantedWorkers(fleet, perSecond: 10).workers == 2)
+    fleet.parked.count = 180
+    let none = WantedWorkers(fleet)
+    #expect(none.workers == 1 && none.remaining == 0 && none.reason == "what is left waits for retries")
+    fleet.parked.next = fleet.at - 1
+    #expect(WantedWorkers(fleet).workers == 6)
+    // Those of paused campaigns are parked too.
+    fleet.parked = Fleet.Agenda(count: 1000, next: fleet.at + 60_000)
+    #expect(WantedWorkers(fleet).workers == 1)
+  }
+
+  @Test("in a storm the number stays: more workers would only press a push service that is in trouble")
+  func storm() throws {
+    for health in [WorkerReport.Pool.Health.unreachable, .unresponsive, .breakerOpen] {
+      var fleet = try fleet(180)
+      (fleet.workers, fleet.liveWorkers) = ([Self.worker(health)], 2)
+      let wanted = WantedWorkers(fleet)
+      #expect(wanted.workers == 2 && wanted.live == 2 && wanted.reason.contains("in trouble"), "\(health)")
+      fleet.liveWorkers = 9
+      #expect(WantedWorkers(fleet).workers == 9)
+      // Nobody to be kept: somebody has to come.
+      fleet.liveWorkers = 0
+      #expect(WantedWorkers(fleet).workers == 6)
+      // With nothing to send nobody is kept for a storm.
+      (fleet.liveWorkers, fleet.campaigns) = (9, [])
+      #expect(WantedWorkers(fleet).workers == 0)
+    }
+    // A worker that is gone knows nothing, and more workers mend no credential.
+    for worker in [
+      Self.worker(.unreachable, isAlive: false), Self.worker(.credentialStopped), Self.worker(.ready),
+    ] {
+      var fleet = try fleet(180)
+      (fleet.workers, fleet.liveWorkers) = ([worker], 2)
+      #expect(WantedWorkers(fleet).workers == 6)
+    }
   }
 }

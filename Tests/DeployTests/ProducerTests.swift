@@ -2,61 +2,95 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The producers of `deploy/producers`, each run as its page says.
+/// The producers of `deploy/producers`, each run as its page says: by Redis, then by HTTP.
 @Suite(.timeLimit(.minutes(2))) struct ProducerTests {
   /// Beyond ASCII and with quotes: what breaks lengths that are counted in characters, and JSON that is put together.
   private static let user = #"Jürgen "J." of "#
 
-  /// A Redis with a worker that sends, for all of them.
+  /// A Redis with a worker that sends and the API beside it, for all of them.
+  private struct Stage {
+    let world: CarillonWorld
+    /// Kept: a process ends with the last reference to it.
+    let processes: [ChildProcess]
+    /// Where the API is, and a token that may submit.
+    let api: [String: String]
+  }
+
   private static let stage = Task {
     var world = try await CarillonWorld(engine: "native")
     try await world.startSimulator()
+    world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
+    world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
+    let token = try await world.succeed("admin", "token", "producer", "--scope", "submit")
     let worker = try await world.start("worker", "--name", "producers", "--json")
     guard await worker.errorLine(containing: #""event":"started""#) != nil else {
       throw TestSupportError("the worker ended at its start")
     }
-    return (world: world, worker: worker)
+    let admin = try await world.start("admin", "--json")
+    guard let line = await admin.errorLine(containing: #""event":"listening""#),
+      let url = try JSONObject(line).text("url")
+    else { throw TestSupportError("carillon admin ended at its start") }
+    return Stage(
+      world: world, processes: [worker, admin],
+      api: ["CARILLON_URL": url, "CARILLON_TOKEN": token.trimmingCharacters(in: .newlines)])
   }
 
-  @Test func python() async throws { try await run("python", 1, "python3", "by-redis.py") }
+  @Test func python() async throws {
+    try await run("python", 1, ["python3", "by-redis.py"], ["python3", "by-http.py"])
+  }
   @Test(.enabled(if: Deploy.has("node"), "no node")) func node() async throws {
-    try await run("node", 2, "node", "by-redis.mjs")
+    try await run("node", 2, ["node", "by-redis.mjs"], ["node", "by-http.mjs"])
   }
   @Test(.enabled(if: Deploy.has("go"), "no go")) func go() async throws {
-    try await run("go", 3, "go", "run", "by-redis.go")
+    try await run("go", 3, ["go", "run", "by-redis.go"], ["go", "run", "by-http.go"])
   }
   @Test(.enabled(if: Deploy.has("php"), "no php")) func php() async throws {
-    try await run("php", 4, "php", "by-redis.php")
+    try await run("php", 4, ["php", "by-redis.php"], ["php", "by-http.php"])
   }
   @Test(.enabled(if: Deploy.has("javac"), "no JDK")) func java() async throws {
-    try await run("java", 5, "java", "ByRedis.java")
+    try await run("java", 5, ["java", "ByRedis.java"], ["java", "ByHttp.java"])
   }
   @Test(.enabled(if: Deploy.has("ruby"), "no ruby")) func ruby() async throws {
-    try await run("ruby", 6, "ruby", "by-redis.rb")
+    try await run("ruby", 6, ["ruby", "by-redis.rb"], ["ruby", "by-http.rb"])
   }
   @Test(.enabled(if: Deploy.has("jq") && Deploy.has("redis-cli"), "no jq or redis-cli")) func shell() async throws {
-    try await run("shell", 7, "sh", "by-redis.sh")
+    try await run("shell", 7, ["sh", "by-redis.sh"], ["sh", "by-http.sh"])
   }
   @Test func swift() async throws {
     let folder = try ScratchFolder("producer")
-    let program = folder.path("by-redis")
-    let compiled = try await ChildProcess.run("swiftc", ["by-redis.swift", "-o", program], folder: here)
-    try #require(compiled.exit == .status(0), "\(compiled.standardError)")
-    try await run("swift", 8, program)
+    let programs = ["by-redis", "by-http"].map { ($0, folder.path($0)) }
+    for (name, program) in programs {
+      let compiled = try await ChildProcess.run("swiftc", ["\(name).swift", "-o", program], folder: here)
+      try #require(compiled.exit == .status(0), "\(compiled.standardError)")
+    }
+    try await run("swift", 8, [programs[0].1], [programs[1].1])
   }
 
   private var here: URL { URL(filePath: Deploy.path("producers")) }
 
+  private func run(_ language: String, _ number: Int, _ byRedis: [String], _ byHTTP: [String]) async throws {
+    let stage = try await Self.stage.value
+    try await runByRedis(language, number, byRedis, in: stage.world)
+    try await runByHTTP(language, byHTTP, stage)
+  }
+
+  private func start(
+    _ command: [String], _ arguments: [String], _ environment: [String: String]
+  ) async throws -> ChildProcess.Output {
+    try await ChildProcess.run(
+      command[0], command.dropFirst() + arguments, environment: environment, folder: here)
+  }
+
   /// Runs a producer: its device must be the user's, and its campaign reach the user, who has another device already.
-  private func run(_ language: String, _ number: Int, _ command: String...) async throws {
-    let world = try await Self.stage.value.world
+  private func runByRedis(
+    _ language: String, _ number: Int, _ command: [String], in world: CarillonWorld
+  ) async throws {
     let user = Self.user + language
     let id = "by-redis-\(language)"
     let (first, second) = (CarillonWorld.token(2 * number), CarillonWorld.token(2 * number + 1))
     try await world.succeed("devices", "register", "--user", user, "--token", first, "--app", "news")
-    let output = try await ChildProcess.run(
-      command[0], command.dropFirst() + [id, user, second],
-      environment: ["REDIS_PORT": String(world.server.port), "CARILLON_NAMESPACE": world.namespace], folder: here)
+    let settings = ["REDIS_PORT": String(world.server.port), "CARILLON_NAMESPACE": world.namespace]
+    let output = try await start(command, [id, user, second], settings)
     try #require(output.exit == .status(0), "\(output.standardError)")
 
     try await world.until(id) { $0.text("state") == "completed" }
@@ -66,12 +100,30 @@ import Testing
     #expect(device.text("app") == "news" && device.text("locale") == "en")
 
     // Whoever lost the answer does the same again: nothing is sent twice.
-    let again = try await ChildProcess.run(
-      command[0], command.dropFirst() + [id, user, second],
-      environment: ["REDIS_PORT": String(world.server.port), "CARILLON_NAMESPACE": world.namespace], folder: here)
+    let again = try await start(command, [id, user, second], settings)
     #expect(again.exit == .status(0), "\(again.standardError)")
     while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" {}
     #expect(try await world.server.command("XLEN", "{\(world.namespace)}:dead") == "0")
+  }
+
+  /// The same user by HTTP: the campaign is sent once, however often it is submitted, and what is refused is told.
+  private func runByHTTP(_ language: String, _ command: [String], _ stage: Stage) async throws {
+    let (user, id) = (Self.user + language, "by-http-\(language)")
+    for _ in 1...2 {
+      let output = try await start(command, [id, user], stage.api)
+      try #require(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    }
+    try await stage.world.until(id) { $0.text("state") == "completed" }
+    #expect(try await stage.world.show(id).object("outcomes")?.numbers == ["accepted": 2])
+    for (arguments, environment, problem) in [
+      ([id, "somebody else"], [:], "conflict"),
+      (["\(id)-2", user], ["CARILLON_TOKEN": "carillon_none"], "unauthorized"),
+    ] {
+      let refused = try await start(command, arguments, stage.api.merging(environment) { $1 })
+      #expect(
+        refused.exit != .status(0) && (refused.standardOutput + refused.standardError).contains(problem),
+        "\(refused.standardOutput)\(refused.standardError)")
+    }
   }
 
   /// Asks for the user's devices, with the command's own time for a pace, until the token is among them.

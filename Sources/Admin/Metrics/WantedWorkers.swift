@@ -32,14 +32,15 @@ public struct WantedWorkers: Sendable, Equatable {
       let each =
         record.slices.finished > 0 ? max(1, record.counters.targets / record.slices.finished) : Self.unknownSlice
       remaining += unfinished * each
-      pace += Self.pace(of: record.rate, Double(unfinished * each) / Double(seconds), fleet.at)
+      pace += min(
+        Double(unfinished * each) / Double(seconds),
+        Self.limit(of: record.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
     }
     // Which campaigns the parked ones are of is not known: they count as the others do on the average.
     let parked = min(slices, fleet.parked.lag(at: fleet.at) > 0 ? 0 : fleet.parked.count)
     if slices > 0 {
-      let share = Double(slices - parked) / Double(slices)
-      remaining = Int(Double(remaining) * share)
-      pace *= share
+      remaining = remaining * (slices - parked) / slices
+      pace *= Double(slices - parked) / Double(slices)
     }
     let isStorm = fleet.workers.contains { worker in
       worker.isAlive && worker.report?.pools.contains { $0.health != "credentialStopped" && $0.isStuck } ?? false
@@ -62,13 +63,18 @@ public struct WantedWorkers: Sendable, Equatable {
     }
   }
 
-  /// Pushes a second that a campaign can use.
-  private static func pace(of rate: CampaignRate?, _ wanted: Double, _ now: Int) -> Double {
+  /// Pushes a second that a campaign's rate lets it use.
+  ///
+  /// - Parameters:
+  ///   - whole: its targets.
+  ///   - left: those that are left.
+  private static func limit(of rate: CampaignRate?, whole: Int, left: Int, at now: Int) -> Double {
     switch rate {
-    case .perSecond(let rate)?: min(rate, wanted)
-    case .over(let span)?: min(wanted, max(1, wanted / Double(max(1, span))))
-    case .until(let end)?: end > now ? min(wanted, max(1, wanted * 1000 / Double(end - now))) : wanted
-    case nil: wanted
+    case .perSecond(let rate)?: rate
+    case .over(let span)?: Double(whole) / Double(max(1, span))
+    // When its time has passed it goes as fast as it can.
+    case .until(let end)?: end > now ? Double(left) * 1000 / Double(end - now) : .infinity
+    case nil: .infinity
     }
   }
 }

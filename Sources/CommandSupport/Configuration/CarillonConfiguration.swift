@@ -19,12 +19,15 @@ package struct CarillonConfiguration: Equatable {
   package var webhooks: [String: WebhookTarget] = [:]
 
   package struct Admin: Equatable {
-    package var listen: ListenAddress
+    /// `nil` for nowhere, but for `carillon admin`, which then serves this machine at ``standard``.
+    package var listen: ListenAddress?
     /// A file with the hashes of tokens.
     package var tokenFile: String?
     package var tls: AdminTLS?
 
-    package init(listen: ListenAddress, tokenFile: String? = nil, tls: AdminTLS? = nil) {
+    package static let standard = "127.0.0.1:8080"
+
+    package init(listen: ListenAddress?, tokenFile: String? = nil, tls: AdminTLS? = nil) {
       self.listen = listen
       self.tokenFile = tokenFile
       self.tls = tls

@@ -49,6 +49,10 @@ package struct ConfigurationDraft: Equatable {
         lines.append("      \(key): \(Self.quoted(value ?? ""))")
       }
     }
+    lines += [
+      "", "# Who may ask carillon admin for what: carillon admin token NAME --scope view makes the file.", "admin:",
+    ]
+    lines.append("  tokenFile: \(Self.quoted("admin.token"))")
     return lines.joined(separator: "\n") + "\n"
   }
 

@@ -22,7 +22,7 @@ struct API: Sendable {
 
   /// Everything that can be asked for.
   var operations: [APIOperation] {
-    campaigns + approval + devices + segments + quarantine + dead + fleet + own
+    campaigns + approval + composing + devices + segments + quarantine + dead + fleet + own
   }
 
   /// What it says of itself.

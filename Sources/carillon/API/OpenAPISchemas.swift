@@ -1,7 +1,9 @@
+import PushCore
+
 /// What the bodies of requests and answers are, JSON Schema 2020-12 by name.
 enum OpenAPISchemas {
   static let all: [String: String] = [
-    "Job": JobSchema.schema,
+    "Job": JobSchema.outline,
     "Problem": """
     {"type":"object","required":["type","title","status","detail","code"],"properties":{"type":{"type":"string"},\
     "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",\
@@ -13,7 +15,30 @@ enum OpenAPISchemas {
     "scopes":{"type":"array","items":{"enum":["view","submit","operate","admin"]}}}}
     """,
     "Finding": """
-    {"type":"object"}
+    {"type":"object","required":["rule","severity","path","message"],"properties":{"rule":{"type":"string"},\
+    "severity":{"enum":["error","warning"]},"path":{"type":"string"},"line":{"type":["integer","null"]},\
+    "column":{"type":["integer","null"]},"message":{"type":"string"},"hint":{"type":["string","null"]},\
+    "source":{"type":"string"}}}
+    """,
+    "Lint": """
+    {"type":"object","required":["kind","pushType","sizes","errors","warnings","findings"],"properties":{\
+    "kind":{"enum":["payload","job","template","legacy"]},"pushType":{"type":["string","null"]},\
+    "inferred":{"type":"boolean"},"sizes":{"type":"array","items":{"type":"object",\
+    "required":["for","bytes","limit","fits"],"properties":{"for":{"type":"string"},"bytes":{"type":"integer"},\
+    "limit":{"type":"integer"},"fits":{"type":"boolean"}}}},"errors":{"type":"integer"},"warnings":{"type":"integer"},\
+    "findings":{"type":"array","items":{"$ref":"#/components/schemas/Finding"}}}}
+    """,
+    "Preview": """
+    {"type":"object","required":["campaign","user","fixed","pushes"],"properties":{"campaign":{"type":"string"},\
+    "user":{"type":"string"},"fixed":{"type":"boolean"},"variant":{"type":["string","null"]},"waits":{"type":"boolean"},"pushes":{"type":"array","items":{"type":"object",\
+    "required":["token"],"properties":{"token":{"type":"string"},"headers":{"type":"object",\
+    "additionalProperties":{"type":"string"}},"payload":{"type":"object"},"bytes":{"type":"integer"},\
+    "refused":{"type":"string"}}}}}}
+    """,
+    "Apps": """
+    {"type":"object","required":["apps"],"properties":{"apps":{"type":"array","items":{"type":"object",\
+    "required":["name","topic","environment"],"properties":{"name":{"type":"string"},"topic":{"type":"string"},\
+    "environment":{"type":"string"},"approvalAbove":{"type":["integer","null"]}}}}}}
     """,
     "Submission": """
     {"type":"object","required":["id","duplicate","warnings"],"properties":{"id":{"type":"string"},\

@@ -63,8 +63,9 @@ struct WorkerCommand: CarillonCommand {
     let watch = WorkerWatch()
     let identity = WorkerIdentity(
       name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue)
-    let served = try endpoint.admin(configuration).map {
-      try AdminEndpoint($0, WorkerSite.routes(of: watch, identity), needsTokens: false)
+    let served = try endpoint.address(configuration).map {
+      try AdminEndpoint(
+        configuration.admin, at: $0, WorkerSite.routes(of: watch, identity), asksForTokens: false)
     }
     do {
       try await work(configuration, name: name, unless: stop, watch, notifier)

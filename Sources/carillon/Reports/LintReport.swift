@@ -3,6 +3,7 @@ import PushCore
 
 /// What `lint` found in a file.
 struct LintReport {
+  /// Empty for what came by HTTP.
   var file: String
   var lint: PushLint
   /// Of a job that is repeated.
@@ -49,7 +50,7 @@ struct LintReport {
   var json: String {
     var json = JSONWriter()
     json.beginObject()
-    json.member("file", file)
+    if !file.isEmpty { json.member("file", file) }
     json.member("kind", lint.kind.rawValue)
     json.member("pushType", lint.pushType?.rawValue)
     json.member("inferred", lint.isInferred)

@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import PushWorker
 
 /// What a campaign sends a user, as `campaign preview` shows it.
 struct PreviewReport {
@@ -19,6 +20,18 @@ struct PreviewReport {
   /// Whether the user waits for the best variant, which nobody has said yet.
   let waits: Bool
   let pushes: [Push]
+
+  init(_ preview: PushPreview, channel: AppChannel) {
+    (campaign, user, isFixed) = (preview.campaign, preview.user, preview.isFixed)
+    (variant, waits) = (preview.variant, preview.waits)
+    pushes = preview.pushes.map { token, push in
+      Push(
+        token: token,
+        push: push.map {
+          SinglePush(channel: channel, headers: $0.headers, token: token, payload: $0.payload, id: $0.id)
+        })
+    }
+  }
 
   /// Nothing but the pushes, one under the other; where there are variants, that of the user first.
   var text: String {

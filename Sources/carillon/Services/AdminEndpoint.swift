@@ -18,18 +18,23 @@ final class AdminEndpoint: Sendable {
   /// Serves from now on, and logs where.
   ///
   /// - Parameters:
+  ///   - listen: where.
   ///   - routes: what is served.
-  ///   - needsTokens: whether it must not listen for others than this machine without tokens.
-  init(_ admin: CarillonConfiguration.Admin, _ routes: [Route], needsTokens: Bool) throws {
-    let tokens = try admin.tokenFile.map(Self.tokens) ?? AccessTokens()
-    if needsTokens, !admin.listen.isLoopback, tokens.isEmpty {
+  ///   - asksForTokens: whether any of it asks for a token: then it must not listen for others than this machine while there
+  ///     is none.
+  init(
+    _ admin: CarillonConfiguration.Admin?, at listen: ListenAddress, _ routes: [Route], asksForTokens: Bool
+  ) throws {
+    let tokenFile = asksForTokens ? admin?.tokenFile : nil
+    let tokens = try tokenFile.map(Self.tokens) ?? AccessTokens()
+    if asksForTokens, !listen.isLoopback, tokens.isEmpty {
       throw CommandError(
-        .configuration, "admin.listen: \(admin.listen.host) can be reached by others, and there is no token",
+        .configuration, "admin.listen: \(listen.host) can be reached by others, and there is no token",
         hint: "name a file in admin.tokenFile, and run: carillon admin token NAME --scope view")
     }
     let site = Site(routes, tokens: tokens) { Problem(CommandError($0)) }
-    var options = HTTPServerOptions(host: admin.listen.host, port: admin.listen.port)
-    options.identity = try admin.tls.map(Self.identity)
+    var options = HTTPServerOptions(host: listen.host, port: listen.port)
+    options.identity = try admin?.tls.map(Self.identity)
     do throws(HTTPServerError) {
       server = try HTTPServer(options, handler: site)
     } catch {
@@ -41,10 +46,10 @@ final class AdminEndpoint: Sendable {
       "listening",
       metadata: [
         LineLogHandler.eventKey: "listening",
-        "url": "\(admin.tls == nil ? "http" : "https")://\(admin.listen.urlHost):\(server.port)",
+        "url": "\(options.identity == nil ? "http" : "https")://\(listen.urlHost):\(server.port)",
         "port": .number(server.port),
       ])
-    watching = admin.tokenFile.map { file in Task { await Self.watch(file, site) } }
+    watching = tokenFile.map { file in Task { await Self.watch(file, site) } }
   }
 
   /// Lets requests under way be answered, and ends.

@@ -33,16 +33,10 @@ struct SinglePush {
   }
 
   private var requestHeaders: [HTTPExchange.Header] {
-    var lines: [HTTPExchange.Header] = [.init("apns-id", id.uuidString.lowercased())]
+    var lines = headers.lines(id: id)
     if case .token(let token)? = channel.credential.authorization() {
-      lines.append(.init("authorization", "bearer \(token.text)"))
+      lines.insert(.init("authorization", "bearer \(token.text)"), at: 1)
     }
-    lines += [
-      .init("apns-topic", headers.topic), .init("apns-push-type", headers.pushType.rawValue),
-      .init("apns-priority", String(headers.priority)),
-    ]
-    if let expiration = headers.expiration { lines.append(.init("apns-expiration", String(expiration))) }
-    if let collapseID = headers.collapseID { lines.append(.init("apns-collapse-id", collapseID)) }
     return lines
   }
 
@@ -63,5 +57,18 @@ struct SinglePush {
         "\(channel.endpoint.url): \(error.message)" + (error.isInDoubt ? "; APNs may have taken the push" : ""),
         hint: "check the network, a firewall (port 443 or 2197), and the app's endpoint and trustRoots")
     }
+  }
+}
+
+extension PushHeaders {
+  /// The headers of a push's request in their order, but for what shows who sends it.
+  func lines(id: UUID) -> [HTTPExchange.Header] {
+    var lines: [HTTPExchange.Header] = [
+      .init("apns-id", id.uuidString.lowercased()), .init("apns-topic", topic),
+      .init("apns-push-type", pushType.rawValue), .init("apns-priority", String(priority)),
+    ]
+    if let expiration { lines.append(.init("apns-expiration", String(expiration))) }
+    if let collapseID { lines.append(.init("apns-collapse-id", collapseID)) }
+    return lines
   }
 }

@@ -15,8 +15,8 @@ struct AdminServe: CarillonCommand {
       listened to only where there is a token. For the internet put a proxy in front.
 
       Examples:
-        carillon admin
-        carillon admin --listen 127.0.0.1:8080 --json
+        carillon admin                                  # where admin.listen says, or at http://127.0.0.1:8080/
+        carillon admin --listen 127.0.0.1:0 --json      # at a port that is free, which the log names
       """)
 
   @OptionGroup var global: GlobalOptions
@@ -25,14 +25,14 @@ struct AdminServe: CarillonCommand {
   func run() async throws {
     let signals = StopSignals()
     let configuration = try global.loadConfiguration()
-    guard let admin = try endpoint.admin(configuration) else {
-      throw CommandError(
-        .configuration, "admin.listen is missing", hint: "say where: admin: { listen: 127.0.0.1:8080 }, or --listen")
+    let standard = CarillonConfiguration.Admin.standard
+    guard let listen = try endpoint.address(configuration, standard: standard) else {
+      throw CommandError(.defect, "\(standard) is no address")
     }
     let stores = try APIStore(configuration.redis)
     let api = API(configuration, stores)
     let routes = api.operations.map(\.route) + [PageRoute.route] + Self.health(of: stores)
-    let served = try AdminEndpoint(admin, routes, needsTokens: true)
+    let served = try AdminEndpoint(configuration.admin, at: listen, routes, asksForTokens: true)
     for await _ in signals.numbers { break }
     await served.stop()
     await stores.close()

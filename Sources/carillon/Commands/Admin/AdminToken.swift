@@ -32,7 +32,8 @@ struct AdminToken: CarillonCommand {
   func run() async throws {
     guard let file = try global.loadConfiguration().admin?.tokenFile else {
       throw CommandError(
-        .configuration, "admin.tokenFile is missing", hint: "name a file there: admin: { …, tokenFile: admin.token }")
+        .configuration, "admin.tokenFile is missing",
+        hint: "name a file in the configuration: admin: { tokenFile: admin.token }")
     }
     let scopes = try AccessTokens.scopes(scope) { CommandError(.usage, "--scope: \($0)") }
     let exists = FileManager.default.fileExists(atPath: file)

@@ -1,12 +1,11 @@
 import Dispatch
 import Glibc
-import TestSupport
 
 /// A client that sends bytes as they are given, and reads until the server hangs up, or has said something.
-final class RawClient: Sendable {
+public final class RawClient: Sendable {
   private let descriptor: Int32
 
-  init(port: Int, host: String = "127.0.0.1") throws {
+  public init(port: Int, host: String = "127.0.0.1") throws {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -26,7 +25,7 @@ final class RawClient: Sendable {
 
   /// - Returns: whether all of it went out.
   @discardableResult
-  func send(_ text: String) async -> Bool {
+  public func send(_ text: String) async -> Bool {
     let bytes = Array(text.utf8)
     return await blocking { descriptor in
       var sent = 0
@@ -42,7 +41,7 @@ final class RawClient: Sendable {
   }
 
   /// Reads until the server hangs up, or until what came ends with `end`.
-  func read(until end: String? = nil, limit: Int = 64 << 20) async -> String {
+  public func read(until end: String? = nil, limit: Int = 64 << 20) async -> String {
     await blocking { descriptor in
       var text: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -57,7 +56,7 @@ final class RawClient: Sendable {
   }
 
   /// One request over a connection of its own.
-  static func exchange(_ request: String, port: Int, host: String = "127.0.0.1") async throws -> String {
+  public static func exchange(_ request: String, port: Int, host: String = "127.0.0.1") async throws -> String {
     let client = try RawClient(port: port, host: host)
     await client.send(request)
     return await client.read()

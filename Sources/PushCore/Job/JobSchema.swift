@@ -1,0 +1,217 @@
+/// The JSON Schema of a job: what can be said without knowing the app's push service, which has rules of its own, and
+/// without reading expressions, conditions and schedules. What it lets through may still be refused; what is a job, it lets through.
+public enum JobSchema {
+  /// The schema as a document by itself.
+  public static var document: String {
+    schema.replacing(
+      "{", with: #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"A job of Carillon","#,
+      maxReplacements: 1)
+  }
+
+  /// The schema. It refers to nothing outside, nor to anything inside by its place, so that it may stand in another document.
+  public static let schema = job(audience: audience, ",\"allOf\":[\(rules.joined(separator: ","))]")
+
+  /// The same without what goes with what: for documents of which others generate clients and requests, which make nothing
+  /// of conditions.
+  public static let outline = job(
+    audience: object(audienceMembers(exclude: object(excludeMembers))),
+    #","anyOf":[{"required":["payload"]},{"required":["template"]},{"required":["variants"]}]"#)
+
+  private static func job(audience: String, _ more: String) -> String {
+    let properties = CampaignJob.fields.map {
+      "\"\($0)\":\($0 == "audience" ? audience : members[$0] ?? "{}")"
+    }.joined(separator: ",")
+    return "{\"type\":\"object\",\"required\":[\"id\",\"app\",\"audience\"],\"additionalProperties\":false,"
+      + "\"properties\":{\(properties)}\(more)}"
+  }
+
+  // MARK: Members. Null counts as not given, but where something is required.
+
+  private static let name = #"{"type":"string","pattern":"^[A-Za-z0-9._-]{1,64}$"}"#
+  private static let user = #"{"type":"string","minLength":1,"pattern":"^[^\\u0000-\\u001f\\u007f]*$"}"#
+  /// Above 0.
+  private static let duration = #"{"type":"string","pattern":"^0*[1-9][0-9]*[smhd]$"}"#
+  private static let anyDuration = #"{"type":"string","pattern":"^[0-9]+[smhd]$"}"#
+  private static let instant = #"{"type":"string","pattern":"\#(wallPattern)([Zz]|[+-][0-9]{2}:[0-9]{2})$"}"#
+  /// A local time.
+  private static let wall = #"{"type":"string","pattern":"\#(wallPattern)$"}"#
+  private static let wallPattern =
+    #"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?"#
+  private static let clock = #"{"type":"string","pattern":"^[0-9]{1,2}:[0-9]{2}$"}"#
+  private static let text = #"{"type":"string"}"#
+  private static let someText = #"{"type":"string","minLength":1}"#
+  private static let flag = #"{"type":"boolean"}"#
+  private static let share = #"{"type":"number","exclusiveMinimum":0,"maximum":1}"#
+  private static let realShare = #"{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1}"#
+  private static let null = #"{"type":"null"}"#
+
+  private static func words(_ words: [String]) -> String {
+    "{\"enum\":[\(words.map { "\"\($0)\"" }.joined(separator: ","))]}"
+  }
+
+  private static func list(_ element: String, most: Int? = nil) -> String {
+    "{\"type\":\"array\",\"minItems\":1,\(most.map { "\"maxItems\":\($0)," } ?? "")\"items\":\(element)}"
+  }
+
+  private static func any(_ schemas: String...) -> String { "{\"anyOf\":[\(schemas.joined(separator: ","))]}" }
+
+  private static func orNull(_ schema: String) -> String { any(schema, null) }
+
+  /// - Parameter more: further keywords.
+  private static func object(
+    _ members: KeyValuePairs<String, String>, _ more: String = "", required: [String] = []
+  ) -> String {
+    let properties = members.map { "\"\($0)\":\(required.contains($0) ? $1 : orNull($1))" }.joined(separator: ",")
+    return "{\"type\":\"object\",\"additionalProperties\":false,"
+      + "\"required\":[\(required.map { "\"\($0)\"" }.joined(separator: ","))],\"properties\":{\(properties)}\(more)}"
+  }
+
+  private static let outcomes = {
+    let one = words(Outcome.allCases.map(\.name))
+    return any(one, list(one))
+  }()
+
+  private static let recipient = any(
+    user,
+    object(
+      [
+        "user": user,
+        "vars": #"{"type":"object","additionalProperties":{"type":["string","number","boolean","null"]}}"#,
+      ], required: ["user"]))
+
+  /// Which users of a campaign are meant, where there is none.
+  private static let ofCampaign = when(any(given("outcome"), given("opened")), given("campaign"))
+
+  private static let excludeMembers: KeyValuePairs = [
+    "segment": text, "campaign": any(name, list(name, most: 16)), "activity": name, "outcome": outcomes,
+    "opened": flag,
+  ]
+
+  private static func audienceMembers(exclude: String) -> KeyValuePairs<String, String> {
+    [
+      "segment": text, "users": list(recipient), "campaign": name, "activity": name, "tokens": list(someText),
+      "channel": someText, "outcome": outcomes, "opened": flag, "where": text, "sample": share,
+      "limit": #"{"type":"integer","minimum":1,"maximum":1000000000}"#,
+      "devices": words(DeviceChoice.allCases.map(\.rawValue)), "exclude": exclude,
+    ]
+  }
+
+  private static let audience: String = {
+    let one = ["segment", "users", "campaign", "activity", "tokens", "channel"].map(given).joined(separator: ",")
+    let exclude = object(
+      excludeMembers, ",\"allOf\":[\(any(given("segment"), given("campaign"), given("activity"))),\(ofCampaign)]")
+    return object(
+      audienceMembers(exclude: exclude),
+      ",\"oneOf\":[\(one)],\"allOf\":[\(ofCampaign),"
+        + when(namesNoUsers, absent(["where", "sample", "limit", "devices", "exclude"])) + "]")
+  }()
+
+  private static let variant = object(
+    [
+      "name": name, "weight": #"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#, "payload": payload,
+      "localized": #"{"type":"object"}"#, "template": someText,
+    ], required: ["name"])
+
+  private static let payload = #"{"type":"object","properties":{"aps":{"type":"object"}}}"#
+
+  private static let members: [String: String] = [
+    "id": name, "app": text,
+    "payload": orNull(payload),
+    "pushType": orNull(text), "priority": #"{"enum":[1,5,10,null]}"#,
+    "expiration": orNull(any(#"{"enum":[0,"0"]}"#, duration, instant)),
+    "collapseId": orNull(
+      #"{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^ \\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^ \\u0000-\\u001f\\u007f])?$"}"#
+    ),
+    "lane": orNull(words(Lane.allCases.map(\.rawValue))), "sendAt": orNull(any(instant, wall)),
+    "rate": orNull(#"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#),
+    "spread": orNull(duration), "finishBy": orNull(instant), "results": orNull(words(["all", "failures", "none"])),
+    "ambiguity": orNull(words(["resend", "skip"])), "ttl": orNull(duration), "category": orNull(name),
+    "transactional": orNull(flag), "control": orNull(realShare),
+    "test": orNull(object(["users": list(user, most: 100), "wait": duration], required: ["users", "wait"])),
+    "submittedBy": orNull(someText),
+    "canary": orNull(
+      object(
+        [
+          "share": realShare, "wait": anyDuration, "maxFailures": #"{"type":"number","minimum":0,"maximum":1}"#,
+          "minOpened": share, "of": name,
+        ], required: ["share", "wait", "maxFailures"])),
+    "localized": orNull(#"{"type":"object"}"#), "trim": orNull(someText), "uniqueKey": orNull(someText),
+    "template": orNull(someText), "vars": orNull(flag), "beside": orNull(name),
+    "also": orNull(#"{"type":"array","uniqueItems":true,"items":{"type":"string"}}"#),
+    "variants": orNull(
+      "{\"type\":\"array\",\"minItems\":2,\"maxItems\":\(CampaignVariants.maximum),\"items\":\(variant)}"),
+    "winner": orNull(
+      object(
+        [
+          "by": words(CampaignVariants.Measure.allCases.map(\.rawValue)), "after": duration, "share": realShare,
+          "minimum": #"{"type":"integer","minimum":1,"maximum":1000000000}"#, "otherwise": name,
+        ], required: ["after", "share"])),
+    "localTime": orNull(any(flag, object(["attribute": someText], required: ["attribute"]))),
+    "defaultTimezone": orNull(someText), "late": orNull(anyDuration),
+    "quietHours": orNull(
+      object(["from": clock, "to": clock, "then": words(["hold", "drop"])], required: ["from", "to"])),
+    "maxDuration": orNull(duration),
+    "repeat": orNull(
+      object(
+        [
+          "cron": text, "zone": someText, "end": any(instant, wall),
+          "count": #"{"type":"integer","minimum":1,"maximum":100000}"#, "skipIfRunning": flag,
+        ], required: ["cron"])),
+  ]
+
+  // MARK: What goes with what
+
+  private static func given(_ name: String) -> String {
+    "{\"required\":[\"\(name)\"],\"properties\":{\"\(name)\":{\"not\":\(null)}}}"
+  }
+
+  private static func absent(_ names: [String]) -> String {
+    "{\"properties\":{\(names.map { "\"\($0)\":\(null)" }.joined(separator: ","))}}"
+  }
+
+  private static func when(_ condition: String, _ consequence: String) -> String {
+    "{\"if\":\(condition),\"then\":\(consequence)}"
+  }
+
+  private static func notBoth(_ one: String, _ other: String) -> String {
+    "{\"not\":{\"allOf\":[\(one),\(other)]}}"
+  }
+
+  private static func isTrue(_ name: String) -> String {
+    "{\"required\":[\"\(name)\"],\"properties\":{\"\(name)\":{\"const\":true}}}"
+  }
+
+  private static func member(_ name: String, _ schema: String) -> String { "{\"properties\":{\"\(name)\":\(schema)}}" }
+
+  /// Each device's own clock counts.
+  private static let isLocal =
+    #"{"required":["localTime"],"properties":{"localTime":{"anyOf":[{"const":true},{"type":"object"}]}}}"#
+
+  private static let namesNoUsers = any(given("tokens"), given("channel"))
+
+  /// What the times of a job are.
+  private static func times(_ time: String) -> String {
+    "{\"properties\":{\"sendAt\":\(orNull(time)),\"repeat\":\(member("end", orNull(time)))}}"
+  }
+
+  private static let rules: [String] = [
+    any(given("payload"), given("template"), given("variants")), notBoth(given("payload"), given("template")),
+    when(given("winner"), given("variants")), notBoth(given("winner"), given("test")),
+    notBoth(given("winner"), given("canary")), notBoth(given("winner"), given("also")),
+    notBoth(given("rate"), given("spread")), notBoth(given("rate"), given("finishBy")),
+    notBoth(given("spread"), given("finishBy")), notBoth(given("category"), isTrue("transactional")),
+    notBoth(given("control"), isTrue("transactional")),
+    when(member("audience", namesNoUsers), absent(["control", "test", "canary", "quietHours", "variants"])),
+    when(member("audience", namesNoUsers), "{\"not\":\(isLocal)}"),
+    when(isLocal, any(given("sendAt"), given("repeat"))), notBoth(isLocal, given("spread")),
+    "{\"if\":\(isLocal),\"then\":\(times(wall)),\"else\":\(times(instant))}",
+    when(
+      #"{"required":["also"],"properties":{"also":{"type":"array","minItems":1}}}"#,
+      "{\"allOf\":[\(absent(["canary"])),\(member("audience", "{\"allOf\":[{\"not\":\(namesNoUsers)},\(absent(["limit"]))]}"))]}"
+    ),
+    when(given("late"), isLocal), when(given("defaultTimezone"), any(isLocal, given("quietHours"))),
+    notBoth(given("repeat"), given("finishBy")),
+    when(given("repeat"), member("expiration", "{\"not\":\(instant)}")),
+    notBoth(isLocal, "{\"required\":[\"repeat\"],\(member("repeat", given("zone")).dropFirst())"),
+  ]
+}

@@ -1,0 +1,86 @@
+import APNs
+import Admin
+import CampaignStore
+import CommandSupport
+import Foundation
+import HTTPServer
+import PushCore
+
+/// What somebody who writes a job wants to know before it is submitted.
+extension API {
+  private static let user = APIOperation.Parameter(
+    name: "user", schema: #"{"type":"string","minLength":1,"maxLength":256}"#, meaning: "The user's id",
+    isRequired: true)
+
+  var composing: [APIOperation] {
+    [
+      APIOperation(
+        name: "listApps", method: "GET", path: "/apps", scope: .view, summary: "The apps of the configuration",
+        answers: [.init(status: 200, meaning: "By name", schema: OpenAPI.ref("Apps"))]
+      ) { _ in
+        .object { json in
+          json.array("apps", configuration.apps.sorted { $0.key < $1.key }) { json, app in
+            json.beginObject()
+            json.member("name", app.key)
+            json.member("topic", app.value.topic)
+            json.member("environment", app.value.environment.rawValue)
+            json.member("approvalAbove", app.value.approvalAbove)
+            json.endObject()
+          }
+        }
+      },
+      APIOperation(
+        name: "lintCampaign", method: "POST", path: "/campaigns/lint", scope: .view,
+        summary:
+          "Everything that can be said of a job or a payload without looking whom it is for, as carillon lint has it",
+        body: .init(schema: #"{"type":"object"}"#, limit: CampaignJob.maximumSize),
+        answers: [.init(status: 200, meaning: "Sizes and findings", schema: OpenAPI.ref("Lint"))]
+      ) { call in .json(LintReport(file: "", lint: try lint(call.request.body)).json) },
+      APIOperation(
+        name: "previewCampaign", method: "POST", path: "/campaigns/preview", scope: .view,
+        summary:
+          "What a job would send to each device of a user, byte for byte, whether or not the user is in its audience",
+        parameters: [Self.user], body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
+        answers: [
+          .init(status: 200, meaning: "The pushes; none without a device for it", schema: OpenAPI.ref("Preview"))
+        ]
+      ) { call in
+        let job = call.request.body
+        return .json(
+          try await PushPreview(
+            job: job, user: Self.user(call), in: stores.reading(), configuration, apps
+          ).json)
+      },
+      APIOperation(
+        name: "previewOfCampaign", method: "GET", path: "/campaigns/{id}/preview", scope: .view,
+        summary: "What a campaign sends, or has sent, to each device of a user",
+        parameters: [Self.user],
+        answers: [
+          .init(status: 200, meaning: "The pushes; none without a device for it", schema: OpenAPI.ref("Preview"))
+        ]
+      ) { call in
+        .json(
+          try await PushPreview(
+            id: call.parameter("id"), user: Self.user(call), in: stores.reading(), configuration, apps
+          ).json)
+      },
+    ]
+  }
+
+  private static func user(_ call: RouteCall) throws -> String {
+    guard let user = call.query("user") else { throw Problem(400, "usage", "user: is missing") }
+    if let problem = UserID.problem(user) { throw CommandError(.input, "user: \(problem)") }
+    return user
+  }
+
+  /// Apps of the configuration are a job's only: a payload names none.
+  private func lint(_ body: [UInt8]) throws -> PushLint {
+    let now = Int(Date.now.timeIntervalSince1970)
+    do throws(JSONSyntaxError) {
+      let lint = try PushLint(body, now: now)
+      return lint.kind == .job ? try PushLint(body, apps: apps, now: now) : lint
+    } catch {
+      throw CommandError(.input, "the body is not valid JSON: \(error)", hint: "it is a job, or a payload")
+    }
+  }
+}

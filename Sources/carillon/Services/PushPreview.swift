@@ -1,0 +1,123 @@
+import APNs
+import CampaignStore
+import CommandSupport
+import Foundation
+import PushCore
+import PushTransport
+
+/// What a campaign sends, or would send, to each device of a user: headers and body of the worker, byte for byte. Whether
+/// the user is in the audience is not looked at, which of the user's devices are meant is.
+struct PushPreview {
+  /// One device's push.
+  struct Push {
+    var headers: PushHeaders
+    /// `apns-id`.
+    var id: UUID
+    var payload: [UInt8]
+  }
+
+  let campaign: Campaign
+  let user: String
+  /// Whether it is fixed already: the campaign knows its targets.
+  let isFixed: Bool
+  /// The user's variant; `nil` where all are told the same, and while it is not known.
+  let variant: String?
+  /// Whether the user waits for the best variant, which nobody has said yet: then there are no pushes.
+  let waits: Bool
+  /// Whether there is a device for it.
+  let hasDevices: Bool
+  /// `nil` for a device whose payload would be too large: nothing is sent to it.
+  let pushes: [(token: DeviceToken, push: Push?)]
+
+  /// Of a job.
+  init(
+    job: [UInt8], user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
+  ) async throws {
+    let now = Int(Date.now.timeIntervalSince1970)
+    var campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
+    // Both parts are looked at: who is not in the first is in the rest.
+    campaign.canary = nil
+    try await self.init(campaign, nil, user, store, configuration)
+  }
+
+  /// Of a campaign that a worker has taken in.
+  init(
+    id: String, user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
+  ) async throws {
+    guard let (record, job) = try await store.campaignAndJob(id) else { throw try await store.absent(id) }
+    try await self.init(CampaignJob.parse(job, apps), record, user, store, configuration)
+  }
+
+  private init(
+    _ campaign: Campaign, _ record: CampaignRecord?, _ user: String, _ store: CampaignStore,
+    _ configuration: CarillonConfiguration
+  ) async throws {
+    let filter = try await store.filter(of: campaign, configuration)
+    let known = try await store.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
+    guard let service = configuration.pushServices()[campaign.app] else {
+      throw CommandError(.defect, "no push service for app \(campaign.app)")
+    }
+    let expiration =
+      record.map(\.expiration) ?? campaign.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
+    let composer = service.composer(for: campaign, expiration: expiration)
+    self.campaign = campaign
+    self.user = user
+    isFixed = known.isSealed
+    let winner = record == nil || campaign.variants == nil ? nil : try await store.decision(of: campaign.id)?.winner
+    let place = campaign.variants.map { variants in Array(user.utf8).withUnsafeBytes(variants.place) }
+    variant = place.flatMap { campaign.variants?.name(of: $0, winner: winner) }
+    waits = place != nil && variant == nil
+    hasDevices = !known.positions.isEmpty
+    pushes = (waits ? [] : known.positions).compactMap { position in
+      guard let token = DeviceToken(bytes: known.chunk.token(position)) else { return nil }
+      var batch = composer.batch(isUnproven: false, capacity: 1)
+      var values = known.chunk.values(position)
+      values.winner = winner
+      guard batch.append(known.chunk.token(position), values, tag: 0, by: composer),
+        let push = batch.pushes.first
+      else { return (token, nil) }
+      return (
+        token,
+        Push(
+          headers: service.headers(of: campaign, expiration: expiration),
+          id: UUID(uuidString: UUIDText.text(push.id)) ?? UUID(),
+          payload: Array(batch.bytes[Int(push.payload.lowerBound)..<Int(push.payload.upperBound)]))
+      )
+    }
+  }
+
+  /// Without what a provider token or an endpoint would add: whoever shows it need not have the credentials.
+  var json: String {
+    let service = APNsService()
+    var json = JSONWriter()
+    json.beginObject()
+    json.member("campaign", campaign.id)
+    json.member("user", user)
+    json.member("fixed", isFixed)
+    if campaign.variants != nil {
+      json.member("variant", variant)
+      json.member("waits", waits)
+    }
+    json.name("pushes")
+    json.beginArray()
+    for (token, push) in pushes {
+      json.beginObject()
+      json.member("token", service.text(of: token))
+      if let push {
+        json.name("headers")
+        json.beginObject()
+        for header in push.headers.lines(id: push.id) { json.member(header.name, header.value) }
+        json.endObject()
+        json.name("payload")
+        json.raw(push.payload)
+        json.member("bytes", push.payload.count)
+      } else {
+        json.member("refused", service.reasonName(of: .payloadTooLarge))
+      }
+      json.endObject()
+    }
+    json.endArray()
+    json.endObject()
+    return json.text
+  }
+}

@@ -1,0 +1,366 @@
+"""The page of `carillon admin`, used as somebody on call uses it. Run by PageTests.swift, which has made the world:
+
+    page_test.py SCENARIO      with what the world is as JSON on standard input: url, and tokens by scope
+
+CARILLON_TEST_SCREENSHOTS=FOLDER keeps a picture of whatever the scenario `looks` has seen.
+"""
+
+import json
+import os
+import pathlib
+import re
+import sys
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from watched import DESK, PHONE, Visit, chromium
+
+WORLD = json.load(sys.stdin)
+URL, TOKENS = WORLD["url"], WORLD["tokens"]
+NUMBER = re.compile(r"\d")
+
+
+def dialog(page):
+    return page.get_by_role("dialog")
+
+
+def state(page, id):
+    return page.locator(".head .pill", has_text=re.compile(".")).first
+
+
+def answer(visit, id):
+    status, text = visit.ask("GET", "/campaigns/" + id)
+    assert status == 200, text
+    return json.loads(text)
+
+
+# ---- Who may what
+
+
+def scopes(browser):
+    visit = Visit(browser, URL)
+    page = visit.page
+    visit.open()
+    page.get_by_label("Token").fill("carillon_nobody")
+    page.get_by_role("button", name="Sign in").last.click()
+    expect(dialog(page)).to_contain_text("the token is not known")
+    # Without a token nothing but its absence is shown, and nothing is asked for again and again.
+    page.keyboard.press("Escape")
+    expect(page.locator("main")).to_contain_text("carillon admin token NAME --scope view")
+    visit.close()
+
+    places = ["", "campaigns", "campaigns/slow-news", "compose", "workers", "quarantine", "dead", "audit"]
+    for scope in ["view", "submit,view", "operate,view", "admin"]:
+        visit = Visit(browser, URL)
+        page = visit.page
+        visit.sign_in(TOKENS[scope])
+        words = set(scope.split(","))
+        expect(page.locator("#holder .soft")).to_have_text(re.compile(", ".join(w for w in ["view", "submit", "operate", "admin"] if w in words)))
+        everything = "admin" in words
+        for place in places:
+            visit.open(place)
+            expect(page.locator("main h1")).to_be_visible()
+            expect(page.locator("main")).not_to_contain_text("Reading …")
+            if place == "audit" and not everything:
+                expect(page.get_by_role("alert")).to_contain_text("lacks the scope admin")
+            else:
+                expect(page.locator("main .note-box.bad[role=alert]")).to_have_count(0)
+        visit.open("campaigns/slow-news")
+        expect(page.get_by_role("button", name="Cancel")).to_be_enabled(enabled=everything or "operate" in words)
+        visit.open("compose")
+        expect(page.get_by_role("button", name="Send …")).to_be_enabled(enabled=everything or "submit" in words)
+        # It is the server that refuses, each operation that its description gives another scope.
+        refused = 0
+        for method, path, needed in operations(visit):
+            if everything or needed in words:
+                continue
+            status, text = visit.ask(method, path, None if method == "GET" else "{}")
+            assert status == 403 and f"lacks the scope {needed}" in text, f"{scope}: {method} {path}: {status} {text}"
+            refused += 1
+        assert refused == 0 if everything else refused > 5, f"{scope}: {refused}"
+        # Signed out, nothing of it is left.
+        page.get_by_role("button", name="Sign out").click()
+        expect(dialog(page)).to_be_visible()
+        assert page.evaluate("sessionStorage.length") == 0
+        visit.close()
+
+
+def operations(visit):
+    """Method, path and scope of everything that the description has."""
+    status, text = visit.ask("GET", "/openapi.json")
+    assert status == 200
+    for path, methods in json.loads(text)["paths"].items():
+        place = re.sub(r"\{key\}", "1-1", path.removeprefix("/api/v1"))
+        for method, operation in methods.items():
+            if operation["x-scope"]:
+                yield method.upper(), re.sub(r"\{\w+\}", "nobody", place), operation["x-scope"]
+
+
+# ---- Somebody on call, with the mouse
+
+
+def operate(browser):
+    visit = Visit(browser, URL)
+    page = visit.page
+    visit.sign_in(TOKENS["operate,view"])
+    expect(page.locator("main")).to_contain_text("wrong-environment has paused itself")
+
+    # Progress is seen as it is made, with its speed and the time that is left.
+    page.get_by_role("link", name="slow-news").first.click()
+    pill = state(page, "slow-news")
+    expect(pill).to_have_text("active")
+    for _ in range(2):
+        seen = page.locator(".big").inner_text()
+        expect(page.locator(".big")).not_to_have_text(seen)
+    expect(page.locator("svg.chart")).to_be_visible()
+    expect(page.locator("dl.facts").first).to_contain_text("Done in about")
+
+    pause = page.get_by_role("button", name="Pause")
+    pause.click()
+    expect(dialog(page)).to_contain_text(re.compile(r"Pause slow-news\?.*\d+ of (about )?\d+ targets have an outcome"))
+    page.get_by_role("button", name="Leave it").click()
+    expect(pause).to_be_focused()
+    assert answer(visit, "slow-news")["state"] == "active"
+    pause.click()
+    dialog(page).get_by_role("button", name="Pause").click()
+    expect(pill).to_have_text("paused")
+    assert answer(visit, "slow-news")["state"] == "paused"
+    page.get_by_role("button", name="Resume", exact=True).click()
+    expect(dialog(page)).to_contain_text(re.compile(r"\d+ targets are left"))
+    dialog(page).get_by_role("button", name="Resume").click()
+    expect(pill).to_have_text("active")
+    seen = page.locator(".big").inner_text()
+    expect(page.locator(".big")).not_to_have_text(seen)
+
+    page.get_by_role("button", name="Cancel").click()
+    expect(dialog(page)).to_contain_text(re.compile(r"About \d+ will not get it\. That can't be taken back"))
+    dialog(page).get_by_role("button", name=re.compile(r"Cancel, \d+ get nothing")).click()
+    expect(pill).to_have_text("cancelled")
+    expect(page.locator("main")).to_contain_text("Cancelled")
+    ended = answer(visit, "slow-news")
+    assert ended["state"] == "cancelled" and ended["outcomes"]["cancelled"] > 0, ended
+    # The buttons are gone; whoever pressed one is at the heading.
+    expect(page.get_by_role("heading", name="slow-news")).to_be_focused()
+
+    # Why a guard has paused one, and what can be done.
+    visit.open("campaigns/wrong-environment")
+    expect(page.get_by_role("alert")).to_contain_text("looks like the wrong environment for app news")
+    page.get_by_role("button", name="Resume unguarded").click()
+    expect(dialog(page)).to_contain_text("Do this only when the answers are right")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Resume unguarded")).to_be_focused()
+    assert answer(visit, "wrong-environment")["state"] == "paused"
+
+    # One that waits for somebody's approval says so.
+    visit.open("campaigns/everybody")
+    expect(page.get_by_role("alert")).to_contain_text("approv")
+
+    # A dead job is looked at whole, copied, and tried again now that its segment is there.
+    page.get_by_role("link", name=re.compile("Dead jobs")).click()
+    row = page.get_by_role("row", name=re.compile("^Choose mended"))
+    expect(row).to_contain_text("there is no segment 'later'")
+    row.get_by_role("button", name="Show").click()
+    expect(dialog(page)).to_contain_text('"segment": "later"')
+    dialog(page).get_by_role("button", name="Copy").click()
+    expect(page.locator("#toasts")).to_contain_text("Copied")
+    assert json.loads(page.evaluate("navigator.clipboard.readText()"))["id"] == "mended"
+    dialog(page).get_by_role("button", name="Close").click()
+    expect(row.get_by_role("button", name="Show")).to_be_focused()
+    row.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Retry 1").click()
+    dialog(page).get_by_role("button", name="Retry 1").click()
+    expect(page.locator("#toasts")).to_contain_text("Retry: 1 done")
+    expect(page.get_by_role("row", name=re.compile("^Choose mended"))).to_have_count(0)
+    # What would fail again stays, and says why.
+    page.get_by_label("All of this page").check()
+    page.get_by_role("button", name="Retry 1").click()
+    dialog(page).get_by_role("button", name="Retry 1").click()
+    expect(page.locator("#toasts")).to_contain_text("not valid JSON")
+    page.get_by_label("All of this page").check()
+    page.get_by_role("button", name="Drop 1").click()
+    dialog(page).get_by_role("button", name="Drop 1").click()
+    expect(page.locator("main")).to_contain_text("Nothing is on the dead list")
+    visit.open("campaigns/mended")
+    expect(state(page, "mended")).to_have_text("completed")
+
+    # Several devices of the quarantine at once.
+    visit.open("quarantine")
+    expect(page.locator("tbody tr")).to_have_count(3)
+    page.get_by_label("All of this page").check()
+    page.get_by_role("button", name="Release 3").click()
+    expect(dialog(page)).to_contain_text("Release 3 devices?")
+    dialog(page).get_by_role("button", name="Release 3").click()
+    expect(page.locator("main")).to_contain_text("No device is in quarantine")
+
+    # Results are a file.
+    visit.open("campaigns/spring-sale")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Failures").click()
+    lines = pathlib.Path(download.value.path()).read_text().splitlines()
+    assert len(lines) == 3 and all(json.loads(line)["outcome"] == "badToken" for line in lines), lines
+
+    # Whoever has not submitted it lets a large one begin.
+    visit.open("campaigns/everybody")
+    page.get_by_role("button", name="Approve").click()
+    expect(dialog(page)).to_contain_text("It goes to about 900 devices; more than 800 need somebody else's word")
+    dialog(page).get_by_role("button", name="Approve, 900 get it").click()
+    expect(page.locator("#toasts")).to_contain_text("everybody is approved")
+    assert answer(visit, "everybody")["approvedBy"] == "operator"
+
+    # What was asked for stands in the audit log under the token's name, whoever may read it.
+    status, text = visit.ask("GET", "/audit", token=TOKENS["admin"])
+    done = [(entry["who"], entry["action"]) for entry in json.loads(text)["entries"]]
+    for action in ["campaign.pause", "campaign.resume", "campaign.cancel",
+                   "campaign.approve", "dead.retry", "dead.drop", "quarantine.release"]:
+        assert ("operator", action) in done, f"{action} is not in {done}"
+    visit.close()
+
+
+# ---- Somebody who writes, with the keyboard alone
+
+
+def compose(browser):
+    visit = Visit(browser, URL)
+    page = visit.page
+    visit.open()
+    expect(page.get_by_label("Token")).to_be_focused()
+    page.keyboard.type(TOKENS["submit,view"])
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("Under way")
+    # The first stop leads past the navigation.
+    page.reload()
+    expect(page.locator("main")).to_contain_text("Under way")
+    assert visit.tab_to("Skip to the content", most=1)
+    page.keyboard.press("Tab")
+    visit.tab_to("Compose")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Compose")).to_be_visible()
+    expect(page.get_by_label("App", exact=True)).to_have_value("news")
+
+    def fill(label, text):
+        visit.tab_to(label)
+        page.keyboard.type(text)
+
+    fill("Id", "by-keyboard")
+    visit.tab_to("App")
+    fill("Audience", "")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("vip & *")
+    fill("Where", "plan = 'gold'")
+    fill("Title", "Hello {{name|you}}")
+    fill("Text", "It rings, typed.")
+    visit.tab_to("Lane")
+    page.keyboard.press("ArrowUp")
+    fill("User", "u0")
+    page.keyboard.press("Enter")
+    expect(page.locator(".push .title")).to_have_text("Hello Ada")
+    visit.tab_to("The job, as JSON")
+    job = json.loads(page.get_by_label("The job, as JSON").input_value())
+    assert job == {
+        "id": "by-keyboard", "app": "news", "audience": {"segment": "vip & *", "where": "plan = 'gold'"}, "lane": "urgent",
+        "payload": {"aps": {"alert": {"title": "Hello {{name|you}}", "body": "It rings, typed."}, "sound": "default"}},
+    }, job
+
+    # What is wrong is told where it is, and nothing is sent.
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(json.dumps({**job, "payload": {"aps": {"alert": "x", "bagde": 1}}, "prioriti": 5}))
+    visit.tab_to("Check and count")
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict").last).to_contain_text("prioriti")
+    visit.tab_to("Send …")
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict").last).to_contain_text("prioriti")
+    expect(dialog(page)).to_be_hidden()
+
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    assert visit.focus()["id"] == "job"
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(json.dumps(job))
+    visit.tab_to("Check and count")
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict").last).to_contain_text("40 pushes to 40 users")
+    visit.tab_to("Send …")
+    page.keyboard.press("Enter")
+    expect(dialog(page)).to_contain_text("40 pushes to 40 users of the app news")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Send …")).to_be_focused()
+    page.keyboard.press("Enter")
+    visit.tab_to("Send 40")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="by-keyboard")).to_be_visible()
+    expect(state(page, "by-keyboard")).to_have_text("completed")
+    expect(page.locator(".big")).to_have_text("40")
+    # Its id is taken now: the same job changes nothing, another one is refused.
+    status, text = visit.ask("POST", "/campaigns", json.dumps(job))
+    assert status == 200 and json.loads(text)["duplicate"], text
+    status, text = visit.ask("POST", "/campaigns", json.dumps({**job, "priority": 5}))
+    assert status == 409, text
+    visit.close()
+
+
+# ---- How it looks
+
+
+def looks(browser):
+    folder = os.environ.get("CARILLON_TEST_SCREENSHOTS")
+    places = [
+        ("", "overview"), ("campaigns", "campaigns"), ("campaigns/spring-sale", "completed"),
+        ("campaigns/running", "running"), ("campaigns/wrong-environment", "paused"), ("campaigns/everybody", "approval"),
+        ("campaigns/next-week", "scheduled"), ("campaigns/none-such", "missing"), ("compose", "compose"),
+        ("workers", "workers"), ("quarantine", "quarantine"), ("dead", "dead"), ("audit", "audit"), ("nowhere", "nowhere"),
+    ]
+    found = []
+    kinds = {"light": {**DESK, "color_scheme": "light"}, "dark": {**DESK, "color_scheme": "dark"}, "phone": PHONE}
+    for kind, options in kinds.items():
+        visit = Visit(browser, URL, **options)
+        page = visit.page
+        visit.open()
+        expect(dialog(page)).to_be_visible()
+        found += judge(page, kind, "sign-in", folder)
+        visit.sign_in(TOKENS["admin"])
+        for place, name in places:
+            visit.open(place)
+            expect(page.locator("main h1, main .note-box.bad").first).to_be_visible()
+            expect(page.locator("main")).not_to_contain_text("Reading …")
+            if name == "running":
+                expect(page.locator("svg.chart")).to_be_visible()
+            if name == "compose":
+                page.get_by_label("Id", exact=True).fill("spring-sale-2")
+                page.get_by_label("Title").fill("Hi {{name|there}}")
+                page.get_by_label("Text").fill("Everything must go: 40 % off until Sunday.")
+                page.get_by_placeholder("a user's id").fill("u0")
+                page.get_by_role("button", name="Preview for this user").click()
+                page.get_by_role("button", name="Check and count").click()
+                expect(page.locator(".verdict").last).to_contain_text(re.compile(r"\d+ pushes to \d+ users"))
+                expect(page.locator(".push")).to_be_visible()
+            found += judge(page, kind, name, folder)
+        visit.open("campaigns/running")
+        page.get_by_role("button", name="Cancel").click()
+        found += judge(page, kind, "question", folder)
+        visit.close()
+    assert not found, "\n".join(found)
+
+
+def judge(page, kind, name, folder):
+    """What axe finds, and whether anything is wider than the window."""
+    page.evaluate("document.fonts.ready")
+    if folder:
+        page.screenshot(path=os.path.join(folder, f"{kind}-{name}.png"), full_page="question" != name != "sign-in")
+    # By the debugger, which the page's policy does not concern.
+    found = [
+        f"{kind} {name}: {violation['impact']} {violation['id']}: {violation['help']}: "
+        + "; ".join(str(node["target"]) for node in violation["nodes"][:3])
+        for violation in Axe().run(page).response["violations"]
+    ]
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    if wide > 0:
+        found.append(f"{kind} {name}: {wide} pixels wider than the window")
+    return found
+
+
+if __name__ == "__main__":
+    with chromium() as browser:
+        {"scopes": scopes, "operate": operate, "compose": compose, "looks": looks}[sys.argv[1]](browser)
+    print("ok", sys.argv[1])

@@ -1,0 +1,114 @@
+"""A Chromium that is watched: whatever a page does that it must not do ends the test."""
+
+import contextlib
+import os
+import re
+import shutil
+
+from playwright.sync_api import expect, sync_playwright
+
+# What Chromium says of an answer that is no success; whether that was right is for the test to say.
+ANSWER = re.compile(r"Failed to load resource: the server responded with a status of 4\d\d")
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
+DESK = {"viewport": {"width": 1360, "height": 900}}
+
+expect.set_options(timeout=30_000)
+
+
+@contextlib.contextmanager
+def chromium():
+    with sync_playwright() as playwright:
+        # Chromium has no sandbox for root; /dev/shm is small in containers.
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Visit:
+    """A tab of a profile of its own. `close` says what was done that must not be."""
+
+    def __init__(self, browser, url, **options):
+        self.url = url
+        self.complaints = []
+        self.context = browser.new_context(locale="en-GB", **(options or DESK))
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=url)
+        self.context.add_init_script(
+            "addEventListener('securitypolicyviolation', (event) =>"
+            " console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI));"
+        )
+        self.page = self.context.new_page()
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+        self.page.on("request", self._request)
+        self.page.on("response", self._response)
+
+    def _console(self, message):
+        if message.type in ("error", "warning") and not ANSWER.match(message.text):
+            self.complaints.append(f"console: {message.text}")
+
+    def _request(self, request):
+        if not request.url.startswith((self.url + "/", "data:", "blob:" + self.url)):
+            self.complaints.append(f"asked elsewhere: {request.url}")
+
+    def _response(self, response):
+        if response.status >= 500:
+            self.complaints.append(f"{response.status} from {response.url}")
+
+    def open(self, place=""):
+        self.page.goto(f"{self.url}/#/{place}")
+
+    def sign_in(self, token, place=""):
+        self.open(place)
+        self.page.get_by_label("Token").fill(token)
+        self.page.keyboard.press("Enter")
+        expect(self.page.locator("#holder")).to_be_visible()
+
+    def ask(self, method, path, body=None, token=None):
+        """What the server answers the page itself, whatever its buttons look like: status and text."""
+        return self.page.evaluate(
+            """async ([method, path, body, token]) => {
+              const headers = { authorization: "Bearer " + (token || sessionStorage.getItem("carillon.token")) };
+              const answer = await fetch("/api/v1" + path, { method, body: body ?? undefined, headers });
+              return [answer.status, await answer.text()];
+            }""",
+            [method, path, body, token],
+        )
+
+    def focus(self):
+        """What has the focus, and whether anybody can see that."""
+        return self.page.evaluate(
+            """() => {
+              const element = document.activeElement, style = getComputedStyle(element), box = element.getBoundingClientRect();
+              // The middle of what is in sight, below the bar, which stays.
+              const bar = element.closest("header, .skip, dialog") ? 0 : document.querySelector("header").getBoundingClientRect().bottom;
+              const middle = document.elementFromPoint(box.left + box.width / 2, (Math.max(bar, box.top) + Math.min(innerHeight, box.bottom)) / 2);
+              return {
+                name: (element.getAttribute("aria-label") || element.labels?.[0]?.textContent || element.textContent || "").trim().slice(0, 80),
+                tag: element.tagName.toLowerCase(), id: element.id,
+                shown: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+                seen: box.width > 0 && box.bottom > bar && box.top < innerHeight && (element === middle || element.contains(middle)),
+              };
+            }"""
+        )
+
+    def tab_to(self, name, most=80):
+        """Goes there with the tabulator alone; on the way, and there, the focus must be seen."""
+        for _ in range(most):
+            self.page.keyboard.press("Tab")
+            focus = self.focus()
+            if focus["tag"] == "body":
+                continue
+            assert focus["shown"], f"nobody sees the focus on {focus}"
+            assert focus["seen"], f"what has the focus is out of sight: {focus}"
+            if focus["name"] == name:
+                return focus
+        raise AssertionError(f"no {name!r} within {most} tabulators; the last was {focus}")
+
+    def close(self):
+        self.context.close()
+        assert not self.complaints, "\n".join(self.complaints)

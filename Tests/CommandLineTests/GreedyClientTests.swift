@@ -1,0 +1,128 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What clients can take of a running `carillon admin` is bounded, and whoever asks for little is served meanwhile.
+@Suite(.timeLimit(.minutes(4))) struct GreedyClientTests {
+  /// `carillon admin` with a token for everything.
+  private func admin(
+    _ world: inout CarillonWorld, _ arguments: [String]? = nil
+  ) async throws -> (process: ChildProcess, url: String, token: String) {
+    world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
+    world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
+    let token = try await world.succeed("admin", "token", "boss", "--scope", "admin")
+    let process =
+      if let arguments {
+        try await ChildProcess.start(arguments[0], Array(arguments.dropFirst()), environment: world.environment)
+      } else {
+        try await world.start("admin", "--json")
+      }
+    return (process, try await WorkerEndpointTests.url(of: process), token.trimmingCharacters(in: .newlines))
+  }
+
+  private func port(_ url: String) throws -> Int { try #require(url.split(separator: ":").last.flatMap { Int($0) }) }
+
+  @Test("1,000 idle connections, results that nobody reads, a letter a second, bodies without end: memory stays")
+  func greed() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    try await world.startSimulator()
+    // Long tokens, so that a result is more than all buffers of a connection.
+    let tokens = (0..<20_000).map { CarillonWorld.token($0) + String(repeating: "ab", count: 168) }
+    let rows = tokens.enumerated().map { "u\($0),\($1)\n" }
+    let file = try world.folder.write("devices.csv", "user,token\n" + rows.joined())
+    try await world.succeed("devices", "import", file)
+    try await world.submit("big")
+    try await world.drain()
+    let (process, url, token) = try await admin(&world)
+    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Clients/greedy.py").path
+    let output = try await ChildProcess.run(
+      "python3", [script, String(port(url)), String(process.processIdentifier), token, "big"])
+    try #require(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    print("greedy clients: \(output.standardOutput)", terminator: "")
+    let figures = try JSONObject(output.standardOutput)
+    func figure(_ name: String) throws -> Double { try #require(figures.double(name), "\(name)") }
+    #expect(try figure("result") > 8_000_000)
+    // Without a byte 15 s, for a whole request 30 s; the looks of both are some seconds apart.
+    #expect(try figure("idle") < 40)
+    #expect(try figure("streams") < 40)
+    #expect(try figure("headers") < 60)
+    #expect(try figure("bodies") < 60)
+    // Bodies have 16 MB in all, streams 256 kB each.
+    #expect(try figure("peak") - figure("before") < 48 * 1024)
+    #expect(try figure("after") - figure("before") < 32 * 1024)
+    #expect(try figure("honest") < 10)
+    process.send(signal: SIGTERM)
+    #expect(await process.waitForExit() == .status(0))
+  }
+
+  @Test("without a free descriptor it accepts nobody, and goes on when there is one")
+  func outOfDescriptors() async throws {
+    var world = try await CarillonWorld()
+    let (process, url, _) = try await admin(
+      &world, ["sh", "-c", "ulimit -n 40; exec \"$0\" \"$@\"", CarillonCommand.path, "admin", "--json"])
+    let port = try port(url)
+    var clients: [RawClient] = []
+    for _ in 0..<80 { clients.append(try RawClient(port: port)) }
+    // They were let in as far as there were descriptors: the first is answered, and the last is not.
+    await clients[0].send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(await clients[0].read(until: "ok\n").contains("200 OK"))
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
+    #expect((30..<60).contains(open), "\(open) descriptors are open")
+    let last = try #require(clients.last)
+    await last.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    clients = []
+    #expect(await last.read(until: "ok\n").contains("200 OK"))
+    for _ in 0..<3 { #expect(try await WorkerEndpointTests.get(url + "/readyz").status == 200) }
+    process.send(signal: SIGTERM)
+    #expect(await process.waitForExit() == .status(0))
+  }
+
+  @Test(
+    "with a certificate it speaks TLS and nothing else, and a client that does not know the certificate's maker is not fooled"
+  )
+  func tls() async throws {
+    var world = try await CarillonWorld()
+    let (certificate, key) = (world.folder.path("admin.pem"), world.folder.path("admin.key"))
+    let made = try await ChildProcess.run(
+      "openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+        "/CN=carillon admin", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+      ])
+    try #require(made.exit == .status(0), "\(made.standardError)")
+    world.environment["CARILLON_ADMIN_TLS_CERTIFICATE"] = certificate
+    world.environment["CARILLON_ADMIN_TLS_KEY"] = key
+    let (process, url, token) = try await admin(&world)
+    #expect(url.hasPrefix("https://127.0.0.1:"))
+    let me = try await WorkerEndpointTests.get(
+      url + "/api/v1/me", "--cacert", certificate, "--header", "Authorization: Bearer \(token)")
+    #expect(me == (200, #"{"name":"boss","scopes":["admin"]}"#))
+    let body = try await WorkerEndpointTests.get(
+      url + "/api/v1/segments/vip/add", "--cacert", certificate, "--header", "Authorization: Bearer \(token)",
+      "--data", "{\"users\":[\((0..<9000).map { "\"u\($0)\"" }.joined(separator: ","))]}")
+    #expect(body.status == 200, "\(body)")
+    for (options, says) in [
+      ([url + "/livez"], "certificate"), (["--insecure", "--tls-max", "1.1", url + "/livez"], "SSL"),
+      ([url.replacing("https", with: "http") + "/livez"], "curl"),
+    ] {
+      let refused = try await ChildProcess.run("curl", ["--silent", "--show-error", "--fail"] + options)
+      #expect(refused.exit != .status(0) && refused.standardError.contains(says), "\(options): \(refused)")
+    }
+    // Whoever connects and says nothing holds nobody up.
+    let silent = try (0..<50).map { _ in try RawClient(port: try port(url)) }
+    #expect(try await WorkerEndpointTests.get(url + "/livez", "--cacert", certificate).status == 200)
+    withExtendedLifetime(silent) {}
+    process.send(signal: SIGTERM)
+    #expect(await process.waitForExit() == .status(0))
+
+    // What can't be served with is told before anybody relies on it.
+    world.environment["CARILLON_ADMIN_TLS_KEY"] = world.folder.path("none.key")
+    let missing = try await world.run("admin")
+    #expect(missing.exit == .status(65) && missing.standardError.contains("admin.tls.key"), "\(missing)")
+    let other = try world.folder.write("other.key", "no key")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: other)
+    world.environment["CARILLON_ADMIN_TLS_KEY"] = other
+    let unusable = try await world.run("admin")
+    #expect(unusable.exit != .status(0) && unusable.standardError.contains("is the certificate PEM"), "\(unusable)")
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The page of `carillon admin` in a real Chromium against the real API, by `Browser/page_test.py`: a fleet that sends, with
+/// campaigns in every state that somebody has to do something about.
+@Suite(
+  .enabled(if: Browser.isPresent, "not to be had: deploy/install-browser makes .build/browser, and finds Chromium"),
+  .serialized, .timeLimit(.minutes(4)))
+struct PageTests {
+  /// Somebody's token, by what it is good for.
+  private static let people = [
+    ("looker", "view"), ("writer", "submit,view"), ("operator", "operate,view"), ("boss", "admin"),
+  ]
+  private static let users = 900
+
+  /// A worker that sends, and `carillon admin`.
+  private struct House {
+    var world: CarillonWorld
+    let simulator: SimulatorProcess
+    let worker: ChildProcess
+    let admin: ChildProcess
+    /// For the scenarios: JSON.
+    let description: String
+
+    static func open() async throws -> House {
+      var world = try await CarillonWorld(engine: "native")
+      let simulator = try await world.startSimulator()
+      world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
+      world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
+      world.environment["CARILLON_GUARD_MINIMUM"] = "20"
+      // Above what three bad tokens are among the first twenty, whichever they are.
+      world.environment["CARILLON_GUARD_THRESHOLD"] = "0.3"
+      world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "800"
+      var tokens: [String] = []
+      for (name, scope) in PageTests.people {
+        let token = try await world.succeed("admin", "token", name, "--scope", scope)
+        tokens.append("\"\(scope)\":\"\(token.trimmingCharacters(in: .newlines))\"")
+      }
+      let worker = try await world.start("worker", "--name", "ada")
+      let admin = try await world.start("admin", "--json")
+      let url = try await WorkerEndpointTests.url(of: admin)
+      let house = House(
+        world: world, simulator: simulator, worker: worker, admin: admin,
+        description: "{\"url\":\"\(url)\",\"tokens\":{\(tokens.joined(separator: ","))}}")
+      try await house.furnish()
+      return house
+    }
+
+    private func furnish() async throws {
+      let tokens = (0..<PageTests.users).map { CarillonWorld.token($0) }
+      let rows = tokens.enumerated().map { "u\($0),\($1),news,\($0 == 0 ? "Ada" : ""),\($0 < 40 ? "gold" : "")\n" }
+      let file = try world.folder.write("devices.csv", "user,token,app,name,plan\n" + rows.joined())
+      try await world.succeed("devices", "import", file)
+      func segment(_ name: String, _ range: Range<Int>) async throws {
+        try await world.succeed("segment", "import", name, "-", input: range.map { "u\($0)\n" }.joined())
+      }
+      try await segment("vip", 0..<200)
+      try await segment("readers", 10..<500)
+      try await segment("strangers", 500..<PageTests.users)
+      // Good ones are not named: the simulator takes whatever it does not know otherwise.
+      try await simulator.load(
+        tokens[100..<103].map { #"{"token":"\#($0)","state":"bad"}"# }
+          + tokens[500...].map { #"{"token":"\#($0)","environment":"sandbox"}"# })
+      try await world.submit("spring-sale", audience: #"{"segment":"vip"}"#)
+      try await world.until("spring-sale") { $0.text("state") == "completed" }
+      try await world.submit("slow-news", audience: #"{"segment":"readers"}"#, more: #","rate":4,"lane":"bulk""#)
+      try await world.submit("running", audience: #"{"segment":"readers"}"#, more: #","rate":3,"lane":"bulk""#)
+      try await world.submit("everybody")
+      let later = Date.now.addingTimeInterval(5 * 86_400).formatted(.iso8601)
+      try await world.submit("next-week", audience: #"{"segment":"vip"}"#, more: #","sendAt":"\#(later)""#)
+      for job in [CarillonWorld.job("mended", audience: #"{"segment":"later"}"#), "{broken"] {
+        try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job)
+      }
+      try await world.until("everybody") { $0.text("state") == "paused" }
+      while try await world.server.command("XLEN", "{\(world.namespace)}:dead") != "2" {}
+      try await segment("later", 0..<50)
+      try await world.submit("wrong-environment", audience: #"{"segment":"strangers"}"#, more: #","lane":"urgent""#)
+      try await world.until("wrong-environment") { $0.text("state") == "paused" }
+    }
+
+    func close() async {
+      for process in [admin, worker] {
+        process.send(signal: SIGTERM)
+        #expect(await process.waitForExit() == .status(0))
+      }
+    }
+  }
+
+  private func play(_ scenario: String, in house: House) async throws {
+    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Browser/page_test.py").path
+    let output = try await ChildProcess.run(
+      Browser.python, [script, scenario], environment: ["PYTHONDONTWRITEBYTECODE": "1"],
+      folder: house.world.folder.url, input: house.description)
+    #expect(
+      output.exit == .status(0) && output.standardOutput.contains("ok \(scenario)"),
+      "\(output.standardOutput)\(output.standardError)")
+  }
+
+  @Test("each token may what its scopes say; it is the server that refuses the rest")
+  func scopes() async throws {
+    let house = try await House.open()
+    try await play("scopes", in: house)
+    await house.close()
+  }
+
+  @Test("progress, pause, resume, cancel, dead jobs, quarantine and results, with the mouse")
+  func operate() async throws {
+    let house = try await House.open()
+    try await play("operate", in: house)
+    #expect(try await house.world.show("slow-news").text("state") == "cancelled")
+    #expect(try await house.world.show("mended").object("outcomes")?.number("accepted") == 50)
+    await house.close()
+  }
+
+  @Test("a campaign is written, linted, previewed, counted and sent with the keyboard alone, and APNs gets it")
+  func compose() async throws {
+    let house = try await House.open()
+    let before = try await house.simulator.counters()
+    try await play("compose", in: house)
+    let campaign = try await house.world.show("by-keyboard")
+    #expect(campaign.object("outcomes")?.numbers == ["accepted": 40] && campaign.text("lane") == "urgent")
+    let after = try await house.simulator.counters()
+    // What else is sent meanwhile is slow.
+    #expect((after.number("accepted") ?? 0) - (before.number("accepted") ?? 0) >= 40)
+    await house.close()
+  }
+
+  @Test("axe has nothing to say of any page: light, dark, on a phone")
+  func looks() async throws {
+    let house = try await House.open()
+    try await play("looks", in: house)
+    await house.close()
+  }
+}
+
+/// Chromium, and what drives it.
+private enum Browser {
+  static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: ".build/browser/bin/python").path
+  static let isPresent =
+    FileManager.default.isExecutableFile(atPath: python)
+    && ["/usr/bin/chromium", "/usr/local/bin/chromium"].contains { FileManager.default.isExecutableFile(atPath: $0) }
+}

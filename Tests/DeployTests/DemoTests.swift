@@ -1,0 +1,56 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `make demo`, with fewer devices: what `KEEP=1` leaves up, and that nothing is left behind.
+@Suite(
+  .enabled(if: Deploy.has("redis-cli") && Deploy.has("jq"), "no jq or redis-cli"), .serialized,
+  .timeLimit(.minutes(3)))
+struct DemoTests {
+  private func start(in folder: ScratchFolder, ci: String) async throws -> ChildProcess {
+    try await ChildProcess.start(
+      Deploy.path("demo/run"), [],
+      environment: [
+        "CARILLON": CarillonCommand.path, "KEEP": "1", "CI": ci, "ROWS": "20000", "TMPDIR": folder.url.path,
+      ])
+  }
+
+  /// Nothing of it runs any more, nor is on the disk.
+  private func checkThatNothingIsLeft(in folder: ScratchFolder) throws {
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+    for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(process) != nil {
+      let line = (try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)) ?? ""
+      #expect(!line.contains(folder.url.path), "\(line)")
+    }
+  }
+
+  @Test("kept, it ends with the page, whose token only its owner can read; a signal ends all of it")
+  func kept() async throws {
+    let folder = try ScratchFolder("demo")
+    let demo = try await start(in: folder, ci: "")
+    let page = try #require(await demo.line(containing: "page       http://"))
+    let url = try #require(page.split(separator: " ").last)
+    // No terminal: the token stands in a file.
+    let told = try #require(await demo.line(containing: "token      in /"))
+    let file = try #require(told.split(separator: " ").last.map(String.init))
+    #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+    let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
+    let status = try await ChildProcess.run(
+      "curl", ["--silent", "--fail", "--header", "Authorization: Bearer \(token)", "\(url)api/v1/campaigns/demo"])
+    #expect(try JSONObject(status.standardOutput).text("state") == "completed")
+    let html = try await ChildProcess.run("curl", ["--silent", "--fail", String(url)])
+    #expect(html.standardOutput.contains("<title>Carillon</title>"))
+    demo.send(signal: SIGTERM)
+    #expect(await demo.waitForExit() == .status(0))
+    try checkThatNothingIsLeft(in: folder)
+  }
+
+  @Test("in CI it waits for nobody")
+  func notKeptInCI() async throws {
+    let folder = try ScratchFolder("demo")
+    let demo = try await start(in: folder, ci: "true")
+    _ = try #require(await demo.line(containing: "make demo KEEP=1 leaves it up"))
+    #expect(await demo.waitForExit() == .status(0))
+    try checkThatNothingIsLeft(in: folder)
+  }
+}
