@@ -76,6 +76,7 @@ struct StoryRun {
   private let page: StoryPage
   /// What stands for what: times of the page for times of the test, as they are when the page has come so far.
   private let replacements: [(String, @Sendable () -> String)]
+  private let port: UInt16
   /// Lines that stand for the `…` of a file, by its name.
   private let rows: [String: String]
 
@@ -89,14 +90,7 @@ struct StoryRun {
     self.folder = folder
     self.replacements = replacements
     self.rows = rows
-    let bin = folder.url.appending(path: "bin")
-    try FileManager.default.createDirectory(at: bin, withIntermediateDirectories: true)
-    for (name, line) in [
-      ("carillon", "exec '\(CarillonCommand.path)' \"$@\""), ("redis-cli", "exec redis-cli -p \(port) \"$@\""),
-    ] {
-      let path = try folder.write("bin/\(name)", "#!/bin/sh\nPATH=${PATH#*:}\n\(line)\n")
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-    }
+    self.port = port
   }
 
   /// Plays it from beginning to end.
@@ -119,10 +113,12 @@ struct StoryRun {
   private func replaced(_ text: String) -> String { replacements.reduce(text) { $0.replacing($1.0, with: $1.1()) } }
 
   private func ask(_ command: String) async throws -> (exit: ChildProcess.Exit, said: String) {
-    var environment = world.environment
-    environment["PATH"] = folder.path("bin") + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
+    // Functions, not files: one that was just written can't be run while another process still has it open.
+    let programs =
+      "carillon() { '\(CarillonCommand.path)' \"$@\"; }; redis-cli() { command redis-cli -p \(port) \"$@\"; }"
     let output = try await ChildProcess.run(
-      "bash", ["-c", "exec 2>&1; " + replaced(command)], environment: environment, folder: folder.url)
+      "bash", ["-c", "exec 2>&1; \(programs); " + replaced(command)], environment: world.environment,
+      folder: folder.url)
     return (output.exit, output.standardOutput)
   }
 
