@@ -255,6 +255,7 @@ extension PushWorker {
     var batch = context.composer.batch(isUnproven: false, capacity: 1)
     var values = chunk.values(position)
     values.badge = badge
+    values.winner = context.decision?.winner
     guard batch.append(chunk.token(position), values, tag: 0, by: context.composer), let push = batch.pushes.first
     else {
       return nil
