@@ -35,7 +35,7 @@ struct PushPreview {
   ) async throws {
     let now = Int(Date.now.timeIntervalSince1970)
     var campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
-    // Both parts are looked at: who is not in the first is in the rest.
+    // Of a job that is yet to be submitted both parts are looked at: who is not in the first is in the rest.
     campaign.canary = nil
     try await self.init(campaign, nil, user, store, configuration)
   }
