@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
 
 .DEFAULT_GOAL := help
-.PHONY: help build test faults soak lint demo bench deb clean
+.PHONY: help build test faults fuzz soak lint demo bench deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -35,6 +35,13 @@ faults: ## kills, stops, fills, cuts and delays everything there is, and checks 
 ifeq ($(ARGS),)
 	CARILLON_AUDIENCE_USERS=200000 swift test --disable-xctest --filter AudienceProofTests
 endif
+
+EXAMPLES := 100
+fuzz: ## asks the API whatever its description allows and forbids, EXAMPLES=100 times an operation
+	@deploy/install-dependencies test
+	@deploy/install-foreign-clients
+	swift build --build-tests
+	CARILLON_TEST_FUZZ=$(EXAMPLES) swift test --skip-build --disable-xctest --filter 'APITests/fuzzed'
 
 HOURS := 1
 soak: ## the same for HOURS=1 in one world, with memory measured

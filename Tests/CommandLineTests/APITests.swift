@@ -253,15 +253,28 @@ struct APITests {
     try await house.world.importDevices(3)
     let seed = UInt32.random(in: 0..<1_000_000)
     print("seed of fuzzed: \(seed)")
+    // `make fuzz`: so many examples an operation, what the description allows and what it forbids, edge cases, and operations
+    // that take what others have answered; with a worker that takes in what is submitted.
+    let examples = ProcessInfo.processInfo.environment["CARILLON_TEST_FUZZ"]
+    let worker = examples == nil ? nil : try await house.world.start("worker", "--name", "fuzzed")
     let output = try await ChildProcess.run(
       Self.fuzzer,
       [
         "run", house.url + "/api/v1/openapi.json", "--header", "Authorization: Bearer \(house.admin)", "--checks",
-        "not_a_server_error,response_schema_conformance,content_type_conformance", "--phases", "fuzzing",
-        "--max-examples",
-        "3", "--no-shrink", "--seed", String(seed), "--generation-database", "none", "--no-color",
+        "not_a_server_error,response_schema_conformance,content_type_conformance", "--phases",
+        examples == nil ? "fuzzing" : "examples,coverage,fuzzing,stateful", "--mode",
+        examples == nil ? "positive" : "all",
+        "--max-examples", examples ?? "3", "--continue-on-failure", "--no-shrink",
+        // Below what one token may ask: a 429 would be an answer of the frame, and not of the operation.
+        "--rate-limit", "150/s", "--seed", String(seed),
+        "--generation-database", "none", "--no-color",
       ], folder: house.world.folder.url)
     #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    if let worker {
+      print(output.standardOutput)
+      worker.send(signal: SIGTERM)
+      #expect(await worker.waitForExit() == .status(0))
+    }
     await house.close()
   }
 

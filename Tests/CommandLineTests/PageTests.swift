@@ -126,6 +126,31 @@ struct PageTests {
     await house.close()
   }
 
+  @Test("10,000 campaigns and 500 workers")
+  func huge() async throws {
+    let house = try await House.open()
+    // Copies of the one that has ended and of the worker: as the store writes them, and nothing that a worker would touch.
+    let copies = """
+      local ns, now = ARGV[1], redis.call('TIME')[1] * 1000
+      local campaign, report = redis.call('HGETALL', ns .. 'campaign:spring-sale'), redis.call('HGET', ns .. 'reports', 'ada')
+      local states = {'completed', 'completed', 'failed', 'cancelled'}
+      for i = 1, 10000 do
+        local id, at = string.format('campaign-of-an-ordinary-day-%05d', i), now - i * 60000
+        redis.call('HSET', ns .. 'campaign:' .. id, unpack(campaign))
+        redis.call('HSET', ns .. 'campaign:' .. id, 'createdAt', at, 'state', states[i % 4 + 1])
+        redis.call('ZADD', ns .. 'all', at, id)
+      end
+      for i = 1, 500 do
+        local name = string.format('carillon-worker-7f9c6d-%03d', i)
+        redis.call('ZADD', ns .. 'workers', now + 600000, name)
+        redis.call('HSET', ns .. 'reports', name, report)
+      end
+      """
+    _ = try await house.world.server.command("EVAL", copies, "0", "{\(house.world.namespace)}:")
+    try await play("huge", in: house)
+    await house.close()
+  }
+
   @Test("axe has nothing to say of any page: light, dark, on a phone")
   func looks() async throws {
     let house = try await House.open()

@@ -29,7 +29,7 @@ public struct AnswerTimes: Sendable, Equatable {
     sum &+= other.sum
   }
 
-  /// The position in ``bounds`` of the range: four comparisons, written out, as a loop over an array costs twice that.
+  /// The position in ``bounds`` of the range, by at most four comparisons.
   static func range(of time: UInt64) -> Int {
     if time <= 250_000_000 {
       if time <= 25_000_000 { return time <= 5_000_000 ? 0 : time <= 10_000_000 ? 1 : 2 }

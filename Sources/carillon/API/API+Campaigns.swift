@@ -32,7 +32,13 @@ extension API {
         summary: "Submits a job. The same job again changes nothing; another one under a used id is a conflict",
         body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
         answers: [
-          .init(status: 201, meaning: "It is in the queue", schema: OpenAPI.ref("Submission")),
+          .init(
+            status: 201, meaning: "It is in the queue", schema: OpenAPI.ref("Submission"),
+            links: APIOperation.Link.to(
+              [
+                "showCampaign", "showJob", "pauseCampaign", "resumeCampaign", "approveCampaign", "cancelCampaign",
+                "exportResults", "previewOfCampaign", "campaignManifest",
+              ], "id")),
           .init(status: 200, meaning: "The same job was submitted before", schema: OpenAPI.ref("Submission")),
         ]
       ) { call in

@@ -13,7 +13,12 @@ extension API {
         summary:
           "Registers a device, or moves it to another user; members that are no column are attributes of the user",
         body: .init(schema: OpenAPI.ref("Device"), limit: DeviceRowReader.maximumRecord),
-        answers: [.init(status: 200, meaning: "It is the user's", schema: OpenAPI.ref("Registered"))], run: register),
+        answers: [
+          .init(
+            status: 200, meaning: "It is the user's", schema: OpenAPI.ref("Registered"),
+            links: APIOperation.Link.to(["showUser", "forgetUser"], "user")
+              + APIOperation.Link.to(["unregisterDevice"], "token"))
+        ], run: register),
       APIOperation(
         name: "unregisterDevice", method: "DELETE", path: "/devices/{token}", scope: .submit,
         summary: "Removes a device, whoever has it",

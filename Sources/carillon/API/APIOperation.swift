@@ -32,6 +32,22 @@ struct APIOperation: Sendable {
     var type = "application/json"
     /// Another type that it may have.
     var otherType: String?
+    /// What can be asked for next, for clients that try one thing after the other.
+    var links: [Link] = []
+  }
+
+  /// An operation that takes something of an answer.
+  struct Link: Sendable {
+    /// Its name.
+    var operation: String
+    /// A parameter of it, and the member of the answer that it is.
+    var parameter: String
+    var member: String
+
+    /// The operations that take one and the same.
+    static func to(_ operations: [String], _ parameter: String, _ member: String? = nil) -> [Link] {
+      operations.map { Link(operation: $0, parameter: parameter, member: member ?? parameter) }
+    }
   }
 
   /// For clients that are generated: `listCampaigns`.

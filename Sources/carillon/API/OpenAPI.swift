@@ -94,6 +94,7 @@ enum OpenAPI {
       json.beginObject()
       json.member("description", answer.meaning)
       content([answer.type] + (answer.otherType.map { [$0] } ?? []), answer.schema ?? "{}", to: &json)
+      if !answer.links.isEmpty { write(answer.links, to: &json) }
       json.endObject()
     }
     json.name("default")
@@ -102,6 +103,22 @@ enum OpenAPI {
     content(["application/problem+json"], ref("Problem"), to: &json)
     json.endObject()
     json.endObject()
+    json.endObject()
+  }
+
+  private static func write(_ links: [APIOperation.Link], to json: inout JSONWriter) {
+    json.name("links")
+    json.beginObject()
+    for link in links {
+      json.name(link.operation)
+      json.beginObject()
+      json.member("operationId", link.operation)
+      json.name("parameters")
+      json.beginObject()
+      json.member(link.parameter, "$response.body#/\(link.member)")
+      json.endObject()
+      json.endObject()
+    }
     json.endObject()
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
 import Glibc
 import PushCore
 
@@ -21,8 +22,9 @@ struct InitCommand: CarillonCommand {
       """)
 
   @OptionGroup var global: GlobalOptions
-  @Option(help: ArgumentHelp("Where it is written; what --config says unless given.", valueName: "file")) var output:
-    String?
+  @Option(
+    help: ArgumentHelp("Where it is written; what --config or CARILLON_CONFIG says unless given.", valueName: "file"))
+  var output: String?
   @Option(help: ArgumentHelp("Where Redis is.", valueName: "url")) var redis: String?
   @Option(help: ArgumentHelp("The user to log in to Redis as.", valueName: "name")) var redisUser: String?
   @Option(help: ArgumentHelp("A file whose first line is Redis' password.", valueName: "file"))
@@ -39,7 +41,8 @@ struct InitCommand: CarillonCommand {
   var passphraseFile: String?
 
   func run() async throws {
-    let file = output ?? global.config ?? ConfigurationLoader.defaultFile
+    let named = ProcessInfo.processInfo.environment[EnvironmentOverlay.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+    let file = output ?? global.config ?? named ?? ConfigurationLoader.defaultFile
     // Before anybody answers a question.
     guard access(file, F_OK) != 0 else {
       throw CommandError(.input, "\(file) is there already", hint: "move it away, or name another with --output")
