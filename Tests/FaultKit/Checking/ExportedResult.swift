@@ -7,6 +7,8 @@ struct ExportedResult {
   /// Empty for none.
   var outcome: String
   var id: String
+  /// What its user was told; empty where all were told the same.
+  var variant = ""
 
   /// Reads an export.
   static func all(in csv: String) throws -> [ExportedResult] {
@@ -16,11 +18,13 @@ struct ExportedResult {
       let outcome = header.firstIndex(of: "outcome"),
       let id = header.firstIndex(of: "apnsId")
     else { throw TestSupportError("an export begins with \(lines.first ?? "nothing")") }
+    let variant = header.firstIndex(of: "variant")
     return lines.dropFirst().compactMap { line in
       let cells = cells(line)
       return cells.count == header.count
         ? ExportedResult(
-          user: cells[user], token: cells[token], outcome: cells[outcome], id: cells[id].lowercased()) : nil
+          user: cells[user], token: cells[token], outcome: cells[outcome], id: cells[id].lowercased(),
+          variant: variant.map { cells[$0] } ?? "") : nil
     }
   }
 
