@@ -149,7 +149,7 @@ import Testing
       StoryPage("shop.md"), in: scene.world, folder: scene.folder, port: scene.server.port,
       replacing: [
         (#""canary": { "share": 0.2, "wait": "10m""#, { #""canary": { "share": 0.2, "wait": "5s""# }),
-        ("2026-12-03T09:00:00Z", { yesterday }),
+        (#""after": "2h""#, { #""after": "8s""# }), ("2026-12-03T09:00:00Z", { yesterday }),
         ("2026-12-04T20:00:00Z", { Date(timeIntervalSinceNow: 12).formatted(.iso8601) }),
       ],
       rows: [
@@ -165,6 +165,17 @@ import Testing
     try await run.play { name in
       switch name {
       case "workers": worker = try await scene.worker()
+      case "sleepers":
+        // Who got the brisk words by now has opened them.
+        try await until("enough have the brisk words") {
+          try scene.received()["Back in a minute?"]?.count ?? 0 >= 20
+        }
+        let users = try scene.received()["Back in a minute?", default: []].compactMap { request in
+          Int(request.token.suffix(8), radix: 16).map { "c\($0 - 0x5000_0000)" }
+        }
+        try await scene.server.command(
+          ["lpush", "{carillon}:receipts"]
+            + users.map { #"{"event":"opened","campaign":"sleepers","user":"\#($0)"}"# })
       default:
         // Every third of those who got it has opened it.
         let csv = try await scene.world.succeed(
@@ -205,6 +216,14 @@ import Testing
     // Two offers a week, and no third one.
     let (capped, idea) = (try await users("idea", "capped"), try await users("idea", "accepted"))
     #expect(capped == reminded && idea == all.subtracting(reminded))
+    // The better words went to all who had to wait, and to nobody else.
+    let sent = try scene.received()
+    let (warm, brisk) = (sent["We have missed you", default: []], sent["Back in a minute?", default: []])
+    let sleepers = try await users("sleepers", "accepted")
+    #expect(sleepers.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 == 9 } ?? false })
+    #expect(warm.count + brisk.count == sleepers.count && warm.count > 10 && brisk.count > 2 * warm.count)
+    let later = (warm + brisk).sorted { $0.at < $1.at }.suffix(sleepers.count / 2)
+    #expect(later.allSatisfy { request in brisk.contains { $0.token == request.token } })
     // Each in their language, at their price, and with the next number on the icon.
     var badges: [String: [Int]] = [:]
     for request in try SimulatorLog(scene.log).requests.sorted(by: { $0.at < $1.at }) {
