@@ -15,7 +15,7 @@ struct MalformedJobTests {
       CarillonWorld.job("f", more: #","pushType":"background""#),
       "payload.aps.alert: is not allowed in a background push"
     ),
-    (CarillonWorld.job("g", more: #","pushType":"liveactivity""#), "rule activity-timestamp: Apple, "),
+    (CarillonWorld.job("g", more: #","pushType":"liveactivity""#), "rule activity-event: Apple, "),
     (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good was used for another job"),
   ]
 
