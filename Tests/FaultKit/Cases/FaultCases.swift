@@ -8,8 +8,8 @@ public enum FaultCases {
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
     + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
     + NeighbourCases.all + RateCases.all + CountedCases.all + OwnTimeCases.all + CanaryCases.all
-    + VariantCases.all + UpgradeCases.all + AlertCases.all + EventCases.all + StoreCases.all + ClusterCases.all + SentinelCases.all
-    + MutantCases.all
+    + VariantCases.all + UpgradeCases.all + AlertCases.all + EventCases.all + StoreCases.all + ClusterCases.all
+    + SentinelCases.all + MutantCases.all
 
   /// One of each way in which things break, and every mutant: what can be played in three minutes.
   public static let quick: [FaultCase] = {
@@ -17,9 +17,9 @@ public enum FaultCases {
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment",
-      "isolation-killed", "rate-and-kill", "counted-and-kill", "counted-and-aof-cut", "own-time-and-kill",
-      "canary-and-kill", "variants-and-kill", "upgrade", "upgrade-refused", "alerts-push-service", "alerts-fleet",
-      "alerts-redis", "events-and-kill", "cluster-killed", "cluster-slot-moved",
+      "isolation-killed", "rate-and-kill", "counted-and-kill", "own-time-and-kill", "canary-and-kill",
+      "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",
+      "cluster-slot-moved",
     ]
     return all.filter { names.contains($0.name) || $0.name.hasPrefix("mutant-") }
   }()
