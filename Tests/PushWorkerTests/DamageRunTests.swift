@@ -1,5 +1,5 @@
 import PushTransport
-import CampaignStore
+@testable import CampaignStore
 import Foundation
 import PushCore
 import PushWorker
@@ -82,7 +82,8 @@ import Testing
   func sliceWithAValueThatCannotBeRightIsTakenOut(field: String, value: String) async throws {
     try await run(field == "count" ? .native : .curl) { rig, client in
       let key = "{\(rig.keys.namespace):1}:slice:bad"
-      _ = try await client.command("HSET", key, "phase", "sealed", "count", 1, "format", 2, field, value).get()
+      let format = TargetPage.formatVersion
+      _ = try await client.command("HSET", key, "phase", "sealed", "count", 1, "format", format, field, value).get()
     } check: { rig, log in
       let reasons = try await reasons(rig)
       #expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was taken out: the field "), "\(log.all)")
