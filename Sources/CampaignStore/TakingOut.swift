@@ -13,6 +13,18 @@ extension CampaignStore {
   public func takeOut(_ slice: SliceReference, reason: String, hint: String, worker: String) async throws
     -> CampaignState?
   {
+    guard try await putOnDeadList(slice, reason: reason, hint: hint) else {
+      try await dismiss(slice, worker: worker)
+      return nil
+    }
+    let lane = try await lanes(of: [slice.campaign])[0] ?? .normal
+    return try await finish(slice, adding: [("takenOut", 1)], lane: lane, worker: worker)
+  }
+
+  /// Puts the reason why a slice is taken out on the dead list, once.
+  ///
+  /// - Returns: whether it is still to be counted as finished.
+  func putOnDeadList(_ slice: SliceReference, reason: String, hint: String) async throws -> Bool {
     let id = slice.campaign
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.takeOutSlice, keys: [keys.campaign(id), keys.finished(id), keys.dead]) {
@@ -23,12 +35,7 @@ extension CampaignStore {
       $0.append(Self.deadJobs)
       $0.append(Self.deadJobSize)
     }
-    guard try await run(pipeline)[0].integer == 1 else {
-      try await dismiss(slice, worker: worker)
-      return nil
-    }
-    let lane = try await lanes(of: [id])[0] ?? .normal
-    return try await finish(slice, adding: [("takenOut", 1)], lane: lane, worker: worker)
+    return try await run(pipeline)[0].integer == 1
   }
 
   /// Takes a campaign out: its reason goes to the dead list, and what is left of it is set aside.

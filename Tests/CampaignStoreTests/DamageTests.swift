@@ -265,6 +265,23 @@ struct DamageTests {
     #expect(record.slices == (2, 2))
   }
 
+  /// Two workers, or a worker and its housekeeping, find it before either has had it counted.
+  @Test func slicesThatSeveralFindAreOnTheDeadListOnceEach() async throws {
+    let store = try await TestStore(on: .cluster, partitions: 3)
+    try await store.activate("a")
+    for partition in 0..<2 {
+      let slice = SliceReference(campaign: "a", partition: partition)
+      for _ in 0..<2 {
+        #expect(try await store.store.putOnDeadList(slice, reason: "why", hint: "what"), "it is still to be counted")
+      }
+      for _ in 0..<2 { _ = try await store.store.takeOut(slice, reason: "why", hint: "what", worker: "w") }
+    }
+    var reasons: [String] = []
+    try await store.store.forEachDeadJob { reasons.append($0.reason) }
+    #expect(reasons.sorted() == ["slice 0:a was taken out: why", "slice 1:a was taken out: why"])
+    #expect(try await store.store.show("a")?.slices.finished == 2)
+  }
+
   @Test func campaignThatIsTakenOutIsSetAsideAndLeavesNothingForEver() async throws {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.activate("a")

@@ -88,6 +88,18 @@ struct PushPreview {
 
   /// Without what a provider token or an endpoint would add: whoever shows it need not have the credentials.
   var json: String {
+    json { _, push, json in
+      json.name("headers")
+      json.beginObject()
+      for header in push.headers.lines(id: push.id) { json.member(header.name, header.value) }
+      json.endObject()
+      json.name("payload")
+      json.raw(push.payload)
+    }
+  }
+
+  /// - Parameter write: what there is to say of a device's push, as members of its object.
+  func json(_ write: (DeviceToken, Push, inout JSONWriter) -> Void) -> String {
     let service = APNsService()
     var json = JSONWriter()
     json.beginObject()
@@ -104,12 +116,7 @@ struct PushPreview {
       json.beginObject()
       json.member("token", service.text(of: token))
       if let push {
-        json.name("headers")
-        json.beginObject()
-        for header in push.headers.lines(id: push.id) { json.member(header.name, header.value) }
-        json.endObject()
-        json.name("payload")
-        json.raw(push.payload)
+        write(token, push, &json)
         json.member("bytes", push.payload.count)
       } else {
         json.member("refused", service.reasonName(of: .payloadTooLarge))
