@@ -93,12 +93,16 @@ import Testing
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", slices: 3, granted: 5)
     let log = EventLog()
-    // It hears that the other is dead after a second, when it has its hands full.
     let heir = rig.worker("heir", window: 10, lease: 1000, drains: false, log: log)
     async let running: Void = heir.run()
+    // The other dies when the heir has its hands full: of a Redis that has just been started it takes nothing for a while.
+    try await rig.until {
+      try await rig.store.heartbeat(worker: "dead", timeout: 1000)
+      return await rig.simulator.counters().received > 0
+    }
     try await rig.until { try await rig.store.processing(of: "heir").count == 4 }
     #expect(log.all.contains { $0.contains("requeued") }, "\(log.all)")
-    #expect(!log.all.contains { $0.contains("closed") }, "\(log.all)")
+    #expect(!log.all.contains { $0.hasPrefix("closed") }, "\(log.all)")
     #expect(await rig.simulator.counters().received < 400)
     await heir.stop(within: 0)
     try await running
