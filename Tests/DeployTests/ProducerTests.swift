@@ -102,7 +102,7 @@ import Testing
     // Whoever lost the answer does the same again: nothing is sent twice.
     let again = try await start(command, [id, user, second], settings)
     #expect(again.exit == .status(0), "\(again.standardError)")
-    while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" {}
+    while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" { await nextLook() }
     #expect(try await world.server.command("XLEN", "{\(world.namespace)}:dead") == "0")
   }
 

@@ -136,12 +136,12 @@ struct WorkerRig {
     await client.close()
   }
 
-  /// Asks again and again, with the store's and the simulator's own round trips for a pace, until it is so.
+  /// Asks again and again until it is so.
   func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TimedOut() }
-      await Task.yield()
+      await nextLook(after: .milliseconds(5))
     }
   }
 
