@@ -7,6 +7,8 @@ struct ByteStringSet {
   /// Positions in `ends`, one more than they are; 0 is empty. A power of two, at most half full.
   private var slots: [UInt32] = Array(repeating: 0, count: 64)
 
+  var isEmpty: Bool { ends.isEmpty }
+
   /// Whether it is in.
   func contains(_ string: UnsafeRawBufferPointer) -> Bool { slots[find(string)] != 0 }
 
