@@ -126,7 +126,7 @@ struct CampaignControlTests {
     // Silent for longer than any lease: nobody waits for it.
     try await world.command("ZADD", world.keys.workers, 1, "dead")
     async let confirmed = world.store.controlEverywhere("a", .pause, lease: 60_000)
-    while try await world.store.campaign("a")?.state != .paused { await nextLook(after: .milliseconds(1)) }
+    while try await world.store.campaign("a")?.state != .paused { await nextLook(milliseconds: 1) }
     let epoch = try await world.store.syncControl([], worker: "one", applied: nil).epoch
     // Reading is not following: what was read has to be acted on first.
     #expect(try await world.store.workersLagging(behind: epoch, timeout: 60_000).sorted() == ["one", "two"])

@@ -124,6 +124,15 @@ struct WorkerRig {
     _ = try await RedisClient(url: url, options: Self.unhurried).command("LPUSH", keys.campaigns, job)
   }
 
+  /// The same with events about users and devices.
+  func push(events: [String]) async throws {
+    var pipeline = RedisPipeline()
+    for event in events { pipeline.append("LPUSH", keys.events(.registrations), event) }
+    let client = RedisClient(url: url, options: Self.unhurried)
+    for reply in try await client.execute(pipeline) { try reply.get() }
+    await client.close()
+  }
+
   /// Does something to a control key behind the store's back.
   func command(_ name: StaticString, _ key: String, _ arguments: String...) async throws {
     let client = RedisClient(url: url, options: Self.unhurried)
@@ -141,7 +150,7 @@ struct WorkerRig {
     let deadline = ContinuousClock.now + .seconds(30)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TimedOut() }
-      await nextLook(after: .milliseconds(5))
+      await nextLook(milliseconds: 5)
     }
   }
 
