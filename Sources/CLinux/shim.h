@@ -1,4 +1,5 @@
 // Headers that Swift's Glibc module leaves out.
+#include <stdbool.h>
 #include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -35,4 +36,24 @@ static inline int carillon_clock_is_kept(void) {
 // older one's is. This takes either.
 static inline int carillon_epoll_wait(int poll, struct epoll_event *events, int capacity, int milliseconds) {
   return epoll_wait(poll, events, capacity, milliseconds);
+}
+
+// Swift's runtime asks this before it puts a job on its global pool (swift/Runtime/Concurrency.h). Swift can't name a
+// pointer of this calling convention.
+typedef __attribute__((swiftcall)) void (*carillon_enqueue)(void *job);
+extern __attribute__((swiftcall)) void (*swift_task_enqueueGlobal_hook)(void *job, carillon_enqueue original);
+
+// A variable of the file itself would not be compiled into what includes this.
+static inline bool (**carillon_taker(void))(void *job) {
+  static bool (*taker)(void *job);
+  return &taker;
+}
+static __attribute__((swiftcall)) void carillon_divert(void *job, carillon_enqueue original) {
+  if (!(*carillon_taker())(job)) original(job);
+}
+
+// Has `take` asked first, which says whether it took the job. Called once, from one file: the pointer is that file's own.
+static inline void carillon_divert_jobs(bool (*take)(void *job)) {
+  *carillon_taker() = take;
+  swift_task_enqueueGlobal_hook = carillon_divert;
 }

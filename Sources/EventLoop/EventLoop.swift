@@ -15,9 +15,9 @@ import Synchronization
 /// to do for a while gives its thread back (``IdleLoops`` watches it), and so does at once whoever finds all seats taken:
 /// Dispatch has 255 threads.
 ///
-/// It is not the preference of tasks as well (SE-0417), though that would spare a resumed continuation its way over the
-/// global pool: a job cannot tell whether its task prefers the loop, and where the two disagree the runtime enqueues the
-/// task anew at every `await`, also where an actor's code relies on not being interrupted.
+/// It is not the preference of tasks as well (SE-0417), though that too would spare a resumed continuation its way over
+/// the global pool (``resuming(_:)`` does): a job cannot tell whether its task prefers the loop, and where the two disagree
+/// the runtime enqueues the task anew at every `await`, also where an actor's code relies on not being interrupted.
 ///
 /// Swift on Linux has no `DispatchSerialQueue`, so this is the executor that Apple's platforms ship.
 public final class EventLoop: SerialExecutor {
@@ -83,6 +83,13 @@ public final class EventLoop: SerialExecutor {
     add(.job(UnownedJob(job)))
   }
 
+  /// Runs a job that the global executor was to have.
+  func take(_ job: UnownedJob) { add(.job(job)) }
+
+  /// Runs `body`, which resumes a continuation. Called on a loop, the task goes on on it, in its turn, and no thread is
+  /// woken for that.
+  public static func resuming(_ body: () -> Void) { ResumedJobs.resume(body) }
+
   /// Traps unless called on the loop; what makes `assumeIsolated` sound.
   public func checkIsolated() {
     dispatchPrecondition(condition: .onQueue(queue))
@@ -113,7 +120,7 @@ public final class EventLoop: SerialExecutor {
     switch phase {
     case .running: break
     case .asleep: poll.wake()
-    case .away: queue.async { self.run() }
+    case .away: queue.async { self.runOnThread() }
     }
   }
 
@@ -145,7 +152,11 @@ public final class EventLoop: SerialExecutor {
       defer { if state.phase == .away { state.phase = .running } }
       return state.phase == .away
     }
-    if isAway { queue.async { self.run() } }
+    if isAway { queue.async { self.runOnThread() } }
+  }
+
+  private func runOnThread() {
+    ResumedJobs.run(on: self) { run() }
   }
 
   private func run() {

@@ -242,7 +242,8 @@ extension RedisConnection {
       case .incomplete: continue
       case .complete(let waiter, let roots):
         let arena = parser.take()
-        waiter.resume(returning: .success(roots.map { RedisReply(arena: arena, index: $0) }))
+        let replies = roots.map { RedisReply(arena: arena, index: $0) }
+        EventLoop.resuming { waiter.resume(returning: .success(replies)) }
       case .unexpected:
         let reply = RedisReply(arena: parser.take(), index: root)
         if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }

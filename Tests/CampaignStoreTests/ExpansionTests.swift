@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestSupport
 import Testing
 
 /// From an audience to sealed targets: each device once, nobody left out.
@@ -166,6 +167,26 @@ struct ExpansionTests {
         #expect(part.user(position).elementsEqual(all.user(first + position)))
       }
     }
+  }
+
+  /// On both sides of the number up to which they are read at once, and with more than one page of questions.
+  @Test(arguments: [MemberWalk.wholeHash, MemberWalk.wholeHash + 1], ["*", "* & !some", "* | !some"])
+  func everybodyIsReadOnceHoweverManyThereAre(count: Int, expression: String) async throws {
+    let server = try await RedisServer.start(.single)
+    let world = try await TestStore(on: .single, partitions: 1, server: server)
+    try await world.registerUsers(0..<count)
+    try await world.store.add((0..<700).map { "u\($0)" }, to: "some")
+    let campaign = try await world.activate("a", audience: #"{"segment":"\#(expression)"}"#)
+    let (ledger, _) = try await world.claimed("a")
+    let meant = expression == "* & !some" ? 700..<count : 0..<count
+    try await world.command("CONFIG", "RESETSTAT")
+    #expect(try await world.expand(ledger, campaign) == meant.count)
+    let calls = RedisServerInfo(parsing: try await world.command("INFO", "commandstats").string ?? "").fields
+    #expect((calls["cmdstat_hscan"] == nil) == (count <= MemberWalk.wholeHash))
+    #expect((calls["cmdstat_hgetall"] == nil) == (count > MemberWalk.wholeHash))
+    let all = try await ledger.targets(from: 0, count: meant.count)
+    #expect(Set((0..<all.count).map { Array(all.token($0)) }) == Set(meant.map(TestStore.token)))
+    await server.stop()
   }
 
   /// Targets as `user:number of the token`, sorted.

@@ -44,6 +44,44 @@ import Testing
     #expect(seen == Array(0..<50))
   }
 
+  private actor Sleeper {
+    private let loop: EventLoop
+    private var waiter: CheckedContinuation<Int, Never>?
+    private(set) var heard: [Int] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(on loop: EventLoop) {
+      self.loop = loop
+    }
+
+    func sleep() async {
+      heard.append(await withCheckedContinuation { waiter = $0 })
+    }
+
+    /// - Returns: false while nobody sleeps.
+    func wake() -> Bool {
+      guard let waiter else { return false }
+      self.waiter = nil
+      EventLoop.resuming { waiter.resume(returning: 1) }
+      // By way of the pool the sleeper would come after this.
+      loop.execute { self.assumeIsolated { $0.heard.append(2) } }
+      return true
+    }
+  }
+
+  @Test func whoIsResumedOnALoopGoesOnOnItInItsTurn() async {
+    let loop = EventLoop(label: "test")
+    for _ in 0..<100 {
+      let sleeper = Sleeper(on: loop)
+      await withDiscardingTaskGroup { group in
+        group.addTask { await sleeper.sleep() }
+        while await !sleeper.wake() { await Task.yield() }
+      }
+      #expect(await sleeper.heard == [1, 2])
+    }
+  }
+
   @Test func timerFiresOnceAndCanBeArmedAgain() async {
     let loop = EventLoop(label: "test")
     let (ticks, continuation) = AsyncStream.makeStream(of: Void.self)

@@ -291,6 +291,11 @@ struct MemberWalk: Sendable {
   }
 
   private mutating func keep(_ page: MemberPage, where holds: [Bool], _ complete: inout MemberPage) {
+    if complete.members.isEmpty, !page.records.isEmpty, !holds.contains(false) {
+      complete.members = page.members
+      complete.records = page.records
+      return
+    }
     for (offset, isMeant) in holds.enumerated() where isMeant {
       let member = page.members[page.members.startIndex + offset]
       if page.records.isEmpty {

@@ -81,44 +81,44 @@ local function notice_head()
   return head
 end
 
--- Details: which target each is of, where its notice begins and where its user's name does, and whose device it may
--- change. The devices are read for all of them.
-local detail_of, detail_at, user_at, user_of = {}, {}, {}, {}
-if sealed and ARGV[10] ~= '' then
-  local details, at, n, names = ARGV[10], 1, 0, {}
+-- Details: which target each is of, what is to be done, and from where to where its notice stands. The devices that they
+-- may change are read for all of them.
+local details, detail_of, action_of, instant_of, word_of, token_of, user_of = ARGV[10], {}, {}, {}, {}, {}, {}
+local notice_from, notice_to = {}, {}
+if sealed and details ~= '' then
+  local at, n, names, named, _ = 1, 0, {}, 0
   while at <= #details do
     n = n + 1
-    local token = at + 13 + details:byte(at + 12)
-    local name = token + 4 + struct.unpack('>I2', details, token)
-    local behind = name + struct.unpack('>I2', details, name - 2)
-    local user = details:sub(name, behind - 1)
-    detail_of[n], detail_at[n], user_at[n], user_of[n] = struct.unpack('>I4', details, at), at + 4, name, user
-    if user ~= '' and details:byte(at + 4) ~= 3 then names[#names + 1] = user end
-    at = behind
+    notice_from[n] = at + 4
+    detail_of[n], action_of[n], _, instant_of[n], word_of[n], token_of[n], user_of[n], at =
+      struct.unpack('>I4BBI6Bc0I2c0I2c0', details, at)
+    notice_to[n] = at - 1
+    if action_of[n] ~= 3 and user_of[n] ~= '' then
+      named = named + 1
+      names[named] = user_of[n]
+    end
   end
   read_devices(KEYS[6], names)
 end
 
 -- What a detail says of a record that has just become terminal.
 local function settle(n)
-  local details, at, user = ARGV[10], detail_at[n], user_of[n]
-  local action, _, instant, length, word = struct.unpack('>BBI6B', details, at)
-  local behind_word, name = word + length, user_at[n]
-  if length > 0 then redis.call('HSET', KEYS[5], detail_of[n], details:sub(word, behind_word - 1)) end
+  local action, user, token, from, to = action_of[n], user_of[n], token_of[n], notice_from[n], notice_to[n]
+  if word_of[n] ~= '' then redis.call('HSET', KEYS[5], detail_of[n], word_of[n]) end
   if action == 3 then return end
-  local token = details:sub(behind_word + 2, name - 3)
   if user == '' then
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
     local owner = redis.call('HGET', KEYS[9], token)
     if not owner then return end
     user = owner:match('^%d+:(.*)$')
-    outgoing[#outgoing + 1] = details:sub(at, name - 3) .. struct.pack('>I2', #user) .. user
+    outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #user) .. user
   elseif action == 1 then
-    local note = notice_head() .. details:sub(at, behind_word - 1) .. '\0\0' .. details:sub(name - 2, name + #user - 1)
-    if not edit_device(KEYS[10], user, token, 'quarantine', instant, note) then return end
+    local about = details:sub(from, from + 8 + #word_of[n])
+    local note = notice_head() .. about .. '\0\0' .. details:sub(to - #user - 1, to)
+    if not edit_device(KEYS[10], user, token, 'quarantine', instant_of[n], note) then return end
   else
-    if not edit_device(KEYS[10], user, token, 'prune', instant) then return end
-    outgoing[#outgoing + 1] = details:sub(at, name + #user - 1)
+    if not edit_device(KEYS[10], user, token, 'prune', instant_of[n]) then return end
+    outgoing[#outgoing + 1] = details:sub(from, to)
   end
   count_by(action == 1 and 'quarantined' or 'pruned', 1)
 end

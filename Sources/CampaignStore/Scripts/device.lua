@@ -4,12 +4,13 @@
 -- seven texts, each u8 length and text (service, app, environment, locale, timezone, appVersion, osVersion), then
 -- attributes up to the end, each u8 length and name, u16 length and value.
 
--- Finds a device: where it begins, and where the next one would; nil when it isn't there.
+-- Finds a device: where it begins, and where the next one would; its flags, and when it registered; nil when it isn't
+-- there. One `unpack` costs Redis' Lua little more than each of its fields by a call of its own.
 local function find_device(blob, token)
   local at = 1
   while at < #blob do
-    local length, token_length = struct.unpack('>I2', blob, at), struct.unpack('>I2', blob, at + 17)
-    if token_length == #token and blob:sub(at + 19, at + 18 + token_length) == token then return at, at + 2 + length end
+    local length, _, flags, _, registered, _, its_token = struct.unpack('>I2BBBI6I6I2c0', blob, at)
+    if its_token == token then return at, at + 2 + length, flags, registered end
     at = at + 2 + length
   end
 end
@@ -58,9 +59,9 @@ end
 -- when.
 local function edit_device(quarantine, user, token, action, instant, note)
   local blob = devices_of[user]
-  local at, behind = find_device(blob, token)
-  if at and registered_at(blob, at) > instant then return false end
-  local known_flags = at and flags_of(blob, at) or 1
+  local at, behind, known_flags, registered = find_device(blob, token)
+  if at and registered > instant then return false end
+  known_flags = known_flags or 1
   local flags = action == 'quarantine' and 1 or 0
   if at and action ~= 'prune' and known_flags == flags then return false end
   if at and action == 'quarantine' then

@@ -1,3 +1,5 @@
+import EventLoop
+
 /// What the task of one slice, or of a bunch of them, waits for. Confined to the worker's loop.
 ///
 /// A ring while nobody waits is forgotten: who is about to wait has looked whether there is anything to do, without
@@ -11,7 +13,8 @@ final class Bell {
   }
 
   func ring() {
-    waiter?.resume()
-    waiter = nil
+    guard let waiter else { return }
+    self.waiter = nil
+    EventLoop.resuming { waiter.resume() }
   }
 }
