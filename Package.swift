@@ -52,9 +52,9 @@ let package = Package(
 
     module("EventLoop", ["CLinux"], flags: hot),
     module("TLS", ["EventLoop", "COpenSSL"]),
-    module("HTTP2", ["CNghttp2"]),
+    module("HTTP2", ["CNghttp2"], flags: hot),
     module("HTTPServer", ["CMicrohttpd"]),
-    module("Redis", ["EventLoop", "TLS", "CHiredis"]),
+    module("Redis", ["EventLoop", "TLS", "CHiredis"], flags: hot),
     module("PushCore", []),
     module(
       "PushTransport", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"],
@@ -72,7 +72,7 @@ let package = Package(
     module(
       "Admin", ["HTTPServer", "CampaignStore", "PushCore", "Redis", "PushTransport", "PushWorker", "TLS"],
       exclude: ["README.md"], resources: [.embedInCode("Page")]),
-    module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
+    module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"], flags: hot),
     .target(
       name: "CommandSupport",
       dependencies: [

@@ -5,7 +5,7 @@ import Dispatch
 ///
 /// For something that gives no signal. Nothing may depend on how long it takes.
 ///
-/// - Parameter pause: longer than the look itself takes: the default is for one by a command line.
+/// - Parameter pause: in ms, longer than the look itself takes: the default is for one by a command line.
 public func nextLook(milliseconds pause: Int = 20) async {
   await withCheckedContinuation { continuation in
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(pause)) { continuation.resume() }
