@@ -81,8 +81,8 @@ local function notice_head()
   return head
 end
 
--- Details: which target each is of, what is to be done, and from where to where its notice stands. The devices that they
--- may change are read for all of them.
+-- Details: which target each is of, what is to be done, and from where to where its notice stands. The devices that
+-- they may change are read for all of them.
 local details, detail_of, action_of, instant_of, word_of, token_of, user_of = ARGV[10], {}, {}, {}, {}, {}, {}
 local notice_from, notice_to = {}, {}
 if sealed and details ~= '' then
