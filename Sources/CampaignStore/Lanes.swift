@@ -77,6 +77,23 @@ extension CampaignStore {
     return []
   }
 
+  /// Dequeues a reference to the first of some slices that nobody has taken yet.
+  ///
+  /// - Parameter slices: of one campaign, 64 at most.
+  public func dequeueFirst(of slices: [SliceReference], worker: String) async throws -> SliceReference? {
+    guard let id = slices.first?.campaign else { return nil }
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.dequeueLeft,
+      keys: [keys.campaign(id), keys.open(id), keys.processing(worker: worker), keys.workers]
+    ) {
+      $0.append(id)
+      $0.append(worker)
+      for slice in slices { $0.append(slice.partition) }
+    }
+    return try await run(pipeline)[0].integer.map { SliceReference(campaign: id, partition: $0) }
+  }
+
   /// Drops references to campaigns that are not there from the head of a lane, a batch of them.
   ///
   /// - Returns: how many.
@@ -114,7 +131,10 @@ extension CampaignStore {
     _ = try await run(pipeline)
   }
 
-  func requeue(_ slice: SliceReference, lane: Lane, worker: String, to pipeline: inout RedisPipeline) {
+  /// - Parameter isLeft: whether a dead worker has left it: that is said, so that others take it whatever they have in hand.
+  func requeue(
+    _ slice: SliceReference, lane: Lane, worker: String, isLeft: Bool = false, to pipeline: inout RedisPipeline
+  ) {
     pipeline.script(
       StoreScripts.requeue,
       keys: [
@@ -124,6 +144,7 @@ extension CampaignStore {
     ) {
       $0.append(slice.partition)
       $0.append(slice.campaign)
+      $0.append(isLeft ? 1 : 0)
     }
   }
 

@@ -19,6 +19,7 @@ enum StoreScripts {
 
   static let rotate = script("rotate", PackageResources.rotate_lua)
   static let dequeue = script("dequeue", PackageResources.dequeue_lua)
+  static let dequeueLeft = script("dequeueleft", PackageResources.dequeueleft_lua)
   static let requeue = script("requeue", PackageResources.requeue_lua)
   static let park = script("park", PackageResources.park_lua)
   static let takeOutSlice = script("takeoutslice", PackageResources.takeoutslice_lua)

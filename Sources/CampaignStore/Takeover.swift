@@ -27,6 +27,15 @@ extension CampaignStore {
     return try await references(in: run(pipeline)[0]) { pipeline, text in pipeline.append("LREM", list, 0, text) }
   }
 
+  /// Those of some slices that their campaigns have yet to count: their work is not done.
+  public func uncounted(_ slices: Set<SliceReference>) async throws -> Set<SliceReference> {
+    guard !slices.isEmpty else { return [] }
+    let slices = Array(slices)
+    var pipeline = RedisPipeline()
+    for slice in slices { pipeline.append("GETBIT", keys.finished(slice.campaign), slice.partition) }
+    return Set(zip(slices, try await run(pipeline)).lazy.filter { $1.integer == 0 }.map(\.0))
+  }
+
   /// The references of a list. What is none is taken out: it would be in the way of those behind it for ever.
   func references(
     in reply: RedisReply, remove: (inout RedisPipeline, String) -> Void
@@ -91,7 +100,7 @@ extension CampaignStore {
         // Another worker's live lease.
         try await postpone(slice, for: left, worker: worker)
       } else if let lane = lanes[slice.campaign] ?? nil {
-        requeue(slice, lane: lane, worker: worker, to: &pipeline)
+        requeue(slice, lane: lane, worker: worker, isLeft: true, to: &pipeline)
         requeued.append(slice)
       } else {
         try await dismiss(slice, worker: worker)

@@ -5,14 +5,22 @@ import Redis
 public enum WakeMessage: Sendable, Equatable {
   /// So many slices can be taken.
   case slices(Int)
+  /// A slice can be taken that a dead worker has left.
+  case left(SliceReference)
   /// A campaign was paused, resumed or cancelled; the control epoch since.
   case control(epoch: Int)
   /// The housekeeper lives. So many campaigns are on lanes; the control epoch; ms until the next beat.
   case beat(campaigns: Int, epoch: Int, next: Int)
 
+  /// - Parameter partitions: of the store.
   /// - Returns: `nil` for what no script of this version says.
-  init?(_ text: String) {
+  init?(_ text: String, partitions: Int) {
     let words = text.split(separator: " ")
+    if words.count == 2, words[0] == "left" {
+      guard let slice = SliceReference(String(words[1]), partitions: partitions) else { return nil }
+      self = .left(slice)
+      return
+    }
     let numbers = words.dropFirst().compactMap { Int($0) }
     switch (words.first, numbers.count) {
     case ("slices", 1): self = .slices(numbers[0])
@@ -57,12 +65,13 @@ extension CampaignStore {
     for instance: WorkerInstance, on loop: EventLoop, handler: @escaping @Sendable (WakeListener.Event) -> Void
   ) -> WakeListener {
     WakeListener(
-      redis.subscriber(to: [keys.wake, keys.presence(instance)], on: loop) { event in
+      redis.subscriber(to: [keys.wake, keys.presence(instance)], on: loop) { [partitions = keys.partitions] event in
         switch event {
         case .listening: handler(.listening)
         case .lost(let error): handler(.deaf(error))
         case .message(_, let text):
-          if let message = text.string.flatMap(WakeMessage.init) { handler(.message(message)) }
+          guard let text = text.string, let message = WakeMessage(text, partitions: partitions) else { return }
+          handler(.message(message))
         }
       })
   }

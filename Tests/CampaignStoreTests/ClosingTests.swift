@@ -158,6 +158,7 @@ struct ClosingTests {
     try await ledger.commit(credit: 2)
     try await ledger.commit(.accepted, 0..<2)
     #expect(try await ledger.close(.finish).counters != nil)
+    #expect(try await world.store.uncounted([ledger.slice]) == [ledger.slice])
     // It is gone; its reference comes back, and the next worker finds the slice closed and not counted.
     let requeued = try await world.store.takeOver(from: "dead")
     #expect(requeued == [ledger.slice])
@@ -170,6 +171,7 @@ struct ClosingTests {
     let counters = try #require(try await next.close(.finish).counters)
     #expect(counters.outcomes == [.accepted: 2])
     #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
+    #expect(try await world.store.uncounted([slice]) == [])
   }
 
   @Test(arguments: Backend.allCases)

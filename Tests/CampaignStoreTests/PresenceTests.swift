@@ -72,6 +72,40 @@ struct PresenceTests {
     await listener.close()
   }
 
+  /// Others take it whatever they have in hand, so they are told whose it was.
+  @Test(arguments: Backend.allCases)
+  func whatADeadWorkerLeftIsSaid(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a")
+    let (messages, feed) = AsyncStream.makeStream(of: WakeMessage?.self)
+    let listener = world.store.listener(
+      for: WorkerInstance(name: "w", nonce: "0"), on: EventLoop(label: "listener")
+    ) { event in
+      switch event {
+      case .listening: feed.yield(nil)
+      case .message(let message): feed.yield(message)
+      case .deaf: feed.finish()
+      }
+    }
+    await listener.start()
+    var heard = messages.makeAsyncIterator()
+    #expect(await heard.next() == .some(nil))
+    let slice = try #require(try await world.store.dequeueSlice(worker: "dead"))
+    #expect(try await world.store.takeOver(from: "dead") == [slice])
+    #expect(await heard.next() == .left(slice))
+    let another = SliceReference(campaign: "a", partition: 1 - slice.partition)
+    #expect(try await world.store.dequeueSlice(worker: "v") == slice)
+    // Another has taken the first meanwhile.
+    #expect(try await world.store.dequeueFirst(of: [slice, another], worker: "w") == another)
+    #expect(try await world.store.dequeueFirst(of: [slice, another], worker: "w") == nil)
+    #expect(try await processing(world, "w") == [another.description])
+    try await world.store.requeue(slice, lane: .normal, worker: "v")
+    #expect(await heard.next() == .slices(1))
+    try await world.store.control("a", .pause)
+    #expect(try await world.store.dequeueFirst(of: [slice], worker: "w") == nil)
+    await listener.close()
+  }
+
   @Test(arguments: Backend.allCases)
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

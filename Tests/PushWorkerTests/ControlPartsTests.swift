@@ -30,6 +30,33 @@ import Testing
     #expect(upkeep.isDeliveryDue)
   }
 
+  // MARK: Slices that dead workers left
+
+  @Test func slicesThatWereLeftAreSoughtOneCampaignAfterTheOther() {
+    var left = LeftSlices()
+    let other = SliceReference(campaign: "b", partition: 2)
+    for slice in [slice(1), other, slice(3), slice(1), slice(4)] { left.note(slice, at: 1) }
+    #expect(left.next(1) { _ in false } == [slice(1), slice(3), slice(4)])
+    #expect(left.next(1) { $0 == "a" } == [other])
+    // Others have the first of them.
+    left.note([slice(1), slice(3), slice(4)], found: slice(3))
+    #expect(left.next(1) { _ in false } == [other])
+    #expect(left.next(1) { $0 == "b" } == [slice(4)])
+    left.noteTaken([slice(4), slice(9)])
+    left.note([other], found: nil)
+    #expect(left.isEmpty(1))
+  }
+
+  @Test func slicesThatWereLeftAreForgottenAfterAWhileAndBounded() {
+    var left = LeftSlices()
+    left.note(slice(1), at: 1)
+    #expect(!left.isEmpty(LeftSlices.memory))
+    #expect(left.isEmpty(1 + LeftSlices.memory))
+    #expect(left.next(1 + LeftSlices.memory) { _ in false } == [])
+    for number in 2..<500 { left.note(slice(number), at: 1 + LeftSlices.memory) }
+    #expect(left.next(2 + LeftSlices.memory) { _ in false } == (2..<(2 + LeftSlices.most)).map(slice))
+  }
+
   // MARK: Housekeeping
 
   @Test func everyPartitionIsLookedAtInTurn() {
@@ -106,6 +133,41 @@ import Testing
     housekeeping.end(1)
     let beat = housekeeping.untilIdleBeat(fleet: 500)
     #expect(beat == 4000)
+  }
+
+  /// Of the beats that a fleet without campaigns is given, the next may be four seconds away.
+  @Test func whoHasSlicesInHandMissesABeatAsSoonAsOnesOfARunningCampaignAreMissing() {
+    var housekeeping = Housekeeping()
+    let second: UInt64 = 1_000_000_000
+    housekeeping.heard(5 * second, next: 4000)
+    let isSooner = [6, 7].map { housekeeping.noteBusy($0 * second) }
+    #expect(isSooner == [true, false])
+    #expect(housekeeping.untilMissing(6 * second) == 700)
+    housekeeping.noteIdle()
+    #expect(housekeeping.untilMissing(6 * second) == 7200)
+    // With beats of a running campaign nothing changes.
+    housekeeping.heard(8 * second, next: 250)
+    let isSoonerStill = housekeeping.noteBusy(8 * second)
+    #expect(!isSoonerStill)
+    #expect(housekeeping.untilMissing(8 * second) == 700)
+  }
+
+  /// The one before it, whose process has ended, waits for no further look.
+  @Test func nextHousekeeperLooksAroundAtOnceAndThenWithEverySecondLook() {
+    var (housekeeping, watch) = (Housekeeping(), PresenceWatch())
+    let looks = (0..<2).map { _ in watch.look([sight("before", at: 7)]).map(\.name) }
+    #expect(looks == [[], ["before"]])
+    _ = housekeeping.begin(HousekeepingNotes())
+    let around = (0..<4).map { _ in housekeeping.looksAround() }
+    #expect(around == [true, false, true, false])
+    let gone = watch.look([sight("before", at: 7), sight("well", listens: true, at: 7)])
+    #expect(gone.map(\.name) == ["before"])
+    // And again, when it has the house once more.
+    _ = housekeeping.looksAround()
+    housekeeping.end(1)
+    _ = housekeeping.begin(HousekeepingNotes())
+    let again = housekeeping.looksAround()
+    #expect(again)
   }
 
   // MARK: Presence

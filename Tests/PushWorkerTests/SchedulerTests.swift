@@ -171,6 +171,14 @@ import Testing
     #expect(scheduler().opening([entry(0, "million", wants: 1999)], beginning: [], window: 1000).excluded == [])
   }
 
+  @Test func whatADeadWorkerLeftIsPreparedAFewAtATime() {
+    let full = (0..<Scheduler.maximumSlices).map { entry($0, "million", wants: 5000) }
+    #expect(scheduler().mayPrepare(full, beginning: []))
+    let preparing = (0..<3).map { entry(20 + $0) { $0.isReady = false } }
+    #expect(scheduler().mayPrepare(full + preparing, beginning: []))
+    #expect(!scheduler().mayPrepare(full + preparing, beginning: ["a"]))
+  }
+
   @Test func whatALowerLaneHasInHandKeepsNoHigherOneOut() {
     let entries = [entry(0, "sale", lane: 2, wants: 5000), entry(1, "news", lane: 0, wants: 10)]
     #expect(scheduler().opening(entries, beginning: [], window: 1000).excluded == ["sale"])

@@ -84,6 +84,26 @@ import Testing
     #expect(record.counters.resent == 20)
   }
 
+  /// With 50 pushes a second its own slice keeps the heir busy for ten seconds: nobody has to wait so long for what is in
+  /// doubt.
+  @Test(arguments: PushEngineKind.allCases)
+  func whatADeadWorkerLeftIsTakenUpThoughTheHandsAreFull(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4) { $0.knobs.latencyMilliseconds = 200 }
+    try await rig.register(2000)
+    try await rig.submit("again")
+    try await leaveDoubt(rig, "again", slices: 3, granted: 5)
+    let log = EventLog()
+    // It hears that the other is dead after a second, when it has its hands full.
+    let heir = rig.worker("heir", window: 10, lease: 1000, drains: false, log: log)
+    async let running: Void = heir.run()
+    try await rig.until { try await rig.store.processing(of: "heir").count == 4 }
+    #expect(log.all.contains { $0.contains("requeued") }, "\(log.all)")
+    #expect(!log.all.contains { $0.contains("closed") }, "\(log.all)")
+    #expect(await rig.simulator.counters().received < 400)
+    await heir.stop(within: 0)
+    try await running
+  }
+
   @Test(arguments: PushEngineKind.allCases)
   func skippedDoubtIsUnknownAndNeverSent(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)

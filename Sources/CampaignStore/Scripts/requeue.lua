@@ -2,7 +2,7 @@
 -- requeue: puts a slice reference back among its campaign's open slices, wherever it was.
 -- Keeps: an unfinished slice is open, held or parked; a finished one is nowhere.
 -- KEYS 1 processing list, 2 parked, 3 open slices, 4 lane, 5 campaign, 6 finished slices, 7 wake channel
--- ARGV 1 partition, 2 id
+-- ARGV 1 partition, 2 id, 3 1 when a dead worker has left it, else 0
 -- Returns 1, or 0 when the slice is finished
 local reference = ARGV[1] .. ':' .. ARGV[2]
 redis.call('LREM', KEYS[1], 0, reference)
@@ -13,6 +13,6 @@ redis.call('LREM', KEYS[3], 0, ARGV[1])
 redis.call('LPUSH', KEYS[3], ARGV[1])
 if state == 'active' or state == 'cancelled' then
   if not redis.call('LPOS', KEYS[4], ARGV[2]) then redis.call('RPUSH', KEYS[4], ARGV[2]) end
-  redis.call('PUBLISH', KEYS[7], 'slices 1')
+  redis.call('PUBLISH', KEYS[7], ARGV[3] == '1' and 'left ' .. reference or 'slices 1')
 end
 return 1

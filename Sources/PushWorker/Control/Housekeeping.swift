@@ -20,14 +20,19 @@ struct Housekeeping {
   var notes = HousekeepingNotes()
   /// When the partitions' rounds go on.
   private var nextRound: UInt64 = 0
-  /// Looks so far. With every second one others are looked at: twice makes them dead, so within a second they are.
+  /// Looks so far.
   private var beats = 0
+  /// Whether others are looked at with the next look. They are with every second one: twice makes them dead, so within a
+  /// second they are. And with the first: who died before, the housekeeper above all, was seen by nobody, or by us.
+  private var looksNext = true
   /// The look with which a fleet without campaigns is given its next beat.
   private var nextIdleBeat = 0
   /// `nil` where nobody keeps house as far as is known.
   private var lastBeat: UInt64?
   /// ms from the last beat until the next.
   private var interval = Self.beat
+  /// Since when slices are in hand; `nil` while none is.
+  private var busySince: UInt64?
 
   /// A beat was heard.
   ///
@@ -40,9 +45,28 @@ struct Housekeeping {
   /// ms until a beat is missing; 0 when one is. The housekeeper may be dead when two are.
   func untilMissing(_ now: UInt64) -> Int {
     guard let lastBeat else { return 0 }
-    let end = lastBeat + UInt64(2 * interval + Self.patience) * 1_000_000
+    var end = Self.end(of: interval, after: lastBeat)
+    // Of what the last beat of a fleet without campaigns promised nothing is waited for once one runs.
+    if let busySince { end = min(end, Self.end(of: Self.beat, after: max(lastBeat, busySince))) }
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
+
+  /// - Returns: when a beat is missing that should have come so many ms after some moment.
+  private static func end(of interval: Int, after moment: UInt64) -> UInt64 {
+    moment + UInt64(2 * interval + patience) * 1_000_000
+  }
+
+  /// Slices are in hand: a campaign runs, so a beat comes with every look.
+  ///
+  /// - Returns: whether a beat is missing sooner by that.
+  mutating func noteBusy(_ now: UInt64) -> Bool {
+    guard busySince == nil else { return false }
+    busySince = now
+    return !isMine && interval > Self.beat
+  }
+
+  /// No slice is in hand.
+  mutating func noteIdle() { busySince = nil }
 
   /// A heartbeat said that nobody has the lease: nobody waits for the beat any more.
   mutating func heardOfNone() { lastBeat = nil }
@@ -66,6 +90,7 @@ struct Housekeeping {
   mutating func begin(_ notes: HousekeepingNotes) -> Bool {
     defer { isMine = true }
     guard !isMine else { return false }
+    looksNext = true
     self.notes = notes
     return true
   }
@@ -80,7 +105,8 @@ struct Housekeeping {
   /// Whether to look who is there, this time.
   mutating func looksAround() -> Bool {
     beats += 1
-    return beats.isMultiple(of: 2)
+    defer { looksNext.toggle() }
+    return looksNext
   }
 
   /// Whether the rounds through partitions and campaigns go on, this time: once a second.

@@ -156,6 +156,11 @@ struct Scheduler {
     return preparable > before
   }
 
+  /// Whether one more slice may be prepared, beside those that are.
+  func mayPrepare(_ entries: [Entry], beginning: [String]) -> Bool {
+    beginning.count + entries.count { $0.counts && !$0.isReady } < preparable
+  }
+
   /// What another slice would be welcome of.
   ///
   /// - Parameters:

@@ -11,6 +11,7 @@ extension PushWorker {
         let taken = try await takeSlices()
         if !taken.isEmpty {
           slices.take(taken)
+          if housekeeping.noteBusy(EventLoop.now) { housekeepingAlarm.ring() }
           group.addTask { await self.work(on: taken) }
           continue
         }
@@ -45,16 +46,34 @@ extension PushWorker {
     guard !opening.lanes.isEmpty else { return [] }
     let room = 2 * configuration.window - entries.reduce(0) { $0 + $1.ahead }
     let enough = campaigns.contexts.compactMapValues { self.enough(of: $0) }
-    return try await control.dequeueSlices(
-      worker: configuration.name, lanes: opening.lanes,
-      excluding: opening.excluded.union(campaigns.objections.campaigns).union(obstructedCampaigns(now))
-        .union(campaignsWithoutPlace()),
+    let refused = campaigns.objections.campaigns.union(obstructedCampaigns(now)).union(campaignsWithoutPlace())
+    let taken = try await control.dequeueSlices(
+      worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { [campaigns, scheduler] id in
         guard let context = campaigns.contexts[id], context.obstacle == nil else { return 1 }
         let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.ungranted : 0) } }
         return scheduler.bunch(
           targets: context.targetsPerSlice, unfinished: context.unfinished, room: min(room, most ?? room))
       }, while: { !life.isStopping })
+    left.noteTaken(taken)
+    return taken.isEmpty ? try await takeLeft(entries, excluding: refused) : taken
+  }
+
+  /// Takes a slice that a dead worker left, whatever is in hand.
+  private func takeLeft(
+    _ entries: [Scheduler.Entry], excluding refused: Set<String>
+  ) async throws -> [SliceReference] {
+    guard !life.isStopping, scheduler.mayPrepare(entries, beginning: slices.beginning) else { return [] }
+    let sought = left.next(EventLoop.now) { id in
+      // Where the pool can't send, or a rate says what is enough, nobody is helped by it.
+      refused.contains(id) || entries.contains { $0.campaign == id && ($0.isStuck || $0.enough != nil) }
+    }
+    guard !sought.isEmpty else { return [] }
+    let found = try await control.dequeueFirst(of: sought, worker: configuration.name)
+    left.note(sought, found: found)
+    // Of another campaign there may be some yet.
+    if found == nil { wakeClaims() }
+    return found.map { [$0] } ?? []
   }
 
   /// ms until the next look at the lanes when nothing says that there is something new. Only a worker that is to end

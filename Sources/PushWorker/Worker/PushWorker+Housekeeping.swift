@@ -6,6 +6,7 @@ extension PushWorker {
   func housekeepingLoop() async {
     while !life.isFinished {
       housekeepingAlarm.reset()
+      if slices.taken.isEmpty { housekeeping.noteIdle() }
       var wait = Housekeeping.beat
       do {
         if let chores = try await chores() {

@@ -24,6 +24,10 @@ extension PushWorker {
       // Others must not take us for dead.
       pulseAlarm.ring()
     case .message(.slices(let count)): offer(count)
+    case .message(.left(let slice)):
+      guard isOffered(1) else { return }
+      left.note(slice, at: EventLoop.now)
+      wakeClaims()
     case .message(.control(let epoch)): if epoch != campaigns.epoch { controlAlarm.ring() }
     case .message(.beat(let campaigns, let epoch, let next)):
       housekeeping.heard(EventLoop.now, next: next)
@@ -34,8 +38,12 @@ extension PushWorker {
 
   /// There are so many slices that somebody may take.
   func offer(_ slices: Int) {
-    guard slices > 0, WakeRule.looks(for: slices, roll: .random(in: 0..<scheduler.fleet)) else { return }
-    wakeClaims()
+    if isOffered(slices) { wakeClaims() }
+  }
+
+  /// Whether this worker is one of those who look when there are so many slices.
+  private func isOffered(_ slices: Int) -> Bool {
+    slices > 0 && WakeRule.looks(for: slices, roll: .random(in: 0..<scheduler.fleet))
   }
 
   /// Lists this worker under its name, unless another that lives has it.

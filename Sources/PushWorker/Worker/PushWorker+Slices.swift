@@ -41,6 +41,8 @@ extension PushWorker {
       defer { discard(session) }
       var mayDrive = isPrepared
       if !mayDrive { mayDrive = try await prepare(session) }
+      // The next of what dead workers left is taken up whatever is in hand.
+      if !left.isEmpty(EventLoop.now) { wakeClaims() }
       if mayDrive { try await drive(session) }
     } catch {
       log.report("slice", of: session.slice, error)

@@ -30,6 +30,7 @@ public actor PushWorker {
   var ticks: LoopTimer?
   var budget: CreditBudget
   var scheduler = Scheduler()
+  var left = LeftSlices()
   var routes: RouteTable
   var answers = AnswerDesk()
   /// The rates of apps that have one, by the app's name, once a campaign of theirs came into hand.

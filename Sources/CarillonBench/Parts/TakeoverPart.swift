@@ -1,0 +1,107 @@
+import CampaignStore
+import CommandSupport
+import Glibc
+import Redis
+
+/// How soon what a killed worker held is in other hands.
+struct TakeoverPart: BenchPart {
+  private static let fleet = 3
+  private static let mostSamples = 40
+
+  /// What came of a death, in ms since.
+  private struct Takeover {
+    /// The dead worker's list was empty: others know of its death.
+    var found: Double
+    /// Every slice that it held was on another's list, or counted.
+    var held: Double
+  }
+
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    let samples = min(settings.samples, Self.mostSamples)
+    report.progress("takeover: \(samples) workers are killed")
+    let devices = BenchDevices(count: min(100_000, 10 * settings.targets), seed: settings.seed)
+    let redis = try await world.startRedis(devices)
+    let simulator = try await world.startSimulator(["--latency", "200ms"])
+    var workers: [(name: String, process: BenchProcess)] = []
+    var started = 0
+    func nextName() -> String {
+      started += 1
+      return "mortal-\(started)"
+    }
+    @Sendable func start(_ name: String) async throws -> BenchProcess {
+      try await world.startWorker(name, simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
+    }
+    for _ in 0..<Self.fleet {
+      let name = nextName()
+      workers.append((name, try await start(name)))
+    }
+    var campaigns: [String] = []
+    var begun = 0
+    // One runs and one waits, so that every worker holds something.
+    func feed() async throws {
+      while let first = campaigns.first, try await redis.store.campaign(first)?.finishedAt != nil {
+        campaigns.removeFirst()
+      }
+      while campaigns.count < 2 {
+        begun += 1
+        campaigns.append("takeover-\(begun)")
+        let job = CampaignRun.job("takeover-\(begun)", results: "none")
+        _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, job)
+      }
+    }
+    // A Redis that has just been started may be one that has forgotten: for a lease from then on, six seconds, workers leave
+    // claims that have run out to those who had them.
+    try await Task.sleep(for: .seconds(7))
+    var random = SplitMix(state: settings.seed)
+    var takeovers: [Takeover] = []
+    while takeovers.count < samples {
+      try await feed()
+      try await Task.sleep(for: .milliseconds(Int.random(in: 300..<900, using: &random)))
+      let victim = workers.remove(at: Int.random(in: 0..<workers.count, using: &random))
+      let heirs = workers.map(\.name)
+      let successor = nextName()
+      victim.process.send(SIGKILL)
+      let died = WallClock.now
+      // It starts while the others are watched: what is taken over and done meanwhile must not be missed.
+      async let replacement = start(successor)
+      let takeover = try await watch(
+        redis.store, from: victim.name, to: heirs + [successor], since: died, workers[0].process)
+      workers.append((successor, try await replacement))
+      if let takeover { takeovers.append(takeover) }
+      await world.stop(victim.process)
+    }
+    for worker in workers { await world.stop(worker.process) }
+    await world.stop(simulator.process)
+    await world.stop(redis)
+    let times = takeovers.map(\.held)
+    let (latencies, found) = (Latencies(milliseconds: times), Latencies(milliseconds: takeovers.map(\.found)))
+    try report.add(
+      Figure(
+        "takeover.p99", "a worker is killed: until others have what it held, p99", "ms", value: latencies.at(0.99),
+        samples: times,
+        details: [
+          "p50": latencies.at(0.5), "max": latencies.at(1), "foundP50": found.at(0.5), "foundMax": found.at(1),
+        ]))
+  }
+
+  /// Waits until others have every slice that a dead worker held.
+  ///
+  /// - Returns: `nil` when it held none.
+  private func watch(
+    _ store: CampaignStore, from victim: String, to heirs: [String], since died: Double, _ witness: BenchProcess
+  ) async throws -> Takeover? {
+    var left = Set(try await store.processing(of: victim))
+    guard !left.isEmpty else { return nil }
+    var found: Double?
+    try await witness.wait(for: "the slices of \(victim)", seconds: 60) {
+      if found == nil, try await store.processing(of: victim).isEmpty { found = (WallClock.now - died) * 1000 }
+      for heir in heirs { left.subtract(try await store.processing(of: heir)) }
+      // What was counted between two looks was in other hands, too: one that the dead worker had closed already is for a
+      // moment only.
+      left = try await store.uncounted(left)
+      return left.isEmpty
+    }
+    let held = (WallClock.now - died) * 1000
+    return Takeover(found: found ?? held, held: held)
+  }
+}
