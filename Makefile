@@ -34,6 +34,7 @@ faults: ## kills, stops, fills, cuts and delays everything there is, and checks 
 	@.build/debug/faults $(ARGS)
 ifeq ($(ARGS),)
 	CARILLON_AUDIENCE_USERS=200000 swift test --disable-xctest --filter AudienceProofTests
+	CARILLON_TEST_REDIS=single swift test --skip-build --disable-xctest --filter CampaignStoreTests
 endif
 
 EXAMPLES := 100

@@ -32,7 +32,7 @@ struct DoctorTests {
     try await world.importDevices(50)
     let worker = try await world.start("worker", "--name", "ada")
     // Until it is listed, and has said what it is.
-    while try await server.command("hlen", "{\(world.namespace)}:reports") != "1" { await Task.yield() }
+    while try await server.command("hlen", "{\(world.namespace)}:reports") != "1" { await nextLook() }
     let before = try await server.command("info", "commandstats")
     let (exit, findings) = try await doctor(world)
     #expect(exit == .status(0), "\(problems(findings))")

@@ -15,7 +15,7 @@ struct ImportResumeTests {
 
   /// Waits until it is kept how far an import has come.
   private func checkpoint(of world: CarillonWorld) async throws {
-    while try await world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty {}
+    while try await world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty { await nextLook() }
   }
 
   @Test func killedImportGoesOnWhereItWas() async throws {

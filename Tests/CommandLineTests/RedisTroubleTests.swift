@@ -34,7 +34,7 @@ struct RedisTroubleTests {
     // A directory stands where the snapshot is to go.
     try FileManager.default.createDirectory(atPath: server.folder.path("dump.rdb"), withIntermediateDirectories: false)
     try await server.command("bgsave")
-    while try await !server.command("info", "persistence").contains("rdb_last_bgsave_status:err") { await Task.yield() }
+    while try await !server.command("info", "persistence").contains("rdb_last_bgsave_status:err") { await nextLook() }
     let output = try await submit(world)
     #expect(output.exit == .status(69))
     #expect(output.standardError.contains("Redis fails to persist and refuses writes"))
@@ -62,7 +62,7 @@ struct RedisTroubleTests {
     #expect(lonely.standardError.contains("0 of 1 replicas have confirmed the job 'a' within 5 s; it is enqueued"))
     #expect(lonely.standardError.contains("submitting it again is harmless"))
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
-    while try await !replica.command("info", "replication").contains("master_link_status:up") { await Task.yield() }
+    while try await !replica.command("info", "replication").contains("master_link_status:up") { await nextLook() }
     let again = try await submit(world, "--replicas", "1")
     #expect(again.exit == .status(0) && again.standardOutput == "a\n")
     #expect(try await replica.command("llen", "{\(world.namespace)}:campaigns") == "1")

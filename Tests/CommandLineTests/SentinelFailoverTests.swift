@@ -17,10 +17,10 @@ import Testing
     try await world.submit("a")
     // Nothing that was acknowledged may be lost by the failover itself: that is what replicas are waited for.
     for server in redis.servers where server.port != redis.servers[0].port {
-      while try await server.command("exists", "{\(world.namespace)}:job:a") != "1" {}
+      while try await server.command("exists", "{\(world.namespace)}:job:a") != "1" { await nextLook() }
     }
     let worker = try await world.start("worker", "--drain", "--name", "w")
-    while try await (simulator.counters().number("accepted") ?? 0) < 60 {}
+    while try await (simulator.counters().number("accepted") ?? 0) < 60 { await nextLook() }
     if isKilled { await redis.servers[0].kill(SIGKILL) } else { try await redis.failOver() }
     #expect(await worker.waitForExit() == .status(0))
     try await redis.awaitPrimary(otherThan: redis.servers[0])

@@ -41,17 +41,17 @@ import Testing
   func whatIsInMotionIsNotFound(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "20ms")
-    let tokens = try await world.importDevices(4000)
+    let tokens = try await world.importDevices(2000)
     try await simulator.load(
       tokens.prefix(40).map { #"{"token":"\#($0)","state":"bad"}"# }
         + tokens[40..<200].map { "\($0),unregistered,com.example.news,1790000000000" })
-    let segment = try world.folder.write("vip", (0..<3000).map { "u\($0)\n" }.joined())
+    let segment = try world.folder.write("vip", (0..<1500).map { "u\($0)\n" }.joined())
     try await world.succeed("segment", "import", "vip", segment)
     // Every token goes to another user.
     let moved = try world.folder.write(
       "moved.csv",
       "user,token,registeredAt\n"
-        + tokens.enumerated().map { "u\(($0 + 1) % 4000),\($1),2026-02-01T00:00:00Z\n" }.joined())
+        + tokens.enumerated().map { "u\(($0 + 1) % 2000),\($1),2026-02-01T00:00:00Z\n" }.joined())
     try await world.submit("a")
     try await world.submit("b", audience: #"{"segment":"vip"}"#, more: #","lane":"urgent","results":"all""#)
     let fleet = Fleet(world: world)

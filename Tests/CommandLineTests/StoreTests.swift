@@ -54,7 +54,7 @@ struct StoreTests {
     let keys = "{\(world.namespace)}:store"
     let command = try await world.start("store", "repartition", "100", "--yes")
     // When the first have moved.
-    while try await world.server.command("hlen", "{\(world.namespace):99}:devices") == "0" {}
+    while try await world.server.command("hlen", "{\(world.namespace):99}:devices") == "0" { await nextLook() }
     command.send(signal: SIGKILL)
     #expect(await command.waitForExit() == .signal(SIGKILL))
     #expect(try await world.server.command("hget", keys, "nextPartitions") == "100")

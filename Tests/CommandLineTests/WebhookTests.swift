@@ -126,7 +126,7 @@ struct WebhookTests {
     let worker = try await world.start("worker", "--name", "ada")
     // From when it is known on it is told of everything.
     while try await world.server.command("hexists", "{\(world.namespace)}:webhooks", "ops") != "1" {
-      await Task.yield()
+      await nextLook()
     }
     let later = ISO8601DateFormatter().string(from: .now + 86_400)
     try await world.submit("a")

@@ -74,7 +74,7 @@ struct WorkerTests {
     let worker = try await world.start("worker", "--json")
     _ = try #require(await worker.errorLine(containing: #""event":"started""#))
     // Once it has looked at the server, which comes before the first sign of life.
-    while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await Task.yield() }
+    while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await nextLook() }
     try await server.command("client", "kill", "type", "normal")
     #expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
     worker.send(signal: SIGTERM)

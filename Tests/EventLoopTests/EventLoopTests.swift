@@ -55,7 +55,7 @@ import Testing
       self.loop = loop
     }
 
-    func sleep() async {
+    func doze() async {
       heard.append(await withCheckedContinuation { waiter = $0 })
     }
 
@@ -75,7 +75,7 @@ import Testing
     for _ in 0..<100 {
       let sleeper = Sleeper(on: loop)
       await withDiscardingTaskGroup { group in
-        group.addTask { await sleeper.sleep() }
+        group.addTask { await sleeper.doze() }
         while await !sleeper.wake() { await Task.yield() }
       }
       #expect(await sleeper.heard == [1, 2])

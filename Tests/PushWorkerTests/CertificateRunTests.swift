@@ -8,7 +8,7 @@ import TLS
 import Testing
 
 /// Campaigns of an app with a push certificate.
-@Suite(.serialized) struct CertificateRunTests {
+@Suite struct CertificateRunTests {
   private let authority: PushCertificateAuthority
 
   init() throws { authority = try PushCertificateAuthority() }

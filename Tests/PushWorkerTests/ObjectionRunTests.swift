@@ -52,13 +52,17 @@ import Testing
     await right.stop()
     try await running
     try await other
-    for id in ["first", "second"] {
-      let record = try #require(try await rig.store.show(id))
+    var records: [CampaignRecord] = []
+    for id in ["first", "second"] { records.append(try #require(try await rig.store.show(id))) }
+    let quarantined = records.reduce(0) { $0 + $1.counters.quarantined }
+    for record in records {
+      let counters = record.counters
       #expect(record.state == .completed, "\(record.reason ?? "")")
       // It asks when five answers are bad; four are too few to tell.
-      #expect(record.counters.quarantined <= (fault == .tokens ? 4 : 0), "\(record.counters.quarantined)")
-      #expect(
-        record.counters.outcomes[.accepted, default: 0] + record.counters.quarantined == 400, "\(record.counters)")
+      #expect(counters.quarantined <= (fault == .tokens ? 4 : 0), "\(counters)")
+      #expect(counters.outcomes[.accepted, default: 0] + counters.quarantined == counters.targets, "\(counters)")
+      // Whom one campaign has put into quarantine, the other may not mean any more.
+      #expect((400 - (quarantined - counters.quarantined)...400).contains(counters.targets), "\(counters)")
     }
     #expect(!log.all.contains { $0.hasPrefix("paused") })
   }

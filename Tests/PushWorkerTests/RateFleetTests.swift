@@ -127,7 +127,7 @@ import Testing
     if fair >= 50 { #expect(fleet.shares.allSatisfy { (fair / 3...3 * fair).contains($0) }, "\(fleet.shares)") }
   }
 
-  @Test(arguments: [30, 1000, 50_000], 1...5 as ClosedRange<UInt64>)
+  @Test(arguments: [30, 1000, 50_000], 1...2 as ClosedRange<UInt64>)
   func deathsStandstillsAndAForgetfulRedisMakeItSlowerAndNeverFaster(perSecond: Int, seed: UInt64) {
     var fleet = Fleet(perSecond: Double(perSecond), workers: 4, seed: seed)
     let seconds = 300

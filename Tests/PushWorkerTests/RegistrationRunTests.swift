@@ -28,7 +28,7 @@ struct RegistrationRunTests {
       events.append(#"{"op":"tag","user":"u11","tags":["vip"]}"#)
       events.append(#"{"op":"attribute","user":"u11","plan":"gold"}"#)
       events.append(#"{"op":"preference","user":"u12","app":"news","allowed":false}"#)
-      for event in events { try await rig.command("LPUSH", "registrations", event) }
+      try await rig.push(events: events)
       try await rig.until { try await rig.store.events(on: .registrations).isEmpty }
       try await rig.submit("story", audience: #"{"users":["u1","u2"]}"#)
       try await rig.until { try await rig.store.show("story")?.state.isFinal == true }

@@ -221,7 +221,7 @@ struct SecondServiceTests {
     let deadline = ContinuousClock.now + .seconds(60)
     while try await !condition() {
       try #require(ContinuousClock.now < deadline)
-      await Task.yield()
+      await nextLook(milliseconds: 5)
     }
   }
 }

@@ -124,6 +124,15 @@ struct WorkerRig {
     _ = try await RedisClient(url: url, options: Self.unhurried).command("LPUSH", keys.campaigns, job)
   }
 
+  /// The same with events about users and devices.
+  func push(events: [String]) async throws {
+    var pipeline = RedisPipeline()
+    for event in events { pipeline.append("LPUSH", keys.events(.registrations), event) }
+    let client = RedisClient(url: url, options: Self.unhurried)
+    for reply in try await client.execute(pipeline) { try reply.get() }
+    await client.close()
+  }
+
   /// Does something to a control key behind the store's back.
   func command(_ name: StaticString, _ key: String, _ arguments: String...) async throws {
     let client = RedisClient(url: url, options: Self.unhurried)
@@ -136,12 +145,12 @@ struct WorkerRig {
     await client.close()
   }
 
-  /// Asks again and again, with the store's and the simulator's own round trips for a pace, until it is so.
+  /// Asks again and again until it is so.
   func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TimedOut() }
-      await Task.yield()
+      await nextLook(milliseconds: 5)
     }
   }
 

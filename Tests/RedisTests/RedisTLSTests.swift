@@ -159,7 +159,7 @@ import Testing
     #expect(try await client.connectionNumber() > before)
 
     try await server.restart()
-    while try await client.execute(ping, patience: .seconds(60)).first?.string != "PONG" {}
+    while try await client.execute(ping, patience: .seconds(60)).first?.string != "PONG" { await nextLook() }
     await client.close()
     await server.stop()
   }

@@ -168,7 +168,7 @@ public struct CarillonWorld: Sendable {
     try JSONObject(await succeed("campaign", "show", id, "--json"))
   }
 
-  /// Asks again and again what `campaign show` says, with the command's own time for a pace, until it is so.
+  /// Asks again and again what `campaign show` says, until it is so.
   public func until(_ id: String, _ condition: (JSONObject) -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     var last = ""
@@ -176,6 +176,7 @@ public struct CarillonWorld: Sendable {
       let output = try await run("campaign", "show", id, "--json")
       last = output.standardOutput + output.standardError
       if output.exit == .status(0), condition(try JSONObject(output.standardOutput)) { return }
+      await nextLook(milliseconds: 60)
     }
     throw TestSupportError("waited in vain for campaign \(id): \(last)")
   }

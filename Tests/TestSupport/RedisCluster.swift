@@ -259,11 +259,12 @@ public actor RedisCluster {
     }
   }
 
-  /// Asks again and again, with redis-cli's own time for a pace.
+  /// Asks again and again until it is so.
   private func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(90)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the cluster") }
+      await nextLook()
     }
   }
 }

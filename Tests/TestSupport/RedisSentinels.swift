@@ -149,12 +149,13 @@ public actor RedisSentinels {
     return facts
   }
 
-  /// Asks again and again, with redis-cli's own time for a pace.
+  /// Asks again and again until it is so.
   private func until(_ condition: () async throws -> Bool) async throws {
     // One whose clock has jumped decides nothing for 30 seconds (sentinel.c, SENTINEL_TILT_PERIOD).
     let deadline = ContinuousClock.now + .seconds(120)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the sentinels") }
+      await nextLook()
     }
   }
 }

@@ -33,12 +33,19 @@ actor Acceptor {
   func start() {
     guard watcher == nil else { return }
     watcher = SocketWatcher(
-      listener, on: loop, onReadable: { [weak self] in Task { await self?.accept() } }, onWritable: {})
+      listener, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.acceptInTurn() } }, onWritable: {})
   }
 
   /// Stops listening. Idempotent.
   func stop() {
     watcher?.close()
+  }
+
+  /// One at a time: a listener stays readable until its connections are taken, and a loop that is told so again and again
+  /// meanwhile would begin thousands of tasks.
+  private func acceptInTurn() {
+    watcher?.wantsRead = false
+    Task { await accept() }
   }
 
   private func accept() async {
@@ -48,8 +55,8 @@ actor Acceptor {
         next += 1
         await target.adopt(socket, for: purpose)
       }
+      watcher?.wantsRead = true
     } catch {
-      watcher?.wantsRead = false
       loop.execute(after: Self.pauseAfterError) { [weak self] in
         self?.assumeIsolated { $0.watcher?.wantsRead = true }
       }

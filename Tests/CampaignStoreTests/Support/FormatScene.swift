@@ -111,6 +111,8 @@ struct FormatScene {
       returned: 0, round: 0)
     try await store.noteFailover(for: 60_000)
     try await store.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
+    // It is a remark of ten seconds, and a busy machine may take longer to look at it.
+    try await world.command("PERSIST", world.keys.waiting("a"))
     _ = try await store.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
     try await store.tellBackend([
       store.feedback(
