@@ -10,10 +10,6 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// For what runs all the time in tests, debug builds too: unoptimised, the worker's look at its slices every few ms took
-/// half of the processor's time of its tests. Assertions stay, and checks of exclusive access.
-let hot: [SwiftSetting] = [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
-
 func module(
   _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = [],
   flags: [SwiftSetting] = []
@@ -50,15 +46,14 @@ let package = Package(
     .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
 
-    module("EventLoop", ["CLinux"], flags: hot),
+    module("EventLoop", ["CLinux"]),
     module("TLS", ["EventLoop", "COpenSSL"]),
-    module("HTTP2", ["CNghttp2"], flags: hot),
+    module("HTTP2", ["CNghttp2"]),
     module("HTTPServer", ["CMicrohttpd"]),
-    module("Redis", ["EventLoop", "TLS", "CHiredis"], flags: hot),
+    module("Redis", ["EventLoop", "TLS", "CHiredis"]),
     module("PushCore", []),
     module(
-      "PushTransport", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"],
-      flags: hot),
+      "PushTransport", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"]),
     module("APNs", ["PushTransport", "PushCore", "TLS"], exclude: ["README.md"]),
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
@@ -68,11 +63,11 @@ let package = Package(
     // left out here alone; every test runs with them.
     module(
       "PushWorker", ["PushCore", "CampaignStore", "PushTransport", "EventLoop"], exclude: ["README.md"],
-      flags: hot + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
+      flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
     module(
       "Admin", ["HTTPServer", "CampaignStore", "PushCore", "Redis", "PushTransport", "PushWorker", "TLS"],
       exclude: ["README.md"], resources: [.embedInCode("Page")]),
-    module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"], flags: hot),
+    module("APNsSimulator", ["HTTP2", "TLS", "EventLoop"]),
     .target(
       name: "CommandSupport",
       dependencies: [
