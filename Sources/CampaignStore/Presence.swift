@@ -36,8 +36,14 @@ public struct PresenceSight: Sendable {
   public var instance: WorkerInstance
   /// Whether it listens: its process has a connection to Redis.
   public var isListening: Bool
-  /// Its last heartbeat in ms since the epoch.
+  /// Its last heartbeat in ms since the epoch; 0 when it is not listed any more.
   public var heartbeat: Int
+
+  /// Whether it lives, by what was seen of it a moment ago.
+  ///
+  /// One that has just lost its connection gives a heartbeat at once. One that another has taken off the list meanwhile has
+  /// none.
+  public func isAlive(since earlier: PresenceSight) -> Bool { isListening || heartbeat > earlier.heartbeat }
 }
 
 /// Presence: who is alive. A worker listens on a channel of its own, so the server knows when its process has ended.

@@ -106,6 +106,25 @@ struct PresenceTests {
     await listener.close()
   }
 
+  /// Who starts under the name of one that died looks twice, and between the two another may have taken it off the list.
+  @Test(arguments: Backend.allCases)
+  func whoIsOffTheListDoesNotLive(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let dead = WorkerInstance(name: "w", nonce: "0")
+    #expect(try await world.store.join(dead))
+    let seen = try #require(try await world.store.sight(of: "w"))
+    func livesNow() async throws -> Bool {
+      try await world.store.sights(of: [dead]).contains { $0.isAlive(since: seen) }
+    }
+    #expect(try await !livesNow())
+    // By Redis' clock, of which a millisecond must have passed.
+    while try await world.store.time() / 1000 <= seen.heartbeat {}
+    try await world.store.heartbeat(worker: "w", timeout: 60_000)
+    #expect(try await livesNow())
+    try await world.store.removeWorker("w", nonce: "0")
+    #expect(try await !livesNow())
+  }
+
   @Test(arguments: Backend.allCases)
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

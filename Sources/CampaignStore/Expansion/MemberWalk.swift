@@ -45,10 +45,11 @@ struct MemberPage {
 /// replies.
 ///
 /// No command is about more members than ``CampaignStore/batch``, or what Redis makes of that where it keeps a set in
-/// one piece, but for one: the devices of up to ``wholeHash`` users are read by one HGETALL. A page goes through up to three reads, which follow each other like those of a pipeline, so that a round trip
-/// is paid once a page: who is in a set; which other sets have them, where an expression asks; their devices. Before the
-/// first page it is asked how large the sets are, where it depends on that what is read; and who was reached by earlier
-/// campaigns is read whole, where it is to be asked: nothing in Redis can be asked for it.
+/// one piece, but for one: the devices of up to ``wholeHash`` users are read by one HGETALL. A page goes through up to
+/// three reads, which follow each other like those of a pipeline, so that a round trip is paid once a page: who is in a set;
+/// which other sets have them, where an expression asks; their devices. Before the first page it is asked how large the sets
+/// are, where it depends on that what is read; and who was reached by earlier campaigns is read whole, where it is to be
+/// asked: nothing in Redis can be asked for it.
 ///
 /// SSCAN and HSCAN may repeat members while Redis rebuilds the table; what has been seen is remembered, which a
 /// partition's bounded size makes affordable. A cursor does not survive its connection: an error ends the walk, and the

@@ -67,10 +67,9 @@ extension PushWorker {
   }
 
   private func isAlive(_ sight: PresenceSight) async throws -> Bool {
-    if sight.isListening { return true }
-    // One that has just lost its connection gives a heartbeat at once.
+    // Of one that has just died a busy Redis may not have heard yet, and of one that lost its connection a heartbeat comes.
     await pause(milliseconds: Housekeeping.look)
-    return try await control.sights(of: [sight.instance]).contains { $0.isListening || $0.heartbeat != sight.heartbeat }
+    return try await control.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
   }
 
   private func rename() throws {
