@@ -36,14 +36,12 @@ struct PresenceTests {
     #expect(try await world.store.chores("w", timeout: 10_000).due == [])
   }
 
-  /// A beat costs Redis a write for each worker: where no campaign runs, only those that were asked for are given.
-  @Test(arguments: Backend.allCases)
-  func beatsAreFewerWhileNoCampaignRuns(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
+  /// - Returns: what listens, and what it hears: `nil` as soon as it listens.
+  private func listen(
+    _ world: TestStore, as instance: WorkerInstance
+  ) async -> (WakeListener, AsyncStream<WakeMessage?>) {
     let (messages, feed) = AsyncStream.makeStream(of: WakeMessage?.self)
-    let instance = WorkerInstance(name: "w", nonce: "0")
-    let loop = EventLoop(label: "listener")
-    let listener = world.store.listener(for: instance, on: loop) { event in
+    let listener = world.store.listener(for: instance, on: EventLoop(label: "listener")) { event in
       switch event {
       case .listening: feed.yield(nil)
       case .message(let message): feed.yield(message)
@@ -51,6 +49,15 @@ struct PresenceTests {
       }
     }
     await listener.start()
+    return (listener, messages)
+  }
+
+  /// A beat costs Redis a write for each worker: where no campaign runs, only those that were asked for are given.
+  @Test(arguments: Backend.allCases)
+  func beatsAreFewerWhileNoCampaignRuns(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let instance = WorkerInstance(name: "w", nonce: "0")
+    let (listener, messages) = await listen(world, as: instance)
     var heard = messages.makeAsyncIterator()
     #expect(await heard.next() == .some(nil))
     func keepHouse(_ idleBeat: Int?) async throws {
@@ -77,17 +84,7 @@ struct PresenceTests {
   func whatADeadWorkerLeftIsSaid(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("a")
-    let (messages, feed) = AsyncStream.makeStream(of: WakeMessage?.self)
-    let listener = world.store.listener(
-      for: WorkerInstance(name: "w", nonce: "0"), on: EventLoop(label: "listener")
-    ) { event in
-      switch event {
-      case .listening: feed.yield(nil)
-      case .message(let message): feed.yield(message)
-      case .deaf: feed.finish()
-      }
-    }
-    await listener.start()
+    let (listener, messages) = await listen(world, as: WorkerInstance(name: "w", nonce: "0"))
     var heard = messages.makeAsyncIterator()
     #expect(await heard.next() == .some(nil))
     let slice = try #require(try await world.store.dequeueSlice(worker: "dead"))

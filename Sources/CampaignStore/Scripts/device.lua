@@ -5,7 +5,7 @@
 -- attributes up to the end, each u8 length and name, u16 length and value.
 
 -- Finds a device: where it begins, and where the next one would; its flags, and when it registered; nil when it isn't
--- there. One `unpack` costs Redis' Lua little more than each of its fields by a call of its own.
+-- there.
 local function find_device(blob, token)
   local at = 1
   while at < #blob do
