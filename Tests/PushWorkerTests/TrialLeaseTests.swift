@@ -49,6 +49,36 @@ import Testing
     #expect(isQuiet(probe, 13_100))
   }
 
+  /// Among others it is lent no more than the minimum: whatever it asks, it gets no further answers to make up for those that
+  /// Redis has forgotten.
+  @Test func goesByWhatItToldWhereRedisHasForgottenSomeOfThat() throws {
+    var (trial, own) = (TrialLease(), GuardCounts())
+    func ask(_ now: UInt64) throws -> TrialLease.Question {
+      let question = trial.question(
+        wanted: 40, unanswered: 0, isHolding: false, counts: own, minimum: 25, isAlone: false,
+        now: now * Self.millisecond)
+      return try #require(question)
+    }
+    func take(_ question: TrialLease.Question, leased: Int, known answers: Int, _ now: UInt64) {
+      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: leased, underWay: 0)
+      trial.take(answer, to: question, lease: Self.lease, now: now * Self.millisecond)
+    }
+    var question = try ask(1000)
+    #expect(question.wanted == 25)
+    take(question, leased: 25, known: 0, 1000)
+    trial.spend(25)
+    trial.settle(spent: 25, sent: 25)
+    own.answers = 25
+    question = try ask(1100)
+    #expect(question.news.answers == 25)
+    take(question, leased: 0, known: 22, 1100)
+    question = try ask(1200)
+    #expect(question.wanted == 0)
+    #expect(trial.fleetCounts.answers == 25)
+    take(question, leased: 0, known: 30, 1200)
+    #expect(trial.fleetCounts.answers == 30)
+  }
+
   /// It was stopped for longer than a lease, or Redis was: others may have had much to say meanwhile.
   @Test func whoWasAwayKnowsNothing() {
     var probe = TrialLease()

@@ -20,6 +20,13 @@ struct TrialLease {
   private var told = GuardCounts()
   private var returned = 0
 
+  /// What all workers were answered: what control knows, or what it was told here, where Redis has forgotten some of that.
+  /// Who has told it of all answers that one worker may have would wait in vain for others, who have nothing left to send.
+  var fleetCounts: GuardCounts {
+    guard let counts = answer?.counts, counts.answers >= told.answers else { return told }
+    return counts
+  }
+
   /// What control is to be told and asked.
   struct Question {
     var wanted: Int

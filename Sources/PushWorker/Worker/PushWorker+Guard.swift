@@ -61,8 +61,8 @@ extension PushWorker {
         lease: configuration.lease, wanted: question.wanted, news: question.news, returned: question.returned,
         round: context.round)
       context.trial.take(answer, to: question, lease: lease, now: EventLoop.now)
-      if let answer {
-        if context.guard.judge(answer.counts) {
+      if answer != nil {
+        if context.guard.judge(context.trial.fleetCounts) {
           answers.note(decided: context)
           applyGuardDecisions()
         }
@@ -242,7 +242,7 @@ extension PushWorker {
 
   /// The most that is known of a campaign's answers: of its own a worker always knows.
   private func known(of context: CampaignContext) -> GuardCounts {
-    let (own, fleet) = (context.guard.counts, context.trial.answer?.counts ?? GuardCounts())
+    let (own, fleet) = (context.guard.counts, context.trial.fleetCounts)
     return own.answers > fleet.answers ? own : fleet
   }
 
