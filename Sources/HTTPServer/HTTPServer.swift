@@ -61,7 +61,8 @@ public final class HTTPServer: Sendable {
       }, context.toOpaque())
     guard let pointer else {
       context.release()
-      close(listener.descriptor)
+      // The socket is left open: libmicrohttpd (0.9.75) has closed it after some failures, such as a wrong key, and not after
+      // others, and what is closed twice may be another's by then.
       throw HTTPServerError(
         description: "can't serve on \(options.host):\(listener.port): libmicrohttpd does not start"
           + (options.identity == nil ? "" : "; is the certificate PEM, and the key that of it?"))

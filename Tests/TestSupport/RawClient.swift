@@ -15,8 +15,9 @@ public final class RawClient: Sendable {
     }
     defer { freeaddrinfo(list) }
     descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    // deinit runs for a class that throws once all its properties are set: it closes the descriptor, which may be another's
+    // if it were closed here as well.
     guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else {
-      close(descriptor)
       throw TestSupportError("connect to \(host):\(port): \(String(cString: strerror(errno)))")
     }
   }

@@ -20,8 +20,9 @@ struct TrialLease {
   private var told = GuardCounts()
   private var returned = 0
 
-  /// What all workers were answered: what control knows, or what it was told here, where Redis has forgotten some of that.
-  /// Who has told it of all answers that one worker may have would wait in vain for others, who have nothing left to send.
+  /// What all workers were answered, as control knows it; where Redis has forgotten some of that, what control was told
+  /// here. A worker that has told of all answers that one may have would otherwise wait for others, who may have nothing
+  /// left to send.
   var fleetCounts: GuardCounts {
     guard let counts = answer?.counts, counts.answers >= told.answers else { return told }
     return counts
