@@ -115,6 +115,8 @@ extension CampaignStore {
     public var hasHousekeeper: Bool
     /// Whether the worker was not listed before.
     public var isNew: Bool
+    /// Whether references to slices are in its processing list.
+    public var holdsSlices: Bool
   }
 
   /// Renews a worker's presence, and says what messages would have said.
@@ -127,7 +129,8 @@ extension CampaignStore {
   public func heartbeat(worker: String, timeout: Int, report: WorkerReport? = nil) async throws -> Heartbeat {
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.heartbeat, keys: [keys.workers, keys.epoch, keys.housekeeper, keys.reports] + keys.lanes
+      StoreScripts.heartbeat,
+      keys: [keys.workers, keys.epoch, keys.housekeeper, keys.reports, keys.processing(worker: worker)] + keys.lanes
     ) {
       $0.append(worker)
       $0.append(timeout)
@@ -136,7 +139,8 @@ extension CampaignStore {
     let reply = try await run(pipeline)[0]
     return Heartbeat(
       now: reply[0].integer ?? 0, workers: max(1, reply[1].integer ?? 1), hasWork: reply[2].integer ?? 0 > 0,
-      epoch: reply[3].integer ?? 0, hasHousekeeper: reply[4].integer == 1, isNew: reply[5].integer == 1)
+      epoch: reply[3].integer ?? 0, hasHousekeeper: reply[4].integer == 1, isNew: reply[5].integer == 1,
+      holdsSlices: reply[6].integer == 1)
   }
 
   /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn, and removes it from the list

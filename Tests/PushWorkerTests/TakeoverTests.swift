@@ -47,6 +47,30 @@ import Testing
     #expect(log.all.contains { $0.contains("requeued") })
   }
 
+  /// The reply was lost that gave an idle worker the last slice of all: it lives, so nobody else takes the slice from it.
+  @Test(arguments: PushEngineKind.allCases)
+  func sliceOfWhichAnIdleWorkerNeverHeardIsFoundByIt(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
+    try await rig.register(20)
+    let log = EventLog()
+    let worker = rig.worker("w", drains: false, log: log)
+    async let running: Void = worker.run()
+    try await rig.until { log.all.contains { $0.hasPrefix("started") } }
+    let later = Timestamp.format(milliseconds: try await rig.store.time() / 1000 + 3_600_000)
+    let job = Array(
+      #"{"id":"lost","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(later)"}"#
+        .utf8)
+    _ = try await rig.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
+    // As if it had begun, and its slice had been taken, without a word to the worker.
+    try await rig.command("DEL", "open:lost")
+    try await rig.command("HSET", "campaign:lost", "state", "active")
+    try await rig.command("RPUSH", "processing:w", "0:lost")
+    try await rig.until { try await rig.store.show("lost")?.finishedAt != nil }
+    await worker.stop()
+    try await running
+    #expect(try await rig.store.show("lost")?.counters.outcomes == [.accepted: 20], "\(log.all)")
+  }
+
   /// Several slices in doubt share the window: each reads its targets first, and meanwhile another must not be lent the
   /// same credit.
   @Test(arguments: PushEngineKind.allCases)

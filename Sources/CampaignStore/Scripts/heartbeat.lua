@@ -2,15 +2,16 @@
 -- heartbeat: renews the presence of a worker, and tells it what it would have been told by messages that were lost.
 -- Keeps: time is Redis' own, so workers' clocks don't matter. It costs the same however many workers and campaigns
 -- there are.
--- KEYS 1 workers, 2 control epoch, 3 housekeeper, 4 reports of workers, 5... lanes
+-- KEYS 1 workers, 2 control epoch, 3 housekeeper, 4 reports of workers, 5 processing list of the worker, 6... lanes
 -- ARGV 1 worker, 2 ms without a heartbeat after which a worker is taken for dead, 3 what it says of itself (''
 --      for what it said last: then it costs nothing)
 -- Returns {now ms, live workers, lanes with campaigns, control epoch, 1 when there is a housekeeper else 0, 1 when the
---         worker was not listed else 0}
+--         worker was not listed else 0, 1 when there are references in its processing list else 0}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local added = redis.call('ZADD', KEYS[1], now, ARGV[1])
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[4], ARGV[1], ARGV[3]) end
 local words = redis.call('MGET', KEYS[2], KEYS[3])
 return {now, redis.call('ZCOUNT', KEYS[1], '(' .. now - tonumber(ARGV[2]), '+inf'),
-  redis.call('EXISTS', KEYS[5], unpack(KEYS, 6)), tonumber(words[1] or 0) or -1, words[2] and 1 or 0, added}
+  redis.call('EXISTS', KEYS[6], unpack(KEYS, 7)), tonumber(words[1] or 0) or -1, words[2] and 1 or 0, added,
+  redis.call('EXISTS', KEYS[5])}

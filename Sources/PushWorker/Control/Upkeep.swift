@@ -6,6 +6,8 @@ struct Upkeep {
   private var undelivered: Set<Int> = []
   /// References in our list that we knew nothing of at the last look.
   private var unaccounted: Set<SliceReference> = []
+  /// Whether references were in our list at the last sign of life.
+  private var holdsSlices = false
 
   /// Slices with prunes after which these are delivered together, if a second has not passed before: whose their tokens
   /// were is noted in the tokens' partitions, which cost a script each however many of the tokens are theirs.
@@ -14,8 +16,12 @@ struct Upkeep {
   /// Takes note of a partition that may have prunes to deliver.
   mutating func note(prunesIn partition: Int) { undelivered.insert(partition) }
 
-  /// Whether there is anything to deliver, or to look at once more.
-  var isIdle: Bool { undelivered.isEmpty && unaccounted.isEmpty }
+  /// Takes note of what Redis said at a sign of life: whether references are in our list. The reply that brought one may
+  /// have been lost, and nobody else takes from the list of a worker that lives.
+  mutating func note(holdsSlices: Bool) { self.holdsSlices = holdsSlices }
+
+  /// Whether there is nothing to deliver, and no reference to look at.
+  var isIdle: Bool { undelivered.isEmpty && unaccounted.isEmpty && !holdsSlices }
 
   /// Whether delivering is worth a round trip.
   var isDeliveryDue: Bool { undelivered.count >= Self.deliveredTogether }

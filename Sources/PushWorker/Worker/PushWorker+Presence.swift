@@ -66,6 +66,7 @@ extension PushWorker {
     pulseError = nil
     note(clock: pulse.now)
     scheduler.fleet = pulse.workers
+    upkeep.note(holdsSlices: pulse.holdsSlices)
     // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.
     if pulse.isNew {
       hasJoined = false
