@@ -26,7 +26,7 @@ enum StoreScripts {
   static let takeOutCampaign = script("takeoutcampaign", PackageResources.takeoutcampaign_lua)
   static let setAside = script("setaside", PackageResources.setaside_lua)
   static let prune = script("prune", PackageResources.prune_lua)
-  static let finish = script("finish", PackageResources.finish_lua)
+  static let finish = script("finish", PackageResources.finish_lua, addsSlices: true)
   static let control = script("control", PackageResources.control_lua)
   static let syncControl = script("synccontrol", PackageResources.synccontrol_lua)
   static let object = script("object", PackageResources.object_lua)
@@ -41,7 +41,7 @@ enum StoreScripts {
   static let quota = script("quota", PackageResources.quota_lua)
   static let decide = script("decide", PackageResources.decide_lua)
   static let promote = script("promote", PackageResources.promote_lua)
-  static let addSlice = script("addslice", PackageResources.addslice_lua)
+  static let addSlice = script("addslice", PackageResources.addslice_lua, addsSlices: true)
   static let unpark = script("unpark", PackageResources.unpark_lua)
   static let reopen = script("reopen", PackageResources.reopen_lua)
   static let idle = script("idle", PackageResources.idle_lua)
@@ -91,13 +91,15 @@ enum StoreScripts {
   ///   - editsDevices: puts `device.lua` behind the `#!lua` line, which must stay the first.
   ///   - looksAtSlice: likewise `sound.lua`.
   ///   - countsUsers: likewise `pressure.lua`.
+  ///   - addsSlices: likewise `absent.lua`.
   private static func script(
-    _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false, countsUsers: Bool = false
+    _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false,
+    countsUsers: Bool = false, addsSlices: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
     let parts =
       (looksAtSlice ? [PackageResources.sound_lua] : []) + (editsDevices ? [PackageResources.device_lua] : [])
-      + (countsUsers ? [PackageResources.pressure_lua] : [])
+      + (countsUsers ? [PackageResources.pressure_lua] : []) + (addsSlices ? [PackageResources.absent_lua] : [])
     for part in parts {
       guard let lineEnd = source.firstIndex(of: "\n") else { break }
       source.insert(contentsOf: String(decoding: part, as: UTF8.self), at: source.index(after: lineEnd))

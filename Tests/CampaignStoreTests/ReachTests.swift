@@ -139,6 +139,35 @@ struct ReachTests {
     #expect(try await world.store.campaign("x")?.state == .completed)
   }
 
+  /// The campaign began anew without the partition after the worker had looked whether its slice was left out.
+  @Test(arguments: Backend.allCases)
+  func sliceThatEndsThoughItWasLeftOutIsCountedOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<10)
+    try await world.store.add(["u1", "u2"], to: "a")
+    let campaign = try await world.activate("x", audience: #"{"segment":"a"}"#, narrowing: true)
+    let reached = Self.partitions(["u1", "u2"])
+    let late = try #require((0..<64).first { !reached.contains($0) })
+    let slice = SliceReference(campaign: "x", partition: late)
+    var counters = SliceCounters()
+    (counters.targets, counters.outcomes) = (3, [.accepted: 3])
+    for _ in 1...2 {
+      #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == nil)
+    }
+    let record = try #require(try await world.store.campaign("x"))
+    #expect(record.counters.outcomes == [.accepted: 3])
+    #expect(record.slices.total == reached.count + 1)
+    #expect(!record.absent.contains(late))
+    #expect(try await world.workOff(campaign) == reached)
+    #expect(try await world.store.campaign("x")?.state == .completed)
+    // It has ended by then: it has one more slice, and has ended.
+    let later = try #require((0..<64).first { !reached.contains($0) && $0 != late })
+    let last = SliceReference(campaign: "x", partition: later)
+    #expect(try await world.store.finish(last, counters: counters, lane: .normal, worker: "w") == .completed)
+    #expect(try await world.store.campaign("x")?.counters.outcomes[.accepted] == 8)
+    #expect(try await world.store.campaign("x")?.slices.finished == reached.count + 2)
+  }
+
   @Test(arguments: Backend.allCases)
   func unnarrowedItHasThemAll(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)

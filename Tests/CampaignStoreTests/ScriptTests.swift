@@ -34,7 +34,7 @@ struct ScriptTests {
     let folder = URL(filePath: #filePath).appending(path: "../../../Sources/CampaignStore/Scripts").standardized
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     // What several scripts share is in a file of its own.
-    let shared: Set = ["device.lua", "sound.lua", "pressure.lua"]
+    let shared: Set = ["device.lua", "sound.lua", "pressure.lua", "absent.lua"]
     #expect(Set(files).subtracting(shared) == Set(Self.all.map { "\($0.name).lua" }))
   }
 
@@ -51,8 +51,8 @@ struct ScriptTests {
           #expect(call.hasPrefix("'TIME')"), "\(script.name): \(line)")
           continue
         }
-        // The parameters of device.lua's functions, which get their keys from the scripts.
-        let parameters: [Substring] = ["devices", "users", "attributes", "pressure", "quarantine"]
+        // The parameters of functions that several scripts share, which get their keys from the scripts.
+        let parameters: [Substring] = ["devices", "users", "attributes", "pressure", "quarantine", "campaign"]
         let isKey = arguments[1].hasPrefix("KEYS[") || parameters.contains { arguments[1] == $0 }
         #expect(isKey || call.hasPrefix("'TIME')"), "\(script.name): \(line)")
       }

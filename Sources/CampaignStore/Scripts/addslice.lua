@@ -6,12 +6,7 @@
 -- KEYS 1 campaign, 2 finished slices, 3 running campaigns, 4 ended campaigns
 -- ARGV 1 partition, 2 id
 -- Returns 1, or 0 when it was not left out
-local absent = redis.call('HGET', KEYS[1], 'absent')
-local place, bit = math.floor(ARGV[1] / 8) + 1, 2 ^ (7 - ARGV[1] % 8)
-local byte = absent and absent:byte(place) or 0
-if math.floor(byte / bit) % 2 == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'absent', absent:sub(1, place - 1) .. string.char(byte - bit) .. absent:sub(place + 1))
-redis.call('HINCRBY', KEYS[1], 'slices', 1)
+if not add_slice(KEYS[1], ARGV[1]) then return 0 end
 redis.call('SETBIT', KEYS[2], ARGV[1], 0)
 if redis.call('HDEL', KEYS[1], 'finishedAt') == 1 then
   local state = redis.call('HGET', KEYS[1], 'state')

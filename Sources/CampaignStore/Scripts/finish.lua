@@ -1,8 +1,10 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
--- Keeps: a slice counts once, however often this runs: the bit says whether it did. A campaign has failed when pushes
--- of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was accepted (16), or may have been
--- (24). So has one of which a slice was taken out, whatever became of the others.
+-- Keeps: a slice counts once, however often this runs: the bit says whether it did. A partition that was left out when
+-- the campaign began has the bit too; a slice that ends there all the same counts as well: somebody told of it what
+-- Redis had forgotten, while the campaign began anew.
+-- A campaign has failed when pushes of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was
+-- accepted (16), or may have been (24). So has one of which a slice was taken out, whatever became of the others.
 -- A slice that a worker holds is not open, so the list of those, which may be long, is not searched for it; should it
 -- be there all the same, whoever takes it finds it closed, and comes here once more.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
@@ -17,7 +19,7 @@ redis.call('ZREM', KEYS[6], reference)
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then return {0, 'gone'} end
 if not was_held then redis.call('LREM', KEYS[5], 0, ARGV[1]) end
-if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 1 then return {0, state} end
+if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 1 and not add_slice(KEYS[1], ARGV[1]) then return {0, state} end
 for i = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local done = redis.call('HINCRBY', KEYS[1], 'finished', 1)
 if done < tonumber(redis.call('HGET', KEYS[1], 'slices')) then return {0, state} end

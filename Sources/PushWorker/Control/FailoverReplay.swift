@@ -56,6 +56,8 @@ struct FailoverReplay {
   /// Redis is yet to be told again of former slices.
   private(set) var isDue = false
   private var isRunning = false
+  /// Whether what this worker knows of former slices is yet to be told, or being told.
+  var isPending: Bool { isDue || isRunning }
 
   /// ns of grace after Redis may have forgotten, in which nothing is taken or sent anew: the others' turn to tell it what
   /// they know. They try to connect at least once a second; looking and telling takes some 100 ms.
@@ -156,6 +158,12 @@ struct FailoverReplay {
   }
 
   mutating func end() { isRunning = false }
+
+  /// Whether Redis is yet to be told of a slice what this worker knows of it. Until then it must not take the slice,
+  /// however long the telling takes: it would send again what it has sent.
+  func mustTell(of slice: SliceReference) -> Bool {
+    isPending && former.contains { $0.isDue && $0.ledger.slice == slice }
+  }
 
   /// Campaigns that Redis has really lost: nothing of theirs is told again.
   mutating func drop(_ campaigns: Set<String>) { former.removeAll { campaigns.contains($0.context.campaign.id) } }

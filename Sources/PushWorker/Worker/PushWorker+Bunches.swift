@@ -19,6 +19,10 @@ extension PushWorker {
       return
     }
     await withDiscardingTaskGroup { group in
+      guard !references.contains(where: failover.mustTell) else {
+        for reference in references { group.addTask { await self.work(on: reference) } }
+        return
+      }
       do {
         if var bunch = try await claim(references, &group) { await drive(&bunch, &group) }
       } catch {

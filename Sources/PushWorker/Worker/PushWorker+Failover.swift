@@ -104,6 +104,14 @@ extension PushWorker {
 
   // MARK: Slices that were let go of
 
+  /// Before the worker ends: what Redis forgot, and nobody else knows, is told it, for as long as the stop allows.
+  func tellWhatIsForgotten() async {
+    while failover.isPending, !life.isAbandoning {
+      await checkServer()
+      if failover.isPending { await pause(milliseconds: 100) }
+    }
+  }
+
   /// What is let go of meanwhile may make it necessary once more.
   private func replayFormerSlices() async throws {
     do {

@@ -57,9 +57,15 @@ extension PushWorker {
   /// ms for which a slice is set aside whose pool can't send. Short, as nobody tells when it can again, and longer than it
   /// takes to go through all slices of a campaign.
   private static let stuckPause = 5000
+  /// ms for which a slice is set aside of which Redis is being told what it forgot.
+  private static let tellingPause = 200
 
   /// Claims a slice, and ends it at once where nothing is left to send.
   private func claim(_ reference: SliceReference) async throws -> SliceSession? {
+    guard !failover.mustTell(of: reference) else {
+      try await control.postpone(reference, for: Self.tellingPause, worker: configuration.name)
+      return nil
+    }
     guard let (context, state) = try await context(of: reference) else { return nil }
     // Those in hand are enough to find out when the pool can send again.
     if state == .active, context.route.isStuck, slices.sessions.contains(where: { $0.context.route === context.route }),

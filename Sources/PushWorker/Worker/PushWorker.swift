@@ -158,6 +158,7 @@ public actor PushWorker {
       group.addTask { await self.housekeepingLoop() }
       await claimLoop(&group)
       while !slices.taken.isEmpty { await waitForClaim() }
+      await tellWhatIsForgotten()
       await deliverFeedback()
       life.finish()
       for alarm in [pulseAlarm, controlAlarm, housekeepingAlarm] { alarm.ring() }

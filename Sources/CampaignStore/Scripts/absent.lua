@@ -1,0 +1,11 @@
+-- Gives a campaign a slice in a partition that was left out when it began. Returns whether it was left out.
+local function add_slice(campaign, partition)
+  local absent = redis.call('HGET', campaign, 'absent')
+  local place, bit = math.floor(partition / 8) + 1, 2 ^ (7 - partition % 8)
+  local byte = absent and absent:byte(place) or 0
+  if math.floor(byte / bit) % 2 == 0 then return false end
+  redis.call('HSET', campaign, 'absent', absent:sub(1, place - 1) .. string.char(byte - bit) .. absent:sub(place + 1))
+  redis.call('HINCRBY', campaign, 'slices', 1)
+  return true
+end
+
