@@ -138,6 +138,35 @@ import Testing
     }
   }
 
+  /// The way to Redis is so slow that the grace is over long before all is told.
+  @Test(arguments: PushEngineKind.allCases)
+  func whatIsToldSlowlyIsNotTakenBeforeItIsTold(engine: PushEngineKind) async throws {
+    let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
+    let proxy = try await TCPProxy.start(to: server.port)
+    let rig = try await WorkerRig(engine: engine, partitions: 10, server: server)
+    try await rig.register(16)
+    try await rig.submit("slow")
+    _ = try await server.command("save")
+    let log = EventLog()
+    let url = try RedisURL("redis://127.0.0.1:\(proxy.port)")
+    let worker = rig.worker("w", drains: false, redis: url, log: log)
+    async let running: Void = worker.run()
+    try await rig.until { await rig.simulator.counters().accepted == 16 }
+    await server.kill(SIGKILL)
+    await proxy.setDelay(milliseconds: 50)
+    try await server.restart()
+    try await rig.until { try await rig.store.show("slow")?.finishedAt != nil }
+    await worker.stop()
+    try await running
+    let record = try #require(try await rig.store.show("slow"))
+    #expect(log.all.contains { $0.contains("serverChanged") })
+    #expect(record.state == .completed)
+    #expect(record.counters.outcomes == [.accepted: 16], "\(log.all)")
+    #expect(await rig.simulator.counters().duplicatesReceived == 0, "\(log.all) \(record.counters)")
+    await proxy.stop()
+    await server.stop()
+  }
+
   /// A scheduled campaign has slices where somebody was when it began; Redis forgets the beginning, and those who joined
   /// last. It begins again at once, or, where the schedule is wrong, when that is repaired some seconds later.
   @Test(arguments: zip(PushEngineKind.allCases, [true, false]))

@@ -10,9 +10,13 @@ extension PushWorker {
       do {
         let taken = try await takeSlices()
         if !taken.isEmpty {
-          slices.take(taken)
+          // In hand already: Redis forgot that, and is told it, or they are just being given back.
+          let again = taken.filter(slices.taken.contains)
+          let new = taken.filter { !slices.taken.contains($0) }
+          slices.take(new)
           if housekeeping.noteBusy(EventLoop.now) { housekeepingAlarm.ring() }
-          group.addTask { await self.work(on: taken) }
+          group.addTask { await self.work(on: new) }
+          for slice in again { try await postponeUntilTold(slice) }
           continue
         }
         if try await isDone() { beginStop() }

@@ -57,13 +57,13 @@ extension PushWorker {
   /// ms for which a slice is set aside whose pool can't send. Short, as nobody tells when it can again, and longer than it
   /// takes to go through all slices of a campaign.
   private static let stuckPause = 5000
-  /// ms for which a slice is set aside of which Redis is being told what it forgot.
+  /// ms for which a reference to a slice is set aside of which Redis has yet to be told what it forgot.
   private static let tellingPause = 200
 
   /// Claims a slice, and ends it at once where nothing is left to send.
   private func claim(_ reference: SliceReference) async throws -> SliceSession? {
     guard !failover.mustTell(of: reference) else {
-      try await control.postpone(reference, for: Self.tellingPause, worker: configuration.name)
+      try await postponeUntilTold(reference)
       return nil
     }
     guard let (context, state) = try await context(of: reference) else { return nil }
@@ -338,6 +338,11 @@ extension PushWorker {
     let lane = Lane.allCases[session.context.account.lane]
     try await control.requeue(session.slice, lane: lane, worker: configuration.name)
     log.tell(.gaveBack(slice: session.slice))
+  }
+
+  /// Sets a reference aside until Redis knows again what this worker knows of the slice.
+  func postponeUntilTold(_ slice: SliceReference) async throws {
+    try await control.postpone(slice, for: Self.tellingPause, worker: configuration.name)
   }
 
   /// Sets a slice aside that somebody else has claimed.
