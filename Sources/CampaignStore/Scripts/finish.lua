@@ -3,8 +3,8 @@
 -- Keeps: a slice counts once, however often this runs: the bit says whether it did. A partition that was left out when
 -- the campaign began has the bit too; a slice that ends there all the same counts as well: somebody told of it what
 -- Redis had forgotten, while the campaign began anew.
--- A campaign has failed when pushes of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was
--- accepted (16), or may have been (24). So has one of which a slice was taken out, whatever became of the others.
+-- A campaign has failed when pushes of it were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none
+-- was accepted (16), or may have been (24). So has one of which a slice was taken out, whatever became of the others.
 -- A slice that a worker holds is not open, so the list of those, which may be long, is not searched for it; should it
 -- be there all the same, whoever takes it finds it closed, and comes here once more.
 -- The end is noted until everything of the campaign has its expiry, so that a worker that dies in between leaves no
