@@ -30,6 +30,19 @@ import Testing
     #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 64, 900) } == .commit(credit: 64))
   }
 
+  /// The rest of those whose time has come is little, and is not kept until the others' comes.
+  @Test(arguments: [1, 19, 63]) func littleIsSentThoughMuchHasItsTimeLater(ungranted: Int) {
+    #expect(
+      step {
+        ($0.ungranted, $0.credit, $0.waiting, $0.nextRetry) = (ungranted, 1000, 4000, 3_600_000)
+      } == .commit(credit: ungranted))
+    #expect(
+      step {
+        ($0.ungranted, $0.credit, $0.waiting, $0.nextRetry) = (ungranted, 1000, 4000, 3_600_000)
+        $0.unanswered = 5
+      } == .commit(credit: ungranted))
+  }
+
   @Test func creditThatComesBackWithACommitIsAskedForInItAndIsNoReasonForOne() {
     #expect(
       step { ($0.ungranted, $0.credit, $0.returning, $0.pending, $0.unanswered) = (5000, 200, 200, 200, 800) } == .wait)

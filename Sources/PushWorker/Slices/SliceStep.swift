@@ -97,14 +97,13 @@ struct SliceSituation: Equatable {
     let isBlocked = intent == .send && blocked > 0 && !isBisecting
     // It takes no credit: nothing is sent. What else is to be recorded comes first, so that it is one batch.
     if isBlocked, pending == 0 { return .passOver(min(blocked, Self.fullBatch)) }
-    let wanted =
-      intent == .send && !isBisecting && !isBlocked
-      ? min(credit, ungranted + (dueRetries ? waiting : 0), Self.fullBatch) : 0
+    let grantable = ungranted + (dueRetries ? waiting : 0)
+    let wanted = intent == .send && !isBisecting && !isBlocked ? min(credit, grantable, Self.fullBatch) : 0
     if pending > 0, pending >= Self.fullBatch || unanswered == 0 || pendingAge >= Self.patience {
       return .commit(credit: wanted)
     }
     // What comes back with a commit is no reason for one: more outcomes may come with it.
-    if wanted > 0, min(wanted, free) >= min(worthwhileCredit, ungranted + waiting) { return .commit(credit: wanted) }
+    if wanted > 0, min(wanted, free) >= min(worthwhileCredit, grantable) { return .commit(credit: wanted) }
     if pending == 0, unanswered == 0 {
       // Whatever follows ends or parks the slice, and what is held must not be forgotten.
       if held > 0, intent != .send || doubt == 0 && (ungranted == 0 || isBisecting) {
