@@ -65,7 +65,8 @@ public final class HTTPServer: Sendable {
       // others, and what is closed twice may be another's by then.
       throw HTTPServerError(
         description: "can't serve on \(options.host):\(listener.port): libmicrohttpd does not start"
-          + (options.identity == nil ? "" : "; is the certificate PEM, and the key that of it?"))
+          + (options.identity == nil ? "" : "; is the certificate PEM, and the key that of it?"),
+        isOfIdentity: options.identity != nil)
     }
     self.core = core
     port = listener.port

@@ -34,6 +34,14 @@ import Testing
     #expect(answer.underWay == 160)
   }
 
+  /// Redis has lost the call that leased, and hears of the answers.
+  @Test(arguments: Backend.allCases)
+  func whatWasAnsweredWasLentThoughRedisForgotIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 60), returned: 20)
+    #expect(try await ask(world, wanted: 500).leased == 140)
+  }
+
   @Test(arguments: Backend.allCases)
   func nothingIsLentOnceThereAreAnswersEnough(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
@@ -44,7 +52,8 @@ import Testing
   @Test(arguments: Backend.allCases)
   func whatADeadWorkerWasLentIsLentAgainAfterALease(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await ask(world, wanted: 200, news: GuardCounts(answers: 10))
+    _ = try await ask(world, wanted: 200)
+    _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 10))
     #expect(try await ask(world, wanted: 50).leased == 0)
     // A lease in the past. Who wants nothing is to wait on: somebody may yet take over what the dead worker had.
     #expect(try await ask(world, wanted: 0, lease: -1).underWay == 190)
@@ -56,7 +65,8 @@ import Testing
   func resumedCampaignIsProbedAnew(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    _ = try await ask(world, wanted: 200, news: GuardCounts(answers: 90))
+    _ = try await ask(world, wanted: 200)
+    _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 90))
     try await world.store.control("a", .pause)
     #expect(try await ask(world, wanted: 1).leased == 0)
     try await world.store.control("a", .resume)

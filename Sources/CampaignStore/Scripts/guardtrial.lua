@@ -21,7 +21,8 @@ local gone, leased = tonumber(trial[3] or 0) + ARGV[6], tonumber(trial[4] or 0)
 local returned, minimum = tonumber(trial[5] or 0) + ARGV[7], tonumber(ARGV[1])
 local is_news = tonumber(ARGV[4]) + tonumber(ARGV[7]) > 0
 local limit = 2 * minimum - tonumber(trial[7] or 0)
-local left = limit - (leased - returned)
+-- What was answered was sent, though Redis may have forgotten that it had leased it.
+local left = limit - math.max(leased - returned, answers)
 local is_lost = left <= 0 and not is_news and now - tonumber(trial[6] or now) > tonumber(ARGV[2])
 if is_lost then left = limit - answers end
 -- Of one that has ended only the app's answers are kept.

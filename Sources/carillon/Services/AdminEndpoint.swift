@@ -38,6 +38,12 @@ final class AdminEndpoint: Sendable {
     do throws(HTTPServerError) {
       server = try HTTPServer(options, handler: site)
     } catch {
+      guard !error.isOfIdentity else {
+        throw CommandError(
+          .configuration, "admin.tls: \(error)",
+          hint: "openssl x509 -noout -pubkey -in CERTIFICATE and openssl pkey -pubout -in KEY print the same "
+            + "where they belong together")
+      }
       throw CommandError(
         .failed, "admin.listen: \(error)",
         hint: "where several processes of one machine share a configuration, give each its own: --listen 127.0.0.1:0")
