@@ -1,4 +1,5 @@
-/// What can be changed while the simulator runs, by ``Simulator/set(_:)`` or `PUT /knobs`.
+/// What can be changed while the simulator runs, by ``Simulator/set(_:)`` or `PUT /knobs`: a property for each knob, flat
+/// as they are written.
 public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// What becomes of a token that was never loaded.
   public enum UnknownTokens: String, Codable, Sendable {

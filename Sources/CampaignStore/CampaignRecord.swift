@@ -44,6 +44,7 @@ struct OpenSlice: Sendable {
 }
 
 /// A campaign as the store knows it, but for its job, which may have a megabyte: see ``CampaignStore/campaignAndJob(_:)``.
+/// It has a property for each field of a campaign's hash that somebody is shown.
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState

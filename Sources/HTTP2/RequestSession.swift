@@ -2,7 +2,8 @@
 /// ended requests out, no sockets.
 ///
 /// In steady state nothing is allocated here for a request: what is kept of each stands in a table made at the start. Not
-/// thread-safe; confine it to one queue. ``HTTP2Session`` is the general one.
+/// thread-safe; confine it to one queue. ``HTTP2Session`` is the general one. Its many properties are what the frames of a connection are about (RFC 9113): windows
+/// and settings of both ends, header blocks, and the two buffers.
 ///
 /// After ``receive(_:)``, take what has ended (``nextEnded()``); then open streams, and write ``output`` as far as the
 /// socket takes it, telling ``wrote(_:)``.

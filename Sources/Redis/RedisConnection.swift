@@ -8,6 +8,8 @@ import TLS
 /// It lives on one event loop with its socket, its buffers and its parser. The first failure or missed deadline kills it
 /// for good, because afterwards nobody could tell which answer belongs to which call: what is in flight fails, and so
 /// does every later call. ``RedisClient`` replaces dead connections.
+/// Its many properties are the way to the server, and the parts that keep what goes over it (``ReplyParser``,
+/// `InFlight`, `OutgoingBytes`, ``ScriptCache``).
 public actor RedisConnection {
   /// Bounds the calls in flight: each is a suspended task of ours, and a worker has some dozens.
   static let maximumCalls = 65_536

@@ -14,6 +14,7 @@ import EventLoop
 ///
 /// Where the URL names sentinels, they are asked for the primary before every connection, and listened to: when there is
 /// another primary, the connection to the one before is closed at once, also when that hangs and would never say a word.
+/// Its properties are how it was set up, where it stands, and who waits for a connection.
 actor ServerClient {
   /// Bounds the calls that wait for a connection; each is a suspended task of ours, and a worker has some dozens.
   static let maximumWaiting = 65_536

@@ -1,6 +1,7 @@
 import APNs
 @testable import CampaignStore
 import PushCore
+import PushTransport
 import Testing
 
 @testable import PushWorker
@@ -455,5 +456,62 @@ import Testing
     #expect(life.hasEnded)
     life.finish()
     #expect(life.hasEnded)
+  }
+}
+
+/// What a worker knows of itself, of the rates it is held against, and of what is yet to be expanded.
+@Suite struct WorkerPartsTests {
+  @Test func nobodyIsTakenForDeadByWhoHearsNothingOrJustAfterRedisWasAway() {
+    var chance = SystemRandomNumberGenerator()
+    var membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
+    #expect(!membership.canTellTheDead(10))
+    membership.isListening = true
+    #expect(membership.canTellTheDead(10))
+    membership.expectOthers(by: 20)
+    #expect(!membership.canTellTheDead(19))
+    #expect(membership.canTellTheDead(20))
+  }
+
+  @Test func silenceCountsFromTheLastSignOfLifeThatRedisTook() {
+    var chance = SystemRandomNumberGenerator()
+    var membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
+    #expect(membership.silence(5) == nil)
+    membership.notePulse(at: 10)
+    membership.noteNoPulse("Redis is away")
+    #expect(membership.silence(25) == 15)
+    #expect(membership.pulseError == "Redis is away")
+    membership.notePulse(at: 30)
+    #expect(membership.silence(29) == 0, "a clock that was read before")
+    #expect(membership.pulseError == nil)
+  }
+
+  @Test func backendIsAskedAtItsPaceAndNotTwiceAtATime() {
+    var rates = RateTable()
+    let backend = AppBackend(
+      check: HealthCheck(url: "http://x", slowAfter: 500), interval: 1000, rate: 10, leastShare: 0.1)
+    // "news" hangs from its first look on, which holds up no other.
+    let whileItHangs = [
+      rates.begin("news", backend, 0), rates.begin("news", backend, 5_000_000_000), rates.begin("shop", backend, 0),
+    ]
+    #expect(whileItHangs == [true, false, true])
+    rates.end("shop")
+    let afterwards = [
+      rates.begin("shop", backend, 999_999_999), rates.begin("shop", backend, 1_000_000_000),
+      rates.begin("news", backend, 5_000_000_000),
+    ]
+    #expect(afterwards == [false, true, false])
+    rates.end("news")
+    let isAskedAgain = rates.begin("news", backend, 5_000_000_000)
+    #expect(isAskedAgain)
+  }
+
+  @Test func slicesThatWereExpandedLatelySayHowLargeOneIs() {
+    var prospect = CampaignProspect()
+    #expect(prospect.targetsPerSlice == nil)
+    prospect.noteExpanded(targets: 0)
+    #expect(prospect.targetsPerSlice == 1)
+    for _ in 0..<256 { prospect.noteExpanded(targets: 100) }
+    for _ in 0..<512 { prospect.noteExpanded(targets: 10) }
+    #expect(prospect.targetsPerSlice ?? 100 < 40, "what was long ago counts less")
   }
 }

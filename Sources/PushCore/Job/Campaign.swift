@@ -1,4 +1,5 @@
-/// A campaign as its job describes it: validated, with every default filled in.
+/// A campaign as its job describes it: validated, with every default filled in. It has a property for each field that a job
+/// may have.
 public struct Campaign: Sendable, Equatable {
   /// The idempotency key: 1 to 64 of `A-Za-z0-9._-`.
   public var id: String

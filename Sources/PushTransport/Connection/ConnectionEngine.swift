@@ -6,7 +6,8 @@ internal import PushCore
 ///
 /// Works in turns: the connection does what it can, what has ended on it is noted, what has room is filled from the supply;
 /// then what ended is delivered, all at once. Between engine and connection pushes go in batches, so that nothing is
-/// dispatched for one.
+/// dispatched for one. It has the connection, the driver, and what stands between them: timers, the supply, what is to be
+/// delivered, and who waits for the end.
 actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private let loop: EventLoop
   private let number: Int

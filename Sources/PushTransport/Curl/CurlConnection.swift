@@ -8,7 +8,8 @@ internal import PushCore
 ///
 /// Thin: it carries pushes and says what happened. Confined to the engine's loop, as libcurl's handles are
 /// (libcurl-thread(3)): nothing but the engine and libcurl's callbacks, called from within the engine's own calls,
-/// touches it.
+/// touches it. What is decided of a connection's life, ``ConnectionDriver`` knows; the many properties here are libcurl's
+/// handles and what they point to, the transfers, and what libcurl has told of the connection piece by piece.
 final class CurlConnection: PushConnection {
   enum Event: Sendable {
     /// A socket of libcurl's is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).

@@ -6,7 +6,9 @@ internal import TLS
 
 /// One connection to the service: its socket, TLS and HTTP/2.
 ///
-/// Thin: it carries bytes, keeps time and says what happened. Confined to the engine's loop.
+/// Thin: it carries bytes, keeps time and says what happened. Confined to the engine's loop. What is decided of a
+/// connection's life, ``ConnectionDriver`` knows; the many properties here are of four things: what it was made with, the
+/// socket on its way to being open, the pushes that wait for a stream, and when the peer was heard of.
 final class NativeConnection: PushConnection {
   enum Event: Sendable {
     /// The host was looked up.

@@ -47,6 +47,8 @@ struct FailoverReplay {
   private var servers: [String: String] = [:]
   /// By place, on which connections it last answered.
   private var connections: [String: [UInt64]] = [:]
+  /// `EventLoop.now` when it was looked last which server answers.
+  var lookedAt: UInt64 = 0
   /// `EventLoop.now` from which on slices are taken, after Redis may have forgotten something.
   private(set) var claimsResume: UInt64 = 0
   /// `EventLoop.now` from which on slices are taken over whose owners could not renew their leases meanwhile.

@@ -16,6 +16,8 @@ struct Housekeeping {
 
   /// Whether it is this worker.
   private(set) var isMine = false
+  /// Whether events are being applied.
+  var isApplyingEvents = false
   /// Where its rounds stand.
   var notes = HousekeepingNotes()
   /// When the partitions' rounds go on.

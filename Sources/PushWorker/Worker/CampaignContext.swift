@@ -3,6 +3,9 @@ import CampaignStore
 import PushCore
 
 /// What all slices of a campaign share on one worker. Confined to the worker's loop, as the composer in it.
+///
+/// It has many properties and decides nothing. Most never change: the campaign as it was taken in, and what follows from it
+/// for each push, found once instead of for each slice. The others are parts, and what was heard of the campaign.
 final class CampaignContext {
   let campaign: Campaign
   /// The job without white space.
@@ -45,33 +48,12 @@ final class CampaignContext {
   var isPaused = false
   /// Whether it has been resumed since.
   var isOutdated = false
-  /// What keeps it from being expanded.
-  struct Obstacle {
-    /// For people.
-    var reason: String
-    /// By `EventLoop.now`.
-    var since: UInt64
-    var seenAt: UInt64
-  }
-
-  /// `nil` while there is none.
-  var obstacle: Obstacle?
+  /// What is yet to be expanded of it.
+  var prospect = CampaignProspect()
   /// Until when all but the first wave wait, in ms since the epoch, as was heard last; `nil` when nobody does.
   var gate: Int?
   /// Which variant those get who wait for the best, as was heard last; `nil` before it is said.
   var decision: VariantDecision?
-  /// How many users each slice takes, once that is known of a campaign with a limit.
-  var quotas: AudienceQuotas?
-  /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
-  var earlierEndedAt: UInt64?
-  /// Whether its first part has ended well, or was looked at by a person.
-  var isCanaryOver = false
-  /// How many targets a slice of it has by what the store estimates, if it was asked.
-  var estimatedTargetsPerSlice: Int?
-  /// Slices of it that were not finished when one was claimed last.
-  var unfinished = 0
-  /// Slices that were expanded here lately, and their targets.
-  private var expanded = (slices: 0, targets: 0)
   /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.
   private(set) var served = 0
 
@@ -131,15 +113,6 @@ final class CampaignContext {
 
   /// It comes into hand: it is served next, but not before everybody else until it has caught up with them.
   func startServing(at start: Int) { served = max(served, start) }
-
-  /// How many targets a slice of it has, at a guess; `nil` before the first was expanded.
-  var targetsPerSlice: Int? { expanded.slices > 0 ? max(1, expanded.targets / expanded.slices) : nil }
-
-  /// A slice was expanded. What was long ago counts less.
-  func noteExpanded(targets: Int) {
-    if expanded.slices >= 256 { expanded = (expanded.slices / 2, expanded.targets / 2) }
-    expanded = (expanded.slices + 1, expanded.targets + targets)
-  }
 
   func noteServed(_ pushes: Int) { served += pushes }
 

@@ -44,6 +44,8 @@ public struct FaultSwitches: Sendable {
   public var moment: Moment?
   /// At which pass of the moment, from 1.
   public var pass = 1
+  /// How often it has come.
+  fileprivate var passes = 0
   /// A raw device token that is death to whoever sends it.
   public var poison: [UInt8]?
   /// The rule that is broken.
@@ -64,8 +66,8 @@ extension PushWorker {
   @inline(__always) func pass(_ moment: FaultSwitches.Moment) {
     #if DEBUG
       guard configuration.faults.moment == moment else { return }
-      passes += 1
-      if passes == configuration.faults.pass { configuration.faults.die() }
+      configuration.faults.passes += 1
+      if configuration.faults.passes == configuration.faults.pass { configuration.faults.die() }
     #endif
   }
 

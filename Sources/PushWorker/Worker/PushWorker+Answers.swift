@@ -134,7 +134,7 @@ extension PushWorker {
     batch.flow = session.context.flow
     session.unanswered += batch.pushes.count
     session.context.noteServed(batch.pushes.count)
-    totals.submitted += batch.pushes.count
+    figures.totals.submitted += batch.pushes.count
     session.context.tally.submitted += batch.pushes.count
     if !session.context.route.pool.submit(batch, lane: session.context.account.lane) {
       takeBack(session, batch.pushes.map(\.tag))
@@ -169,7 +169,7 @@ extension PushWorker {
       session.unanswered = max(0, session.unanswered - 1)
       if completion.answer.isAccepted {
         pass(.answered)
-        totals.accepted += 1
+        figures.totals.accepted += 1
         session.context.tally.accepted += 1
         let attempt = session.targets.attempt(of: index)
         var record = LedgerRecord(
@@ -235,7 +235,7 @@ extension PushWorker {
     case .finish(let outcome):
       record.state = .terminal(outcome)
       record.at = now
-      if outcome == .accepted { totals.accepted += 1 }
+      if outcome == .accepted { figures.totals.accepted += 1 }
     case .retry(let milliseconds):
       record.at = UInt64(max(0, milliseconds))
       if let deadline = session.deadline(of: index), Int(now) + milliseconds >= deadline * 1000 {

@@ -37,14 +37,11 @@ extension PushWorker {
   private func askBackends() {
     let now = EventLoop.now
     for (name, app) in configuration.apps {
-      guard let backend = app.backend, backendRounds[name].map({ !$0.isAsking && $0.dueAt <= now }) ?? true else {
-        continue
-      }
-      backendRounds[name] = BackendRound(isAsking: true, dueAt: now + UInt64(backend.interval) * 1_000_000)
+      guard let backend = app.backend, rates.begin(name, backend, now) else { continue }
       // One task a look, not one a push.
       Task {
         await ask(backend, of: name)
-        backendRounds[name]?.isAsking = false
+        rates.end(name)
       }
     }
   }
@@ -68,18 +65,7 @@ extension PushWorker {
 
   /// Goes as fast as is right for what was found.
   private func follow(_ standings: [String: BackendStanding]) {
-    let now = Int(now)
-    for (app, limit) in backendLimits {
-      guard let backend = configuration.apps[app]?.backend else { continue }
-      let standing = standings[app].flatMap { $0.isCurrent(now) && $0.isSlowed ? $0 : nil }
-      if limit.follow(standing, rate: backend.rate) { wakeSlices() }
-    }
+    let backends = configuration.apps.compactMapValues(\.backend)
+    if rates.follow(standings, of: backends, now: Int(now)) { wakeSlices() }
   }
-}
-
-/// When a backend was asked last, and is asked next.
-struct BackendRound {
-  var isAsking: Bool
-  /// `EventLoop.now`.
-  var dueAt: UInt64
 }

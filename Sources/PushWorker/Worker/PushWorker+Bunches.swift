@@ -56,7 +56,8 @@ extension PushWorker {
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.quotas, now: Int(now),
+        ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.prospect.quotas,
+        now: Int(now),
         admission: context.admission)
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
@@ -115,10 +116,10 @@ extension PushWorker {
     guard let standing = try await control.standing(of: id), standing.state == .active, !life.isStopping,
       !campaigns.objections.applies(to: id, round: standing.round),
       let context = campaigns.context(id, round: standing.round), !context.route.isStuck,
-      context.guard.tripReason == nil, context.campaign.limit == nil || context.quotas != nil,
+      context.guard.tripReason == nil, context.campaign.limit == nil || context.prospect.quotas != nil,
       !isHeldBack(context)
     else { return nil }
-    context.unfinished = standing.unfinished
+    context.prospect.unfinished = standing.unfinished
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     return try await canExpand(context) ? context : nil
   }

@@ -6,7 +6,7 @@ extension PushWorker {
   /// Takes slices while there is room, then waits for a reason to look again.
   func claimLoop(_ group: inout DiscardingTaskGroup) async {
     while !life.isStopping {
-      claimAlarm.reset()
+      alarms.claims.reset()
       do {
         let taken = try await takeSlices()
         if !taken.isEmpty {
@@ -14,7 +14,7 @@ extension PushWorker {
           let again = taken.filter(slices.taken.contains)
           let new = taken.filter { !slices.taken.contains($0) }
           slices.take(new)
-          if housekeeping.noteBusy(EventLoop.now) { housekeepingAlarm.ring() }
+          if housekeeping.noteBusy(EventLoop.now) { alarms.housekeeping.ring() }
           group.addTask { await self.work(on: new) }
           for slice in again { try await postponeUntilTold(slice) }
           continue
@@ -54,10 +54,11 @@ extension PushWorker {
     let taken = try await control.dequeueSlices(
       worker: configuration.name, lanes: opening.lanes, excluding: opening.excluded.union(refused),
       atMost: { [campaigns, scheduler] id in
-        guard let context = campaigns.contexts[id], context.obstacle == nil else { return 1 }
+        guard let context = campaigns.contexts[id], context.prospect.obstacle == nil else { return 1 }
         let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.ungranted : 0) } }
         return scheduler.bunch(
-          targets: context.targetsPerSlice, unfinished: context.unfinished, room: min(room, most ?? room))
+          targets: context.prospect.targetsPerSlice, unfinished: context.prospect.unfinished,
+          room: min(room, most ?? room))
       }, while: { !life.isStopping })
     left.noteTaken(taken)
     return taken.isEmpty ? try await takeLeft(entries, excluding: refused) : taken
@@ -86,11 +87,11 @@ extension PushWorker {
   private var claimInterval: Int { configuration.drains || isHeld || isInGrace ? 200 : Self.idleInterval }
 
   func waitForClaim() async {
-    await claimAlarm.sleep(milliseconds: claimInterval) { [weak self] in
-      self?.assumeIsolated { $0.claimAlarm.ring() }
+    await alarms.claims.sleep(milliseconds: claimInterval) { [weak self] in
+      self?.assumeIsolated { $0.alarms.claims.ring() }
     }
   }
 
   /// Says that there may be something new.
-  func wakeClaims() { claimAlarm.ring() }
+  func wakeClaims() { alarms.claims.ring() }
 }

@@ -64,8 +64,8 @@ extension PushWorker {
     session.journal.note(batch, retries: answer.retries, at: EventLoop.now)
     session.outcomes.markTold(batch)
     session.doubt.resent -= resent
-    totals.recorded += batch.count
-    totals.commits += 1
+    figures.totals.recorded += batch.count
+    figures.totals.commits += 1
     giveBack(batch.count, of: session)
     guard answer.isOwner || breaks(.fenceIgnored) else {
       giveBack(credit, of: session)
@@ -182,7 +182,7 @@ extension PushWorker {
     switch session.context.campaign.ambiguity {
     case .resend:
       session.doubt.resent += count
-      totals.resent += count
+      figures.totals.resent += count
       try await send(session, targets)
     case .skip:
       for target in targets { giveUp(session, target) }

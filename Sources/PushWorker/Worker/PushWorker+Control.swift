@@ -19,8 +19,8 @@ extension PushWorker {
         await pause(milliseconds: 100)
         continue
       }
-      await controlAlarm.sleep(milliseconds: isIdle ? Self.idleInterval : Self.controlInterval) { [weak self] in
-        self?.assumeIsolated { $0.controlAlarm.ring() }
+      await alarms.control.sleep(milliseconds: isIdle ? Self.idleInterval : Self.controlInterval) { [weak self] in
+        self?.assumeIsolated { $0.alarms.control.ring() }
       }
     }
   }

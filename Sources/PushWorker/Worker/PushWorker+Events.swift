@@ -6,10 +6,10 @@ import PushCore
 extension PushWorker {
   /// Applies what is on lists of events, beside everything else; nothing happens while that is being done.
   func applyEvents(on lists: [EventList]) {
-    guard !lists.isEmpty, !isApplyingEvents, !life.isFinished else { return }
-    isApplyingEvents = true
+    guard !lists.isEmpty, !housekeeping.isApplyingEvents, !life.isFinished else { return }
+    housekeeping.isApplyingEvents = true
     let intake = EventIntake(
-      store: store, instance: instance, apps: Set(configuration.apps.keys),
+      store: store, instance: membership.instance, apps: Set(configuration.apps.keys),
       lastDeviceOnly: configuration.lastDeviceOnly)
     Task {
       do {
@@ -29,7 +29,7 @@ extension PushWorker {
         log.report("could not apply events", error)
         await mend(error)
       }
-      isApplyingEvents = false
+      housekeeping.isApplyingEvents = false
     }
   }
 }

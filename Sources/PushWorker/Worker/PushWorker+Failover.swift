@@ -25,12 +25,11 @@ extension PushWorker {
       async let ofControl = control.identify()
       let (first, second) = (try await ofStore, try await ofControl)
       guard let home = second.first(where: \.hasControl) else { throw NoControl() }
-      serverSeenAt = EventLoop.now
+      failover.lookedAt = EventLoop.now
       let isReconnected = failover.noteConnections(
         Dictionary(grouping: first + second, by: \.place).mapValues { $0.map(\.connection) })
-      // Where all come back at once nobody is dead for not being there yet.
       if isReconnected || home.uptime < Int(FailoverReplay.grace / 1_000_000_000) {
-        presenceResumes = EventLoop.now + FailoverReplay.grace
+        membership.expectOthers(by: EventLoop.now + FailoverReplay.grace)
       }
       let finding = failover.look(Self.names(first), Self.names(second))
       if finding.isFirst {
@@ -65,7 +64,7 @@ extension PushWorker {
     let changed = servers.filter { finding.changed.contains($0.place) }
     let isControl = finding.changed.contains(home.place)
     // It may have forgotten that this worker listens.
-    if isControl { hasJoined = false }
+    if isControl { membership.hasJoined = false }
     let isForgotten = { (partition: Int) in isControl || changed.contains { $0.has(partition: partition) } }
     failover.beginGrace(EventLoop.now, lease: lease)
     for session in slices.sessions where isForgotten(session.slice.partition) {

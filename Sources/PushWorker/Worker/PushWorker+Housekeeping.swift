@@ -5,7 +5,7 @@ import EventLoop
 extension PushWorker {
   func housekeepingLoop() async {
     while !life.isFinished {
-      housekeepingAlarm.reset()
+      alarms.housekeeping.reset()
       if slices.taken.isEmpty { housekeeping.noteIdle() }
       var wait = Housekeeping.beat
       do {
@@ -24,8 +24,8 @@ extension PushWorker {
         await mend(error)
       }
       guard !life.isFinished else { return }
-      await housekeepingAlarm.sleep(milliseconds: wait) { [weak self] in
-        self?.assumeIsolated { $0.housekeepingAlarm.ring() }
+      await alarms.housekeeping.sleep(milliseconds: wait) { [weak self] in
+        self?.assumeIsolated { $0.alarms.housekeeping.ring() }
       }
     }
   }
@@ -40,7 +40,7 @@ extension PushWorker {
       return nil
     }
     // It gives no beat: its lease runs out, or its process has ended.
-    guard canTellTheDead, let holder = try await control.housekeeper(),
+    guard membership.canTellTheDead(EventLoop.now), let holder = try await control.housekeeper(),
       presence.look(try await control.sights(of: [holder])).contains(holder)
     else { return nil }
     return try await keepHouse(replacing: holder)
@@ -49,13 +49,11 @@ extension PushWorker {
   private func keepHouse(replacing former: WorkerInstance?) async throws -> CampaignStore.Chores? {
     let idleBeat = housekeeping.untilIdleBeat(fleet: scheduler.fleet)
     let chores = try await control.housekeep(
-      as: instance, replacing: former, timeout: configuration.lease, beat: Housekeeping.beat, idleBeat: idleBeat)
+      as: membership.instance, replacing: former, timeout: configuration.lease, beat: Housekeeping.beat,
+      idleBeat: idleBeat)
     if chores != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
     return chores
   }
-
-  /// Whether it means anything that somebody does not listen: not just after Redis was away, when all come back.
-  private var canTellTheDead: Bool { isListening && EventLoop.now >= presenceResumes }
 
   /// - Returns: ms until the next beat.
   private func keepHouse(_ chores: CampaignStore.Chores) async throws -> Int {
@@ -70,8 +68,8 @@ extension PushWorker {
       await mend(error)
     }
     if housekeeping.looksAround() {
-      if canTellTheDead {
-        for instance in presence.look(try await control.sights()) where instance != self.instance {
+      if membership.canTellTheDead(EventLoop.now) {
+        for instance in presence.look(try await control.sights()) where instance != membership.instance {
           try await takeOver(from: instance.name, isGone: true)
           try await control.removeWorker(instance.name, nonce: instance.nonce)
         }

@@ -62,8 +62,8 @@ extension PushWorker {
 
   /// In a large fleet enough others wait for jobs.
   private func leaveWaitingToOthers() async {
-    await intakeAlarm.sleep(milliseconds: Self.intakeWait * 1000) { [weak self] in
-      self?.assumeIsolated { $0.intakeAlarm.ring() }
+    await alarms.intake.sleep(milliseconds: Self.intakeWait * 1000) { [weak self] in
+      self?.assumeIsolated { $0.alarms.intake.ring() }
     }
   }
 

@@ -5,33 +5,33 @@ import EventLoop
 extension PushWorker {
   /// Listens from now on; a Redis that does not let us makes everything slower, and stops nothing.
   func listen() async {
-    let listener = control.listener(for: instance, on: loop) { [weak self] event in
+    let listener = control.listener(for: membership.instance, on: loop) { [weak self] event in
       self?.assumeIsolated { $0.hear(event) }
     }
-    ear = listener
+    membership.ear = listener
     await listener.start()
   }
 
   private func hear(_ event: WakeListener.Event) {
     switch event {
     case .listening:
-      isListening = true
+      membership.isListening = true
       // What was said meanwhile the heartbeat tells.
-      pulseAlarm.ring()
+      alarms.pulse.ring()
     case .deaf(let error):
-      isListening = false
+      membership.isListening = false
       log.report("no messages arrive", error)
       // Others must not take us for dead.
-      pulseAlarm.ring()
+      alarms.pulse.ring()
     case .message(.slices(let count)): offer(count)
     case .message(.left(let slice)):
       guard isOffered(1) else { return }
       left.note(slice, at: EventLoop.now)
       wakeClaims()
-    case .message(.control(let epoch)): if epoch != campaigns.epoch { controlAlarm.ring() }
+    case .message(.control(let epoch)): if epoch != campaigns.epoch { alarms.control.ring() }
     case .message(.beat(let campaigns, let epoch, let next)):
       housekeeping.heard(EventLoop.now, next: next)
-      if epoch != self.campaigns.epoch { controlAlarm.ring() }
+      if epoch != self.campaigns.epoch { alarms.control.ring() }
       offer(campaigns)
     }
   }
@@ -51,17 +51,19 @@ extension PushWorker {
   /// - Throws: ``StoreError`` `conflict` where the name was given.
   func join() async throws {
     // Nobody can tell that it lives but by its heartbeats, and so it is with an earlier life of its name.
-    guard isListening else { return }
+    guard membership.isListening else { return }
     while true {
-      let former = try await control.sight(of: instance.name)
-      if let former, former.instance != instance, try await isAlive(former) {
+      let former = try await control.sight(of: membership.instance.name)
+      if let former, former.instance != membership.instance, try await isAlive(former) {
         try rename()
         continue
       }
-      guard try await control.join(instance, replacing: former?.instance) else { continue }
-      hasJoined = true
+      guard try await control.join(membership.instance, replacing: former?.instance) else { continue }
+      membership.hasJoined = true
       // Nobody renews the leases of an earlier process of this name.
-      if let former, former.instance != instance { try await takeOver(from: instance.name, isGone: true) }
+      if let former, former.instance != membership.instance {
+        try await takeOver(from: membership.instance.name, isGone: true)
+      }
       return
     }
   }
@@ -75,10 +77,10 @@ extension PushWorker {
   private func rename() throws {
     guard !configuration.isNameGiven else {
       throw StoreError(
-        .conflict, "a worker named \(instance.name) is running already",
+        .conflict, "a worker named \(membership.instance.name) is running already",
         hint: "give each worker a name of its own, or none: then it finds one")
     }
-    instance.name = "\(configuration.name)-\(instance.nonce.prefix(4))"
-    configuration.name = instance.name
+    membership.instance.name = "\(configuration.name)-\(membership.instance.nonce.prefix(4))"
+    configuration.name = membership.instance.name
   }
 }

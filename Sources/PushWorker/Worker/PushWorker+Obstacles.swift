@@ -19,7 +19,9 @@ extension PushWorker {
     if reason == nil { reason = try await unfinishedEarlier(of: context) }
     if reason == nil { reason = try await shortage(for: context) }
     let now = EventLoop.now
-    context.obstacle = reason.map { .init(reason: $0, since: context.obstacle?.since ?? now, seenAt: now) }
+    context.prospect.obstacle = reason.map {
+      .init(reason: $0, since: context.prospect.obstacle?.since ?? now, seenAt: now)
+    }
     return reason == nil
   }
 
@@ -30,10 +32,10 @@ extension PushWorker {
   /// all slices wait until the last has been.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
-    guard context.campaign.limit != nil, context.quotas == nil else { return true }
-    context.quotas = try await session.expanding.quotas(
+    guard context.campaign.limit != nil, context.prospect.quotas == nil else { return true }
+    context.prospect.quotas = try await session.expanding.quotas(
       for: session.slice, of: context.campaign, filter: context.filter)
-    return context.quotas != nil
+    return context.prospect.quotas != nil
   }
 
   /// Whether all but the first wave of a campaign still wait: for their time, or for the best variant.
@@ -88,12 +90,13 @@ extension PushWorker {
 
   /// Campaigns of which nothing is taken just now, as it could not be expanded.
   func obstructedCampaigns(_ now: UInt64) -> [String] {
-    campaigns.contexts.values.filter { $0.obstacle.map { now - $0.seenAt < Self.patience } ?? false }.map(\.campaign.id)
+    campaigns.contexts.values.filter { $0.prospect.obstacle.map { now - $0.seenAt < Self.patience } ?? false }.map(
+      \.campaign.id)
   }
 
   /// Looks whether campaigns can go on that could not be expanded.
   func lookAtObstacles() async throws {
-    for context in campaigns.contexts.values where context.obstacle != nil {
+    for context in campaigns.contexts.values where context.prospect.obstacle != nil {
       if try await canExpand(context) { wakeClaims() }
     }
   }
@@ -103,7 +106,9 @@ extension PushWorker {
 
   /// What keeps the rest of a campaign from being sent whose canary has not ended well; `nil` for nothing.
   private func canaryObstacle(of context: CampaignContext) async throws -> String? {
-    guard let canary = context.campaign.canary, let first = canary.first, !context.isCanaryOver else { return nil }
+    guard let canary = context.campaign.canary, let first = canary.first, !context.prospect.isCanaryOver else {
+      return nil
+    }
     let id = context.campaign.id
     guard let record = try await control.campaign(first) else {
       if Int(now) - context.createdAt < Self.beginning {
@@ -121,7 +126,7 @@ extension PushWorker {
       isCancelled: record.state == .cancelled)
     switch canary.verdict(finding, isResumed: context.round > 0, now: Int(now)) {
     case .goOn:
-      context.isCanaryOver = true
+      context.prospect.isCanaryOver = true
       return nil
     case .wait(let reason): return reason
     case .pause(let reason):
@@ -138,11 +143,11 @@ extension PushWorker {
   private func shortage(for context: CampaignContext) async throws -> String? {
     if memory.isDue(EventLoop.now) { memory.note(try await control.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
-    let slices = max(1, context.unfinished)
-    if context.targetsPerSlice == nil, context.estimatedTargetsPerSlice == nil {
-      context.estimatedTargetsPerSlice = try await control.estimate(of: context.campaign).targets / slices
+    let slices = max(1, context.prospect.unfinished)
+    if context.prospect.targetsPerSlice == nil, context.prospect.estimatedTargetsPerSlice == nil {
+      context.prospect.estimatedTargetsPerSlice = try await control.estimate(of: context.campaign).targets / slices
     }
-    let targets = context.targetsPerSlice ?? context.estimatedTargetsPerSlice ?? 0
+    let targets = context.prospect.targetsPerSlice ?? context.prospect.estimatedTargetsPerSlice ?? 0
     let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
     return use.shortage(of: "what is left of the campaign", taking: bytes)
   }
@@ -152,12 +157,12 @@ extension PushWorker {
   private func unfinishedEarlier(of context: CampaignContext) async throws -> String? {
     guard !context.campaign.earlier.isEmpty else { return nil }
     let now = EventLoop.now
-    if let endedAt = context.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
+    if let endedAt = context.prospect.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
     do {
       if let id = try await control.unfinishedEarlier(of: context.campaign) {
         return "audience: campaign \(id), which it refers to, has not ended"
       }
-      context.earlierEndedAt = now
+      context.prospect.earlierEndedAt = now
       return nil
     } catch let error as StoreError where error.code == .invalid {
       pauseCampaign(context.campaign.id, "\(error.message): cancel it, and submit it with another audience")

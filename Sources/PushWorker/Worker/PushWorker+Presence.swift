@@ -21,16 +21,16 @@ extension PushWorker {
 
   func pulseLoop() async {
     while !life.isFinished {
-      pulseAlarm.reset()
+      alarms.pulse.reset()
       do {
         // Before anything that is left in our name is looked at: Redis may have forgotten that it is ours.
         if await !isServerKnown() { await checkServer() }
         try await giveSignOfLife()
-        if isListening, !hasJoined { try await join() }
+        if membership.isListening, !membership.hasJoined { try await join() }
         if !isIdle { try await lookAfterOwn() }
         reportConnections()
       } catch {
-        pulseError = "\(error)"
+        membership.noteNoPulse("\(error)")
         log.report("sign of life failed", error)
         await mend(error)
         if await !isServerKnown() { await checkServer() }
@@ -38,7 +38,8 @@ extension PushWorker {
       guard !life.isFinished else { return }
       // Two of them are within a lease, also when one is late.
       let interval = min(isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, configuration.lease * 5 / 12))
-      await pulseAlarm.sleep(milliseconds: interval) { [weak self] in self?.assumeIsolated { $0.pulseAlarm.ring() } }
+      await alarms.pulse.sleep(milliseconds: interval) { [weak self] in self?.assumeIsolated { $0.alarms.pulse.ring() }
+      }
     }
   }
 
@@ -46,38 +47,37 @@ extension PushWorker {
   /// is another connection.
   private func isServerKnown() async -> Bool {
     let interval = isIdle ? Self.idleServerInterval : Self.pulseInterval
-    guard EventLoop.now < serverSeenAt + UInt64(interval) * 1_000_000 else { return false }
+    guard EventLoop.now < failover.lookedAt + UInt64(interval) * 1_000_000 else { return false }
     guard await store.isAdmitted() else { return false }
     return await control.isAdmitted()
   }
 
   /// Takes note of what messages may have said that did not arrive.
   func giveSignOfLife() async throws {
-    let report = reporting.next(self.report(), EventLoop.now)
+    let report = figures.reporting.next(self.report(), EventLoop.now)
     let pulse: CampaignStore.Heartbeat
     do {
       pulse = try await control.heartbeat(
         worker: configuration.name, timeout: configuration.lease, report: report)
     } catch {
-      reporting.forget()
+      figures.reporting.forget()
       throw error
     }
-    pulseTakenAt = EventLoop.now
-    pulseError = nil
+    membership.notePulse(at: EventLoop.now)
     note(clock: pulse.now)
     scheduler.fleet = pulse.workers
     upkeep.note(holdsSlices: pulse.holdsSlices)
     // Taken for dead meanwhile, and not listed any more: what is listed once is listed again.
     if pulse.isNew {
-      hasJoined = false
-      reporting.forget()
+      membership.hasJoined = false
+      figures.reporting.forget()
       campaigns.forgetEpoch()
     }
     if pulse.hasWork { offer(1) }
-    if pulse.epoch != campaigns.epoch { controlAlarm.ring() }
+    if pulse.epoch != campaigns.epoch { alarms.control.ring() }
     if !pulse.hasHousekeeper {
       housekeeping.heardOfNone()
-      housekeepingAlarm.ring()
+      alarms.housekeeping.ring()
     }
   }
 
@@ -132,7 +132,8 @@ extension PushWorker {
     let (clock, now) = (self.now, EventLoop.now)
     var stuck = campaigns.objections.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
     for context in campaigns.contexts.values where campaigns.objections.raised[context.campaign.id] == nil {
-      if let obstacle = context.route.obstacle ?? context.obstacle.map({ (reason: $0.reason, since: $0.since) })
+      if let obstacle = context.route.obstacle ?? context.prospect.obstacle.map({ (reason: $0.reason, since: $0.since) }
+      )
         ?? rateObstacle(of: context, now)
       {
         stuck.append((id: context.campaign.id, reason: obstacle.reason, since: obstacle.since))

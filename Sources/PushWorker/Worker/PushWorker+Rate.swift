@@ -4,23 +4,6 @@ import PushCore
 
 /// Campaigns and apps that have a rate: what the fleet may send of them is lent by control, a slice of time at a time.
 extension PushWorker {
-  /// The rates that a campaign is held against.
-  func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] {
-    var limits: [RateLimit] = []
-    if let rate = campaign.rate { limits.append(RateLimit(.campaign(campaign.id), rate)) }
-    if let rate = app.rate {
-      let limit = appLimits[campaign.app] ?? RateLimit(.app(campaign.app), .perSecond(rate))
-      appLimits[campaign.app] = limit
-      limits.append(limit)
-    }
-    if let backend = app.backend, campaign.heedsBackend {
-      let limit = backendLimits[campaign.app] ?? RateLimit(.backend(campaign.app), .perSecond(backend.rate))
-      backendLimits[campaign.app] = limit
-      limits.append(limit)
-    }
-    return limits
-  }
-
   /// Pushes that its rates let a campaign make now. When its time has passed nothing is sent of what is left, and that is
   /// recorded at once.
   func rateAllowance(of context: CampaignContext) -> Int {

@@ -10,13 +10,13 @@ extension PushWorker {
     let now = EventLoop.now
     var report = WorkerReport()
     report.version = configuration.version
-    report.startedAt = startedAt
+    report.startedAt = clock.startedAt
     report.engine = configuration.engine.rawValue
     report.window = configuration.window
     report.lent = budget.lent
     report.slices = slices.sessions.reduce(0) { count, _ in count + 1 }
-    report.perSecond = reporting.perSecond(totals.recorded, now)
-    report.accepted = totals.accepted
+    report.perSecond = figures.reporting.perSecond(figures.totals.recorded, now)
+    report.accepted = figures.totals.accepted
     report.takesNothing = life.isStopping || isHeld
     report.pools = routes.routes.map { route in
       let state = route.pool.published

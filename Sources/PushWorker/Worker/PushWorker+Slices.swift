@@ -165,7 +165,7 @@ extension PushWorker {
         return false
       }
       let (campaign, filter) = (session.context.campaign, session.context.filter)
-      let quota = session.context.quotas.map { $0[session.slice.partition] }
+      let quota = session.context.prospect.quotas.map { $0[session.slice.partition] }
       let admits = session.context.admission.isNeeded
       guard
         let targets = try await session.expanding.expand(
@@ -189,7 +189,7 @@ extension PushWorker {
       session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
       times: times)
     session.note(admitted: targets.admits ? AdmittedTargets() : nil, at: EventLoop.now)
-    session.context.noteExpanded(targets: targets.count)
+    session.context.prospect.noteExpanded(targets: targets.count)
     log.tell(.sealed(slice: session.slice, targets: targets.count))
   }
 
@@ -223,7 +223,7 @@ extension PushWorker {
     }
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round) {
-      known.unfinished = standing.unfinished
+      known.prospect.unfinished = standing.unfinished
       known.gate = standing.gate
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(id, reason) }
@@ -245,9 +245,9 @@ extension PushWorker {
       }
       let context = CampaignContext(
         campaign: campaign, record: record, job: job, app: app, zones: store.zones, route: route(for: campaign, app),
-        policy: configuration.guard.within(window: configuration.window), limits: limits(of: campaign, app),
-        tally: tally(of: campaign, app.service))
-      context.unfinished = standing.unfinished
+        policy: configuration.guard.within(window: configuration.window), limits: rates.limits(of: campaign, app),
+        tally: figures.tally(of: campaign, app.service))
+      context.prospect.unfinished = standing.unfinished
       if app.backend != nil { await learnOfBackends() }
       campaigns.add(context)
       // Whoever set the campaign going again wants its credential tried again.
@@ -394,7 +394,7 @@ extension PushWorker {
   /// A slice is closed; its campaign has yet to count it.
   func noteEnd(of slice: SliceReference, _ counters: SliceCounters) {
     pass(.closed)
-    totals.slices += 1
+    figures.totals.slices += 1
     log.tell(.closed(slice: slice, targets: counters.targets))
     if counters.pruned + counters.quarantined > 0 { upkeep.note(prunesIn: slice.partition) }
   }

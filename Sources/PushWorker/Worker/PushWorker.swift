@@ -33,46 +33,21 @@ public actor PushWorker {
   var left = LeftSlices()
   var routes: RouteTable
   var answers = AnswerDesk()
-  /// The rates of apps that have one, by the app's name, once a campaign of theirs came into hand.
-  var appLimits: [String: RateLimit] = [:]
-  /// Likewise of apps whose backend says how it is; in force while that is not well.
-  var backendLimits: [String: RateLimit] = [:]
-  /// When backends were asked last, in the worker that does.
-  var backendRounds: [String: BackendRound] = [:]
-  /// What became of pushes, by app and lane.
-  var tallies: [PushTally] = []
-  /// When Redis took the last sign of life, in `EventLoop.now`, and why not the latest.
-  var pulseTakenAt: UInt64?
-  var pulseError: String?
-  /// What has been done so far.
-  public internal(set) var totals = WorkerTotals()
+  var rates = RateTable()
+  var figures = WorkerFigures()
 
   // Control plane: campaigns and other workers, in seconds.
   var life = WorkerLife()
-  let intakeAlarm: Alarm
-  let claimAlarm: Alarm
-  let pulseAlarm: Alarm
-  let controlAlarm: Alarm
-  let housekeepingAlarm: Alarm
+  let alarms: WorkerAlarms
   var campaigns = CampaignControl()
   var failover = FailoverReplay()
   var upkeep = Upkeep()
   var memory = MemoryWatch()
   var waiting = WaitingReports()
-  var reporting = ReportPace()
   var housekeeping = Housekeeping()
   var presence = PresenceWatch()
-  /// Whether events are being applied.
-  var isApplyingEvents = false
-  /// `EventLoop.now` from which on those are taken for dead who don't listen.
-  var presenceResumes: UInt64 = 0
-  /// Which life of a worker this is.
-  var instance: WorkerInstance
-  /// Where messages come from.
-  var ear: WakeListener?
-  var isListening = false
-  /// Whether others know that this worker listens.
-  var hasJoined = false
+  var membership: FleetMembership
+  var clock = StoreClock()
   /// The connection on which jobs are waited for, by the server's number, to end a wait; `nil` before the first and when
   /// no job is taken in any more.
   var intakeConnection: Int?
@@ -81,14 +56,6 @@ public actor PushWorker {
   /// Whether the store is being given other partitions, or has them: nothing new is taken in, and the worker ends when
   /// nothing runs.
   public var isHeld: Bool { hold != .none }
-  /// `EventLoop.now` when it was looked last which server answers.
-  var serverSeenAt: UInt64 = 0
-  /// When it began to run, in ms since the epoch by Redis' clock.
-  private(set) var startedAt = 0
-  /// Redis' clock less this machine's, in ms.
-  private(set) var clockOffset = 0
-  /// How often the moment at which a test wants a death has come.
-  var passes = 0
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -114,12 +81,8 @@ public actor PushWorker {
     budget.isShared = routes.areSeveral
     inbox = CompletionInbox(loop: loop)
     var chance = SystemRandomNumberGenerator()
-    instance = WorkerInstance(name: configuration.name, using: &chance)
-    intakeAlarm = Alarm(on: loop, remembers: true)
-    claimAlarm = Alarm(on: loop, remembers: true)
-    pulseAlarm = Alarm(on: loop, remembers: true)
-    controlAlarm = Alarm(on: loop, remembers: true)
-    housekeepingAlarm = Alarm(on: loop, remembers: true)
+    membership = FleetMembership(WorkerInstance(name: configuration.name, using: &chance))
+    alarms = WorkerAlarms(on: loop)
   }
 
   // MARK: Start and end
@@ -130,7 +93,7 @@ public actor PushWorker {
   public func run() async throws {
     inbox.onArrival { [weak self] in self?.assumeIsolated { $0.handleArrivals() } }
     try await measureClock()
-    startedAt = Int(now)
+    clock.startedAt = Int(now)
     await checkServer()
     // Before it is listed: who is listed and does not listen is dead.
     await listen()
@@ -141,7 +104,7 @@ public actor PushWorker {
       // Whoever pauses a campaign waits from now on for this worker, too.
       try await begin { try await followControl() }
     } catch {
-      await ear?.close()
+      await membership.ear?.close()
       throw error
     }
     log.tell(.started(name: configuration.name))
@@ -161,7 +124,7 @@ public actor PushWorker {
       await tellWhatIsForgotten()
       await deliverFeedback()
       life.finish()
-      for alarm in [pulseAlarm, controlAlarm, housekeepingAlarm] { alarm.ring() }
+      alarms.ringAtEnd()
     }
     ticks = nil
     reportConnections(isLast: true)
@@ -170,10 +133,10 @@ public actor PushWorker {
         group.addTask { [pool = route.pool] in _ = await pool.drain(deadline: 1_000_000_000) }
       }
     }
-    if housekeeping.isMine { try? await control.endHousekeeping(of: instance) }
-    try? await control.removeWorker(instance.name, nonce: instance.nonce)
-    await ear?.close()
-    log.tell(.stopped(totals))
+    if housekeeping.isMine { try? await control.endHousekeeping(of: membership.instance) }
+    try? await control.removeWorker(membership.instance.name, nonce: membership.instance.nonce)
+    await membership.ear?.close()
+    log.tell(.stopped(figures.totals))
     life.end()
   }
 
@@ -205,7 +168,7 @@ public actor PushWorker {
     log.tell(.draining)
     for session in slices.sessions { withdraw(session, .leave) }
     wakeClaims()
-    intakeAlarm.ring()
+    alarms.intake.ring()
     Task { await endIntakeWait() }
   }
 
@@ -229,7 +192,7 @@ public actor PushWorker {
   // MARK: Time
 
   /// ms since the epoch by Redis' clock.
-  var now: UInt64 { UInt64(max(0, EventLoop.wallClock + clockOffset)) }
+  var now: UInt64 { clock.now }
 
   /// ns.
   var lease: UInt64 { UInt64(configuration.lease) * 1_000_000 }
@@ -237,9 +200,9 @@ public actor PushWorker {
   func measureClock() async throws { note(clock: try await control.time() / 1000) }
 
   /// Takes note of what Redis' clock said just now, in ms since the epoch.
-  func note(clock: Int) {
-    clockOffset = clock - EventLoop.wallClock
-    for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clockOffset) / 1000).rounded())) }
+  func note(clock milliseconds: Int) {
+    clock.set(milliseconds)
+    for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clock.offset) / 1000).rounded())) }
   }
 
   /// Suspends; a stopping worker's loops end a moment later, so it need not be cut short.

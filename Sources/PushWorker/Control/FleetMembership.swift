@@ -1,0 +1,39 @@
+import CampaignStore
+
+/// A worker's place in the fleet: who it is, whether it hears the others, and what Redis last heard of it. Times are
+/// `EventLoop.now`.
+struct FleetMembership {
+  /// Which life of a worker this is.
+  var instance: WorkerInstance
+  /// Where messages come from.
+  var ear: WakeListener?
+  var isListening = false
+  /// Whether others know that it listens.
+  var hasJoined = false
+  /// When others are taken for dead again who don't listen.
+  private var othersBackAt: UInt64 = 0
+  /// When Redis took the last sign of life.
+  private var pulseTakenAt: UInt64?
+  /// Why Redis did not take the latest; `nil` when it did.
+  private(set) var pulseError: String?
+
+  init(_ instance: WorkerInstance) {
+    self.instance = instance
+  }
+
+  /// Redis was away, or had just begun: all come back at once, and nobody is dead for not being there yet.
+  mutating func expectOthers(by moment: UInt64) { othersBackAt = moment }
+
+  /// Whether it means anything that somebody does not listen.
+  func canTellTheDead(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
+
+  mutating func notePulse(at now: UInt64) {
+    pulseTakenAt = now
+    pulseError = nil
+  }
+
+  mutating func noteNoPulse(_ error: String) { pulseError = error }
+
+  /// ns since the last sign of life that Redis took; `nil` before the first.
+  func silence(_ now: UInt64) -> UInt64? { pulseTakenAt.map { now - min($0, now) } }
+}
