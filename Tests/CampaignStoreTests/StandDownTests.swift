@@ -78,6 +78,18 @@ import Testing
     #expect(try await leave(world, "w2", told: bad, leased: 110, isOpen: isOpen) == .stay)
   }
 
+  /// It was alone when the trial began. With what the others need to find out more would be sent than a trial may be.
+  @Test(arguments: Backend.allCases)
+  func whoHasMoreThanHalfOfATrialStays(on backend: Backend) async throws {
+    let world = try await TestStore.made(on: backend, workers: "w1", "w2")
+    let bad = GuardCounts(answers: 20, suspects: 20)
+    #expect(try await tell(world, wanted: 150).leased == 150)
+    _ = try await tell(world, bad)
+    #expect(try await leave(world, "w1", told: bad, leased: 150) == .stay)
+    #expect(try await tell(world, wanted: 500).leased == 50)
+    #expect(try await leave(world, "w1", told: bad, leased: 100) == .leave)
+  }
+
   /// What they were answered during the trial says nothing of what came later.
   @Test(arguments: Backend.allCases)
   func onceDevicesAreTouchedOneLeavesWhateverTheOthersWereAnswered(on backend: Backend) async throws {

@@ -143,25 +143,30 @@ import Testing
   func whatIsToldSlowlyIsNotTakenBeforeItIsTold(engine: PushEngineKind) async throws {
     let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
     let proxy = try await TCPProxy.start(to: server.port)
-    let rig = try await WorkerRig(engine: engine, partitions: 10, server: server)
-    try await rig.register(16)
+    let rig = try await WorkerRig(engine: engine, partitions: 64, server: server)
+    try await rig.register(120)
     try await rig.submit("slow")
     _ = try await server.command("save")
     let log = EventLog()
     let url = try RedisURL("redis://127.0.0.1:\(proxy.port)")
     let worker = rig.worker("w", drains: false, redis: url, log: log)
     async let running: Void = worker.run()
-    try await rig.until { await rig.simulator.counters().accepted == 16 }
+    try await rig.until { await rig.simulator.counters().accepted == 120 }
     await server.kill(SIGKILL)
-    await proxy.setDelay(milliseconds: 50)
+    await proxy.setDelay(milliseconds: 150)
     try await server.restart()
+    // What is in hand again from then on is ended by a way that is fast.
+    try await rig.until {
+      log.all.drop { $0 != "serverChanged" }.contains { $0.hasPrefix("claimed") || $0.hasPrefix("closed") }
+    }
+    await proxy.setDelay(milliseconds: 0)
     try await rig.until { try await rig.store.show("slow")?.finishedAt != nil }
     await worker.stop()
     try await running
     let record = try #require(try await rig.store.show("slow"))
     #expect(log.all.contains { $0.contains("serverChanged") })
     #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 16], "\(log.all)")
+    #expect(record.counters.outcomes == [.accepted: 120], "\(log.all)")
     #expect(await rig.simulator.counters().duplicatesReceived == 0, "\(log.all) \(record.counters)")
     await proxy.stop()
     await server.stop()

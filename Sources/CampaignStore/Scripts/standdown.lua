@@ -4,6 +4,8 @@
 -- touched already, one worker of a round may. So one worker's wrong settings pause nothing, and what is wrong with a
 -- campaign costs what it cost, once more at most: sends of a worker that leaves before the others have answers count as
 -- spent (its devices it has not touched), and its answers count no more.
+-- One that leased more than half of a trial, having been alone, stays: what it sent, and the half that the others need
+-- to find out, are more than a trial may be.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 objections, 5 workers
 -- ARGV 1 round, 2 ms without a heartbeat after which a worker is taken for dead, 3 minimum, 4 highest share of suspect
 --      answers, 5 of devices gone, 6 '1' once the guard is open; then what control knows of the worker: 7 answers,
@@ -27,7 +29,7 @@ local is_known = ARGV[6] ~= '1' and rest[1] * 4 >= minimum
 local spent = tonumber(trial[5] or 0)
 if is_known then
   if rest[2] > rest[1] * ARGV[4] or rest[3] > rest[1] * ARGV[5] then return 0 end
-elseif spent > 0 then
+elseif spent > 0 or ARGV[6] ~= '1' and tonumber(ARGV[10]) > minimum then
   return 0
 else
   spent = math.max(1, math.min(minimum, tonumber(ARGV[10])))

@@ -13,6 +13,8 @@ struct FormerSlice {
   var at: UInt64
   /// The server that has it is to be told again.
   var isDue: Bool
+  /// Nothing of it is to be told any more.
+  fileprivate(set) var isOver = false
 
   init(_ session: SliceSession, at now: UInt64) {
     ledger = session.ledger
@@ -58,6 +60,8 @@ struct FailoverReplay {
   /// Redis is yet to be told again of former slices.
   private(set) var isDue = false
   private var isRunning = false
+  /// How often servers were seen to have forgotten.
+  private(set) var losses = 0
   /// Whether what this worker knows of former slices is yet to be told, or being told.
   var isPending: Bool { isDue || isRunning }
 
@@ -145,6 +149,7 @@ struct FailoverReplay {
   /// - Parameter isForgotten: whether the server of a partition may have forgotten.
   mutating func mustRun(where isForgotten: (_ partition: Int) -> Bool) {
     for index in former.indices where isForgotten(former[index].ledger.slice.partition) { former[index].isDue = true }
+    losses += 1
     isDue = true
   }
 
@@ -159,7 +164,27 @@ struct FailoverReplay {
     return true
   }
 
-  mutating func end() { isRunning = false }
+  /// What is to be told, by its places in ``former``, which stay as they are until ``end()``. Those of one slice stand
+  /// together, in the order in which they were let go of.
+  var due: [[Int]] {
+    let places = former.indices.filter { former[$0].isDue && !former[$0].isOver }
+    return Dictionary(grouping: places) { former[$0].ledger.slice }.values.sorted { $0[0] < $1[0] }
+  }
+
+  /// It was told of.
+  ///
+  /// - Parameters:
+  ///   - slice: as it is to be remembered from now on; `nil` for not at all.
+  ///   - losses: ``losses`` when the telling began. What was forgotten since is to be told once more.
+  mutating func note(_ slice: FormerSlice?, at place: Int, since losses: Int) {
+    guard losses == self.losses else { return }
+    if let slice { former[place] = slice } else { former[place].isOver = true }
+  }
+
+  mutating func end() {
+    isRunning = false
+    former.removeAll(where: \.isOver)
+  }
 
   /// Whether Redis is yet to be told of a slice what this worker knows of it. Until then it must not take the slice,
   /// however long the telling takes: it would send again what it has sent.
@@ -169,11 +194,6 @@ struct FailoverReplay {
 
   /// Campaigns that Redis has really lost: nothing of theirs is told again.
   mutating func drop(_ campaigns: Set<String>) { former.removeAll { campaigns.contains($0.context.campaign.id) } }
-
-  /// Puts back what was told of, in place of the first ones: what was let go of meanwhile stands behind them.
-  mutating func replace(first count: Int, with told: [FormerSlice]) {
-    former.replaceSubrange(0..<min(count, former.count), with: told)
-  }
 
   /// Whether a campaign that Redis does not know may be missing only because it forgot its last writes.
   func mayBeForgotten(_ context: CampaignContext) -> Bool {

@@ -111,29 +111,49 @@ extension PushWorker {
     }
   }
 
+  /// Slices told of at a time: each takes some ten round trips, one behind the other, and the grace is short.
+  private static let replays = 16
+
   /// What is let go of meanwhile may make it necessary once more.
   private func replayFormerSlices() async throws {
     do {
       failover.drop(try await restoreCampaigns(of: failover.former.filter(\.isDue).map(\.context)))
-      let former = failover.former
-      var told: [FormerSlice] = []
-      for slice in former {
-        guard slice.isDue else {
-          told.append(slice)
-          continue
+      let losses = failover.losses
+      var due = failover.due.makeIterator()
+      var failure: (any Error)?
+      await withTaskGroup(of: (any Error)?.self) { group in
+        for _ in 0..<Self.replays {
+          guard let places = due.next() else { break }
+          group.addTask { await self.replay(places, since: losses) }
         }
-        do {
-          if let slice = try await replay(slice) { told.append(slice) }
-        } catch let error as StoreError where error.code == .damaged {
-          log.report("slice", of: slice.ledger.slice, error)
-          await mend(error, of: slice.ledger.slice)
+        while let ended = await group.next() {
+          failure = failure ?? ended
+          guard failure == nil, let places = due.next() else { continue }
+          group.addTask { await self.replay(places, since: losses) }
         }
       }
-      failover.replace(first: former.count, with: told)
+      if let failure { throw failure }
     } catch {
       failover.mustRunAgain()
       throw error
     }
+  }
+
+  /// - Returns: why one slice could not be told of; `nil` when it was.
+  private func replay(_ places: [Int], since losses: Int) async -> (any Error)? {
+    for place in places {
+      let former = failover.former[place]
+      do {
+        failover.note(try await replay(former), at: place, since: losses)
+      } catch let error as StoreError where error.code == .damaged {
+        log.report("slice", of: former.ledger.slice, error)
+        await mend(error, of: former.ledger.slice)
+        failover.note(nil, at: place, since: losses)
+      } catch {
+        return error
+      }
+    }
+    return nil
   }
 
   /// - Returns: the slice as it is to be remembered from now on, if it is.
