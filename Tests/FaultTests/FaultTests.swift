@@ -30,6 +30,19 @@ struct FaultTests {
     #expect(known.count >= 17 && Set(known) == Set(AlertCases.alerts))
   }
 
+  /// A worker whose mutation does not apply ends at once, and its case waits for it in vain.
+  @Test func whatMutantsChangeStandsInTheirScripts() throws {
+    let folder = URL(filePath: #filePath).appending(path: "../../../Sources/CampaignStore/Scripts").standardized
+    let mutations = FaultCases.all.compactMap { $0.environment["CARILLON_FAULT_SCRIPT"] }
+    #expect(mutations.count >= 7)
+    for mutation in mutations {
+      let parts = mutation.split(separator: "|", omittingEmptySubsequences: false)
+      try #require(parts.count == 3, "\(mutation)")
+      let source = try String(contentsOf: folder.appending(path: "\(parts[0]).lua"), encoding: .utf8)
+      #expect(source.contains(parts[1]), "\(mutation)")
+    }
+  }
+
   @Test func seedDecidesWhatACaseDoes() async throws {
     let same = FaultCase("same", faults: [], invariant: "", bound: "") { stage in
       stage.violated("\((0..<8).map { _ in stage.random(0...999) })")

@@ -21,7 +21,7 @@ enum MutantCases {
       "counts-twice",
       ["CARILLON_FAULT_SCRIPT": "finish|'SETBIT', KEYS[2], ARGV[1], 1) == 1|'SETBIT', KEYS[2], ARGV[1], 1) == 2"]),
     GuardCases.wrongEnvironment.mutant(
-      "trial-unbounded", ["CARILLON_FAULT_SCRIPT": "guardtrial|limit - (leased - returned)|1000000"]),
+      "trial-unbounded", ["CARILLON_FAULT_SCRIPT": "guardtrial|limit - math.max(leased - returned, answers)|1000000"]),
     GuardCases.gone.mutant("guard-deaf", ["CARILLON_FAULT_MUTANT": "guardDeaf"]),
     CountedCases.killed.mutant(
       "one-too-many",
