@@ -2,10 +2,7 @@ import Redis
 
 /// Looks at one campaign again and again. A look costs the same however many partitions there are: it reads the totals, the
 /// slices that workers have in hand, and a few of the others in turn; what was read of a slice stays until it is read
-/// again or is among the totals.
-///
-/// So what a slice had counted that nobody has in hand, such as one that waits for a retry, may be missing from the first
-/// looks.
+/// again or is among the totals. The first look reads all, so that what comes after goes on from there.
 public struct CampaignWatch: Sendable {
   private let id: String
   private var slices: [Int: OpenSlice] = [:]
@@ -13,6 +10,8 @@ public struct CampaignWatch: Sendable {
   private var next = 0
   /// Slices that were in hand at the last look: what became of them since is yet to be read.
   private var former: [Int] = []
+
+  private var isFirst = true
 
   /// Slices in hand that one look reads at most.
   private static let most = CampaignStore.batch
@@ -29,7 +28,8 @@ public struct CampaignWatch: Sendable {
     guard record.hasOpenSlices else { return record }
     let inHand = try await store.slicesInHand(of: id)
     let partitions = store.keys.partitions
-    let turn = (0..<min(Self.inTurn, partitions)).map { (next + $0) % partitions }
+    let turn = (0..<(isFirst ? partitions : min(Self.inTurn, partitions))).map { (next + $0) % partitions }
+    isFirst = false
     next = (next + turn.count) % partitions
     let looked = Set((inHand + former).prefix(Self.most) + turn).filter { !finished.contains($0) }
     former = inHand

@@ -67,7 +67,10 @@ package struct CommandError: Error, Equatable {
     case let error as StoreError: self.init(error)
     case let error as RedisServerError: self.init(StoreError(error))
     // Which address or file it concerns is in the operation.
-    case let error as SocketError: self.init(.failed, error.description)
+    case let error as SocketError:
+      self.init(
+        .failed, error.description,
+        hint: error.isOfTakenAddress ? "another program has it: name another port, or 0 for a free one" : nil)
     case let error as TLSError: self.init(.failed, error.description)
     default:
       self.init(.defect, "unexpected: \(error)", hint: "this is a bug in Carillon: please report it")

@@ -9,6 +9,9 @@ public struct SocketError: Error, Sendable, CustomStringConvertible {
   /// The `errno` of the failed call; 0 when the failure was not a system call's.
   public var code: Int32
 
+  /// Whether another program has the address.
+  public var isOfTakenAddress: Bool { code == EADDRINUSE }
+
   /// - Parameters:
   ///   - operation: what was attempted.
   ///   - reason: why it failed.

@@ -246,8 +246,8 @@ extension ServerClient {
 
 extension ServerClient {
   private var notConnected: RedisError {
-    var error =
-      lastError ?? RedisError(.connectTimeout, "no connection yet", endpoint: url.endpoint, hint: Hint.address)
+    let hint = url.isTLS ? "\(Hint.speaksTLS) Else: \(Hint.address)" : Hint.address
+    var error = lastError ?? RedisError(.connectTimeout, "no connection yet", endpoint: url.endpoint, hint: hint)
     error.mayHaveExecuted = false
     return error
   }

@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Watching a campaign costs the same whatever the number of partitions, and shows the same as one look at all of them.
+/// Watching a campaign costs the same whatever the number of partitions, but for the first look, and shows the same as one look at all of them.
 struct CampaignWatchTests {
   @Test(arguments: Backend.allCases)
   func watchShowsWhatALookAtEverythingDoes(on backend: Backend) async throws {
@@ -36,9 +36,8 @@ struct CampaignWatchTests {
       let (seen, all) = (try await watch.look(at: world.store), try await world.store.show("a"))
       #expect(seen?.counters == all?.counters && seen?.sealedSlices == all?.sealedSlices)
     }
-    // Who begins to watch now has seen everything once every partition has had its turn.
+    // Who begins to watch now sees at once what slices have counted that nobody has in hand.
     var late = CampaignWatch("a")
-    for _ in 0..<5 { _ = try await late.look(at: world.store) }
     let (seen, all) = (try await late.look(at: world.store), try await world.store.show("a"))
     #expect(seen?.counters == all?.counters && seen?.sealedSlices == 20)
   }
@@ -52,6 +51,8 @@ struct CampaignWatchTests {
       try await world.activate("a")
       _ = try await world.store.dequeueSlice(worker: "w")
       var watch = CampaignWatch("a")
+      // The first reads all.
+      _ = try await watch.look(at: world.store)
       let before = try await commands(world)
       for _ in 0..<3 { #expect(try await watch.look(at: world.store) != nil) }
       costs.append(try await commands(world) - before)

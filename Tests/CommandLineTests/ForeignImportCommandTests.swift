@@ -29,7 +29,7 @@ struct ForeignImportCommandTests {
         $0.hasPrefix(#"{"user":"ada","token":"\#(Self.token)","service":"apns","kind":"alert","app":"news""#)
       })
     let counts = try #require(lines.first { $0.hasPrefix(file) })
-    #expect(counts.hasSuffix(": 3 rows, 2 imported, 1 bad ones skipped, 1 left out: Android"))
+    #expect(counts.hasSuffix(": 3 rows, 2 imported, 1 bad one skipped, 1 left out: Android"))
     #expect(lines.contains("language: 1 values are left out, such as klingon!"))
     #expect(lines.last == "a dry run: nothing is stored")
 

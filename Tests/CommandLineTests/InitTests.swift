@@ -50,6 +50,11 @@ struct InitTests {
       ["--app", "a", "--topic", "x", "--key-file", "k", "--key-id", "short", "--team-id", "DEF123GHIJ"], 65,
       "not ten letters"
     ),
+    (
+      [
+        "--app", "a", "--topic", "x", "--key-file", "AuthKey_ABC123DEFG.p8", "--team-id", "DEF123GHIJ",
+      ], 65, "AuthKey_ABC123DEFG.p8: No such file"
+    ),
     (["--app", "a", "--topic", "x", "--certificate", "c", "--key-file", "k"], 64, "--certificate stands beside a key"),
     (
       [

@@ -10,7 +10,7 @@ struct StatusTests {
     let lonely = try await world.run("status")
     #expect(lonely.exit == .status(1) && lonely.standardError.isEmpty)
     let first = lonely.standardOutput.split(separator: "\n")
-    #expect(first[0].hasPrefix("\(world.namespace)  1 thing need somebody"))
+    #expect(first[0].hasPrefix("\(world.namespace)  1 thing needs somebody"))
     #expect(first[1] == "  ! no worker is there" && first[2] == "    start one: carillon worker")
 
     try await world.importDevices(20)

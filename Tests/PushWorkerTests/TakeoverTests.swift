@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import Redis
 import TestSupport
 import Testing
 
@@ -37,8 +38,10 @@ import Testing
     try await rig.register(50)
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", granted: 20)
+    try await rig.store.noteWaiting("again", worker: "dead", reason: "push service unreachable", since: 1)
     let log = EventLog()
     try await rig.worker("heir", lease: 100, log: log).run()
+    #expect(try await rig.command("HEXISTS", "waiting:again", "dead").integer == 0, "the dead wait for nothing")
     let record = try #require(try await rig.store.show("again"))
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.outcomes == [.accepted: 50])

@@ -134,15 +134,17 @@ struct WorkerRig {
   }
 
   /// Does something to a control key behind the store's back.
-  func command(_ name: StaticString, _ key: String, _ arguments: String...) async throws {
+  @discardableResult
+  func command(_ name: StaticString, _ key: String, _ arguments: String...) async throws -> RedisReply {
     let client = RedisClient(url: url, options: Self.unhurried)
     var pipeline = RedisPipeline()
     pipeline.command(name) {
       $0.append("{\(keys.namespace)}:" + key)
       for argument in arguments { $0.append(argument) }
     }
-    for reply in try await client.execute(pipeline) { try reply.get() }
+    let reply = try await client.execute(pipeline)[0].get()
     await client.close()
+    return reply
   }
 
   /// Asks again and again until it is so.

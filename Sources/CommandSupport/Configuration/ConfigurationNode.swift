@@ -77,9 +77,9 @@ struct ConfigurationNode: Equatable {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
       return "line \(mark.line), column \(mark.column): \(problem)"
-    case .duplicatedKeysInMapping(let duplicates, _):
+    case .duplicatedKeysInMapping(let duplicates, let context):
       let keys = duplicates.sorted().map { Excerpt.quoted($0) }.joined(separator: ", ")
-      return "the same key twice: \(keys)"
+      return "line \(context.mark.line): the section that begins here has the same key twice: \(keys)"
     default:
       return String("\(error)".prefix { $0 != "\n" })
     }

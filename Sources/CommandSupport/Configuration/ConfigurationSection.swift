@@ -113,7 +113,8 @@ struct ConfigurationSection {
   ) throws(ConfigurationError) -> Duration {
     guard let text = try string(key) else { return .milliseconds(value) }
     guard let milliseconds = DurationText.milliseconds(text) else {
-      throw error(key, "\(Excerpt.quoted(text)) is not a duration", hint: "it must be \(DurationText.form)")
+      throw error(
+        key, "\(Excerpt.quoted(text)) is not a duration", hint: "it must be \(DurationText.formWithMilliseconds)")
     }
     guard range.contains(milliseconds) else {
       let (least, most) = (DurationText.format(milliseconds: range.lowerBound), range.upperBound)

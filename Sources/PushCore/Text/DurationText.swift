@@ -6,6 +6,9 @@ public enum DurationText {
   /// What a duration has to look like, for messages.
   public static let form = "a whole number with s, m, h or d, such as 90s, 30m, 4h or 2d"
 
+  /// The same where `ms` is a unit too.
+  public static let formWithMilliseconds = "a whole number with ms, s, m, h or d, such as 500ms, 90s, 30m or 4h"
+
   /// The seconds, 0 to ``maximumSeconds``; `nil` for anything else.
   public static func seconds(_ text: some StringProtocol) -> Int? {
     guard let milliseconds = milliseconds(text), !text.hasSuffix("ms") else { return nil }

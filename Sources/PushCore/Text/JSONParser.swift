@@ -98,7 +98,7 @@ struct JSONParser {
   ) throws(JSONSyntaxError) -> JSONValue.Kind {
     let start = position
     let matches = word.withUTF8Buffer { letters in letters.elementsEqual(bytes[position...].prefix(letters.count)) }
-    guard matches else { throw error("expected '\(word)'", at: start) }
+    guard matches else { throw error("expected '\(word)' or another value; a text stands in quotes", at: start) }
     position += word.utf8CodeUnitCount
     return kind
   }

@@ -91,6 +91,10 @@ extension PushWorker {
     let requeued = try await control.takeOver(from: worker, only: leftovers, isGone: isGone)
     guard !requeued.isEmpty else { return }
     log.tell(.requeued(from: worker, slices: requeued.count))
+    // What it said of campaigns that it could not send says nothing any more.
+    for id in Set(requeued.map(\.campaign)) where worker != configuration.name {
+      try await control.clearWaiting(id, worker: worker)
+    }
     wakeClaims()
   }
 

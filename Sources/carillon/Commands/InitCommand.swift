@@ -53,6 +53,14 @@ struct InitCommand: CarillonCommand {
     if asks { ask = { question, standard in try Question.ask(question, standard: standard) } }
     let draft = try self.draft(for: file, asking: ask)
     try draft.check(file: file)
+    for named in [keyFile, certificate, passphraseFile, redisPasswordFile].compactMap(\.self) {
+      // access(2): whether it can be read; the file that would name it is not written before it can.
+      guard access(named, R_OK) == 0 else {
+        throw CommandError(
+          .input, "\(named): \(String(cString: strerror(errno)))",
+          hint: "nothing was written; name a file that is there")
+      }
+    }
     try draft.write(to: file)
     var options = global
     options.config = file
@@ -80,7 +88,10 @@ struct InitCommand: CarillonCommand {
       }
       return standard
     }
-    draft.redisURL = try answer(redis, "redis", "Where is Redis?", standard: draft.redisURL)
+    // Where the environment names one, all commands use that, the doctor at the end too. A password stays out of files.
+    let environment = ProcessInfo.processInfo.environment["CARILLON_REDIS_URL"]
+      .flatMap { $0.isEmpty || $0.contains("@") ? nil : $0 }
+    draft.redisURL = try answer(redis, "redis", "Where is Redis?", standard: environment ?? draft.redisURL)
     draft.redisUser = redisUser
     draft.redisPasswordFile = redisPasswordFile.map { Self.path($0, from: file) }
     draft.namespace = namespace ?? draft.namespace

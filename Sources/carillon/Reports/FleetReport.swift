@@ -29,7 +29,8 @@ struct FleetReport: JSONReport {
     var lines: [String] = []
     let when = Timestamp.format(milliseconds: fleet.at)
     lines.append(
-      "\(fleet.namespace)  \(isWell ? "well" : Self.count(alarms.count, "thing") + " need somebody")  \(when)")
+      "\(fleet.namespace)  \(isWell ? "well" : Self.count(alarms.count, "thing") + (alarms.count == 1 ? " needs somebody" : " need somebody"))  \(when)"
+    )
     for (index, alarm) in alarms.enumerated() where index < most {
       lines += ["  ! \(alarm.text)", "    \(alarm.remedy)"]
     }

@@ -42,9 +42,9 @@ struct ImportReport {
 
   /// The counts for people.
   func text(of file: String) -> String {
-    var text = "\(file): \(rows.grouped) rows, \(imported.grouped) imported"
+    var text = "\(file): \(rows.grouped) \(rows == 1 ? "row" : "rows"), \(imported.grouped) imported"
     if let known, known < imported { text += ", \((imported - known).grouped) of them without a device" }
-    if skipped > 0 { text += ", \(skipped.grouped) bad ones skipped" }
+    if skipped > 0 { text += ", \(skipped.grouped) \(skipped == 1 ? "bad one" : "bad ones") skipped" }
     if let outdated, outdated > 0 { text += ", \(outdated.grouped) older than what is registered" }
     if let crowdedOut, crowdedOut > 0 { text += ", \(crowdedOut.grouped) left users who have too many" }
     return text + foreign.countsText

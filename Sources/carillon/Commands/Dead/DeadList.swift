@@ -25,7 +25,8 @@ extension DeadCommand {
         var rows = [["key", "at", "id", "reason"]]
         try await store.forEachDeadJob { job in
           rows.append([
-            job.key, Timestamp.format(milliseconds: job.at), job.id ?? "-", Excerpt.harmless(job.reason),
+            job.key, Timestamp.format(milliseconds: job.at), job.id ?? "-",
+            Excerpt.harmless(job.hint.isEmpty ? job.reason : "\(job.reason); \(job.hint)"),
           ])
         }
         return try StandardOutput.printLine(TextTable(rows).text)

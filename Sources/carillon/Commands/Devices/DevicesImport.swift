@@ -95,6 +95,8 @@ extension DevicesCommand {
         try await run.read()
       } catch {
         var failure = CommandError(error)
+        // A file that is refused before its first row is read once more from its beginning.
+        guard run.report.rows > 0 else { throw failure }
         let next = run.isResumable ? "go on with: \(resumption)" : "importing again is safe"
         // What was under way when it failed is not counted, though it may be in.
         failure.hint = (failure.hint.map { $0 + "; " } ?? "") + "\(run.report.imported.grouped) rows are in; \(next)"
