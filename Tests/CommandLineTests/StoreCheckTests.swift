@@ -42,9 +42,10 @@ import Testing
     var world = try await CarillonWorld(engine: engine.rawValue)
     let simulator = try await world.startSimulator("--latency", "20ms")
     let tokens = try await world.importDevices(2000)
+    // So few that the guard lets it pass, though who takes over sends again above all what a dead worker held back: these.
     try await simulator.load(
-      tokens.prefix(40).map { #"{"token":"\#($0)","state":"bad"}"# }
-        + tokens[40..<200].map { "\($0),unregistered,com.example.news,1790000000000" })
+      tokens.prefix(10).map { #"{"token":"\#($0)","state":"bad"}"# }
+        + tokens[40..<140].map { "\($0),unregistered,com.example.news,1790000000000" })
     let segment = try world.folder.write("vip", (0..<1500).map { "u\($0)\n" }.joined())
     try await world.succeed("segment", "import", "vip", segment)
     // Every token goes to another user.
@@ -96,7 +97,9 @@ import Testing
 
     func isOver(_ ids: [String]) async throws -> Bool {
       for id in ids {
-        let state = try await world.show(id).text("state")
+        let shown = try await world.show(id)
+        let state = shown.text("state")
+        try #require(state != "paused", "\(shown.text("reason") ?? "")")
         if state != "completed" { return false }
       }
       return true
