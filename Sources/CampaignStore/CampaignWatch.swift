@@ -10,7 +10,7 @@ public struct CampaignWatch: Sendable {
   private var next = 0
   /// Slices that were in hand at the last look: what became of them since is yet to be read.
   private var former: [Int] = []
-
+  /// Whether nothing has been read yet.
   private var isFirst = true
 
   /// Slices in hand that one look reads at most.

@@ -43,6 +43,6 @@ public struct HTTPServerOptions: Sendable {
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
   /// Where it was to listen, and what the system said.
   public var description: String
-  /// Whether the socket listens, and only the certificate or the key can be what is wrong.
+  /// Whether the socket listens and TLS was asked for: then it is most likely the certificate or the key.
   public var isOfIdentity = false
 }

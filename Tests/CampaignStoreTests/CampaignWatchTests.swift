@@ -4,7 +4,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Watching a campaign costs the same whatever the number of partitions, but for the first look, and shows the same as one look at all of them.
+/// Watching a campaign shows the same as one look at all of its partitions, and after the first look costs the same however
+/// many there are.
 struct CampaignWatchTests {
   @Test(arguments: Backend.allCases)
   func watchShowsWhatALookAtEverythingDoes(on backend: Backend) async throws {

@@ -63,10 +63,16 @@ import Testing
     async let changes: Void = fleet.importAgainAndAgain(changing)
     async let death: Void = fleet.killAndReplace()
     var checks = 0
-    while try await !fleet.isOver(["a", "b"]) || checks < 3 {
-      let output = try await world.run("store", "check")
-      #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
-      checks += 1
+    do {
+      while try await !fleet.isOver(["a", "b"]) || checks < 3 {
+        let output = try await world.run("store", "check")
+        #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+        checks += 1
+      }
+    } catch {
+      // The third worker waits for their ends.
+      for id in ["a", "b"] { _ = try? await world.run("campaign", "cancel", id) }
+      throw error
     }
     try await changes
     try await death

@@ -8,7 +8,7 @@ import PushCore
 /// What it does next is ``SliceSituation/next``; the worker does it, and wakes the session when there may be something
 /// new. What it holds stands in parts: what Redis told (``claim``), what is under way (``targets``), what is known and
 /// yet to be recorded (``outcomes``, ``held``), what is in doubt (``doubt``), what Redis may forget (``journal``), when
-/// they may be sent (``times``). Sixteen properties: the parts, what never changes, who drives it, and the numbers that
+/// they may be sent (``times``). Its many properties are the parts, what never changes, who drives it, and the numbers that
 /// every step looks at.
 final class SliceSession {
   /// Its place in the table, and what every tag of its pushes begins with.

@@ -91,11 +91,11 @@ extension PushWorker {
     let requeued = try await control.takeOver(from: worker, only: leftovers, isGone: isGone)
     guard !requeued.isEmpty else { return }
     log.tell(.requeued(from: worker, slices: requeued.count))
+    wakeClaims()
     // What it said of campaigns that it could not send says nothing any more.
     for id in Set(requeued.map(\.campaign)) where worker != configuration.name {
       try await control.clearWaiting(id, worker: worker)
     }
-    wakeClaims()
   }
 
   /// Looks after a few partitions: prunes that nobody delivered, moves that nobody ended. Now and then, after references

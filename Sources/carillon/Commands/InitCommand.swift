@@ -25,7 +25,8 @@ struct InitCommand: CarillonCommand {
   @Option(
     help: ArgumentHelp("Where it is written; what --config or CARILLON_CONFIG says unless given.", valueName: "file"))
   var output: String?
-  @Option(help: ArgumentHelp("Where Redis is.", valueName: "url")) var redis: String?
+  @Option(help: ArgumentHelp("Where Redis is; what CARILLON_REDIS_URL says unless given.", valueName: "url"))
+  var redis: String?
   @Option(help: ArgumentHelp("The user to log in to Redis as.", valueName: "name")) var redisUser: String?
   @Option(help: ArgumentHelp("A file whose first line is Redis' password.", valueName: "file"))
   var redisPasswordFile: String?
