@@ -297,6 +297,6 @@ import Testing
     let first = wanting.filter {
       $0.account == entry.account && $0.campaign != entry.campaign && $0.served < entry.served
     }
-    return allowance - min(first.reduce(0) { $0 + min($1.wants, 256) }, allowance / 2)
+    return allowance - min(first.reduce(0) { $0 + min($1.wants, SliceSituation.fullBatch) }, allowance / 2)
   }
 }

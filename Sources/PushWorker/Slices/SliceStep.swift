@@ -79,8 +79,9 @@ struct SliceSituation: Equatable {
   /// Whether the lease is due to be renewed.
   var renews = false
 
-  /// Outcomes that make a commit worth its round trip; a script call handles at most 500.
-  static let fullBatch = 256
+  /// Outcomes that make a commit worth its round trip: so many that what each commit costs is little a target, so few
+  /// that Redis is held up for half a millisecond, not more. A script call handles at most 500.
+  static let fullBatch = 400
   /// ms that outcomes wait for others to come with them.
   static let patience = 5
   /// Credit below which asking for more is not worth a round trip of its own; at most a quarter of what its pool
