@@ -60,7 +60,12 @@ struct CampaignControl {
   @discardableResult
   mutating func note(_ state: CampaignState?, of id: String, at now: UInt64) -> Bool {
     let context = contexts[id]
-    if state != .active { contexts[id] = nil }
+    if state != .active {
+      contexts[id] = nil
+    } else if !pausing.contains(id) {
+      // Redis has forgotten the pause: the next push that is refused says so again.
+      context?.isPaused = false
+    }
     switch state {
     case .paused?, .cancelled?:
       if let state, lately[id]?.state != state { lately[id] = (state, now) }

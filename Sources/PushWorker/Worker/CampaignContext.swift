@@ -44,7 +44,7 @@ final class CampaignContext {
   var watch = GuardWatch()
   /// How often it had been resumed when this was made: what is known of an earlier round says nothing of this one.
   let round: Int
-  /// Whether this worker has paused it.
+  /// Whether this worker has paused it, or is about to: nothing more of it is sent here.
   var isPaused = false
   /// Whether it has been resumed since.
   var isOutdated = false

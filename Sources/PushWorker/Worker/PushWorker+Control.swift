@@ -66,19 +66,27 @@ extension PushWorker {
   }
 
   /// Pauses a campaign because every further push would fail the same way, whoever sent it.
+  ///
+  /// From now on nothing more of it is sent here, whenever Redis hears of the pause; should it not hear of it, the next
+  /// push that is refused says so again.
   func pauseCampaign(_ id: String, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
     let context = campaigns.contexts[id]
+    context?.isPaused = true
+    for session in slices.sessions where session.context === context {
+      takeBack(session, session.context.route.pool.cancelBacklog(where: session.tag.matches))
+    }
     // One task a campaign that is paused, not one a push.
     Task {
       do {
         try await control.control(id, .pause, reason: reason)
-        context?.isPaused = true
         log.tell(.paused(campaign: id, reason: reason))
       } catch {
+        context?.isPaused = false
         log.report("could not pause campaign \(id)", error)
       }
       campaigns.endPause(id)
+      wakeSlices()
     }
   }
 }

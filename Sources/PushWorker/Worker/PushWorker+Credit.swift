@@ -70,8 +70,9 @@ extension PushWorker {
     return min(credit, lendable(to: session.context))
   }
 
-  /// Pushes that guard trial and rates let a campaign make now.
+  /// Pushes that guard trial and rates let a campaign make now; none of one that is paused on this worker's word.
   private func lendable(to context: CampaignContext) -> Int {
+    if context.isPaused { return 0 }
     let trial = context.guard.isUndecided ? context.trial.allowance : .max
     return context.limits.isEmpty ? trial : min(trial, rateAllowance(of: context))
   }

@@ -16,6 +16,9 @@ struct ReasonStage {
   /// What a `Retry-After` asks for where there is one; longer than ``retry`` asks for, shorter than its longest.
   static let retryAfter = 1800
 
+  /// Of a worker whose campaign everybody refuses.
+  private static let window = 4
+
   private static let authority = Result { try PushCertificateAuthority() }
 
   let run: ReasonRun
@@ -71,7 +74,7 @@ struct ReasonStage {
     try await rig.push(raw: job())
     let isGuarded = if case .guarded = run.row.campaign { true } else { false }
     let worker = rig.worker(
-      "w", window: scene.hit.isAll && !isGuarded ? 4 : 40, connections: 1, retry: Self.retry,
+      "w", window: scene.hit.isAll && !isGuarded ? Self.window : 40, connections: 1, retry: Self.retry,
       guard: GuardPolicy(minimum: isGuarded ? 20 : 200), drains: run.row.isOver)
     async let running: Void = worker.run()
     if !run.row.isOver {
@@ -132,6 +135,8 @@ struct ReasonStage {
     case .broadcast: #expect(record.state == (row.isOver ? .completed : .active), "\(run)")
     case .paused(let words), .guarded(let words):
       #expect(record.state == .paused, "\(run)")
+      // Nothing more is sent once the first answer has said it, whenever Redis hears of the pause.
+      if run.scene.hit.isAll, case .paused = row.campaign { #expect(counters.received <= Self.window, "\(run)") }
       #expect(record.reason?.contains(words) == true, "\(run): \(record.reason ?? "no reason")")
     }
     if row.disposition == .resent, !run.scene.hit.isAll { #expect(counters.received == users + 1, "\(run)") }
