@@ -54,7 +54,7 @@ extension CampaignStore {
       for event in dead {
         $0.append(event.event.prefix(Self.deadJobSize))
         $0.append(event.reason)
-        $0.append("push a mended one and drop this; carillon dead retry puts it back as it is")
+        $0.append("push a mended one and drop this, or mend the settings and put it back: carillon dead retry")
       }
     }
     return try await run(pipeline)[0].integer == 1

@@ -105,6 +105,40 @@ struct DeadTests {
     #expect(try await world.show("good").text("state") == "completed")
   }
 
+  /// As a worker leaves an event there whose app it does not know.
+  @Test func eventThatWouldFailAgainStays() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(1)
+    func bury(_ event: String, _ list: String) async throws {
+      try await world.server.command(
+        "xadd", "{\(world.namespace)}:dead", "*", "reason", "event: r", "hint", "h", "size", String(event.utf8.count),
+        "job", event, "list", list)
+    }
+    func register(_ app: String) -> String {
+      #"{"op":"register","user":"x","token":"\#(CarillonWorld.token(1))","app":"\#(app)"}"#
+    }
+    try await bury(register("shop"), "registrations")
+    try await bury(#"{"event":"opened"}"#, "receipts")
+    let output = try await world.run("dead", "retry", "--all")
+    #expect(output.exit == .status(1))
+    for says in ["app: no app 'shop' in the configuration", "campaign: ", "2 of 2 jobs were not retried"] {
+      #expect(output.standardError.contains(says), "\(output.standardError)")
+    }
+    let keys = try await list(world).compactMap { $0.text("key") }
+    #expect(keys.count == 2)
+    let refused = try await world.run("dead", "retry", keys[0])
+    #expect(refused.exit == .status(1) && refused.standardError.contains("event \(keys[0]): "))
+    #expect(refused.standardError.contains("carillon dead drop \(keys[0])"))
+
+    // What the settings have come to know meanwhile goes to its list.
+    try await bury(register("news"), "registrations")
+    let known = try #require(try await list(world).compactMap { $0.text("key") }.first { !keys.contains($0) })
+    let said = try await world.succeed("dead", "retry", known)
+    #expect(said == "\(known) the event \(known) is on the list registrations again\n")
+    #expect(try await world.server.command("llen", "{\(world.namespace)}:registrations") == "1")
+    #expect(try await list(world).count == 2)
+  }
+
   @Test func logNamesTheJobThatWentToTheDeadList() async throws {
     let world = try await CarillonWorld()
     for job in [CarillonWorld.job("odd", app: "none"), "{broken"] {

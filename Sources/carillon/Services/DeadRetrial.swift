@@ -1,5 +1,6 @@
 import CampaignStore
 import CommandSupport
+import Foundation
 import PushCore
 
 extension CampaignStore {
@@ -16,6 +17,13 @@ extension CampaignStore {
         hint: "submit it again from where it came from: carillon campaign submit FILE")
     }
     if let list = dead.list {
+      do {
+        try check(dead.job, of: list, apps)
+      } catch {
+        throw CommandError(
+          .input, "event \(key): \(error.description)",
+          hint: "push a mended one onto the list \(list.rawValue), and drop this: carillon dead drop \(key)")
+      }
       try await retryEvent(dead)
       return "the event \(key) is on the list \(list.rawValue) again"
     }
@@ -31,6 +39,17 @@ extension CampaignStore {
       var error = CommandError(error)
       if error.code == .input || error.code == .conflict { error.message = "job \(key): \(error.message)" }
       throw error
+    }
+  }
+
+  /// Reads an event as the worker will that applies it.
+  private func check(_ event: [UInt8], of list: EventList, _ apps: JobApps) throws(DeviceRowDraft.Problem) {
+    switch list {
+    case .registrations:
+      let names: Set<String>? = if case .known(let apps) = apps { Set(apps.keys) } else { nil }
+      let vocabulary = DeviceVocabulary(services: services, apps: names)
+      _ = try RegistrationEvent(parsing: event, vocabulary, now: Int(Date.now.timeIntervalSince1970 * 1000))
+    case .receipts: _ = try ReceiptEvent(parsing: event)
     }
   }
 }

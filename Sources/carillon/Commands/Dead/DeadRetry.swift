@@ -9,8 +9,9 @@ extension DeadCommand {
     static let configuration = CommandConfiguration(
       abstract: "Puts jobs back into the queue, and takes them out of the list.",
       discussion: """
-        A job is checked as by `campaign submit`: what would fail again stays in the list, with the reason on standard \
-        error and exit status 1. An event goes to its list again.
+        A job is checked as by `campaign submit`, and goes into the queue again; an event as by the worker that applies \
+        it, and goes to its list again. What would fail again stays in the dead list, with the reason on standard error \
+        and exit status 1.
 
         Examples:
           carillon dead retry 1763719200000-0
