@@ -52,14 +52,16 @@ extension CampaignStore {
   /// Pauses, resumes or cancels. Workers apply it within moments. A campaign that is paused by this has paused itself: a
   /// worker said so.
   ///
-  /// - Parameter unguarded: resumed, its prunes and quarantines are carried out whatever their share.
+  /// - Parameters:
+  ///   - unguarded: resumed, its prunes and quarantines are carried out whatever their share.
+  ///   - round: nothing is changed when the campaign has been resumed more often than this; `nil` for whatever it is.
   /// - Returns: the state that follows: unchanged when the verb does not apply to it.
   /// - Throws: ``StoreError`` `notFound`.
   @discardableResult
   public func control(
-    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false
+    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, round: Int? = nil
   ) async throws -> CampaignState {
-    try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false).0
+    try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false, round: round).0
   }
 
   /// Pauses, resumes or cancels on a person's word, and waits until every live worker has applied it: what it sends of a campaign that was
@@ -130,12 +132,14 @@ extension CampaignStore {
   ///
   /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
   private func raise(
-    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = ""
+    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
+    round: Int? = nil
   ) async throws -> (CampaignState, epoch: Int) {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
     if verb == .resume { try await leaveOutMissed(of: record) }
     let lane = record.lane
     var pipeline = RedisPipeline()
+    let campaign = keys.campaign(id)
     for id in [id] + record.companions {
       pipeline.script(
         StoreScripts.control,
@@ -143,7 +147,7 @@ extension CampaignStore {
           keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended,
           keys.epoch,
           keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
-          keys.store, keys.changes, keys.timeline(id),
+          keys.store, keys.changes, keys.timeline(id), campaign,
         ]
       ) {
         $0.append(id)
@@ -152,6 +156,7 @@ extension CampaignStore {
         $0.append(unguarded ? "unguarded" : "")
         $0.append(isByPerson ? "person" : "worker")
         $0.append(person)
+        $0.append(round.map(String.init) ?? "")
       }
     }
     var standing: (CampaignState, epoch: Int)?

@@ -51,6 +51,22 @@ struct CampaignControlTests {
   }
 
   @Test(arguments: Backend.allCases)
+  func whatWasFoundBeforeTheResumePausesNothing(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend)
+    try await world.activate("a")
+    #expect(try await world.store.control("a", .pause, round: 0) == .paused)
+    try await world.store.control("a", .resume)
+    let epoch = try await world.store.syncControl([], worker: "w", applied: nil).epoch
+    #expect(try await world.store.control("a", .pause, reason: "late", round: 0) == .active)
+    #expect(try await world.store.timeline(of: "a").count == 2)
+    #expect(try await world.store.syncControl([], worker: "w", applied: nil).epoch == epoch)
+    #expect(try await world.store.control("a", .pause, round: 1) == .paused)
+    // Redis has forgotten resumes.
+    try await world.store.control("a", .resume)
+    #expect(try await world.store.control("a", .pause, round: 5) == .paused)
+  }
+
+  @Test(arguments: Backend.allCases)
   func pausedCampaignWhoseLastSliceFinishesIsCompleted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")

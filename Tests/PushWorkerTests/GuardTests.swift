@@ -138,6 +138,35 @@ import Testing
     #expect(try await touched(rig, users: 300) == (0, 0))
   }
 
+  /// Somebody may have mended meanwhile what every push was refused for.
+  @Test(arguments: PushEngineKind.allCases)
+  func refusalFromBeforeTheResumePausesNothing(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine)
+    try await rig.register(300)
+    var knobs = rig.simulator.knobs
+    knobs.latencyMilliseconds = 3000
+    knobs.failures = [.init(share: 1, status: 400, reason: "BadMessageId")]
+    await rig.simulator.set(knobs)
+    try await rig.submit("mended")
+    let log = EventLog()
+    let worker = rig.worker("w", window: 1000, log: log)
+    async let running: Void = worker.run()
+    // A connection takes one push until the first is answered.
+    try await rig.until { await rig.simulator.counters().received >= 1 }
+    // In one go, so that the worker need not see the pause.
+    try await rig.store.control("mended", .pause)
+    knobs.failures = []
+    knobs.latencyMilliseconds = 0
+    await rig.simulator.set(knobs)
+    try await rig.store.control("mended", .resume)
+    try await rig.until { try await rig.store.show("mended")?.state == .completed }
+    try await running
+    let record = try #require(try await rig.store.show("mended"))
+    #expect(record.state == .completed)
+    #expect(record.counters.outcomes == [.accepted: 300], "\(log.all)")
+    #expect(!log.all.contains { $0.hasPrefix("paused") })
+  }
+
   /// Small slices end before there are answers enough: what they hold back waits for the others'.
   @Test(arguments: [(PushEngineKind.curl, SimulatedDevice.State.bad), (.native, .unregistered)])
   func fleetSendsATwofoldMinimumOfAWrongSettingAndTouchesNothing(engine: PushEngineKind, state: SimulatedDevice.State)

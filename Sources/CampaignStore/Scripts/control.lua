@@ -7,17 +7,22 @@
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
 -- no longer. While the store is held what has not begun does not: it waits in the schedule. So does what is repeated,
 -- which is never begun itself. One that needs approval is resumed only by being approved, and by somebody else than who
--- submitted it. One that runs and of which all but a first wave wait goes on with these when it is resumed.
+-- submitted it. One that runs and of which all but a first wave wait goes on with these when it is resumed. A worker
+-- speaks of a round: what it found before the campaign was resumed may have been mended, and changes nothing.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
 --      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
---      12 wake channel, 13 store, 14 changes, 15 timeline
+--      12 wake channel, 13 store, 14 changes, 15 timeline, 16 the campaign that ARGV 7 is of
 -- ARGV 1 id, 2 'pause' | 'resume' | 'approve' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '',
---      5 'person' | 'worker': whose word it is, 6 who it is ('' where nobody says)
+--      5 'person' | 'worker': whose word it is, 6 who it is ('' where nobody says), 7 how often the caller knows the
+--      campaign to have been resumed ('' for whatever it is)
 -- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 5, 6 and 3. It keeps the last 200.
 -- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'gate', 'repeat')
 local was = campaign[1]
 if not was then return false end
+if ARGV[7] ~= '' and tonumber(redis.call('HGET', KEYS[16], 'round') or 0) > tonumber(ARGV[7]) then
+  return {was, tonumber(redis.call('GET', KEYS[7]) or 0), 0}
+end
 local epoch = redis.call('INCR', KEYS[7])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

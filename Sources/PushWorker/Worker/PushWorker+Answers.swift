@@ -318,7 +318,10 @@ extension PushWorker {
     let id = context.campaign.id
     switch effect {
     case .none: return
-    case .pauseCampaign: pauseCampaign(id, refusal(completion, of: context) + ", then resume")
+    // It is paused already, or was resumed since the push: what was refused may have been mended meanwhile.
+    case .pauseCampaign where context.isPaused || context.isOutdated: return
+    case .pauseCampaign:
+      pauseCampaign(id, round: context.round, refusal(completion, of: context) + ", then resume")
     case .leaveCampaign: object(to: id, round: context.round, refusal(completion, of: context))
     // The connection has told the credential, which has stopped unless it was another's by then.
     case .stopCredential: objectForStoppedCredentials()

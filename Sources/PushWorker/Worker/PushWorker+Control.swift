@@ -69,9 +69,11 @@ extension PushWorker {
   ///
   /// From now on nothing more of it is sent here, whenever Redis hears of the pause; should it not hear of it, the next
   /// push that is refused says so again.
-  func pauseCampaign(_ id: String, _ reason: String) {
+  ///
+  /// - Parameter round: in which it was found. Once resumed the campaign goes on: it may have been mended meanwhile.
+  func pauseCampaign(_ id: String, round: Int, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
-    let context = campaigns.contexts[id]
+    let context = campaigns.contexts[id].flatMap { $0.round == round ? $0 : nil }
     context?.isPaused = true
     for session in slices.sessions where session.context === context {
       takeBack(session, session.context.route.pool.cancelBacklog(where: session.tag.matches))
@@ -79,8 +81,11 @@ extension PushWorker {
     // One task a campaign that is paused, not one a push.
     Task {
       do {
-        try await control.control(id, .pause, reason: reason)
-        log.tell(.paused(campaign: id, reason: reason))
+        if try await control.control(id, .pause, reason: reason, round: round) == .paused {
+          log.tell(.paused(campaign: id, reason: reason))
+        } else {
+          context?.isPaused = false
+        }
       } catch {
         context?.isPaused = false
         log.report("could not pause campaign \(id)", error)

@@ -190,13 +190,13 @@ extension PushWorker {
         carryOut(session)
         if context.guard.tripReason != nil { withdraw(session, .leave) }
       }
-      if let reason = context.guard.tripReason { pauseByGuard(context.campaign.id, reason) }
+      if let reason = context.guard.tripReason { pauseByGuard(context, reason) }
     }
   }
 
   /// Pauses a campaign whose guard has tripped here: of several workers one may be set up wrongly.
-  func pauseByGuard(_ id: String, _ reason: String) {
-    pauseCampaign(id, "\(reason) (found by worker \(configuration.name))")
+  func pauseByGuard(_ context: CampaignContext, _ reason: String) {
+    pauseCampaign(context.campaign.id, round: context.round, "\(reason) (found by worker \(configuration.name))")
   }
 
   /// Records what a slice holds back: with what it does to the devices, unless the guard has tripped, or the slice is let

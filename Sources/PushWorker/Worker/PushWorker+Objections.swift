@@ -30,7 +30,7 @@ extension PushWorker {
       let answer = try await control.object(
         to: id, worker: configuration.name, round: objection.round, timeout: configuration.lease)
       switch answer {
-      case .unanimous: pauseCampaign(id, objection.reason + objection.remedy)
+      case .unanimous: pauseCampaign(id, round: objection.round, objection.reason + objection.remedy)
       case .others: if isNew { log.tell(.objected(campaign: id, reason: objection.reason)) }
       case .outdated: withdrawObjection(to: id, round: objection.round)
       }

@@ -73,7 +73,7 @@ extension PushWorker {
       context.decision = decision
       let name = context.campaign.variants?.name(of: decision.winner, winner: nil)
       log.tell(.decided(campaign: id, variant: name ?? ""))
-    case .unclear(let reason): pauseCampaign(id, reason)
+    case .unclear(let reason): pauseCampaign(id, round: context.round, reason)
     case .gone: break
     }
   }
@@ -117,7 +117,7 @@ extension PushWorker {
       let reason = "canary: there is no campaign \(first) any more, so nobody knows what became of it"
       // Whoever resumed it knows that.
       if context.round > 0 { return nil }
-      pauseCampaign(id, reason + "; resume or cancel the rest")
+      pauseCampaign(id, round: context.round, reason + "; resume or cancel the rest")
       return reason
     }
     let opened = try await canary.leastOpened == nil ? 0 : control.receipts(of: record)[.opened] ?? 0
@@ -130,7 +130,7 @@ extension PushWorker {
       return nil
     case .wait(let reason): return reason
     case .pause(let reason):
-      pauseCampaign(id, reason)
+      pauseCampaign(id, round: context.round, reason)
       return reason
     case .cancel:
       let reason = "canary: campaign \(first), its first part, was cancelled"
@@ -165,7 +165,8 @@ extension PushWorker {
       context.prospect.earlierEndedAt = now
       return nil
     } catch let error as StoreError where error.code == .invalid {
-      pauseCampaign(context.campaign.id, "\(error.message): cancel it, and submit it with another audience")
+      pauseCampaign(
+        context.campaign.id, round: context.round, "\(error.message): cancel it, and submit it with another audience")
       return "audience: \(error.message)"
     }
   }

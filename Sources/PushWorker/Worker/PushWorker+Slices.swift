@@ -226,7 +226,7 @@ extension PushWorker {
       known.prospect.unfinished = standing.unfinished
       known.gate = standing.gate
       // Its guard has tripped, and that did not get through.
-      if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(id, reason) }
+      if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(known, reason) }
       return (known, standing.state)
     }
     guard let (record, job) = try await control.campaignAndJob(id) else {
