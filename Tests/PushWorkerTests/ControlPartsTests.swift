@@ -311,6 +311,31 @@ import Testing
     #expect(failover.takeoverGrace(9_000_000_000) == 0)
   }
 
+  @Test func whoStoodStillTellsAfterTheOthersAndBeforeTheyGoOn() {
+    let second: UInt64 = 1_000_000_000
+    var failover = FailoverReplay()
+    failover.noteRunning(second)
+    failover.noteRunning(4 * second)
+    failover.beginGrace(4 * second, lease: 6 * second)
+    // Three seconds are no more than it remembers.
+    #expect(failover.delay(4 * second) == 0)
+    failover.noteRunning(8 * second)
+    // Nothing was forgotten: there is nothing to wait for.
+    #expect(failover.delay(8 * second) == 0)
+    failover.beginGrace(8 * second, lease: 6 * second)
+    #expect(failover.delay(8 * second) == FailoverReplay.grace / 2)
+    #expect(failover.delay(9 * second) == FailoverReplay.grace / 2 - second)
+    #expect(failover.delay(9 * second + FailoverReplay.grace / 2) == 0)
+    // Redis forgets once more.
+    failover.noteRunning(10 * second)
+    failover.beginGrace(10 * second, lease: 6 * second)
+    #expect(failover.delay(10 * second) == FailoverReplay.grace / 2)
+    // By now it knows what there is to know.
+    failover.noteRunning(11 * second)
+    failover.beginGrace(11 * second, lease: 6 * second)
+    #expect(failover.delay(11 * second) == 0)
+  }
+
   @Test func whatIsBeingToldAgainIsNotForgotten() {
     var failover = FailoverReplay()
     var begins = [failover.begin()]

@@ -60,6 +60,10 @@ struct FailoverReplay {
   /// Redis is yet to be told again of former slices.
   private(set) var isDue = false
   private var isRunning = false
+  /// `EventLoop.now` when this worker was last seen to run.
+  private var ranAt: UInt64 = 0
+  /// `EventLoop.now` when it went on after it had stood still; 0 for never.
+  private var wentOnAt: UInt64 = 0
   /// How often servers were seen to have forgotten.
   private(set) var losses = 0
   /// Whether what this worker knows of former slices is yet to be told, or being told.
@@ -114,6 +118,23 @@ struct FailoverReplay {
 
   /// ms for which claims that have run out are left to their owners.
   func takeoverGrace(_ now: UInt64) -> Int { Int(takeoversResume - min(takeoversResume, now)) / 1_000_000 }
+
+  /// Takes note that this worker runs; more often than it takes to forget anything.
+  mutating func noteRunning(_ now: UInt64) {
+    if ranAt > 0, now - ranAt > SliceJournal.memory { wentOnAt = now }
+    ranAt = now
+  }
+
+  /// ns to wait before anything is told again; 0 for not at all.
+  ///
+  /// What a worker knows that stood still (a stopped process, a paused machine) is out of date: others may have had its
+  /// slices since, and Redis may have forgotten that too. Were it the first to bring its targets back, what they know of
+  /// theirs would be of no use. So they tell first, and it tells before they go on, as nobody else may know anything.
+  func delay(_ now: UInt64) -> UInt64 {
+    guard wentOnAt > 0, now - wentOnAt < Self.grace else { return 0 }
+    let begin = claimsResume - min(claimsResume, Self.grace / 2)
+    return begin - min(begin, now)
+  }
 
   // MARK: Remembering
 

@@ -18,6 +18,7 @@ extension PushWorker {
   /// stopped, pools that can't send.
   func tick() {
     let now = EventLoop.now
+    failover.noteRunning(now)
     for route in routes.routes where route.look(now) { wakeClaims() }
     objectForStoppedCredentials()
     reclaim(now)

@@ -20,6 +20,7 @@ extension PushWorker {
 
   /// Looks which servers answer; until then nothing is asked of a new connection. Another than before may have forgotten.
   func checkServer() async {
+    failover.noteRunning(EventLoop.now)
     do {
       async let ofStore = store.identify()
       async let ofControl = control.identify()
@@ -44,7 +45,7 @@ extension PushWorker {
       forgetWhatIsDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
       store.admit(first)
       control.admit(second)
-      if failover.begin() {
+      if failover.delay(EventLoop.now) == 0, failover.begin() {
         defer { failover.end() }
         try await replayFormerSlices()
       }
@@ -224,6 +225,8 @@ extension PushWorker {
 
   /// Tells Redis again what it had acknowledged of a slice in hand, if it has forgotten anything of it.
   func replay(_ session: SliceSession) async throws {
+    let wait = failover.delay(EventLoop.now)
+    if wait > 0 { try await Task.sleep(nanoseconds: wait) }
     if try await !restoreCampaigns(of: [session.context]).isEmpty {
       session.claim.mustReplay = false
       return withdraw(session, .lost)

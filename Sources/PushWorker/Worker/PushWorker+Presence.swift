@@ -22,6 +22,7 @@ extension PushWorker {
   func pulseLoop() async {
     while !life.isFinished {
       alarms.pulse.reset()
+      failover.noteRunning(EventLoop.now)
       do {
         // Before anything that is left in our name is looked at: Redis may have forgotten that it is ours.
         if await !isServerKnown() { await checkServer() }

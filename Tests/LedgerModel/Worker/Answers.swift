@@ -119,14 +119,15 @@ extension World {
     journalFound(place, position, reply)
   }
 
-  /// A claim that Redis lost is a change of owner too, back to the one before: where the later one stands still or has
-  /// died, what it sent is as much in doubt as at a takeover.
+  /// A claim that Redis lost is a change of owner too, back to the one before: where the later one has died, or stood
+  /// still since it sent, what it sent is as much in doubt as at a takeover.
   ///
   /// - Parameter claimed: when the claim of the former was made, which is the owner's again.
   private mutating func excuse(_ target: Int, from place: Int, claimed: Int) {
     var times: UInt8 = apns.lastSentByDead[target] >= claimed ? 1 : 0
-    for other in 0..<4 where other != place && workers[other].isAlive && workers[other].pausedUntil > now {
-      if apns.lastSent[other][target] >= 0 { times += 1 }
+    for other in 0..<4 where other != place && workers[other].isAlive {
+      let sentAt = Int(apns.lastSent[other][target])
+      if sentAt >= 0, workers[other].pausedUntil >= sentAt { times += 1 }
     }
     apns.excused[target] += times
     reversals += Int(times)

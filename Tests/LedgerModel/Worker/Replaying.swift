@@ -46,6 +46,8 @@ extension World {
     workers[place].isReplaying = true
     workers[place].replayPosition = 0
     workers[place].graceUntil = now + Rules.grace
+    if now - workers[place].lastStep > Rules.retention { workers[place].isOutOfDate = true }
+    workers[place].tellsFrom = workers[place].isOutOfDate ? now + Rules.grace / 2 : now
     let since = workers[place].lastStep - Rules.retention
     for number in workers[place].journal.indices {
       workers[place].journal[number].mustRelease = false
@@ -80,6 +82,7 @@ extension World {
 
   /// One step of a replay.
   mutating func replay(_ place: Int) {
+    guard now >= workers[place].tellsFrom else { return }
     let count = workers[place].journal.count
     while workers[place].replayPosition < count, workers[place].journal[workers[place].replayPosition].progress == .done
     {
@@ -104,6 +107,7 @@ extension World {
       return
     }
     workers[place].isReplaying = false
+    workers[place].isOutOfDate = false
     if isLeft { giveUpReplaying(place) }
     settleDebts(place)
     if isTraced { note("worker \(place) has replayed") }

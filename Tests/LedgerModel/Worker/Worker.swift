@@ -25,6 +25,10 @@ struct Worker: Sendable {
   var nextHeartbeat = 0
   var nextControl = 0
   var lastStep = 0
+  /// Whether it has stood still, and not told since what it knows: others may know better.
+  var isOutOfDate = false
+  /// When it begins to tell what it knows.
+  var tellsFrom = 0
 
   /// A new process; memory of the old one's collections is kept.
   mutating func start(name: Int, runID: Int, graceUntil: Int, now: Int) {
@@ -45,6 +49,7 @@ struct Worker: Sendable {
     nextHeartbeat = now
     nextControl = now
     lastStep = now
+    isOutOfDate = false
   }
 
   /// Slices it works on.
