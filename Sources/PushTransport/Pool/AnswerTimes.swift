@@ -8,7 +8,9 @@ public struct AnswerTimes: Sendable, Equatable {
     5_000_000_000, 10_000_000_000, 30_000_000_000,
   ]
 
-  private var counters = SIMD16<UInt64>()
+  /// No SIMD vector: of one that an async function keeps, Swift 6.3 writes beyond the end of the task's memory
+  /// (AddressSanitizer on the ledger's model, whose summary had one).
+  private var counters = InlineArray<13, UInt64>(repeating: 0)
   /// Of all answers, in nanoseconds.
   public private(set) var sum: UInt64 = 0
 
@@ -16,7 +18,7 @@ public struct AnswerTimes: Sendable, Equatable {
   public init() {}
 
   /// Answers in each range; one more than ``bounds``.
-  public var counts: [UInt64] { (0...Self.bounds.count).map { counters[$0] } }
+  public var counts: [UInt64] { counters.indices.map { counters[$0] } }
 
   /// Takes note of what one answer took, in nanoseconds.
   mutating func note(_ time: UInt64) {
@@ -25,8 +27,13 @@ public struct AnswerTimes: Sendable, Equatable {
   }
 
   mutating func add(_ other: AnswerTimes) {
-    counters &+= other.counters
+    for range in counters.indices { counters[range] &+= other.counters[range] }
     sum &+= other.sum
+  }
+
+  /// Whether the same was counted.
+  public static func == (left: AnswerTimes, right: AnswerTimes) -> Bool {
+    left.sum == right.sum && left.counters.indices.allSatisfy { left.counters[$0] == right.counters[$0] }
   }
 
   /// The position in ``bounds`` of the range, by at most four comparisons.

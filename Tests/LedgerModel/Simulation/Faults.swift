@@ -37,7 +37,8 @@ struct Fault: Sendable {
 
 /// How often each kind of fault has happened.
 public struct FaultCounts: Sendable {
-  private var counts = SIMD16<UInt32>()
+  /// No SIMD vector: of one that an async function keeps, Swift 6.3 writes beyond the end of the task's memory.
+  private var counts = InlineArray<16, UInt32>(repeating: 0)
 
   init() {}
 
@@ -46,5 +47,7 @@ public struct FaultCounts: Sendable {
 
   mutating func add(_ kind: FaultKind) { counts[Int(kind.rawValue)] += 1 }
 
-  static func += (left: inout FaultCounts, right: FaultCounts) { left.counts &+= right.counts }
+  static func += (left: inout FaultCounts, right: FaultCounts) {
+    for kind in left.counts.indices { left.counts[kind] &+= right.counts[kind] }
+  }
 }
