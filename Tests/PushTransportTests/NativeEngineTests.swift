@@ -116,7 +116,8 @@ struct NativeEngineTests {
     await harness.simulator.set(SimulatorKnobs())
     #expect(await harness.completions.next(200 - heard).contains { $0.status == 200 })
     #expect(try await harness.sendUntilAccepted(1000..<1100).allSatisfy { $0.status == 200 })
-    #expect(await harness.simulator.counters().connections == 2)
+    // On a busy machine an answer to PING may be late as well.
+    #expect(await harness.simulator.counters().connections >= 2)
     await harness.stop()
   }
 
