@@ -20,7 +20,10 @@ public struct CampaignStanding: Sendable {
   /// Until when all but the first wave wait, in ms since the epoch; `nil` when nobody does.
   public var gate: Int?
 
-  static let fields = ["state", "lane", "round", "slices", "finished", "gate"]
+  /// Whether its partitions and definitions are fixed.
+  public var isNarrowed: Bool
+
+  static let fields = ["state", "lane", "round", "slices", "finished", "gate", "narrowed"]
 
   /// - Parameter fields: these.
   /// - Throws: ``StoreError`` `damaged`.
@@ -31,6 +34,7 @@ public struct CampaignStanding: Sendable {
     round = try fields.number("round") ?? 0
     unfinished = try (fields.number("slices") ?? 0) - (fields.number("finished") ?? 0)
     gate = try fields.number("gate")
+    isNarrowed = try fields.number("narrowed") == 1
   }
 }
 
@@ -78,6 +82,8 @@ public struct CampaignRecord: Sendable {
   var partitions: Int
   /// The partitions in which it has no slice.
   var absent: PartitionBitmap
+  /// Whether its partitions and definitions are fixed.
+  public var isNarrowed: Bool
   /// Slices whose number of targets is known: the finished ones and, with `show`, those that are sealed.
   public var sealedSlices: Int
   /// Whether somebody said what users did with it.
@@ -127,7 +133,8 @@ public struct CampaignRecord: Sendable {
       "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "lane", "ttl", "expiration",
       "round", "unguarded", "pausedItself",
       "finished", "slices",
-      "partitions", "absent", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate", "spread",
+      "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
+      "spread",
       "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun", "also",
     ] + SliceCounters.totalsFields
 
@@ -155,6 +162,7 @@ public struct CampaignRecord: Sendable {
     slices = (try values.number("finished") ?? 0, try values.number("slices") ?? 0)
     partitions = try values.number("partitions") ?? 0
     absent = PartitionBitmap(try values.bytes("absent") ?? [])
+    isNarrowed = try values.number("narrowed") == 1
     sealedSlices = slices.finished
     hasReceipts = try values.number("receipts") ?? 0 > 0
     createdAt = try values.number("createdAt") ?? 0

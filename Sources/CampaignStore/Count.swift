@@ -40,7 +40,7 @@ extension CampaignStore {
       var listed = campaign
       listed.recipientValues = [:]
       listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)
-      let partitions = try await writeAudience(of: listed, narrowing: false)
+      let partitions = try await writeAudience(of: listed)
       var pipeline = RedisPipeline()
       for partition in partitions {
         pipeline.append("EXPIRE", keys.audience(partition, listed.id), Self.countTimeout)

@@ -87,22 +87,22 @@ extension CampaignStore {
   ///
   /// - Parameters:
   ///   - resolved: the job with the content of its template, where it names one.
-  ///   - narrowing: whether a campaign to an expression that begins now leaves out the partitions in which it
-  ///     can mean nobody; not where Redis may have lost who was in them.
+  ///   - narrowed: whether the campaign keeps a slice in every partition and has its definitions already: Redis has lost a
+  ///     campaign of which workers may hold slices anywhere.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
   ///   it is.
   public func activate(
-    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, worker: String, narrowing: Bool = true,
+    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, worker: String, narrowed: Bool = false,
     approval: String? = nil
   ) async throws -> Admission {
     try await pinned().activateHere(
-      campaign, job: job, resolved ?? job, worker: worker, narrowing: narrowing, approval: approval)
+      campaign, job: job, resolved ?? job, worker: worker, narrowed: narrowed, approval: approval)
   }
 
-  /// Activates, all on one connection: who is in which partition must be so where the campaign is written.
+  /// Activates, all on one connection: the audience that a job lists must be where the campaign is written.
   private func activateHere(
-    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], worker: String, narrowing: Bool, approval: String?
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], worker: String, narrowed: Bool, approval: String?
   ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
@@ -124,14 +124,11 @@ extension CampaignStore {
       campaign.sendAt = first
       return try await write(campaign, job: job, digest: digest, partitions: [], start: now / 1000, worker: worker)
     }
-    // Of one that is scheduled nothing is left out yet: people join until it begins.
-    let begins = campaign.sendAt ?? 0 <= now
-    let partitions = try await writeAudience(of: campaign, narrowing: narrowing && begins)
+    let partitions = try await writeAudience(of: campaign)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
       campaign, job: job, dated(resolved, of: campaign, start: start), digest: digest, partitions: partitions,
-      start: start, worker: worker,
-      approval: approval)
+      start: start, worker: worker, narrowed: narrowed, approval: approval)
   }
 
   /// The job as the campaign keeps it: with the times that count from its start written out, so that every push says the same.
@@ -151,7 +148,7 @@ extension CampaignStore {
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   func write(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, digest: String, partitions: [Int], start: Int,
-    worker: String, approval: String? = nil
+    worker: String, narrowed: Bool = false, approval: String? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
     let companions = try companions(of: campaign, job)
@@ -188,6 +185,8 @@ extension CampaignStore {
       if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
       if let wave = campaign.firstWave { fields.append(("gate", String((start + wave.wait) * 1000))) }
       if campaign.variants != nil { fields.append(("receipts", "\(Self.receiptsByVariant)")) }
+      // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
+      if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
       if !campaign.definitions.isEmpty {
         fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
       }
@@ -312,15 +311,12 @@ extension CampaignStore {
 
   /// Spreads listed users or tokens over their partitions.
   ///
-  /// - Returns: the partitions that get a slice: those with anybody in them; for an expression that is not to be
-  ///   narrowed, all.
-  func writeAudience(of campaign: Campaign, narrowing: Bool) async throws -> [Int] {
+  /// - Returns: the partitions that get a slice: those with anybody in them; all, where members are searched for.
+  func writeAudience(of campaign: Campaign) async throws -> [Int] {
     try await keepValues(of: campaign)
     var members: [Int: [[UInt8]]] = [:]
     switch campaign.audience {
-    case .segment, .campaign, .activity:
-      guard narrowing, let term = AudienceTerm(campaign, start: 0) else { return Array(0..<keys.partitions) }
-      return try await partitions(for: term, of: campaign.id)
+    case .segment, .campaign, .activity: return Array(0..<keys.partitions)
     case .users(let users):
       for user in users {
         members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))

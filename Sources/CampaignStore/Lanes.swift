@@ -37,6 +37,14 @@ extension CampaignStore {
     try await dequeueSlices(worker: worker, lanes: lanes).first
   }
 
+  /// Fixes the partitions of a campaign that begins to expand, whatever it waits for.
+  private func begin(_ id: String) async throws -> Bool {
+    guard let (record, job) = try await campaignAndJob(id) else { return false }
+    var campaign = try CampaignJob.parse(job, .any(services.service(ofApp: record.app)))
+    campaign.definitions = record.definitions
+    return try await narrow(campaign) != nil
+  }
+
   /// Dequeues references to slices of one campaign: of the highest lane that has one, and there of the next campaign.
   ///
   /// - Parameters:
@@ -44,11 +52,15 @@ extension CampaignStore {
   ///   - lanes: the lanes to look at, highest first.
   ///   - excluded: campaigns that are passed over.
   ///   - number: how many slices of a campaign to take at most.
+  ///   - begin: called for a campaign whose partitions are yet to be fixed: does so (``narrow(_:)``) and returns true, or
+  ///     returns false when the campaign can't be expanded now, and is then passed over; `nil` fixes them at once.
   ///   - mayGoOn: whether to look at a further one; asked after each that had nothing.
   public func dequeueSlices(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
-    atMost number: (String) -> Int = { _ in 1 }, while mayGoOn: () -> Bool = { true }
+    atMost number: (String) -> Int = { _ in 1 }, beginning begin: ((String) async throws -> Bool)? = nil,
+    while mayGoOn: () -> Bool = { true }
   ) async throws -> [SliceReference] {
+    var excluded = excluded
     for lane in lanes {
       // A campaign without an open slice leaves its ring, so this ends.
       while mayGoOn(), let id = try await nextCampaign(of: lane, excluding: excluded) {
@@ -70,6 +82,9 @@ extension CampaignStore {
         switch reply.integer {
         // Where there is one that leads nowhere there may be many, and each costs as much as a slice.
         case -2: while mayGoOn(), try await prune(lane) > 0 {}
+        case -3:
+          let hasBegun = if let begin { try await begin(id) } else { try await self.begin(id) }
+          if !hasBegun { excluded.insert(id) }
         default: continue
         }
       }

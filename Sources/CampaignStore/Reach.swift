@@ -1,4 +1,4 @@
-import PushCore
+public import PushCore
 import Redis
 
 extension AudienceTerm {
@@ -28,8 +28,52 @@ extension AudienceTerm {
   }
 }
 
-/// Where a campaign to an expression can have anybody: the partitions that get a slice when it begins.
+/// Where a campaign to an expression can have anybody: the partitions that get a slice when it begins to expand.
 extension CampaignStore {
+  /// Fixes the partitions in which a campaign has slices, and the rules of its segments, as they are now: it begins to
+  /// expand. Only the first call does so.
+  ///
+  /// - Returns: the definitions in force: those of the first call; `nil` when the campaign is gone.
+  /// - Throws: ``StoreError`` `invalid` when the audience depends on what is not there any more.
+  public func narrow(_ campaign: Campaign) async throws -> SegmentDefinitions? {
+    // Who is in which partition must be so where the campaign is written.
+    try await pinned().narrowHere(campaign)
+  }
+
+  private func narrowHere(_ campaign: Campaign) async throws -> SegmentDefinitions? {
+    var campaign = campaign
+    campaign.definitions = try await currentDefinitions(for: campaign)
+    var partitions: [Int] = []
+    if campaign.isSearchedFor, let term = AudienceTerm(campaign, start: 0) {
+      partitions = try await self.partitions(for: term, of: campaign.id)
+    }
+    if partitions.count == keys.partitions { partitions = [] }
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.narrow, keys: [keys.campaign(campaign.id), keys.open(campaign.id), keys.finished(campaign.id)]
+    ) {
+      $0.append(partitions.isEmpty ? [] : PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
+      $0.append(campaign.definitions.isEmpty ? [] : campaign.definitions.json)
+      for partition in partitions { $0.append(partition) }
+    }
+    guard let json = try await run(pipeline)[0].bytes else { return nil }
+    return json.isEmpty ? SegmentDefinitions() : SegmentDefinitions(Array(json)) ?? campaign.definitions
+  }
+
+  /// The segments that are rules and on which the audience of a campaign depends, as they are now. A rule that was removed
+  /// since its job was taken in stays what it was then.
+  private func currentDefinitions(for campaign: Campaign) async throws -> SegmentDefinitions {
+    var expressions = campaign.exclusion.segment.map { [$0] } ?? []
+    if case .segment(let expression) = campaign.audience { expressions.append(expression) }
+    expressions.removeAll { $0.segmentNames.isEmpty }
+    guard !expressions.isEmpty else { return SegmentDefinitions() }
+    do {
+      return try await definitions().or(campaign.definitions).reached(from: expressions)
+    } catch let error as SegmentDefinitionError {
+      throw StoreError(.invalid, "\(error)", hint: "see `carillon segment list`, and define it otherwise")
+    }
+  }
+
   /// The partitions in which a term can mean somebody now, or in which the campaign has a slice already: what
   /// was sealed there must not be left out when a campaign is taken in again that Redis had lost.
   ///

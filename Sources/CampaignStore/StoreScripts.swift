@@ -41,6 +41,7 @@ enum StoreScripts {
   static let quota = script("quota", PackageResources.quota_lua)
   static let decide = script("decide", PackageResources.decide_lua)
   static let promote = script("promote", PackageResources.promote_lua)
+  static let narrow = script("narrow", PackageResources.narrow_lua)
   static let addSlice = script("addslice", PackageResources.addslice_lua, addsSlices: true)
   static let unpark = script("unpark", PackageResources.unpark_lua)
   static let reopen = script("reopen", PackageResources.reopen_lua)

@@ -22,7 +22,7 @@ struct ActivityTests {
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"pushType":"liveactivity","payload":{"aps":\#(aps)}}"#.utf8)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowing: true) == .new)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
     var users: [String] = []
     for partition in world.store.partitions(of: try #require(try await world.store.campaign(id))) {
       let ledger = try await world.claimed(id, partition).ledger

@@ -9,7 +9,7 @@ struct ApprovalTests {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(
-      try await world.store.activate(campaign, job: job, worker: "w", narrowing: false, approval: approval) == .new)
+      try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: approval) == .new)
   }
 
   @Test(arguments: Backend.wholeWay)

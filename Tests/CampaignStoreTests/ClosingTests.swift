@@ -239,7 +239,7 @@ struct ClosingTests {
     try await finishOne(world, "a")
     for isForgotten in [false, true] {
       if isForgotten { try await world.command("DEL", world.keys.campaign("a")) }
-      let partitions = try await world.store.writeAudience(of: campaign, narrowing: false)
+      let partitions = try await world.store.writeAudience(of: campaign)
       #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 1)
       let admission = try await world.store.write(
         campaign, job: job, digest: "", partitions: partitions, start: 0, worker: "slow")

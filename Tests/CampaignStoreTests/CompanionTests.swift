@@ -18,7 +18,7 @@ struct CompanionTests {
   {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     #expect(
-      try await world.store.activate(campaign(job), job: job, worker: "w", narrowing: false, approval: approval) == .new
+      try await world.store.activate(campaign(job), job: job, worker: "w", narrowed: true, approval: approval) == .new
     )
   }
 
@@ -26,7 +26,7 @@ struct CompanionTests {
   private func takeIn(_ world: TestStore) async throws -> String {
     let job = try #require(try await world.store.awaitJob(worker: "w", seconds: 1, now: 0))
     let campaign = try campaign(job)
-    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowing: false) == .new)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowed: true) == .new)
     return campaign.id
   }
 
@@ -37,20 +37,20 @@ struct CompanionTests {
     let lead = try campaign(job)
     // Until the campaign is there nothing is: a worker that dies before has done nothing.
     #expect(try await jobs(world).isEmpty)
-    #expect(try await world.store.activate(lead, job: job, worker: "one", narrowing: false) == .new)
+    #expect(try await world.store.activate(lead, job: job, worker: "one", narrowed: true) == .new)
     #expect(try await jobs(world).map { try campaign($0).id } == ["a.widgets"])
     #expect(try await world.store.campaign("a")?.companions == ["a.widgets"])
     // Its job comes back: the worker died, and another takes it in.
-    #expect(try await world.store.activate(lead, job: job, worker: "two", narrowing: false) == .duplicate)
+    #expect(try await world.store.activate(lead, job: job, worker: "two", narrowed: true) == .duplicate)
     #expect(try await jobs(world).count == 1)
     // Redis lost the campaign and not its companion's job: that is not there twice.
     try await world.command("DEL", world.keys.campaign("a"), world.keys.job("a"))
-    #expect(try await world.store.activate(lead, job: job, worker: "two", narrowing: false) == .new)
+    #expect(try await world.store.activate(lead, job: job, worker: "two", narrowed: true) == .new)
     #expect(try await jobs(world).count == 1)
     #expect(try await takeIn(world) == "a.widgets")
     #expect(try await world.store.show("a.widgets")?.state == .active)
     try await world.command("DEL", world.keys.campaign("a"), world.keys.job("a"))
-    #expect(try await world.store.activate(lead, job: job, worker: "two", narrowing: false) == .new)
+    #expect(try await world.store.activate(lead, job: job, worker: "two", narrowed: true) == .new)
     #expect(try await jobs(world).isEmpty)
     // And a companion has none of its own.
     #expect(try await world.store.campaign("a.widgets")?.companions == [])

@@ -174,6 +174,7 @@ struct DefinitionTests {
     try await define(world, "rule", "!inner")
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
     #expect(try await world.store.promote(["later"]) == ["later"])
+    #expect(try await world.store.narrow(later) != nil)
     (record, _) = try #require(try await world.store.campaignAndJob("later"))
     #expect(record.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
     later.definitions = record.definitions
@@ -194,6 +195,7 @@ struct DefinitionTests {
     try await world.command("HSET", world.keys.campaign("c"), "sendAt", 1)
     #expect(try await world.store.promote(["c"]) == ["c"])
     campaign.definitions = try #require(try await world.store.campaignAndJob("c")).record.definitions
+    campaign.definitions = try #require(try await world.store.narrow(campaign))
     try await world.expectEnd(of: campaign, Set((10..<20).map { "u\($0)" }))
     // A job that names it now is refused.
     let error = await #expect(throws: StoreError.self) {

@@ -116,7 +116,7 @@ struct IntakeTests {
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     #expect(try await world.store.activate(campaign, job: job, worker: "w") == .duplicate)
     #expect(try await world.store.unfinishedJob(worker: "w") == nil)
-    #expect(try await world.command("LLEN", world.keys.open("a")).integer == 1)
+    #expect(try await world.command("LLEN", world.keys.open("a")).integer == world.keys.partitions)
     #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
   }
 

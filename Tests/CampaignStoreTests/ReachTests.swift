@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import PushCore
 import Redis
 import TestSupport
@@ -79,6 +80,24 @@ struct ReachTests {
     let campaign = try await world.activate(id, audience: #"{"segment":"\#(expression)"}"#, narrowing: true)
     #expect(try await world.openSlices(id) == bound ?? Self.partitions(users), "\(expression)")
     try await world.expectEnd(of: campaign, users)
+  }
+
+  /// A campaign waits for a worker, an approval or a busy lane: whoever joins its audience meanwhile is reached.
+  @Test(arguments: Backend.allCases)
+  func userWhoJoinsBeforeTheFirstSliceIsTakenIsReached(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 64)
+    try await world.registerUsers(0..<20)
+    try await world.store.add(["u1"], to: "a")
+    let job = TestStore.job("x", audience: #"{"segment":"a"}"#)
+    var campaign = try CampaignJob.parse(job, .any(APNsService()))
+    #expect(try await world.store.activate(campaign, job: job, worker: "w") == .new)
+    try await world.store.add(["u2", "u3"], to: "a")
+    let reference = try #require(try await world.store.dequeueSlice(worker: "w"))
+    let reached = Self.partitions(["u1", "u2", "u3"])
+    #expect(try await world.openSlices("x").union([reference.partition]) == reached)
+    try await world.store.requeue(reference, lane: .normal, worker: "w")
+    campaign.definitions = try #require(try await world.store.narrow(campaign))
+    try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
   }
 
   @Test(arguments: Backend.allCases)

@@ -30,7 +30,7 @@ struct RepetitionTests {
   private func takeIn(_ world: TestStore) async throws -> Campaign {
     let job = try #require(try await world.store.awaitJob(worker: "w", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowing: false) == .new)
+    #expect(try await world.store.activate(campaign, job: job, worker: "w", narrowed: true) == .new)
     return campaign
   }
 

@@ -10,12 +10,13 @@ struct ScheduleTests {
 
   /// Activates a campaign that begins in so many ms, and says when that is.
   @discardableResult
-  private func schedule(_ id: String, in milliseconds: Int = hour, _ world: TestStore, _ more: String = "") async throws
-    -> Int
-  {
+  private func schedule(
+    _ id: String, in milliseconds: Int = hour, _ world: TestStore, _ more: String = "", narrowing: Bool = false
+  ) async throws -> Int {
     let sendAt = try await world.store.time() / 1000 + milliseconds
     try await world.activate(
-      id, audience: #"{"segment":"*"}"#, #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""# + more)
+      id, audience: #"{"segment":"*"}"#, #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""# + more,
+      narrowing: narrowing)
     return sendAt
   }
 
@@ -72,7 +73,7 @@ struct ScheduleTests {
     let world = try await TestStore(on: backend)
     for round in 0..<10 {
       let id = "race-\(round)"
-      try await schedule(id, world)
+      try await schedule(id, world, narrowing: true)
       try await letPass(id, world)
       let begun = try await withThrowingTaskGroup(of: [String].self) { group in
         for _ in 0..<8 {
@@ -80,7 +81,11 @@ struct ScheduleTests {
             let client = try await backend.connect()
             defer { Task { await client.close() } }
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-            return try await store.promote(store.chores("w", timeout: 1000).scheduled)
+            let begun = try await store.promote(store.chores("w", timeout: 1000).scheduled)
+            if let (_, job) = try await store.campaignAndJob(id) {
+              _ = try await store.narrow(CampaignJob.parse(job, .any(APNsService())))
+            }
+            return begun
           }
         }
         return try await group.reduce([], +)

@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// A scheduled campaign has slices in every partition until it begins, and then where somebody can be meant.
+/// A scheduled campaign has slices in every partition until it begins to expand, and then where somebody can be meant.
 struct ScheduledReachTests {
   @Test(arguments: Backend.allCases)
   func scheduledCampaignReachesWhoJoinsBeforeItBegins(on backend: Backend) async throws {
@@ -13,14 +13,18 @@ struct ScheduledReachTests {
     try await world.store.add(["u1"], to: "a")
     let campaign = try await schedule("later", #"{"segment":"a"}"#, world)
     #expect(try await world.openSlices("later") == Set(0..<64))
-    try await world.store.add(["u2", "u3"], to: "a")
+    try await world.store.add(["u2"], to: "a")
     try await letPass("later", world)
     #expect(try await world.store.promote(["later"]) == ["later"])
+    // It has begun and waits for a worker: whoever joins meanwhile is in.
+    try await world.store.add(["u3"], to: "a")
+    #expect(try await world.openSlices("later") == Set(0..<64))
+    #expect(try await world.store.narrow(campaign) != nil)
     let reached = Self.partitions(["u1", "u2", "u3"])
     #expect(try await world.openSlices("later") == reached)
-    // Whoever is late changes nothing.
+    // Its partitions are fixed once.
     try await world.store.add(["u4"], to: "a")
-    #expect(try await world.store.promote(["later"]) == [])
+    #expect(try await world.store.narrow(campaign) != nil)
     #expect(try await world.openSlices("later") == reached)
     try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
     #expect(try await world.store.show("later")?.slices.total == reached.count)
@@ -31,19 +35,20 @@ struct ScheduledReachTests {
     let world = try await TestStore(on: backend, partitions: 16_384)
     try await world.registerUsers(0..<1200)
     let reached = Set((0..<1200).map { Partition.of(user: "u\($0)", count: 16_384) })
-    try await schedule("later", #"{"segment":"*"}"#, world)
+    let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
     #expect(try await world.store.promote(["later"]) == ["later"])
+    #expect(try await world.store.narrow(campaign) != nil)
     #expect(try await world.openSlices("later") == reached)
   }
 
   @Test(arguments: Backend.allCases)
-  func unnarrowedAScheduledOneKeepsThemAll(on backend: Backend) async throws {
+  func campaignThatTheScheduleHasLostBeginsOnRepair(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     try await world.registerUsers(0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
-    #expect(try await world.store.repairSchedule(from: 0, narrowing: false) == (["later"], 0))
+    #expect(try await world.store.repairSchedule(from: 0) == (["later"], 0))
     #expect(try await world.openSlices("later") == Set(0..<64))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
@@ -58,6 +63,7 @@ struct ScheduledReachTests {
     try await world.end(slice, of: campaign)
     try await letPass("later", world)
     #expect(try await world.store.promote(["later"]) == ["later"])
+    #expect(try await world.store.narrow(campaign) != nil)
     #expect(try await world.openSlices("later") == Set(0..<64).subtracting([slice.partition]))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"], slices: 64)
   }

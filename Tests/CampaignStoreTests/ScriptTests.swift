@@ -21,6 +21,7 @@ struct ScriptTests {
     StoreScripts.unclaim, StoreScripts.close, StoreScripts.bind, StoreScripts.settle, StoreScripts.unbind,
     StoreScripts.upsert,
     StoreScripts.edit, StoreScripts.trim, StoreScripts.syncControl, StoreScripts.lagging, StoreScripts.promote,
+    StoreScripts.narrow,
     StoreScripts.addSlice, StoreScripts.rate, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
     StoreScripts.prune, StoreScripts.setAside, StoreScripts.repeatRun, StoreScripts.rank, StoreScripts.quota,
     StoreScripts.decide,

@@ -62,7 +62,7 @@ struct ServiceTests {
       TestStore.job("a", audience: #"{"segment":"*"}"#).split(separator: Array("news".utf8)).joined(
         separator: Array("web".utf8)))
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await store.activate(campaign, job: job, worker: "w") == .new)
+    #expect(try await store.activate(campaign, job: job, worker: "w", narrowed: true) == .new)
     #expect(try await store.campaign("a")?.service == "text")
     let filter = DeviceFilter(
       service: Self.service.name, kind: Self.service.tokenKind(for: campaign), app: "web", environment: "")

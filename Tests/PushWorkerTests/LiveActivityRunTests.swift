@@ -99,7 +99,7 @@ struct LiveActivityRunTests {
     // As a failover would have it taken in once more: what was written out stays.
     try await rig.command("DEL", "campaign:goal")
     try await rig.command("DEL", "job:goal")
-    #expect(try await rig.store.activate(campaign, job: kept, worker: "one", narrowing: false) == .new)
+    #expect(try await rig.store.activate(campaign, job: kept, worker: "one", narrowed: true) == .new)
     #expect(try await rig.store.campaignAndJob("goal")?.1 == kept)
   }
 }

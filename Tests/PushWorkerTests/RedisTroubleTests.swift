@@ -192,6 +192,7 @@ import Testing
     _ = try await server.command("save")
     try await rig.register(40)
     #expect(try await rig.store.promote(["later"]) == ["later"])
+    _ = try await rig.store.narrow(CampaignJob.parse(job, .any(APNsService())))
     #expect(try #require(try await rig.store.campaign("later")).slices.total < 64)
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)

@@ -312,7 +312,7 @@ private struct RepartitionMove {
     }
     // What is repeated is sent to nobody itself.
     let isSent = campaign.timing.repetition == nil
-    let partitions = isSent ? try await there.writeAudience(of: campaign, narrowing: false) : []
+    let partitions = isSent ? try await there.writeAudience(of: campaign) : []
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.reslice, keys: [keys.campaign(id), keys.open(id), keys.finished(id), keys.running]

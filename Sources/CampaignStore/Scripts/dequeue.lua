@@ -1,12 +1,16 @@
 #!lua flags=allow-oom
 -- dequeue: pops references to open slices of one campaign into a worker's processing list.
 -- Keeps: a reference is in one list at a time. It is only a hint: claiming is the slice's own script. A worker with a
--- reference is listed, so that others notice when its heartbeat ends.
+-- reference is listed, so that others notice when its heartbeat ends. No reference is handed out before the campaign's
+-- partitions are fixed (`narrow`).
 -- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers
 -- ARGV 1 id, 2 worker, 3 partitions of the store, 4 how many slices at most, 500 at most
 -- Returns their partitions, -1 when what was dropped was no partition, and there may be more, -2 when there is no such
--- campaign, or false when it has no open slice: the last two leave the lane
-local state = redis.call('HGET', KEYS[2], 'state')
+-- campaign, -3 when its partitions are yet to be fixed, or false when it has no open slice. A campaign that is not
+-- there or has no open slice leaves the lane.
+local campaign = redis.call('HMGET', KEYS[2], 'state', 'narrowed')
+local state = campaign[1]
+if state == 'active' and not campaign[2] then return -3 end
 local partitions, references, is_empty = {}, {}, true
 if state == 'active' or state == 'cancelled' then
   is_empty = false

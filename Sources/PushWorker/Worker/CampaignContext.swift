@@ -7,7 +7,9 @@ import PushCore
 /// It has many properties and decides nothing. Most never change: the campaign as it was taken in, and what follows from it
 /// for each push, found once instead of for each slice. The others are parts, and what was heard of the campaign.
 final class CampaignContext {
-  let campaign: Campaign
+  private(set) var campaign: Campaign
+  /// Whether the campaign has the definitions of its segments that are in force.
+  private(set) var isNarrowed: Bool
   /// The job without white space.
   let job: [UInt8]
   let app: AppChannel
@@ -63,6 +65,7 @@ final class CampaignContext {
   ) {
     self.tally = tally ?? PushTally(app: campaign.app, lane: campaign.lane, service: app.service)
     self.campaign = campaign
+    isNarrowed = record.isNarrowed
     self.job = job
     createdAt = record.createdAt
     round = record.round
@@ -86,6 +89,12 @@ final class CampaignContext {
     if case .after = campaign.expiration, campaign.timing.isPerDevice { expires = nil }
     let ends = campaign.timing.localTime == nil ? campaign.timing.deadline(start: start / 1000, due: nil) : nil
     deadline = [expires, ends].compactMap(\.self).min()
+  }
+
+  /// The campaign's partitions are fixed, and with them the definitions of its segments.
+  func narrow(_ definitions: SegmentDefinitions) {
+    campaign.definitions = definitions
+    isNarrowed = true
   }
 
   /// Whether some of its users wait for the best variant, and nobody has said here which that is.

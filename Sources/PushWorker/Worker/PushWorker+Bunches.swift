@@ -115,7 +115,7 @@ extension PushWorker {
   private func plainContext(of id: String) async throws -> CampaignContext? {
     guard let standing = try await control.standing(of: id), standing.state == .active, !life.isStopping,
       !campaigns.objections.applies(to: id, round: standing.round),
-      let context = campaigns.context(id, round: standing.round), !context.route.isStuck,
+      let context = campaigns.context(id, round: standing.round), context.isNarrowed, !context.route.isStuck,
       context.guard.tripReason == nil, context.campaign.limit == nil || context.prospect.quotas != nil,
       !isHeldBack(context)
     else { return nil }

@@ -59,7 +59,7 @@ extension PushWorker {
         return scheduler.bunch(
           targets: context.prospect.targetsPerSlice, unfinished: context.prospect.unfinished,
           room: min(room, most ?? room))
-      }, while: { !life.isStopping })
+      }, beginning: { try await self.begin($0) }, while: { !life.isStopping })
     left.noteTaken(taken)
     return taken.isEmpty ? try await takeLeft(entries, excluding: refused) : taken
   }

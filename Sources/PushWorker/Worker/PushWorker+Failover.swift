@@ -205,7 +205,7 @@ extension PushWorker {
       do {
         // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
         _ = try await control.activate(
-          context.campaign, job: context.job, worker: configuration.name, narrowing: false)
+          context.campaign, job: context.job, worker: configuration.name, narrowed: true)
       } catch let error as StoreError where error.code == .invalid {
         // Such as a segment that Redis has lost as well.
         gone.insert(id)

@@ -61,7 +61,7 @@ extension PushWorker {
     if housekeeping.begin(chores.notes) { log.tell(.keepsHouse) }
     try await control.unpark(chores.due, worker: configuration.name)
     do {
-      tell(begun: try await control.promote(chores.scheduled, narrowing: !isInGrace))
+      tell(begun: try await control.promote(chores.scheduled))
     } catch {
       // Others' slices are looked after all the same.
       log.report("could not begin a scheduled campaign", error)
@@ -109,7 +109,7 @@ extension PushWorker {
     await deliverFeedback()
     if isRare {
       housekeeping.notes.running = try await control.reopenLost(from: housekeeping.notes.running).next
-      let repaired = try await control.repairSchedule(from: housekeeping.notes.schedule, narrowing: !isInGrace)
+      let repaired = try await control.repairSchedule(from: housekeeping.notes.schedule)
       housekeeping.notes.schedule = repaired.next
       tell(begun: repaired.begun)
     }

@@ -140,7 +140,7 @@ extension PushWorker {
         return refusal
       }
       let admission = try await control.activate(
-        campaign, job: job, resolved: resolved, worker: configuration.name, narrowing: !isInGrace,
+        campaign, job: job, resolved: resolved, worker: configuration.name,
         approval: try await whyApprovalIsNeeded(campaign))
       if admission == .new {
         pass(.activated)

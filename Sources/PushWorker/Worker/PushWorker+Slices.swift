@@ -210,33 +210,67 @@ extension PushWorker {
     giveBack(session.credit - underWay, of: session)
   }
 
-  /// What is known of a slice's campaign, and its state; `nil` when there is nothing to work on, which has been seen to.
+  /// Returns the context of a slice's campaign, and its state; `nil` when there is nothing to work on, in which case the
+  /// reference has been dropped or given back.
   private func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
-    let id = reference.campaign
-    guard let standing = try await control.standing(of: id) else {
-      try await control.dismiss(reference, worker: configuration.name)
-      return nil
+    switch try await context(of: reference.campaign) {
+    case .found(let context, let state): return (context, state)
+    case .gone: try await control.dismiss(reference, worker: configuration.name)
+    case .refused(let lane): try await control.requeue(reference, lane: lane, worker: configuration.name)
+    case .unknownApp: break
     }
+    return nil
+  }
+
+  /// What this worker can do with a campaign.
+  private enum ContextFinding {
+    case found(CampaignContext, CampaignState)
+    case gone
+    /// This worker can't run it, and has said so.
+    case refused(Lane)
+    /// Its app is not in the configuration.
+    case unknownApp
+  }
+
+  /// Fixes the partitions of a campaign that begins to expand, unless something keeps it from being expanded.
+  ///
+  /// - Returns: whether slices of it can be taken now.
+  func begin(_ id: String) async throws -> Bool {
+    guard case .found(let context, .active) = try await context(of: id), try await canExpand(context) else {
+      return false
+    }
+    do {
+      guard let definitions = try await control.narrow(context.campaign) else { return false }
+      context.narrow(definitions)
+      return true
+    } catch let error as StoreError where error.code == .invalid {
+      pauseCampaign(id, round: context.round, "audience: \(error.message): \(error.hint)")
+      return false
+    }
+  }
+
+  private func context(of id: String) async throws -> ContextFinding {
+    guard let standing = try await control.standing(of: id) else { return .gone }
     if standing.state == .active, campaigns.objections.applies(to: id, round: standing.round) {
-      try await control.requeue(reference, lane: standing.lane, worker: configuration.name)
-      return nil
+      return .refused(standing.lane)
     }
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
-    if let known = campaigns.context(id, round: standing.round) {
+    if let known = campaigns.context(id, round: standing.round), known.isNarrowed || !standing.isNarrowed {
       known.prospect.unfinished = standing.unfinished
       known.gate = standing.gate
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(known, reason) }
-      return (known, standing.state)
+      return .found(known, standing.state)
     }
-    guard let (record, job) = try await control.campaignAndJob(id) else {
-      try await control.dismiss(reference, worker: configuration.name)
-      return nil
+    guard let (record, job) = try await control.campaignAndJob(id) else { return .gone }
+    if let known = campaigns.context(id, round: record.round) {
+      known.narrow(record.definitions)
+      return .found(known, record.state)
     }
     do throws(JobError) {
       var campaign = try CampaignJob.parse(job, configuration.jobApps)
       campaign.definitions = record.definitions
-      guard let app = configuration.apps[campaign.app] else { return nil }
+      guard let app = configuration.apps[campaign.app] else { return .unknownApp }
       guard !campaign.timing.isPerDevice || store.zones.isThere else {
         throw JobError(
           field: "",
@@ -255,12 +289,11 @@ extension PushWorker {
         app.credential.resume()
         if campaigns.noteRound(record.round, of: id) { log.tell(.resumed(campaign: id)) }
       }
-      return (context, record.state)
+      return .found(context, record.state)
     } catch {
       // It was valid where it was taken in: this worker is configured otherwise.
       object(to: id, round: record.round, "it can't be run with the settings here: \(error.reason)")
-      try await control.requeue(reference, lane: record.lane, worker: configuration.name)
-      return nil
+      return .refused(record.lane)
     }
   }
 

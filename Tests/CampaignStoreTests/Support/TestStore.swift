@@ -154,8 +154,11 @@ struct TestStore {
   ) async throws -> Campaign {
     let job = Self.job(id, audience: audience, more)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
-    #expect(try await store.activate(campaign, job: job, worker: "w", narrowing: narrowing) == .new)
-    return campaign
+    #expect(try await store.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
+    guard narrowing, try await store.campaign(id)?.state == .active else { return campaign }
+    var narrowed = campaign
+    narrowed.definitions = try #require(try await store.narrow(campaign))
+    return narrowed
   }
 
   /// ms; longer than any test takes.
