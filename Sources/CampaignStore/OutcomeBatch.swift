@@ -251,7 +251,7 @@ public struct OutcomeBatch: Sendable {
   private static func write(_ record: LedgerRecord, to buffer: UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
     let words = UInt64(record.state.code) << 24 | UInt64(record.attempt) << 16 | UInt64(record.status)
     for place in 0..<4 { buffer[offset + place] = UInt8(truncatingIfNeeded: words >> UInt64(24 - 8 * place)) }
-    let rest = UInt64(record.reason.rawValue) << 56 | UInt64(record.free) << 48 | record.packedTime
+    let rest = UInt64(record.reason.rawValue) << 56 | UInt64(record.history.rawValue) << 48 | record.packedTime
     for place in 0..<8 { buffer[offset + 4 + place] = UInt8(truncatingIfNeeded: rest >> UInt64(56 - 8 * place)) }
   }
 

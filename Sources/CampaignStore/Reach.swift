@@ -149,8 +149,9 @@ extension Keyspace {
   func appendPage(
     of earlier: EarlierAudience, in partition: Int, from position: String, to pipeline: inout RedisPipeline
   ) {
+    let id = earlier.campaign
     pipeline.script(
-      StoreScripts.reached, keys: [targets(partition, earlier.campaign), ledger(partition, earlier.campaign)]
+      StoreScripts.reached, keys: [targets(partition, id), ledger(partition, id), slice(partition, of: id)]
     ) {
       $0.append(position)
       $0.append(CampaignStore.batch / TargetPage.size + 1)

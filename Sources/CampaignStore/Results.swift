@@ -12,10 +12,14 @@ public struct TargetResult: Sendable {
   public var status: UInt16
   /// Its push service's word; empty for none.
   public var reason: String
-  /// ms since the epoch; 0 without an outcome.
+  /// ms since the epoch; 0 without an outcome. Where a cancel made the outcome, the time at which the slice was closed.
   public var at: UInt64
   /// The place of its variant (`PushCore/CampaignVariants`); `nil` without an outcome, and where all were told the same.
   public var variant: Int?
+  /// The outcome as a record of the ledger has it, or would have it.
+  var record: LedgerRecord
+  /// Whether the ledger has no outcome: it follows from the phase of the slice.
+  var isDerived: Bool
 }
 
 /// Reading the ledger.
@@ -160,13 +164,18 @@ extension CampaignStore {
               "the key \(keys.ledger(partition, id)) has a record of target \(first + position) that nothing of ours has "
                 + "written")
           }
-          let outcome = slice.outcome(of: record, at: first + position)
+          let outcome = record.outcome(in: slice.phase, isGranted: first + position < slice.granted)
+          let isDerived = outcome.map { record.state != .terminal($0) } ?? false
+          let at = isDerived ? slice.cancelledAt : record.at
           return TargetResult(
             user: String(decoding: chunk.user(position), as: UTF8.self), token: token, outcome: outcome,
             status: record.status,
             reason: record.reason == .other
               ? replies[2][position].string ?? "" : service.reasonName(of: record.reason),
-            at: outcome == nil ? 0 : record.at, variant: record.variant > 0 ? Int(record.variant) - 1 : nil)
+            at: outcome == nil ? 0 : at, variant: record.variant > 0 ? Int(record.variant) - 1 : nil,
+            record: outcome.map {
+              LedgerRecord(state: .terminal($0), status: record.status, reason: record.reason, at: at)
+            } ?? record, isDerived: isDerived)
         }
       }
       guard try await body(page) else { return false }
@@ -178,11 +187,13 @@ extension CampaignStore {
 /// What of a slice's hash the reading of its ledger needs.
 private struct SliceView {
   var reference: SliceReference
-  var isCancelled: Bool
+  var phase: SlicePhase
   var count: Int
   var granted: Int
+  /// ms since the epoch; 0 unless it is cancelled.
+  var cancelledAt: UInt64
 
-  static let fields = ["phase", "count", "granted", "format"]
+  static let fields = ["phase", "count", "granted", "format", "cancelledAt"]
 
   /// - Parameters:
   ///   - reference: the slice.
@@ -195,7 +206,8 @@ private struct SliceView {
   ) throws(StoreError) {
     let fields = StoredFields(.slice(reference, keys), Self.fields, reply)
     self.reference = reference
-    isCancelled = try fields.text("phase") == "cancelled"
+    phase = try fields.text("phase").flatMap(SlicePhase.init(rawValue:)) ?? .expanding
+    cancelledAt = UInt64(try fields.number("cancelledAt") ?? 0)
     // What was not sealed has none.
     let most = (pages.integer ?? 0) * TargetPage.size
     count = try fields.number("count", upTo: most) ?? 0
@@ -203,15 +215,6 @@ private struct SliceView {
     let version = try fields.number("format")
     guard count == 0 || version == TargetPage.formatVersion else {
       throw StoreError(unreadable: reference, version: version)
-    }
-  }
-
-  /// Closing a cancelled slice writes counters only; what its targets without an outcome became follows from the phase.
-  func outcome(of record: LedgerRecord, at index: Int) -> Outcome? {
-    switch record.state {
-    case .terminal(let outcome): outcome
-    case .waiting: isCancelled ? .cancelled : nil
-    case .granted: isCancelled ? (index < granted ? .unknown : .cancelled) : nil
     }
   }
 }

@@ -1,3 +1,5 @@
+public import PushCore
+
 /// What claiming a slice came to.
 public enum ClaimAnswer: Sendable {
   /// It is ours.
@@ -44,14 +46,14 @@ public struct GrantedTarget: Equatable, Sendable {
   public var index: Int
   /// Attempts before this one.
   public var attempt: UInt8
-  /// How many of them don't count.
-  public var free: UInt8
+  /// What is known of those attempts.
+  public var history: AttemptHistory
 
   /// Memberwise; a first attempt unless said otherwise.
-  public init(index: Int, attempt: UInt8 = 0, free: UInt8 = 0) {
+  public init(index: Int, attempt: UInt8 = 0, history: AttemptHistory = AttemptHistory()) {
     self.index = index
     self.attempt = attempt
-    self.free = free
+    self.history = history
   }
 }
 

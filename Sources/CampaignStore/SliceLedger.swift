@@ -319,7 +319,8 @@ public struct SliceLedger: Sendable {
     let retries = reply[6].withBytes { bytes in
       stride(from: 0, to: bytes.count - 5, by: 6).map { at in
         let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
-        return GrantedTarget(index: index, attempt: bytes[at + 4], free: bytes[at + 5])
+        return GrantedTarget(
+          index: index, attempt: bytes[at + 4], history: AttemptHistory(rawValue: bytes[at + 5]))
       }
     }
     let due = reply[5].integer ?? -1
@@ -376,24 +377,36 @@ public struct SliceLedger: Sendable {
     _ = try await store.run(pipeline)
   }
 
-  /// Ends the slice.
+  /// Ends the slice, and writes the result lines that a cancel leaves to be written.
   ///
-  /// - Parameter variantLanguages: of a campaign with variants, as its content has them; `nil` for one without.
-  public func close(_ closing: Closing, variantLanguages: Int? = nil) async throws -> CloseAnswer {
+  /// - Parameters:
+  ///   - closing: how.
+  ///   - variantLanguages: of a campaign with variants, as its content has them; `nil` for one without.
+  ///   - results: which result lines the campaign keeps.
+  public func close(
+    _ closing: Closing, variantLanguages: Int? = nil, results: ResultsMode = .none
+  ) async throws -> CloseAnswer {
     var pipeline = RedisPipeline()
     close(closing, variantLanguages: variantLanguages, to: &pipeline)
-    return try answer(toClose: try await store.run(pipeline)[0])
+    let reply = try await store.run(pipeline)[0]
+    let answer = try answer(toClose: reply)
+    // Also of one that was closed before: its worker may have died in between.
+    if case .closed(let counters) = answer, results != .none,
+      try StoredFields(.slice(slice, store.keys), all: reply).text("phase") == SlicePhase.cancelled.rawValue
+    {
+      try await keepCancelledResults(counters, results)
+    }
+    return answer
   }
 
   /// Writes the end of the slice.
   func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
     // Only what is cancelled has anything left to count.
-    let languages = closing == .cancel ? variantLanguages : nil
     let keys = [sliceKey, building, commitKeys[2]]
-    pipeline.script(StoreScripts.close, keys: languages == nil ? keys : keys + [commitKeys[1], targets]) {
+    pipeline.script(StoreScripts.close, keys: closing == .cancel ? keys + [commitKeys[1], targets] : keys) {
       $0.append(claim)
       $0.append(closing.rawValue)
-      if let languages { $0.append(languages) }
+      if closing == .cancel, let variantLanguages { $0.append(variantLanguages) }
     }
   }
 

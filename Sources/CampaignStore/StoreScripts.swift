@@ -53,7 +53,7 @@ enum StoreScripts {
   static let noteReceipts = script("notereceipts", PackageResources.notereceipts_lua)
   static let setBadges = script("setbadges", PackageResources.setbadges_lua, countsUsers: true)
   static let setAttributes = script("setattributes", PackageResources.setattributes_lua)
-  static let reached = script("reached", PackageResources.reached_lua)
+  static let reached = script("reached", PackageResources.reached_lua, derivesOutcomes: true)
   static let rights = script("rights", PackageResources.rights_lua)
   static let alarm = script("alarm", PackageResources.alarm_lua)
   static let backlog = script("backlog", PackageResources.backlog_lua)
@@ -67,11 +67,12 @@ enum StoreScripts {
   static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true)
   static let seal = script("seal", PackageResources.seal_lua)
   static let admit = script("admit", PackageResources.admit_lua, looksAtSlice: true, countsUsers: true)
-  static let commit = script("commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true)
+  static let commit = script(
+    "commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true, derivesOutcomes: true)
   static let overrule = script("overrule", PackageResources.overrule_lua)
   static let bisect = script("bisect", PackageResources.bisect_lua)
   static let unclaim = script("unclaim", PackageResources.unclaim_lua)
-  static let close = script("close", PackageResources.close_lua, looksAtSlice: true)
+  static let close = script("close", PackageResources.close_lua, looksAtSlice: true, derivesOutcomes: true)
 
   static let bind = script("bind", PackageResources.bind_lua)
   static let settle = script("settle", PackageResources.settle_lua)
@@ -93,14 +94,16 @@ enum StoreScripts {
   ///   - looksAtSlice: likewise `sound.lua`.
   ///   - countsUsers: likewise `pressure.lua`.
   ///   - addsSlices: likewise `absent.lua`.
+  ///   - derivesOutcomes: likewise `outcome.lua`.
   private static func script(
     _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false,
-    countsUsers: Bool = false, addsSlices: Bool = false
+    countsUsers: Bool = false, addsSlices: Bool = false, derivesOutcomes: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
     let parts =
       (looksAtSlice ? [PackageResources.sound_lua] : []) + (editsDevices ? [PackageResources.device_lua] : [])
       + (countsUsers ? [PackageResources.pressure_lua] : []) + (addsSlices ? [PackageResources.absent_lua] : [])
+      + (derivesOutcomes ? [PackageResources.outcome_lua] : [])
     for part in parts {
       guard let lineEnd = source.firstIndex(of: "\n") else { break }
       source.insert(contentsOf: String(decoding: part, as: UTF8.self), at: source.index(after: lineEnd))

@@ -53,11 +53,11 @@ enum StoredHash {
 
   private static let ofSlice: [String: Value] = {
     var values: [String: Value] = [
-      "phase": .word(["expanding", "sealed", "done", "cancelled"]), "lease": .number(times),
+      "phase": .word(SlicePhase.allCases.map(\.rawValue)), "lease": .number(times),
       "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
       "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024), "readyAt": .number(times),
-      "times": .text(SendTimes.largest), "admittedLast": .text(4 + Int(UInt16.max)),
+      "cancelledAt": .number(times), "times": .text(SendTimes.largest), "admittedLast": .text(4 + Int(UInt16.max)),
     ]
     let counts = ["count", "granted", "doubt", "waiting", "ready", "admitted", "pruned", "quarantined", "control"]
     for field in counts + outcomes {

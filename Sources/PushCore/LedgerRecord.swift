@@ -1,4 +1,4 @@
-/// What the ledger knows of one target: twelve bytes, big-endian: state, attempt, status, reason, free, at. The highest four
+/// What the ledger knows of one target: twelve bytes, big-endian: state, attempt, status, reason, history, at. The highest four
 /// bits of `at`, which no time reaches before the year 2527, are the variant's.
 ///
 /// State is ordered, and a record only ever rises: within an attempt `granted < waiting`, a later attempt is above an
@@ -41,8 +41,8 @@ public struct LedgerRecord: Equatable, Sendable {
   public var state: State
   /// Attempts before this one: 0 to 255.
   public var attempt: UInt8
-  /// How many of those don't count against the limit of attempts: nothing was sent, or it was nobody's fault.
-  public var free: UInt8
+  /// What is known of those attempts.
+  public var history: AttemptHistory
   /// The last HTTP status; 0 for none.
   public var status: UInt16
   /// The last reason, in the codes of the campaign's push service.
@@ -55,16 +55,39 @@ public struct LedgerRecord: Equatable, Sendable {
 
   /// Memberwise.
   public init(
-    state: State, attempt: UInt8 = 0, free: UInt8 = 0, status: UInt16 = 0, reason: ReasonCode = .none,
-    variant: UInt8 = 0, at: UInt64 = 0
+    state: State, attempt: UInt8 = 0, history: AttemptHistory = AttemptHistory(), status: UInt16 = 0,
+    reason: ReasonCode = .none, variant: UInt8 = 0, at: UInt64 = 0
   ) {
     self.state = state
     self.attempt = attempt
-    self.free = free
+    self.history = history
     self.status = status
     self.reason = reason
     self.variant = variant
     self.at = at
+  }
+
+  /// Ends the target. An outcome that says that the push was not sent becomes ``Outcome/unknown`` if an attempt was
+  /// ambiguous.
+  ///
+  /// - Parameter now: ms since the epoch.
+  public mutating func finish(_ outcome: Outcome, at now: UInt64) {
+    state = .terminal(history.isAmbiguous && outcome.saysUndelivered ? .unknown : outcome)
+    at = now
+  }
+
+  /// Returns the outcome of the target in its slice; `nil` while it has none.
+  ///
+  /// This is the only derivation of an outcome: every reader calls it, or its counterpart in `Scripts/outcome.lua`. Closing
+  /// a cancelled slice writes no records, so there the outcome of an unfinished target follows from the slice's phase.
+  ///
+  /// - Parameters:
+  ///   - phase: of the slice.
+  ///   - isGranted: whether the target is below the slice's high-water mark.
+  public func outcome(in phase: SlicePhase, isGranted: Bool) -> Outcome? {
+    if case .terminal(let outcome) = state { return outcome }
+    guard phase == .cancelled else { return nil }
+    return history.isAmbiguous || state == .granted && isGranted ? .unknown : .cancelled
   }
 
   /// Reads the record that begins at `offset`; behind the end of the bytes everything is zero.
@@ -79,7 +102,7 @@ public struct LedgerRecord: Equatable, Sendable {
     var at: UInt64 = 0
     for byte in bytes[(offset + 6)..<(offset + Self.size)] { at = at << 8 | UInt64(byte) }
     self.init(
-      state: state, attempt: bytes[offset + 1], free: bytes[offset + 5],
+      state: state, attempt: bytes[offset + 1], history: AttemptHistory(rawValue: bytes[offset + 5]),
       status: UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3]),
       reason: ReasonCode(rawValue: bytes[offset + 4]), variant: UInt8(at >> 44), at: at & 0xfff_ffff_ffff)
   }
@@ -94,7 +117,7 @@ public struct LedgerRecord: Equatable, Sendable {
     bytes.append(UInt8(truncatingIfNeeded: status >> 8))
     bytes.append(UInt8(truncatingIfNeeded: status))
     bytes.append(reason.rawValue)
-    bytes.append(free)
+    bytes.append(history.rawValue)
     let last = packedTime
     for shift in stride(from: 40, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: last >> UInt64(shift))) }
   }

@@ -18,7 +18,8 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   case failed = 22
   /// The campaign's expiration passed first.
   case expired = 23
-  /// In doubt after a crash, and the campaign says `skip`.
+  /// It may have been delivered: an attempt was sent and not answered, and no later attempt was accepted or refused for
+  /// good.
   case unknown = 24
   /// The campaign was cancelled first.
   case cancelled = 25
@@ -30,6 +31,15 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     switch self {
     case .badToken, .wrongTopic, .rejected, .failed: true
     case .accepted, .unregistered, .expiredToken, .expired, .unknown, .cancelled, .capped: false
+    }
+  }
+
+  /// Whether it says that the push was not delivered, though no push service has refused the target for good. A target with
+  /// an ambiguous attempt never ends like that: see ``LedgerRecord/finish(_:at:)``. `Scripts/outcome.lua` has the same list.
+  public var saysUndelivered: Bool {
+    switch self {
+    case .failed, .expired, .cancelled, .capped: true
+    case .accepted, .unregistered, .expiredToken, .badToken, .wrongTopic, .rejected, .unknown: false
     }
   }
 

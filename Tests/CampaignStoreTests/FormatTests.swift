@@ -31,7 +31,8 @@ struct FormatTests {
     }
     var record: [UInt8] = []
     LedgerRecord(
-      state: .terminal(.rejected), attempt: 3, free: 1, status: 400, reason: ReasonCode(rawValue: 5),
+      state: .terminal(.rejected), attempt: 3, history: AttemptHistory(counted: 1, isAmbiguous: true), status: 400,
+      reason: ReasonCode(rawValue: 5),
       variant: 9, at: 1_796_115_600_007
     ).write(to: &record)
     let outcomes = Outcome.allCases.map { "\($0.name) \($0.rawValue)" }

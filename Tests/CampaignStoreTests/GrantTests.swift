@@ -73,13 +73,13 @@ struct GrantTests {
     let ledger = try await world.sealed("a", count: 4)
     try await ledger.commit(credit: 2)
     var due = LedgerRecord.waiting(milliseconds: 0)
-    due.free = 3
+    due.history = AttemptHistory(counted: 3, isAmbiguous: true)
     try await ledger.commit([0: due, 1: .waiting(milliseconds: 60_000)])
     let answer = try await ledger.commit(credit: 2)
     // The retry first, then one that was never sent.
     #expect(answer.retries.map(\.index) == [0])
     #expect(answer.retries.map(\.attempt) == [1])
-    #expect(answer.retries.map(\.free) == [3])
+    #expect(answer.retries.map(\.history) == [AttemptHistory(counted: 3, isAmbiguous: true)])
     #expect(answer.granted == 3)
     #expect(answer.inDoubt == 2)
     #expect(answer.waiting == 1)

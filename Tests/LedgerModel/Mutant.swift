@@ -25,6 +25,12 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case retryStaysDue
   /// A slice is closed with targets in doubt.
   case closesWithDoubt
+  /// A cancel ends a target that waits as cancelled, though an earlier attempt was ambiguous.
+  case cancelForgetsAmbiguity
+  /// A stale owner says that a target was not delivered, though its new owner may have sent it.
+  case staleFailureCounts
+  /// A retry is granted without what is known of the attempts before it.
+  case grantForgetsAmbiguity
   /// A commit grants beyond what its worker lets it.
   case boundIgnored
   /// A closed slice is added to the totals whenever somebody finishes it.
@@ -57,6 +63,12 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case failedReadDiscards
   /// Sends targets in doubt again though the campaign says `skip`.
   case skipResends
+  /// Forgets that a push was not answered once the target waits for its next attempt.
+  case ambiguityNotRecorded
+  /// Takes a target that an earlier owner left in doubt for one that was never sent.
+  case resendForgetsDoubt
+  /// Records that attempts were used up though one of them was ambiguous.
+  case exhaustionForgetsAmbiguity
   /// Forgets its journal.
   case noReplay
   /// Reads which targets are in doubt before it replays.

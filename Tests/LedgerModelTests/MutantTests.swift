@@ -8,8 +8,20 @@ struct MutantTests {
     .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .replaysWaiting, .closesWithDoubt,
     .failedReadDiscards, .doubtsOfOthers, .sealsAfterFall, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
     .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .replayNotJournaled,
-    .noReopen, .staleSealKept,
+    .noReopen, .staleSealKept, .staleFailureCounts, .grantForgetsAmbiguity, .exhaustionForgetsAmbiguity,
   ]
+
+  /// Rare ones that a known schedule finds out.
+  private static let schedules: [(Mutant, UInt64)] = [
+    (.exhaustionForgetsAmbiguity, 6139), (.grantForgetsAmbiguity, 7683), (.staleFailureCounts, 75_410),
+  ]
+
+  @Test(arguments: schedules)
+  func isCaught(_ mutant: Mutant, by seed: UInt64) async {
+    let summary = await runSchedules(count: 1, seed: seed, mutant: mutant)
+    #expect(!summary.violations.isEmpty, "schedule \(seed) does not find \(mutant.name) out")
+    #expect(await runSchedules(count: 1, seed: seed).violations.isEmpty)
+  }
 
   @Test(arguments: Mutant.allCases.filter { !rare.contains($0) })
   func isCaught(_ mutant: Mutant) async {

@@ -50,7 +50,7 @@ import Testing
     for _ in 0..<5000 {
       let index = Int.random(in: 0..<2000, using: &seed)
       if model.insert(index).inserted {
-        targets.begin(index, attempt: UInt8(index % 3), free: 0)
+        targets.begin(index, attempt: UInt8(index % 3), history: AttemptHistory())
       } else {
         model.remove(index)
         #expect(targets.attempt(of: index).attempt == UInt8(index % 3))
@@ -64,11 +64,11 @@ import Testing
   @Test func answerToALaterGrantCountsForIt() {
     var targets = TargetsUnderWay()
     targets.prepare(for: 10)
-    targets.begin(3, attempt: 1, free: 0)
-    targets.renumber(3, attempt: 2, free: 1)
-    #expect(targets.attempt(of: 3) == (2, 1))
-    targets.renumber(3, attempt: 1, free: 0)
-    #expect(targets.attempt(of: 3) == (2, 1))
+    targets.begin(3, attempt: 1, history: AttemptHistory(isAmbiguous: true))
+    targets.renumber(3, attempt: 2, history: AttemptHistory(counted: 1))
+    #expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
+    targets.renumber(3, attempt: 1, history: AttemptHistory())
+    #expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
   }
 
   @Test func searchSetsEverythingInDoubtAsideAndGivesItBack() {

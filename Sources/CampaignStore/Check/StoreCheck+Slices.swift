@@ -8,7 +8,7 @@ extension StoreCheck {
     var reference: SliceReference
     var values: [[UInt8]]
     var counters: SliceCounters
-    var phase: String
+    var phase: SlicePhase
     var granted: Int
     /// What it has counted by variant.
     var variants: [VariantOutcome: Int]
@@ -25,7 +25,9 @@ extension StoreCheck {
 
   /// What a ledger has.
   private struct LedgerTally {
+    /// As every reader derives them.
     var outcomes: [Outcome: Int] = [:]
+    /// Recorded ones only.
     var variants: [VariantOutcome: Int] = [:]
     var waiting = 0
     /// Records that no version has written.
@@ -50,15 +52,15 @@ extension StoreCheck {
       let key = keys.slice(reference.partition, of: reference.campaign)
       do {
         let slice = try Self.slice(reference, replies[2 * index], keys)
-        let isOver = slice.phase == "done" || slice.phase == "cancelled"
+        let isOver = slice.phase == .done || slice.phase == .cancelled
         if finished.contains(reference.partition), !isOver { continue }
         let (pages, count) = (replies[2 * index + 1].integer ?? 0, slice.counters.targets)
-        if slice.phase == "sealed", pages * TargetPage.size < count || pages > count {
+        if slice.phase == .sealed, pages * TargetPage.size < count || pages > count {
           findings.append(open(.damagedSlice, key, "\(reference)", "it has \(count) targets on \(pages) pages"))
           continue
         }
         // Another version's can't be read; before the seal there is nothing to read.
-        if slice.phase == "expanding" || (slice.format ?? TargetPage.formatVersion) != TargetPage.formatVersion {
+        if slice.phase == .expanding || (slice.format ?? TargetPage.formatVersion) != TargetPage.formatVersion {
           continue
         }
         findings += try await ledger(of: slice)
@@ -85,19 +87,20 @@ extension StoreCheck {
     }
     return Slice(
       reference: reference, values: reply.map { Array($0.bytes ?? []) }, counters: try SliceCounters(slice: fields),
-      phase: try fields.text("phase") ?? "expanding", granted: try fields.number("granted") ?? 0,
+      phase: try fields.text("phase").flatMap(SlicePhase.init(rawValue:)) ?? .expanding,
+      granted: try fields.number("granted") ?? 0,
       variants: variants, format: try fields.number("format"))
   }
 
   /// The ledger of a slice whose targets are sealed. Its counters are held against it when nothing was committed meanwhile.
   private func ledger(of slice: Slice) async throws -> [StoreFinding] {
     let (partition, id) = (slice.reference.partition, slice.reference.campaign)
-    let isSealed = slice.phase == "sealed"
+    let isSealed = slice.phase == .sealed
     var findings: [StoreFinding] = []
     var ledger = LedgerTally()
     for first in stride(from: 0, to: slice.counters.targets, by: Self.recordsAtOnce) {
       let records = min(Self.recordsAtOnce, slice.counters.targets - first)
-      let waiting = try await read(first..<(first + records), of: slice.reference, &ledger)
+      let waiting = try await read(first..<(first + records), of: slice, &ledger)
       if isSealed { findings += try await hold(waiting, of: slice.reference) }
     }
     if isSealed {
@@ -120,26 +123,28 @@ extension StoreCheck {
 
   /// - Returns: the indexes of those that wait.
   private func read(
-    _ indexes: Range<Int>, of slice: SliceReference, _ tally: inout LedgerTally
+    _ indexes: Range<Int>, of slice: Slice, _ tally: inout LedgerTally
   ) async throws -> [Int] {
     var pipeline = RedisPipeline()
     pipeline.append(
-      "GETRANGE", keys.ledger(slice.partition, slice.campaign), indexes.lowerBound * LedgerRecord.size,
+      "GETRANGE", keys.ledger(slice.reference.partition, slice.reference.campaign),
+      indexes.lowerBound * LedgerRecord.size,
       indexes.upperBound * LedgerRecord.size - 1)
     var waiting: [Int] = []
     try await store.run(pipeline)[0].withBytes { bytes in
-      for offset in stride(from: 0, to: bytes.count, by: LedgerRecord.size) {
-        let record = LedgerRecord(bytes, at: offset)
-        switch record?.state {
-        case .granted: break
-        case .waiting:
+      for index in indexes {
+        guard let record = LedgerRecord(bytes, at: (index - indexes.lowerBound) * LedgerRecord.size) else {
+          tally.unreadable += 1
+          continue
+        }
+        if record.state == .waiting {
           tally.waiting += 1
-          waiting.append(indexes.lowerBound + offset / LedgerRecord.size)
-        case .terminal(let outcome):
-          tally.outcomes[outcome, default: 0] += 1
-          let variant = record?.variant ?? 0
-          if variant > 0 { tally.variants[VariantOutcome(variant: variant, outcome: outcome), default: 0] += 1 }
-        case nil: tally.unreadable += 1
+          waiting.append(index)
+        }
+        guard let outcome = record.outcome(in: slice.phase, isGranted: index < slice.granted) else { continue }
+        tally.outcomes[outcome, default: 0] += 1
+        if record.variant > 0 {
+          tally.variants[VariantOutcome(variant: record.variant, outcome: outcome), default: 0] += 1
         }
       }
     }
@@ -171,17 +176,16 @@ extension StoreCheck {
   /// What of a slice's counters is not what its ledger says; `nil` when they agree.
   private static func difference(_ slice: Slice, _ ledger: LedgerTally) -> String? {
     if ledger.unreadable > 0 { return "\(ledger.unreadable) records can't be read" }
-    let isCancelled = slice.phase == "cancelled"
+    let isCancelled = slice.phase == .cancelled
     for outcome in Outcome.allCases {
       let (counted, recorded) = (slice.counters.outcomes[outcome] ?? 0, ledger.outcomes[outcome] ?? 0)
-      // A cancelled slice counts what it has not recorded.
-      let isLeft = isCancelled && (outcome == .unknown || outcome == .cancelled)
-      if isLeft ? counted < recorded : counted != recorded {
+      if counted != recorded {
         return "\(counted) \(outcome.name), by the ledger \(recorded)"
       }
     }
     for key in Set(slice.variants.keys).union(ledger.variants.keys) {
       let (counted, recorded) = (slice.variants[key] ?? 0, ledger.variants[key] ?? 0)
+      // Which variant a target has that a cancel ended stands in the targets.
       let isLeft = isCancelled && (key.outcome == .unknown || key.outcome == .cancelled)
       if isLeft ? counted < recorded : counted != recorded {
         return "\(counted) \(key.outcome.name) of variant \(key.variant), by the ledger \(recorded)"

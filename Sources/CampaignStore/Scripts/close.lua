@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- close: ends a slice and gives its final counters.
--- Keeps: a slice ends once, with an outcome for every target. Cancelled: answered targets keep their outcome, those in
--- doubt become `unknown` (24), all others `cancelled` (25); an unsealed slice ends with no targets. Where there are
--- variants, the same by variant: under 16 v more for variant v, which has as many targets as stand under 16 v + 31.
--- KEYS 1 slice, 2 building, of this claim, 3 retry, and with variants 4 ledger, 5 targets
+-- Keeps: a slice ends once, with an outcome for every target. Cancelled: recorded outcomes stay; every other target
+-- counts under the outcome that `outcome_of` derives (`unknown` if it may have been delivered, else `cancelled`), as
+-- readers of the ledger derive it too. An unsealed slice ends with no targets. Where there are variants, the same by
+-- variant: under 16 v more for variant v, which has as many targets as stand under 16 v + 31.
+-- KEYS 1 slice, 2 building, of this claim, 3 retry, and to cancel 4 ledger, 5 targets
 -- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel with variants 3 number of languages: a target's values begin
 --      with a number, which is its variant times that, and the language
 -- Returns the slice's fields and values, or 0 when the claim is stale, 1 when targets are left
@@ -15,41 +16,52 @@ local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
 local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
 if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 
--- How many of each variant are in doubt: what is granted, and has neither an outcome nor waits.
-local function doubt_by_variant()
-  local found, page, at, place, number = {}, nil, 1, 0, -1
+-- Which variant the target has that stands behind `place` others on its page, from 1; nil where none can be read.
+local page, page_number, at, place = nil, -1, 1, 0
+local function variant_of(index)
+  if math.floor(index / 128) ~= page_number then
+    page_number = math.floor(index / 128)
+    page, at, place = redis.call('LINDEX', KEYS[5], page_number) or '', 1, page_number * 128
+  end
+  local variant
+  while place <= index and at + 3 <= #page do
+    local token, user = struct.unpack('>I2I2', page, at)
+    at, variant = at + 4 + token % 32768 + user, 1
+    if token >= 32768 then
+      if at + 3 <= #page then variant = math.floor(struct.unpack('>I2', page, at + 2) / ARGV[3]) + 1 end
+      at = at + 2 + struct.unpack('>I2', page, at)
+    end
+    place = place + 1
+  end
+  return variant
+end
+
+-- How many targets without an outcome a cancel makes `unknown`, and how many of these each variant has.
+local function count_unknown()
+  -- No record need be read where nothing waits and there are no variants: what is in doubt is counted.
+  if waiting == 0 and (doubt == 0 or not ARGV[3]) then return doubt, {} end
+  local unknown, of_variant = 0, {}
   for first = 0, granted - 1, 4096 do
     local last = math.min(first + 4096, granted) - 1
     local block = redis.call('GETRANGE', KEYS[4], first * 12, last * 12 + 11)
     for index = first, last do
-      if (block:byte((index - first) * 12 + 1) or 0) == 0 then
-        if math.floor(index / 128) ~= number then
-          number = math.floor(index / 128)
-          page, at, place = redis.call('LINDEX', KEYS[5], number) or '', 1, number * 128
-        end
-        local variant
-        while place <= index and at + 3 <= #page do
-          local token, user = struct.unpack('>I2I2', page, at)
-          at, variant = at + 4 + token % 32768 + user, 1
-          if token >= 32768 then
-            if at + 3 <= #page then variant = math.floor(struct.unpack('>I2', page, at + 2) / ARGV[3]) + 1 end
-            at = at + 2 + struct.unpack('>I2', page, at)
-          end
-          place = place + 1
-        end
-        if variant then found[variant] = (found[variant] or 0) + 1 end
+      local base = (index - first) * 12
+      local state = block:byte(base + 1) or 0
+      if state < 16 and outcome_of(state, block:byte(base + 6) or 0, true, 'cancelled') == 24 then
+        unknown = unknown + 1
+        local variant = ARGV[3] and variant_of(index)
+        if variant then of_variant[variant] = (of_variant[variant] or 0) + 1 end
       end
     end
   end
-  return found
+  return unknown, of_variant
 end
 
-local function cancel_variants()
-  local unknown = doubt > 0 and doubt_by_variant() or {}
+local function cancel_variants(unknown)
   for v = 1, 9 do
     local left = tonumber(redis.call('HGET', KEYS[1], 16 * v + 31) or 0)
     if left > 0 then
-      for state = 16, 26 do left = left - (redis.call('HGET', KEYS[1], 16 * v + state) or 0) end
+      for state = 16, 30 do left = left - (redis.call('HGET', KEYS[1], 16 * v + state) or 0) end
       local lost = math.min(unknown[v] or 0, left)
       if lost > 0 then redis.call('HINCRBY', KEYS[1], 16 * v + 24, lost) end
       if left > lost then redis.call('HINCRBY', KEYS[1], 16 * v + 25, left - lost) end
@@ -58,13 +70,16 @@ local function cancel_variants()
 end
 
 if ARGV[2] == 'cancel' then
-  if ARGV[3] and phase == 'sealed' then cancel_variants() end
   if phase == 'expanding' then count = 0 end
-  if doubt > 0 then redis.call('HINCRBY', KEYS[1], '24', doubt) end
-  local rest = count - granted + waiting
+  local unknown, unknown_of_variant = count_unknown()
+  if ARGV[3] and phase == 'sealed' then cancel_variants(unknown_of_variant) end
+  if unknown > 0 then redis.call('HINCRBY', KEYS[1], '24', unknown) end
+  local rest = count - granted + doubt + waiting - unknown
   if rest > 0 then redis.call('HINCRBY', KEYS[1], '25', rest) end
   redis.call('UNLINK', KEYS[2], KEYS[3])
-  redis.call('HSET', KEYS[1], 'phase', 'cancelled', 'count', count, 'doubt', 0, 'waiting', 0)
+  local time = redis.call('TIME')
+  redis.call('HSET', KEYS[1], 'phase', 'cancelled', 'count', count, 'doubt', 0, 'waiting', 0, 'cancelledAt',
+    time[1] * 1000 + math.floor(time[2] / 1000))
 elseif phase == 'sealed' and granted == count and doubt == 0 and waiting == 0 then
   redis.call('HSET', KEYS[1], 'phase', 'done')
 else

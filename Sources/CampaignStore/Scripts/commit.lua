@@ -1,9 +1,11 @@
 #!lua flags=allow-oom
 -- commit: merges outcomes into the ledger, prunes what they say is dead, and grants more targets.
 -- Keeps: records only rise (granted < waiting within an attempt, attempts rise, every terminal outcome above all; of
--- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them. A target
--- is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's outcomes still count,
--- but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
+-- two terminals the first stays, unless `overrule` puts an acceptance there), and the counters move with them.
+-- The bit that an attempt was ambiguous is never cleared. A target that has it never ends with an outcome which says
+-- that it was not delivered; nor does any target by the word of a stale owner: its new owner may have sent it since.
+-- A target is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's other outcomes
+-- count, but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
 -- Where targets have times of their own (see `seal`), only those are granted whose time has come by Redis' clock.
 -- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
 -- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
@@ -20,7 +22,7 @@
 -- number u16, how many have details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8
 -- number of different outcomes, for each outcome its state u8 and number u16. A stretch has either terminal records
 -- only, or none and no outcomes. A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8,
--- free u8, variant u4 (0 for none), at u44 (ms). A waiting one has its delay in ms in `at` instead.
+-- history u8 (see `outcome.lua`), variant u4 (0 for none), at u44 (ms). A waiting one has its delay in ms in `at`.
 -- Outcomes are counted under their states; those of variant v under 16 v more, too, as the heads say, which have such
 -- numbers beside the states.
 -- Details stand in the order of the records they are of, each: index u32, and a notice.
@@ -30,7 +32,7 @@
 -- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. A quarantine's note is the same of one notice,
 -- without the token: it stands under that.
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
---          none), retries as index u32, attempt u8, free u8, sequence and replays that were stored, u32 indexes of
+--          none), retries as index u32, attempt u8, history u8, sequence and replays that were stored, u32 indexes of
 --          targets that have an acceptance here and another outcome in the ledger, which stands, targets whose time
 --          has yet to come (the next retry is then the next of them, if that is nearer)}
 local time = redis.call('TIME')
@@ -43,6 +45,7 @@ local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
 local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
 if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
+local is_stale = not owner and not replay
 if sealed and (slice[7] or '') ~= ARGV[5] then
   return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0}
 end
@@ -108,9 +111,10 @@ local function settle(n)
   if action == 3 then return end
   if user == '' then
     -- A raw token stands in its own partition, where its owner is known; whoever empties the outbox edits the device.
-    local owner = redis.call('HGET', KEYS[9], token)
-    if not owner then return end
-    user = owner:match('^%d+:(.*)$')
+    -- As of a user's device: one that registered after the answer is another, and stays.
+    local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
+    if not owner or tonumber(registered) > instant_of[n] then return end
+    user = owner
     outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #user) .. user
   elseif action == 1 then
     local about = details:sub(from, from + 8 + #word_of[n])
@@ -136,6 +140,7 @@ do
     for place = tally, at - 1, 3 do
       local state, its_number = struct.unpack('>BI2', heads, place)
       stretch.tally[state] = its_number
+      stretch.is_refused = stretch.is_refused or is_stale and says_undelivered[state]
       if state == 16 and has_lines == 2 then stretch.lines = stretch.lines - its_number end
     end
     lines = lines + 2 * stretch.lines
@@ -155,13 +160,19 @@ local function merge(records, base, index, old)
   local old_state, old_attempt = old:byte(1, 2)
   -- Whoever lost the claim may say how a target ended, but not that it is to be sent again: its new owner may be at it,
   -- and since the commits that are replayed, another may have been. What is left in doubt is safe.
-  if state < 16 and not (owner or replay) or state == 1 and replay then return nil end
+  if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
   if old_state >= 16 then
     if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
     return nil
   elseif state < 16 and attempt * 2 + state <= old_attempt * 2 + old_state then
     return nil
-  elseif old_state == 1 then
+  end
+  local history, old_history = records:byte(base + 5), old:byte(6)
+  if is_ambiguous(old_history) then
+    if says_undelivered[state] then return nil end
+    if not is_ambiguous(history) then history = history + 128 end
+  end
+  if old_state == 1 then
     waiting = waiting - 1
     redis.call('ZREM', KEYS[3], index)
   else
@@ -176,12 +187,12 @@ local function merge(records, base, index, old)
   end
   if state == 0 then
     doubt = doubt + 1
-    return records:sub(base, base + 11)
+    return records:sub(base, base + 4) .. string.char(history) .. records:sub(base + 6, base + 11)
   end
   local delay = struct.unpack('>I6', records, base + 6)
   waiting = waiting + 1
   redis.call('ZADD', KEYS[3], now + delay, index)
-  return records:sub(base, base + 5) .. struct.pack('>I6', now + delay)
+  return records:sub(base, base + 4) .. string.char(history) .. struct.pack('>I6', now + delay)
 end
 
 if replay and sealed then
@@ -231,13 +242,18 @@ local mixed = {}
 for i = 1, sealed and #stretches or 0 do
   local stretch = stretches[i]
   local first, last = stretch.first, stretch.last
-  if last >= granted then
+  local sent = last
+  while stretch.is_refused and sent >= first and says_undelivered[stretch.records:byte((sent - first) * 12 + 1)] do
+    sent = sent - 1
+  end
+  if sent >= first and sent >= granted then
     -- Redis lost a grant that it had acknowledged: what was sent had been granted.
-    doubt = doubt + last + 1 - granted
-    granted = last + 1
+    doubt = doubt + sent + 1 - granted
+    granted = sent + 1
     restored = restored or not owner
   end
-  if stretch.is_whole and redis.call('BITPOS', KEYS[2], 1, first * 12, last * 12 + 11) < 0 then
+  if stretch.is_whole and not stretch.is_refused
+    and redis.call('BITPOS', KEYS[2], 1, first * 12, last * 12 + 11) < 0 then
     redis.call('SETRANGE', KEYS[2], first * 12, stretch.records)
     settle_all(stretch)
   else

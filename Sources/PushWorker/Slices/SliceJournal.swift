@@ -70,7 +70,7 @@ struct SliceJournal {
       guard !entry.retries.isEmpty else { continue }
       var grants = OutcomeBatch()
       for target in entry.retries {
-        grants.append(LedgerRecord(state: .granted, attempt: target.attempt, free: target.free), at: target.index)
+        grants.append(LedgerRecord(state: .granted, attempt: target.attempt, history: target.history), at: target.index)
       }
       try await tell(&grants)
     }

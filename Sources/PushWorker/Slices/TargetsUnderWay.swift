@@ -1,11 +1,12 @@
 import CampaignStore
+import PushCore
 
 /// Which targets of a slice are under way: handed to a pool, or answered and held back. Their tokens are kept meanwhile.
 struct TargetsUnderWay {
   /// A bit for every target: a completion without one is not ours to count.
   private var bits: [UInt64] = []
-  /// Attempts that are not the first; rare, so a dictionary is affordable.
-  private var attempts: [Int: (attempt: UInt8, free: UInt8)] = [:]
+  /// Attempts that are not the first, or of which the first was sent before; rare, so a dictionary is affordable.
+  private var attempts: [Int: (attempt: UInt8, history: AttemptHistory)] = [:]
   private var chunks: [TargetChunk?] = []
   /// Targets under way in each chunk.
   private var live: [Int] = []
@@ -23,9 +24,9 @@ struct TargetsUnderWay {
     live = Array(repeating: 0, count: chunkCount)
   }
 
-  /// The attempt that is under way, counted from 0, and how many of those before it were free.
-  func attempt(of index: Int) -> (attempt: UInt8, free: UInt8) {
-    attempts.isEmpty ? (0, 0) : attempts[index] ?? (0, 0)
+  /// The attempt that is under way, counted from 0, and what is known of those before it.
+  func attempt(of index: Int) -> (attempt: UInt8, history: AttemptHistory) {
+    attempts.isEmpty ? (0, AttemptHistory()) : attempts[index] ?? (0, AttemptHistory())
   }
 
   func contains(_ index: Int) -> Bool {
@@ -33,14 +34,18 @@ struct TargetsUnderWay {
   }
 
   /// What is under way has been granted once more, by a commit of which we had not heard: its answer is to that.
-  mutating func renumber(_ index: Int, attempt: UInt8, free: UInt8) {
-    if attempt > self.attempt(of: index).attempt { attempts[index] = (attempt, free) }
+  mutating func renumber(_ index: Int, attempt: UInt8, history: AttemptHistory) {
+    let known = self.attempt(of: index)
+    guard attempt > known.attempt else { return }
+    var history = history
+    history.isAmbiguous = history.isAmbiguous || known.history.isAmbiguous
+    attempts[index] = (attempt, history)
   }
 
-  mutating func begin(_ index: Int, attempt: UInt8, free: UInt8) {
+  mutating func begin(_ index: Int, attempt: UInt8, history: AttemptHistory) {
     bits[index / 64] |= 1 << UInt64(index % 64)
     live[index / Self.chunkSize] += 1
-    if attempt > 0 { attempts[index] = (attempt, free) }
+    if attempt > 0 || history.isAmbiguous { attempts[index] = (attempt, history) }
   }
 
   /// Takes a target out, once its outcome is queued.

@@ -16,10 +16,10 @@ extension PushWorker {
     }
     let fresh = targets.filter { !session.targets.contains($0.index) }
     for target in targets where session.targets.contains(target.index) {
-      session.targets.renumber(target.index, attempt: target.attempt, free: target.free)
+      session.targets.renumber(target.index, attempt: target.attempt, history: target.history)
       giveBack(1, of: session)
     }
-    for target in fresh { session.targets.begin(target.index, attempt: target.attempt, free: target.free) }
+    for target in fresh { session.targets.begin(target.index, attempt: target.attempt, history: target.history) }
     session.context.unspend(targets.count - fresh.count)
     // Their time may have passed, and the slice may have been lost or paused, while the targets were read.
     try submit(session, settleCapped(session, admit(session, fresh.map(\.index))))
@@ -148,8 +148,7 @@ extension PushWorker {
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {
     if user.isEmpty { return session.context.campaign.channel == nil }
-    let (attempt, free) = session.targets.attempt(of: index)
-    return attempt > free || answers.rejected.contains(token)
+    return session.targets.attempt(of: index).history.counted > 0 || answers.rejected.contains(token)
   }
 
   /// Takes the answers that have come.
@@ -173,7 +172,8 @@ extension PushWorker {
         session.context.tally.accepted += 1
         let attempt = session.targets.attempt(of: index)
         var record = LedgerRecord(
-          state: .terminal(.accepted), attempt: attempt.attempt, free: attempt.free, status: completion.status, at: now)
+          state: .terminal(.accepted), attempt: attempt.attempt, history: attempt.history, status: completion.status,
+          at: now)
         if session.context.hasVariants { record.variant = session.variant(of: index) }
         if session.context.campaign.results == .all, let (chunk, position) = session.targets.place(of: index) {
           session.outcomes.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
@@ -218,9 +218,9 @@ extension PushWorker {
     } else if !completion.answer.isAccepted {
       tally.count(refusal: completion.reason)
     }
-    let (attempt, free) = session.targets.attempt(of: index)
+    var (attempt, history) = session.targets.attempt(of: index)
     let decision = Disposition.decide(
-      completion.answer, attempt: max(0, Int(attempt) - Int(free)) + 1, of: session.context.app.service,
+      completion.answer, attempt: history.counted + 1, of: session.context.app.service,
       policy: configuration.retry, ambiguity: campaign.ambiguity, jitter: .random(in: 0..<1),
       isBreakerOpen: completion.status >= 500 && session.context.route.isStuck)
     if session.context.app.service.blamesToken(completion.answer),
@@ -228,22 +228,22 @@ extension PushWorker {
     {
       answers.rejected.insert(chunk.token(position))
     }
+    if completion.answer.kind == .ambiguous { history.isAmbiguous = true }
     var record = LedgerRecord(
-      state: .waiting, attempt: attempt, free: decision.countsAttempt ? free : Self.counted(free),
-      status: completion.status, reason: completion.reason)
+      state: .waiting, attempt: attempt, history: history, status: completion.status, reason: completion.reason)
     switch decision.target {
     case .finish(let outcome):
-      record.state = .terminal(outcome)
-      record.at = now
+      record.finish(outcome, at: now)
       if outcome == .accepted { figures.totals.accepted += 1 }
     case .retry(let milliseconds):
       record.at = UInt64(max(0, milliseconds))
       if let deadline = session.deadline(of: index), Int(now) + milliseconds >= deadline * 1000 {
-        record.state = .terminal(.expired)
-        record.at = now
+        record.finish(.expired, at: now)
       }
     case .resendNow: record.at = 0
     }
+    // Not of what ends now: should its guard have it sent again, the attempt was in vain.
+    if record.state == .waiting, decision.countsAttempt { record.history.count() }
     switch (record.state, session.intent) {
     case (.waiting, .lost):
       // Sending again is the new owner's to decide.
@@ -341,22 +341,18 @@ extension PushWorker {
     _ session: SliceSession, _ index: Int, _ outcome: Outcome?, reason: ReasonCode = .none,
     after milliseconds: Int = 0
   ) {
-    let (attempt, free) = session.targets.attempt(of: index)
+    let (attempt, history) = session.targets.attempt(of: index)
     var record = LedgerRecord(
-      state: .waiting, attempt: attempt, free: free, reason: reason, at: UInt64(max(0, milliseconds)))
+      state: .waiting, attempt: attempt, history: history, reason: reason, at: UInt64(max(0, milliseconds)))
     defer { session.end(index) }
     if let outcome {
-      record.state = .terminal(outcome)
-      record.at = now
+      // Whatever keeps it from being sent now, an earlier attempt may have been delivered.
+      record.finish(history.isAmbiguous ? .unknown : outcome, at: now)
       append(HeldAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     } else if session.intent == .lost {
       giveBack(1, of: session)
     } else {
-      record.free = Self.counted(free)
       session.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     }
   }
-
-  /// One more, up to what a byte holds: the ledger's attempts stop there too.
-  static func counted(_ free: UInt8) -> UInt8 { free == .max ? .max : free + 1 }
 }

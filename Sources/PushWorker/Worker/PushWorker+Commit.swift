@@ -149,10 +149,10 @@ extension PushWorker {
         // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
         let isUnrecorded = session.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
         if session.targets.contains(index) {
-          session.targets.renumber(index, attempt: record.attempt, free: record.free)
+          session.targets.renumber(index, attempt: record.attempt, history: record.history)
         }
         guard !session.targets.contains(index), !isUnrecorded, !known.contains(index) else { continue }
-        found.append(.init(index: index, attempt: record.attempt, free: record.free))
+        found.append(.init(index: index, attempt: record.attempt, history: record.history))
       }
     }
     session.doubt.targets += found
@@ -183,18 +183,25 @@ extension PushWorker {
     case .resend:
       session.doubt.resent += count
       figures.totals.resent += count
-      try await send(session, targets)
+      try await send(session, targets.map { resent($0, of: session) })
     case .skip:
       for target in targets { giveUp(session, target) }
       session.context.unspend(count)
     }
   }
 
+  /// A target in doubt that is sent again: its earlier owner may have sent it, unless it was over a cap.
+  private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
+    var target = target
+    if session.admitted?.isCapped(target.index) != true { target.history.isAmbiguous = true }
+    return target
+  }
+
   /// Records that nobody knows whether a target in doubt was reached, on credit that was lent for it.
   private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
     // Who was not to get it did not.
     let outcome: Outcome = session.admitted?.isCapped(target.index) == true ? .capped : .unknown
-    let record = LedgerRecord(state: .terminal(outcome), attempt: target.attempt, free: target.free, at: now)
+    let record = LedgerRecord(state: .terminal(outcome), attempt: target.attempt, history: target.history, at: now)
     append(HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     session.outcomes.markUntold(target.index)
   }
@@ -213,7 +220,7 @@ extension PushWorker {
     lend(count, to: session)
     session.claim.granted = indexes.upperBound
     for index in indexes {
-      session.targets.begin(index, attempt: 0, free: 0)
+      session.targets.begin(index, attempt: 0, history: AttemptHistory())
       settle(session, index, session.fate(of: index, now: Int(now)))
     }
   }

@@ -235,7 +235,6 @@ extension PushWorker {
     }
     var record = answer.record
     record.state = .waiting
-    record.free = Self.counted(record.free)
     record.at = 0
     session.outcomes.record(EventLoop.now) { $0.append(record, at: answer.index) }
   }

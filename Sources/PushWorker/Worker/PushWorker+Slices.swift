@@ -409,7 +409,9 @@ extension PushWorker {
   /// - Returns: false when targets are left that we took for answered.
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
     let counters: SliceCounters
-    switch try await ledger.close(closing, variantLanguages: context.campaign.content?.variantLanguages) {
+    switch try await ledger.close(
+      closing, variantLanguages: context.campaign.content?.variantLanguages, results: context.campaign.results)
+    {
     case .closed(let final): counters = final
     case .unfinished: return false
     case .stale:

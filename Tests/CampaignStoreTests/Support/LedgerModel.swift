@@ -19,10 +19,14 @@ struct LedgerModel {
   }
 
   mutating func merge(_ new: LedgerRecord, at index: Int, byOwner isOwner: Bool = true) {
+    // The owner may have sent since what a stale owner says was not delivered.
+    if case .terminal(let outcome) = new.state, !isOwner, outcome.saysUndelivered { return }
     // What was sent had been granted, even if Redis forgot it.
     granted = max(granted, index + 1)
     let old = records[index]
+    var new = new
     if case .terminal(let outcome) = new.state {
+      if old.state == .granted || old.state == .waiting, old.history.isAmbiguous, outcome.saysUndelivered { return }
       if case .terminal(let before) = old.state {
         guard outcome == .accepted, before != .accepted else { return }
         outcomes[before, default: 0] -= 1
@@ -30,6 +34,7 @@ struct LedgerModel {
       outcomes[outcome, default: 0] += 1
     } else {
       guard isOwner, Self.rank(new) > Self.rank(old) else { return }
+      new.history.isAmbiguous = new.history.isAmbiguous || old.history.isAmbiguous
     }
     records[index] = new
   }
@@ -49,6 +54,7 @@ struct LedgerModel {
       [
         LedgerRecord(state: .granted, attempt: attempt),
         .waiting(attempt: attempt, milliseconds: 3_600_000),
+        .waiting(attempt: attempt, milliseconds: 3_600_000, isAmbiguous: true),
       ]
     } + Outcome.allCases.map { .terminal($0, attempt: 1) }
   }

@@ -24,9 +24,10 @@ extension LedgerRecord {
   }
 
   /// As it goes into a commit: with its delay.
-  static func waiting(attempt: UInt8 = 0, milliseconds: UInt64 = 0) -> LedgerRecord {
+  static func waiting(attempt: UInt8 = 0, milliseconds: UInt64 = 0, isAmbiguous: Bool = false) -> LedgerRecord {
     LedgerRecord(
-      state: .waiting, attempt: attempt, status: 503, reason: Reason.serviceUnavailable.code, at: milliseconds)
+      state: .waiting, attempt: attempt, history: AttemptHistory(isAmbiguous: isAmbiguous), status: 503,
+      reason: Reason.serviceUnavailable.code, at: milliseconds)
   }
 }
 

@@ -21,8 +21,35 @@ extension TraceReplayer {
     ] + Ending.allCases.map { Int(slice.tally[$0.place]) }
   }
 
+  /// State, attempt and, of a target without an outcome of its own, its history.
   private func ledgerBytes(_ slice: SliceState) -> [UInt8] {
-    (0..<slice.count).flatMap { [slice.state[$0], slice.attempt[$0]] }
+    (0..<slice.count).flatMap { index in
+      let history = AttemptHistory(isAmbiguous: slice.ambiguous.contains(index) && slice.state[index] < 16)
+      return [slice.state[index], slice.attempt[index], history.rawValue]
+    }
+  }
+
+  /// Users whom a campaign to those of this one reaches that have such an outcome, as the script finds them.
+  func reached(_ number: Int, _ endings: [Ending]) async throws -> [String] {
+    let keys = test.keys
+    return try await test.redis.script(
+      StoreScripts.reached,
+      keys: [keys.targets(number, Self.id), keys.ledger(number, Self.id), keys.slice(number, of: Self.id)]
+    ) {
+      $0.append(0)
+      $0.append(8)
+      $0.append(TargetPage.size)
+      $0.append(LedgerRecord.size)
+      for ending in endings { $0.append(Int(ending.rawValue)) }
+    }.get()[1].compactMap(\.string)
+  }
+
+  /// The same, as the model derives them.
+  func expectedReached(_ number: Int, _ endings: [Ending]) -> [String] {
+    let slice = model.slices[number]
+    guard slice.seal != 0 else { return [] }
+    return (0..<slice.count).filter { slice.ending(of: $0).map(endings.contains) ?? false }
+      .map { Self.user(number, slice.order[$0]) }
   }
 
   func expected(_ number: Int) -> String {
@@ -40,7 +67,10 @@ extension TraceReplayer {
     if count > 0 {
       let reply = try await test.command("GETRANGE", test.keys.ledger(number, Self.id), 0, count * 12 - 1)
       let whole = Array(reply.bytes ?? []) + Array(repeating: 0, count: count * 12)
-      for index in 0..<count { bytes += whole[(index * 12)..<(index * 12 + 2)] }
+      for record in stride(from: 0, to: count * 12, by: 12) {
+        let history = whole[record] < 16 ? whole[record + 5] : 0
+        bytes += [whole[record], whole[record + 1], history]
+      }
     }
     let retry = try await test.command("ZRANGE", test.keys.retry(number, Self.id), 0, -1)
     var targets: [[UInt8]] = []
@@ -175,8 +205,10 @@ extension TraceReplayer {
     }
     for index in 0..<slice.count {
       try await test.command("RPUSH", keys.targets(number, Self.id), Self.target(number, slice.order[index]))
-      if slice.state[index] != 0 || slice.attempt[index] != 0 {
-        let record = [slice.state[index], slice.attempt[index]] + Array(repeating: 0, count: LedgerRecord.size - 2)
+      let history = AttemptHistory(isAmbiguous: slice.ambiguous.contains(index)).rawValue
+      if slice.state[index] != 0 || slice.attempt[index] != 0 || history != 0 {
+        var record = [slice.state[index], slice.attempt[index]] + Array(repeating: 0, count: LedgerRecord.size - 2)
+        record[5] = history
         try await test.command("SETRANGE", keys.ledger(number, Self.id), index * 12, record)
       }
     }

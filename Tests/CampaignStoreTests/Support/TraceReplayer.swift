@@ -28,11 +28,13 @@ struct TraceReplayer {
 
   static func target(_ slice: Int, _ number: UInt8) -> [UInt8] {
     var entry: [UInt8] = []
-    [UInt8(slice), number].withUnsafeBytes {
-      TargetPage.write(token: $0, user: UnsafeRawBufferPointer(start: nil, count: 0), to: &entry)
+    [UInt8(slice), number].withUnsafeBytes { token in
+      Array(user(slice, number).utf8).withUnsafeBytes { TargetPage.write(token: token, user: $0, to: &entry) }
     }
     return entry
   }
+
+  static func user(_ slice: Int, _ number: UInt8) -> String { "u\(slice).\(number)" }
 
   /// The model's claim as a real one.
   mutating func ledger(_ claim: Int, _ slice: Int) -> SliceLedger {
@@ -127,10 +129,12 @@ struct TraceReplayer {
   private mutating func commit(_ call: StoreCall, _ reply: StoreReply) async throws {
     var batch = OutcomeBatch()
     for index in call.grants.indexes {
-      batch.append(LedgerRecord(state: .granted, attempt: call.grants.attempt[index]), at: index)
+      let history = AttemptHistory(isAmbiguous: call.grants.ambiguous.contains(index))
+      batch.append(LedgerRecord(state: .granted, attempt: call.grants.attempt[index], history: history), at: index)
     }
     for index in call.records.indexes {
-      var record = LedgerRecord(state: .waiting, attempt: call.records.attempt[index])
+      let history = AttemptHistory(isAmbiguous: call.records.ambiguous.contains(index))
+      var record = LedgerRecord(state: .waiting, attempt: call.records.attempt[index], history: history)
       if let outcome = Outcome(rawValue: call.records.state[index]) {
         record.state = .terminal(outcome)
       } else if call.records.delay[index] > 0 {
@@ -173,6 +177,10 @@ struct TraceReplayer {
     for number in 0..<slices {
       let (stored, expected) = (try await stored(number), expected(number))
       if stored != expected { return "slice \(number) is \(stored), expected \(expected)" }
+      for endings in [[Ending.accepted, .unknown], [.cancelled], [.failed]] {
+        let (found, expected) = (try await reached(number, endings), expectedReached(number, endings))
+        if found != expected { return "slice \(number): \(endings) are \(found), expected \(expected)" }
+      }
     }
     let (stored, expected) = (try await storedControl(), expectedControl())
     return stored == expected ? nil : "control is \(stored), expected \(expected)"

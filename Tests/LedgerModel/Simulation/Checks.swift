@@ -70,7 +70,17 @@ extension World {
         case .cancelled: wasCancelled
         }
       if !holds { fail("target \(target) (slice \(call.slice) index \(index)) is \(ending) without a reason") }
+      checkDelivered(target, ending)
     }
+  }
+
+  /// What was delivered is never called undelivered, and retargeting by `accepted` and `unknown` finds it. What Redis has
+  /// lost, and nobody could tell it again, is not known to have been sent.
+  private mutating func checkDelivered(_ target: Int, _ ending: Ending) {
+    guard ending.saysUndelivered, apns.deliveries[target] > 0, !hasForgotten || apns.forgiven[target] == 0 else {
+      return
+    }
+    fail("target \(target) was delivered and is \(ending)")
   }
 
   /// A live owner keeps its slice; what is in doubt with the former one may come twice.

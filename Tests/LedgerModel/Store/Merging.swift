@@ -23,6 +23,12 @@ extension SliceState {
       if merge(RecordState.granted, call.grants, index, mayWait: true, now, rules) { granting = true }
     }
     for index in call.records.indexes where index < count {
+      // Whoever lost the claim does not know what the owner has sent since.
+      if !isOwner, !isReplay, Ending(rawValue: call.records.state[index])?.saysUndelivered == true,
+        !rules.breaks(.staleFailureCounts)
+      {
+        continue
+      }
       // Redis lost a grant that it had acknowledged: what was sent had been granted.
       raise(to: index + 1)
       let mayWait = isReplay ? rules.breaks(.replaysWaiting) : isOwner
@@ -68,6 +74,7 @@ extension SliceState {
     let old = state[index]
     // Whoever lost the claim may say how a target ended, but not that it is to be sent again; nor may a replay.
     if new < 16, !mayWait, !rules.breaks(.waitingFromStale) { return false }
+    if old < 16, ambiguous.contains(index), Ending(rawValue: new)?.saysUndelivered == true { return false }
     if let ending = Ending(rawValue: old) {
       if new != Ending.accepted.rawValue || old == new || rules.breaks(.acceptedDoesNotWin) {
         guard rules.breaks(.noMergeOrder), old != new else { return false }
@@ -83,6 +90,7 @@ extension SliceState {
     }
     state[index] = new
     attempt[index] = number
+    if row.ambiguous.contains(index), new < 16 { ambiguous.insert(index) }
     if let ending = Ending(rawValue: new) {
       tally[ending.place] += 1
       deaths = 0
@@ -114,7 +122,8 @@ extension SliceState {
       doubt += 1
       state[next] = RecordState.granted
       attempt[next] += 1
-      reply.records.set(next, RecordState.granted, attempt: attempt[next])
+      let isAmbiguous = ambiguous.contains(next) && !rules.breaks(.grantForgetsAmbiguity)
+      reply.records.set(next, RecordState.granted, attempt: attempt[next], isAmbiguous: isAmbiguous)
       credit -= 1
     }
     reply.fresh = max(0, min(credit, min(bound, count) - granted))

@@ -32,6 +32,8 @@ public struct SliceState: Equatable, Sendable {
   public internal(set) var waiting = 0
   public internal(set) var state = SIMD8<UInt8>()
   public internal(set) var attempt = SIMD8<UInt8>()
+  /// Targets of which an earlier attempt was sent and not answered.
+  public internal(set) var ambiguous = SmallSet()
   /// Indexes in the retry set, and when each is due.
   public internal(set) var retry = SmallSet()
   public internal(set) var due = SIMD8<Int32>()
@@ -130,8 +132,10 @@ public struct SliceState: Equatable, Sendable {
       }
       if call.cancels {
         if phase == .expanding { count = 0 }
-        tally[Ending.unknown.place] += Int16(doubt)
-        tally[Ending.cancelled.place] += Int16(count - granted + waiting)
+        // What waits stands in `retry`, and nothing else does.
+        let unknown = doubt + (rules.breaks(.cancelForgetsAmbiguity) ? 0 : retry.intersection(ambiguous).count)
+        tally[Ending.unknown.place] += Int16(unknown)
+        tally[Ending.cancelled.place] += Int16(count - granted + doubt + waiting - unknown)
         phase = .cancelled
         doubt = 0
         waiting = 0
@@ -159,9 +163,9 @@ public struct SliceState: Equatable, Sendable {
   }
 
   /// What a target has come to, as whoever exports the results reads it; `nil` while it has no ending.
-  func ending(of index: Int) -> Ending? {
+  public func ending(of index: Int) -> Ending? {
     if let ending = Ending(rawValue: state[index]) { return ending }
     guard phase == .cancelled else { return nil }
-    return state[index] == RecordState.granted && index < granted ? .unknown : .cancelled
+    return ambiguous.contains(index) || state[index] == RecordState.granted && index < granted ? .unknown : .cancelled
   }
 }

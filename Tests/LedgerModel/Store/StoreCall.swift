@@ -6,6 +6,9 @@ public enum Ending: UInt8, CaseIterable, Sendable {
   case unknown = 24
   case cancelled = 25
 
+  /// Whether it says that the push was not delivered, though APNs has not refused the target for good.
+  var saysUndelivered: Bool { self == .failed || self == .cancelled }
+
   /// Its place in a row of counters.
   public var place: Int {
     switch self {
@@ -30,9 +33,12 @@ public struct RecordRow: Equatable, Sendable {
   public internal(set) var state = SIMD8<UInt8>()
   public internal(set) var attempt = SIMD8<UInt8>()
   public internal(set) var delay = SIMD8<UInt8>()
+  /// Targets of which an earlier attempt was sent and not answered.
+  public internal(set) var ambiguous = SmallSet()
 
-  mutating func set(_ index: Int, _ state: UInt8, attempt: UInt8, delay: Int = 0) {
+  mutating func set(_ index: Int, _ state: UInt8, attempt: UInt8, isAmbiguous: Bool, delay: Int = 0) {
     indexes.insert(index)
+    if isAmbiguous { ambiguous.insert(index) } else { ambiguous.remove(index) }
     self.state[index] = state
     self.attempt[index] = attempt
     self.delay[index] = UInt8(delay)

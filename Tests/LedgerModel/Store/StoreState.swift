@@ -24,7 +24,8 @@ public struct StoreState: Sendable {
       reply.isOwner = slice.claim == call.claim
       // The worker asks for what is below the mark that it knows.
       for index in 0..<call.highWater where index < slice.count {
-        reply.records.set(index, slice.state[index], attempt: slice.attempt[index])
+        reply.records.set(
+          index, slice.state[index], attempt: slice.attempt[index], isAmbiguous: slice.ambiguous.contains(index))
       }
     case .unclaim: reply = slices[call.slice].unclaim(call)
     case .close: reply = slices[call.slice].close(call, rules: rules)

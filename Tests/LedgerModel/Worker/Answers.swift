@@ -93,6 +93,7 @@ extension World {
       guard !known.contains(index), !run.doubt.contains(index) else { continue }
       let attempt = reply.records.attempt[index]
       permits[place][position][index] = attempt + 1
+      if reply.records.ambiguous.contains(index) { run.ambiguous.insert(index) } else { run.ambiguous.remove(index) }
       // What was granted in an answer that got lost was never sent; its credit is still lent.
       if !run.inherits, run.limbo > 0 {
         run.limbo -= 1
@@ -100,7 +101,7 @@ extension World {
         if run.intent == .send {
           run.unsent.insert(index)
         } else {
-          run.pending.set(index, RecordState.waiting, attempt: attempt)
+          run.pending.set(index, RecordState.waiting, attempt: attempt, isAmbiguous: run.ambiguous.contains(index))
         }
       } else {
         run.doubt.insert(index)
@@ -191,6 +192,11 @@ extension World {
   private mutating func accept(_ place: Int, _ position: Int, _ reply: StoreReply, _ sent: Run) {
     for index in reply.records.indexes {
       workers[place].runs[position].attempt[index] = reply.records.attempt[index]
+      if reply.records.ambiguous.contains(index) {
+        workers[place].runs[position].ambiguous.insert(index)
+      } else {
+        workers[place].runs[position].ambiguous.remove(index)
+      }
       take(place, position, index)
     }
     var first = reply.granted - reply.fresh

@@ -161,6 +161,7 @@ extension World {
         workers[place].record(position, index, Ending.unknown.rawValue)
       } else {
         workers[place].runs[position].resent += 1
+        if !rules.breaks(.resendForgetsDoubt) { workers[place].runs[position].ambiguous.insert(index) }
         workers[place].runs[position].unsent.insert(index)
       }
     }

@@ -7,13 +7,16 @@ extension World {
     let number = workers[place].entry(of: run)
     for index in sent.batch {
       workers[place].journal[number].records.set(
-        index, sent.pending.state[index], attempt: sent.pending.attempt[index], delay: Int(sent.pending.delay[index]))
+        index, sent.pending.state[index], attempt: sent.pending.attempt[index],
+        isAmbiguous: sent.pending.ambiguous.contains(index), delay: Int(sent.pending.delay[index]))
       workers[place].journal[number].recordsAt[index] = at
       // From now on Redis can forget it, however long ago it was sent.
       apns.lastSent[place][target(of: run, index)] = at
     }
     for index in reply.records.indexes {
-      workers[place].journal[number].grants.set(index, RecordState.granted, attempt: reply.records.attempt[index])
+      workers[place].journal[number].grants.set(
+        index, RecordState.granted, attempt: reply.records.attempt[index],
+        isAmbiguous: reply.records.ambiguous.contains(index))
       workers[place].journal[number].grantsAt[index] = at
     }
     workers[place].journal[number].highWater = run.granted
@@ -35,7 +38,9 @@ extension World {
     let number = workers[place].entry(of: run)
     for index in reply.records.indexes
     where reply.records.state[index] == RecordState.granted && reply.records.attempt[index] > 0 {
-      workers[place].journal[number].grants.set(index, RecordState.granted, attempt: reply.records.attempt[index])
+      workers[place].journal[number].grants.set(
+        index, RecordState.granted, attempt: reply.records.attempt[index],
+        isAmbiguous: reply.records.ambiguous.contains(index))
       workers[place].journal[number].grantsAt[index] = Int32(now)
     }
   }

@@ -41,6 +41,8 @@ struct Run: Sendable {
   var underWay = SmallSet()
   var fate = SIMD8<UInt8>()
   var attempt = SIMD8<UInt8>()
+  /// Targets of which an attempt was sent and not answered, or may have been by an earlier owner.
+  var ambiguous = SmallSet()
   /// Outcomes that Redis has not acknowledged, and those of them in the commit under way.
   var pending = RecordRow()
   var batch = SmallSet()

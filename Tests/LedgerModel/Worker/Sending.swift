@@ -107,7 +107,10 @@ extension World {
     case Fate.refused:
       apns.evidence[target] |= 4
       delay = random.below(6)
-      if attempt + 1 >= rules.attempts { state = Ending.failed.rawValue }
+      if attempt + 1 >= rules.attempts {
+        let mayHaveIt = run.ambiguous.contains(index) && !rules.breaks(.exhaustionForgetsAmbiguity)
+        state = mayHaveIt ? Ending.unknown.rawValue : Ending.failed.rawValue
+      }
     case Fate.notProcessed:
       if run.intent == .send {
         permits[place][position][index] = run.attempt[index] + 1
@@ -116,6 +119,7 @@ extension World {
       }
     default:
       apns.evidence[target] |= 8
+      if !rules.breaks(.ambiguityNotRecorded) { workers[place].runs[position].ambiguous.insert(index) }
       if rules.skips || attempt + 1 >= rules.attempts {
         state = Ending.unknown.rawValue
       } else if run.fate[index] == Fate.takenUnanswered {

@@ -82,7 +82,9 @@ struct Worker: Sendable {
 
   /// Puts an outcome among those to be recorded.
   mutating func record(_ position: Int, _ index: Int, _ state: UInt8, delay: Int = 0) {
-    runs[position].pending.set(index, state, attempt: runs[position].attempt[index], delay: delay)
+    runs[position].pending.set(
+      index, state, attempt: runs[position].attempt[index], isAmbiguous: runs[position].ambiguous.contains(index),
+      delay: delay)
   }
 
   /// Stops sending for a slice: what no connection has taken goes back.

@@ -1,0 +1,37 @@
+import PushCore
+import Redis
+
+/// Result lines of targets that a cancel ended. No record is written for them, so no commit has written their lines.
+extension SliceLedger {
+  /// Writes the result lines of a cancelled slice that no commit has written. Repeating it does no harm.
+  ///
+  /// With ``PushCore/ResultsMode/failures`` these are the lines of targets that may have been delivered. A cancelled target
+  /// was not sent, and of a large campaign there may be millions: it gets a line only where every target does.
+  ///
+  /// - Parameters:
+  ///   - counters: of the slice, which is closed.
+  ///   - results: which lines the campaign keeps.
+  func keepCancelledResults(_ counters: SliceCounters, _ results: ResultsMode) async throws {
+    let isKept = { (outcome: Outcome) in results == .all || results == .failures && outcome == .unknown }
+    guard [.unknown, .cancelled].contains(where: { counters.outcomes[$0] ?? 0 > 0 && isKept($0) }),
+      let record = try await store.campaign(slice.campaign)
+    else { return }
+    let key = store.keys.results(slice.partition, slice.campaign)
+    var line = ResultLine(service: service)
+    try await store.forEachResult(of: [slice], record) { page in
+      let lines = page.filter { $0.isDerived && $0.outcome.map(isKept) ?? false }
+      guard !lines.isEmpty else { return true }
+      var pipeline = RedisPipeline(reserving: lines.count * 160)
+      pipeline.command("HSET") { arguments in
+        arguments.append(key)
+        for result in lines {
+          arguments.append(service.text(of: result.token))
+          line.set(result.record, unknownReason: Array(result.reason.utf8))
+          arguments.append(line.text)
+        }
+      }
+      _ = try await store.run(pipeline)
+      return true
+    }
+  }
+}

@@ -1,0 +1,235 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// The outcome of a target in every state of its record and its slice, as each reader tells it.
+///
+/// The rows come from the enumerations, and the table stands in `Tests/README.md`: a new outcome, state or phase fails until
+/// it has its row there, and a reader that derives an outcome otherwise fails too.
+struct OutcomeTableTests {
+  /// What is told of one target: its record, and whether it is below its slice's high-water mark.
+  private struct Row: Hashable {
+    var state: UInt8
+    var isAmbiguous: Bool
+    var isGranted: Bool
+
+    var record: LedgerRecord {
+      LedgerRecord(
+        state: LedgerRecord.State(code: state) ?? .granted, history: AttemptHistory(isAmbiguous: isAmbiguous),
+        status: state == 0 ? 0 : 503, at: state == 1 ? 3_600_000 : 5000)
+    }
+
+    var cells: [String] {
+      let name = Outcome(rawValue: state)?.name ?? (state == 1 ? "waiting" : isGranted ? "granted" : "not granted")
+      return [name, isAmbiguous ? "yes" : "no"]
+    }
+  }
+
+  /// Every record that the scripts can write. A target that was never granted has none, and one with an outcome was
+  /// granted; an outcome that says undelivered never stands beside an ambiguous attempt.
+  private static let rows: [Row] =
+    [Row(state: 0, isAmbiguous: false, isGranted: false)]
+    + [0, 1].flatMap { state in [false, true].map { Row(state: state, isAmbiguous: $0, isGranted: true) } }
+    + Outcome.allCases.flatMap { outcome in
+      [false, true].filter { !$0 || !outcome.saysUndelivered }
+        .map { Row(state: outcome.rawValue, isAmbiguous: $0, isGranted: true) }
+    }
+
+  /// The phases in which a slice has targets, with the rows that it can have then.
+  private static func rows(in phase: SlicePhase) -> [Row] {
+    switch phase {
+    case .expanding: []
+    case .sealed, .cancelled: rows
+    case .done: rows.filter { $0.state >= Outcome.accepted.rawValue }
+    }
+  }
+
+  private static let head =
+    ["record", "ambiguous attempt"] + SlicePhase.allCases.map { "slice \($0.rawValue)" }
+    + ["line with `results: all`", "with `failures`", "found by `{\"campaign\": …}`", "gets a correction"]
+
+  /// What the readers said of a row, in the order of the phases.
+  private struct Told {
+    var outcomes: [SlicePhase: Outcome?] = [:]
+    var lines: [ResultsMode: String] = [:]
+    var retargeted: [String] = []
+    var isCorrected = false
+  }
+
+  @Test func everyReaderTellsTheOutcomeOfTheTable() async throws {
+    var told: [Row: Told] = [:]
+    for phase in SlicePhase.allCases where !Self.rows(in: phase).isEmpty {
+      for mode in [ResultsMode.all, .failures] {
+        try await read(phase, mode, into: &told)
+      }
+    }
+    let rows = Self.rows.map { row -> [String] in
+      guard let told = told[row] else { return row.cells }
+      let phases = SlicePhase.allCases.map { phase in
+        Self.rows(in: phase).contains(row) ? told.outcomes[phase].flatMap { $0?.name } ?? "none" : "–"
+      }
+      return row.cells + phases + [told.lines[.all] ?? "none", told.lines[.failures] ?? "none"]
+        + [told.retargeted.joined(separator: ", "), told.isCorrected ? "yes" : "no"]
+    }
+    let table = DocumentedTable("outcomes", head: Self.head, rows: rows)
+    #expect(try table.documented() == table.markdown)
+  }
+
+  /// The rules that the table must keep, whatever it says.
+  @Test func whatMayHaveBeenDeliveredIsNeverCalledUndelivered() {
+    for row in Self.rows where row.state < Outcome.accepted.rawValue {
+      let outcome = row.record.outcome(in: .cancelled, isGranted: row.isGranted)
+      #expect(outcome == (row.isAmbiguous || row.state == 0 && row.isGranted ? .unknown : .cancelled))
+    }
+    for outcome in Outcome.allCases {
+      var record = LedgerRecord(state: .waiting, history: AttemptHistory(counted: 3, isAmbiguous: true))
+      record.finish(outcome, at: 1)
+      #expect(record.state == .terminal(outcome.saysUndelivered ? .unknown : outcome))
+      record = LedgerRecord(state: .waiting, history: AttemptHistory(counted: 3))
+      record.finish(outcome, at: 1)
+      #expect(record.state == .terminal(outcome))
+    }
+  }
+
+  @Test(arguments: Outcome.allCases)
+  func scriptsHaveTheSameListOfWhatSaysUndelivered(_ outcome: Outcome) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    let ledger = try await world.sealed("a", count: 1)
+    try await ledger.commit(credit: 1)
+    var retry = LedgerRecord.waiting()
+    retry.history.isAmbiguous = true
+    try await ledger.commit([0: retry])
+    #expect(try await ledger.commit(credit: 1).retries.map(\.history.isAmbiguous) == [true])
+    // No worker says so; the script keeps the record all the same, and the target stays in doubt.
+    try await ledger.commit([0: .terminal(outcome, attempt: 1)])
+    let record = try await ledger.record(0)
+    #expect(record.state == (outcome.saysUndelivered ? .granted : .terminal(outcome)))
+    #expect(outcome.saysUndelivered == record.history.isAmbiguous)
+    // Nor does a stale owner end what its new owner may have sent.
+    let other = try await world.sealed("b", count: 1)
+    try await other.commit(credit: 1)
+    try await world.endLease("b")
+    _ = try await world.claimed("b", worker: "new")
+    try await other.commit([0: .terminal(outcome)])
+    #expect(try await other.record(0).state == (outcome.saysUndelivered ? .granted : .terminal(outcome)))
+  }
+
+  /// Builds a slice of a campaign with a target for each row, and asks every reader.
+  private func read(_ phase: SlicePhase, _ mode: ResultsMode, into told: inout [Row: Told]) async throws {
+    let rows = Self.rows(in: phase).sorted { $0.isGranted && !$1.isGranted }
+    let world = try await TestStore(on: .single, partitions: 1, streamLength: 1000)
+    try await world.registerUsers(0..<rows.count)
+    let campaign = try await world.activate("a", #","results":"\#(mode.rawValue)""#)
+    let ledger = try await world.claimed("a").ledger
+    #expect(try await world.expand(ledger, campaign) == rows.count)
+    let granted = rows.count { $0.isGranted }
+    try await ledger.commit(credit: granted)
+    let chunk = try await ledger.targets(from: 0, count: rows.count)
+    try await commit(rows, chunk, mode, to: ledger)
+    var counters: SliceCounters?
+    if phase != .sealed {
+      counters = try await ledger.close(phase == .done ? .finish : .cancel, results: mode).counters
+      let closed = try #require(counters)
+      if phase == .cancelled { try await world.store.control("a", .cancel) }
+      _ = try await world.store.finish(ledger.slice, counters: closed, lane: .normal, worker: "w")
+    }
+    #expect(try await world.slice("a").text["phase"] == phase.rawValue)
+
+    // The export.
+    var results: [TargetResult] = []
+    try await world.store.forEachResult(of: "a") { page in
+      results += page
+      return true
+    }
+    let users = (0..<rows.count).map { String(decoding: chunk.user($0), as: UTF8.self) }
+    #expect(results.map(\.user) == users)
+    var tally: [Outcome: Int] = [:]
+    for (index, row) in rows.enumerated() {
+      let outcome = results[index].outcome
+      // The function itself.
+      #expect(outcome == row.record.outcome(in: phase, isGranted: row.isGranted), "\(row) in \(phase)")
+      if let outcome { tally[outcome, default: 0] += 1 }
+      #expect((results[index].at > 0) == (outcome != nil))
+      // `results show`, by token and by user.
+      #expect(try await world.store.result(of: results[index].token, in: "a")?.outcome == outcome)
+      #expect(try await world.store.results(ofUser: users[index], in: "a").map(\.outcome) == [outcome])
+      told[row, default: Told()].outcomes[phase] = .some(outcome)
+    }
+    // `campaign show`, webhooks and reports.
+    #expect(try await world.store.show("a")?.counters.outcomes == tally)
+    if let counters { #expect(counters.outcomes == tally) }
+    // Retargeting, for each outcome alone, and a correction, which takes the default ones.
+    for outcome in Outcome.allCases where phase != .sealed {
+      for user in try await audience(of: #"{"campaign":"a","outcome":"\#(outcome.name)"}"#, world) {
+        let index = try #require(users.firstIndex(of: user))
+        #expect(results[index].outcome == outcome, "\(rows[index]) is found as \(outcome)")
+        if mode == .all, phase == .cancelled { told[rows[index], default: Told()].retargeted.append(outcome.name) }
+      }
+    }
+    if phase != .sealed {
+      let corrected = Set(try await audience(of: #"{"campaign":"a"}"#, world))
+      let others = Set(try await audience(of: #"{"segment":"*","exclude":{"campaign":"a"}}"#, world))
+      #expect(corrected.isDisjoint(with: others) && corrected.union(others) == Set(users))
+      for (index, row) in rows.enumerated() {
+        let mayHaveIt = results[index].outcome == .accepted || results[index].outcome == .unknown
+        #expect(corrected.contains(users[index]) == mayHaveIt)
+        told[row]?.isCorrected = mayHaveIt
+      }
+    }
+    // The plain hash.
+    for (index, row) in rows.enumerated() where phase == .cancelled {
+      let token = TestStore.service.text(of: results[index].token)
+      let line = try await world.command("HGET", world.keys.results(0, "a"), token).string
+      told[row]?.lines[mode] = line.map { String($0.prefix { $0 != " " }) } ?? "none"
+    }
+    // The event stream has each outcome of a slice that has ended.
+    if phase != .sealed {
+      let entries = try await world.command("XRANGE", world.keys.events, "-", "+")
+      let texts = entries.compactMap { $0[1][3].string }.filter { $0.contains("\"outcome\"") }
+      let streamed = users.indices.map { index in
+        texts.filter { $0.contains("\"user\":\"\(users[index])\"") }.map { text in
+          Outcome.allCases.first { text.contains("\"outcome\":\"\($0.name)\"") }
+        }
+      }
+      #expect(streamed == results.map { [$0.outcome] })
+    }
+    // The check of the store derives the same from the ledger.
+    var findings: [StoreFinding] = []
+    _ = try await world.store.check(pause: .zero) { findings += $0 }
+    #expect(findings.filter { $0.kind == .wrongCounters }.isEmpty, "\(findings)")
+  }
+
+  /// Records the rows as workers do: what waits first, then outcomes with their lines.
+  private func commit(
+    _ rows: [Row], _ chunk: TargetChunk, _ mode: ResultsMode, to ledger: SliceLedger
+  ) async throws {
+    var batch = OutcomeBatch()
+    for (index, row) in rows.enumerated() where row.isGranted && (row.state > 0 || row.isAmbiguous) {
+      let keepsLine = mode == .all || row.state != Outcome.accepted.rawValue
+      // One that is granted once more was waiting before.
+      let record = row.state == 0 ? Row(state: 1, isAmbiguous: true, isGranted: true).record : row.record
+      batch.append(
+        row.state == 0 ? .waiting(isAmbiguous: true) : record, at: index, action: .none, token: chunk.token(index),
+        user: chunk.user(index), timestamp: 0, keepsResult: keepsLine)
+    }
+    _ = try await ledger.commit(&batch, credit: 0)
+    let again = rows.count { $0.state == 0 && $0.isAmbiguous }
+    #expect(try await ledger.commit(credit: again).retries.count == again)
+  }
+
+  /// The users whom a campaign to an audience reaches.
+  private func audience(of audience: String, _ world: TestStore) async throws -> [String] {
+    let job = TestStore.job("c", audience: audience)
+    let campaign = try CampaignJob.parse(job, .any(TestStore.service))
+    let ledger = SliceLedger(
+      store: world.store, slice: SliceReference(campaign: "c", partition: 0), lease: 60_000, app: "news")
+    try await world.command("DEL", world.keys.slice(0, of: "c"), world.keys.targets(0, "c"))
+    _ = try await ledger.claim(worker: "w")
+    let count = try #require(try await world.expand(ledger, campaign))
+    let chunk = try await ledger.targets(from: 0, count: count)
+    return (0..<count).map { String(decoding: chunk.user($0), as: UTF8.self) }
+  }
+}

@@ -1,0 +1,146 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushTransport
+import PushWorker
+import Redis
+import TestSupport
+import Testing
+
+/// A target that was sent and not answered may have been delivered. Whatever ends it, it is `unknown`, and a correction
+/// reaches it.
+struct MaybeDeliveredRunTests {
+  private static let users = 64
+  /// The second ambiguous attempt waits for so long, so a test has the time to do something.
+  private static func policy(wait: Int, attempts: Int = 5) -> RetryPolicy {
+    RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: wait, attempts: attempts, jitter: 0)
+  }
+
+  /// A simulator that takes every push and answers none.
+  private func rig(_ engine: PushEngineKind, log: String) async throws -> WorkerRig {
+    let rig = try await WorkerRig(engine: engine, partitions: 1) {
+      $0.knobs.resetShare = 1
+      $0.log = log
+    }
+    try await rig.register(Self.users)
+    return rig
+  }
+
+  private func set(_ rig: WorkerRig, _ change: (inout SimulatorKnobs) -> Void) async {
+    var knobs = rig.simulator.knobs
+    knobs.resetShare = 0
+    knobs.failures = []
+    change(&knobs)
+    await rig.simulator.set(knobs)
+  }
+
+  /// Tokens that the simulator has taken and not answered.
+  private func taken(_ log: String) throws -> Set<String> {
+    Set(try RequestLine.read(log).filter { $0.status == "-" }.map(\.token))
+  }
+
+  /// Every reader says which may have it, that the others have `outcome`, and a correction reaches those who may.
+  private func expect(
+    _ id: String, _ state: CampaignState, maybe: Set<String>, others outcome: Outcome, _ rig: WorkerRig
+  ) async throws {
+    let record = try #require(try await rig.store.show(id))
+    #expect(record.state == state)
+    #expect(!maybe.isEmpty)
+    let left = Self.users - maybe.count
+    #expect(record.counters.outcomes == (left > 0 ? [.unknown: maybe.count, outcome: left] : [.unknown: maybe.count]))
+    let results = try await rig.results(id)
+    let unknown = results.filter { $0.outcome == .unknown }.map {
+      String(decoding: Hex.encode($0.token.bytes), as: UTF8.self)
+    }
+    #expect(results.count == Self.users && Set(unknown) == maybe)
+    await set(rig) { _ in }
+    try await rig.submit("correction", audience: #"{"campaign":"\#(id)","outcome":["accepted","unknown"]}"#)
+    try await rig.submit("to-others", audience: #"{"campaign":"\#(id)","outcome":["\#(outcome.name)"]}"#)
+    try await rig.submit("excluding", audience: #"{"segment":"*","exclude":{"campaign":"\#(id)"}}"#)
+    try await rig.worker("late").run()
+    #expect(try await rig.store.show("correction")?.counters.targets == maybe.count)
+    for id in ["to-others", "excluding"] {
+      #expect(try await rig.store.show(id)?.counters.targets == left, "\(id)")
+    }
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func cancelEndsWhatWasSentAndNotAnsweredAsUnknown(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let log = folder.path("requests")
+    let rig = try await rig(engine, log: log)
+    try await rig.submit("story")
+    let worker = rig.worker("w", retry: Self.policy(wait: 600_000))
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.show("story")?.counters.retrying ?? 0 >= 5 }
+    try await rig.store.control("story", .cancel)
+    try await running
+    let taken = try taken(log)
+    try await expect("story", .cancelled, maybe: taken, others: .cancelled, rig)
+    // The plain hash says so too, as it does by default of everything but acceptances.
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    for number in 0..<Self.users where taken.contains(WorkerRig.text(number)) {
+      let key = rig.keys.results(Partition.of(user: "u\(number)", count: rig.keys.partitions), "story")
+      let line = try await client.command("HGET", key, WorkerRig.text(number)).get().string
+      #expect(line?.hasPrefix("unknown ") == true, "\(line ?? "no line")")
+    }
+    await client.close()
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func expiryEndsWhatWasSentAndNotAnsweredAsUnknown(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let log = folder.path("requests")
+    let rig = try await rig(engine, log: log)
+    try await rig.submit("story", #","expiration":"3s""#)
+    try await rig.worker("w", retry: Self.policy(wait: 600_000)).run()
+    try await expect("story", .completed, maybe: taken(log), others: .expired, rig)
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func exhaustionEndsWhatWasSentAndNotAnsweredAsUnknown(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let log = folder.path("requests")
+    let rig = try await rig(engine, log: log)
+    try await rig.submit("story")
+    let worker = rig.worker("w", retry: Self.policy(wait: 1000, attempts: 3))
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.show("story")?.counters.retrying ?? 0 >= 5 }
+    // Every further attempt is refused. Without the bit these targets are `failed`.
+    await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
+    try await running
+    try await expect("story", .completed, maybe: taken(log), others: .failed, rig)
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func whatADeadWorkerLeftInDoubtStaysMaybeDelivered(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 1)
+    try await rig.register(Self.users)
+    try await rig.submit("story")
+    let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
+    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    _ = try await rig.store.activate(campaign, job: job, worker: "dead")
+    let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
+    // It is granted everything, and dies: whether it sent anything nobody knows.
+    let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
+    _ = try await ledger.claim(worker: "dead")
+    let filter = DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production")
+    #expect(try await rig.store.expand(ledger, of: campaign, filter: filter)?.count == Self.users)
+    var nothing = OutcomeBatch()
+    let request = CommitRequest(
+      seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: Self.users)
+    #expect(try await ledger.commit(&nothing, request).granted == Self.users)
+    _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
+    // Whoever takes over sends all again, and each is refused: that says nothing of the first time.
+    await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
+    let policy = RetryPolicy(firstServerError: 600_000, serverError: 600_000, jitter: 0)
+    let worker = rig.worker("w", retry: policy, lease: 100)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.show("story")?.counters.retrying == Self.users }
+    try await rig.store.control("story", .cancel)
+    try await running
+    let all = Set((0..<Self.users).map(WorkerRig.text))
+    try await expect("story", .cancelled, maybe: all, others: .cancelled, rig)
+  }
+}
