@@ -40,11 +40,13 @@ extension CampaignStore {
 
   private func deliver(_ notices: [DeviceNotice]) async throws {
     _ = try await edit(notices.filter { $0.action != .pruned }.map(\.edit))
-    let edited = notices.filter { $0.action == .pruned }.map(\.edit)
-    let registered = try await areRegistered(edited)
-    try await unbind(zip(edited, registered).filter { !$1 }.map(\.0))
+    let prunes = notices.filter { $0.action != .quarantine }
+    let registered = zip(prunes, try await areRegistered(prunes.map(\.edit)))
+    try await unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
+    // The device of a raw token may have registered after the answer: then it is not pruned. One that was pruned by a
+    // commit, or by an earlier delivery of this notice, is gone.
     try await tellBackend(
-      notices.filter { $0.action != .quarantine }.map {
+      registered.filter { $0.action == .pruned || !$1 }.map(\.0).map {
         feedback(
           user: $0.user, token: $0.owned, app: $0.head.app, reason: $0.reasonText(of: services[$0.head.service]),
           at: Int($0.head.at))

@@ -74,6 +74,62 @@ struct FeedbackTests {
     for partition in 0..<8 { #expect(try await world.command("LLEN", world.keys.outbox(partition)).integer == 0) }
   }
 
+  /// A raw token of a job, whose device somebody has registered.
+  private func raw(
+    on backend: Backend, registeredAt: UInt64, answeredAt: UInt64
+  ) async throws -> (world: TestStore, ledger: SliceLedger) {
+    let world = try await TestStore(on: backend, partitions: 1, streamLength: 100)
+    let device = TestStore.device(0, registeredAt: registeredAt)
+    try await world.store.register([DeviceRegistration(user: "x", device: device)])
+    let ledger = try await world.sealed("a", count: 1)
+    try await ledger.commit(credit: 1)
+    let chunk = try await ledger.targets(from: 0, count: 1)
+    var batch = OutcomeBatch()
+    batch.append(.unregistered, chunk, 0, .prune, at: answeredAt, reason: "Unregistered")
+    _ = try await ledger.commit(&batch, credit: 0)
+    return (world, ledger)
+  }
+
+  private func expectFeedback(_ count: Int, _ world: TestStore) async throws {
+    #expect(try await world.command("LLEN", world.keys.feedback).integer == count)
+    #expect(try await world.command("XLEN", world.keys.events).integer == count)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func rawTokenWhoseDeviceRegisteredAfterTheAnswerIsNotSaidToBeGone(on backend: Backend) async throws {
+    let (world, ledger) = try await raw(on: backend, registeredAt: 9000, answeredAt: 5000)
+    _ = try await world.store.deliverFeedback(from: [0])
+    #expect(try await world.store.user("x")?.devices.count == 1)
+    try await expectFeedback(0, world)
+    let counters = try #require(try await ledger.close(.finish).counters)
+    #expect(counters.outcomes == [.unregistered: 1] && counters.pruned == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func rawTokenWhoseDeviceRegistersBeforeTheDeliveryIsNotSaidToBeGone(on backend: Backend) async throws {
+    let (world, _) = try await raw(on: backend, registeredAt: 1000, answeredAt: 5000)
+    try await world.store.register([
+      DeviceRegistration(user: "x", device: TestStore.device(0, registeredAt: 9000))
+    ])
+    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.user("x")?.devices.count == 1)
+    try await expectFeedback(0, world)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func rawTokenThatIsRemovedIsToldHoweverOftenItIsDelivered(on backend: Backend) async throws {
+    let (world, ledger) = try await raw(on: backend, registeredAt: 1000, answeredAt: 5000)
+    let entry = try #require(try await world.command("LINDEX", world.keys.outbox(0), 0).bytes.map(Array.init))
+    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
+    #expect(try await world.store.user("x") == nil)
+    try await expectFeedback(1, world)
+    // A worker died between the removal and the word to the backend.
+    try await world.command("RPUSH", world.keys.outbox(0), entry)
+    #expect(try await world.store.deliverFeedback(from: [0]) == 1)
+    try await expectFeedback(2, world)
+    #expect(try await ledger.close(.finish).counters?.pruned == 1)
+  }
+
   @Test(arguments: Backend.allCases)
   func twoWorkersOnOneOutboxLoseNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
