@@ -36,8 +36,12 @@ extension CampaignStore {
 
   /// Removes the segment of an activity that is over; tokens leave as others do.
   private func removeActivity(_ activity: String) async throws {
-    _ = try await removeSegment(ActivitySegment.name(of: activity))
+    let segment = ActivitySegment.name(of: activity)
     var pipeline = RedisPipeline()
+    pipeline.append("SREM", keys.segments, segment)
+    _ = try await run(pipeline)
+    try await unlinkSegment(segment)
+    pipeline.removeAll()
     pipeline.append("ZREM", keys.activities, activity)
     _ = try await run(pipeline)
   }

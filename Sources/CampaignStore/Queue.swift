@@ -116,6 +116,20 @@ extension CampaignStore {
 
   // MARK: Walking over jobs
 
+  /// The jobs that wait and contain a text, with what they say of themselves.
+  func waitingJobs(containing text: String) async throws -> [(outline: JobOutline, job: [UInt8])] {
+    var found: [(outline: JobOutline, job: [UInt8])] = []
+    let note: (Waiting) -> Void = { waiting in
+      guard let outline = waiting.queued?.outline, waiting.job.contains(text.utf8) else { return }
+      found.append((outline, waiting.job))
+    }
+    try await forEachWaiting(in: keys.campaigns, worker: nil, note)
+    for worker in try await workers() {
+      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
+    }
+    return found
+  }
+
   /// A job as it stands on a list.
   private struct Waiting {
     var job: [UInt8]

@@ -152,25 +152,6 @@ extension CampaignStore {
     return total
   }
 
-  /// Removes a segment, be it a list of users, who stay, or a rule.
-  ///
-  /// - Returns: false when there was none of that name.
-  /// - Throws: ``StoreError`` `invalid` when another one is defined by it.
-  public func removeSegment(_ name: String) async throws -> Bool {
-    if try await undefine(name) { return true }
-    try Self.checkUnused(name, try await definitions())
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
-        pipeline.append("UNLINK", keys.segment(partition, name))
-      }
-      _ = try await run(pipeline)
-    }
-    var pipeline = RedisPipeline()
-    pipeline.append("SREM", keys.segments, name)
-    return try await run(pipeline)[0].integer == 1
-  }
-
   /// The segments that a user is in, and the suppression lists, both sorted.
   public func lists(of user: String) async throws -> (segments: [String], suppression: [SuppressionList]) {
     let names = try await userLists()

@@ -17,6 +17,8 @@ struct CampaignProspect {
   var quotas: AudienceQuotas?
   /// When all campaigns were last seen to have ended that its audience refers to, in `EventLoop.now`.
   var earlierEndedAt: UInt64?
+  /// When all segments that it names or excludes were last seen to exist, in `EventLoop.now`.
+  var segmentsSeenAt: UInt64?
   /// Whether its first part has ended well, or was looked at by a person.
   var isCanaryOver = false
   /// How many targets a slice of it has by what the store estimates, if it was asked.

@@ -3,20 +3,21 @@ import EventLoop
 import PushCore
 
 /// Slices of a campaign are expanded only when nothing is in their way: its first part has ended well, the campaigns that its audience refers to have ended,
-/// and Redis has room for what is left of it, as memory must not run out in the middle. What is sealed goes on, whatever
+/// the segments that it names exist, and Redis has room for what is left of it, as memory must not run out in the middle. What is sealed goes on, whatever
 /// happens. A campaign that waits says why.
 extension PushWorker {
   /// ms for which a slice is set aside that can't be expanded.
   static let pause = 5000
   /// ns for which no slice of such a campaign is taken.
   private static let patience: UInt64 = 1_000_000_000
-  /// ns for which it is known of earlier campaigns that they have ended and are still there.
+  /// ns for which it is known of earlier campaigns that they have ended and are still there, and of segments that they exist.
   private static let earlierMemory: UInt64 = 10_000_000_000
 
   /// Whether slices of a campaign can be expanded now. Where not, the campaign waits and says so.
   func canExpand(_ context: CampaignContext) async throws -> Bool {
     var reason = try await canaryObstacle(of: context)
     if reason == nil { reason = try await unfinishedEarlier(of: context) }
+    if reason == nil { reason = try await missingSegment(of: context) }
     if reason == nil { reason = try await shortage(for: context) }
     let now = EventLoop.now
     context.prospect.obstacle = reason.map {
@@ -150,6 +151,22 @@ extension PushWorker {
     let targets = context.prospect.targetsPerSlice ?? context.prospect.estimatedTargetsPerSlice ?? 0
     let bytes = CampaignSize.bytes(slices: slices, targetsPerSlice: targets, of: context.campaign)
     return use.shortage(of: "what is left of the campaign", taking: bytes)
+  }
+
+  /// Pauses a campaign that names or excludes a segment which does not exist: an exclusion would exclude nobody. `nil` when
+  /// all segments exist.
+  private func missingSegment(of context: CampaignContext) async throws -> String? {
+    let now = EventLoop.now
+    if let seenAt = context.prospect.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
+    guard let name = try await control.missingSegment(of: context.campaign) else {
+      context.prospect.segmentsSeenAt = now
+      return nil
+    }
+    let reason = "audience: the segment \(Excerpt.quoted(name)), which it names, does not exist"
+    pauseCampaign(
+      context.campaign.id, round: context.round,
+      "\(reason) any more: import it and resume the campaign, or cancel the campaign")
+    return reason
   }
 
   /// That a campaign has not ended which a campaign's audience refers to; `nil` when all have. Where one is gone nobody knows
