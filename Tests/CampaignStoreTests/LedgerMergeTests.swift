@@ -65,6 +65,19 @@ struct LedgerMergeTests {
     try await expect(model, world, owner)
   }
 
+  /// What a stale owner says was not delivered is dropped, and so is what it would say of the high-water mark.
+  @Test(arguments: Backend.allCases)
+  func staleOwnerEndsNothingAsUndeliveredAndRaisesNoMarkByThat(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let stale = try await world.sealed("a", count: 6)
+    try await world.endLease("a")
+    let owner = try await world.claimed("a", worker: "new").ledger
+    #expect(try await stale.commit([3: .terminal(.expired), 4: .terminal(.failed)]).granted == 0)
+    let answer = try await stale.commit([1: .terminal(.accepted), 2: .terminal(.failed), 3: .terminal(.expired)])
+    #expect(answer.granted == 2 && answer.inDoubt == 1)
+    #expect(try await owner.records(from: 0, count: 6).records.map(\.state.code) == [0, 16, 0, 0, 0, 0])
+  }
+
   @Test(arguments: Backend.allCases)
   func sameTargetTwiceInOneBatchCountsOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

@@ -141,7 +141,9 @@ struct VariantTests {
   func whatIsCancelledIsCountedByVariant(on backend: Backend) async throws {
     let scene = try await Scene(on: backend, Self.winner, granted: 240)
     try await scene.commit((0..<200).filter { $0 % 3 > 0 }.map { ($0, $0 % 4 == 0 ? .rejected : .accepted) })
-    try await scene.ledger.commit([0: .waiting(milliseconds: 100_000), 3: .waiting(milliseconds: 100_000)])
+    try await scene.ledger.commit([
+      0: .waiting(milliseconds: 100_000), 3: .waiting(milliseconds: 100_000, isAmbiguous: true),
+    ])
     let languages = try #require(scene.campaign.content?.variantLanguages)
     let counters = try #require(try await scene.ledger.close(.cancel, variantLanguages: languages).counters)
     var known: [Int: Outcome] = [:]
@@ -149,8 +151,9 @@ struct VariantTests {
       for (index, result) in results.enumerated() { known[index] = result.outcome }
       return true
     }
-    #expect(known.count == 300 && known.values.count { $0 == .unknown } == 105 && known[0] == .cancelled)
-    #expect(counters.outcomes[.unknown] == 105)
+    #expect(known.count == 300 && known.values.count { $0 == .unknown } == 106 && known[0] == .cancelled)
+    #expect(known[3] == .unknown)
+    #expect(counters.outcomes[.unknown] == 106)
     try await scene.expect(known)
     _ = try await scene.world.store.finish(scene.ledger.slice, counters: counters, lane: .normal, worker: "w")
     #expect(try await scene.world.store.show("a")?.pending == 0)

@@ -6,7 +6,7 @@ import PushTransport
 import PushWorker
 import Testing
 
-/// A campaign never reaches more users because a segment that it excludes is gone.
+/// A campaign never reaches more users, nor others, because a name in its job means nothing any more.
 struct MissingSegmentRunTests {
   /// Twenty fans, of whom all but five have churned.
   private func rig(_ engine: PushEngineKind) async throws -> WorkerRig {
@@ -54,6 +54,23 @@ struct MissingSegmentRunTests {
     await worker.stop()
     try await running
     #expect(try await rig.store.show("sale")?.counters.outcomes == [.accepted: 5])
+  }
+
+  /// Its job was taken in by a worker that still had the app.
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignOfAnAppThatNoWorkerHasIsPausedWithTheReason(engine: PushEngineKind) async throws {
+    let rig = try await rig(engine)
+    let job = Array(
+      #"{"id":"shop-sale","app":"shop","audience":{"segment":"fans"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
+    _ = try await rig.store.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "slow")
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.show("shop-sale")?.state == .paused }
+    await worker.stop()
+    try await running
+    let reason = try await rig.store.show("shop-sale")?.reason ?? ""
+    #expect(reason.contains("'shop'"), "\(reason)")
+    #expect(await rig.simulator.counters().received == 0)
   }
 
   @Test(arguments: PushEngineKind.allCases)

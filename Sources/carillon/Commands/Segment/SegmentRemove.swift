@@ -7,7 +7,11 @@ extension SegmentCommand {
   /// `carillon segment remove`.
   struct Remove: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Removes a segment, be it a list of users, who stay, or a definition. Exits 1 when there is none.")
+      abstract: "Remove a segment or a definition. Its users stay. Exits with 1 if there is none.",
+      discussion: """
+        Refused while a campaign that has not ended, or a queued job, names or excludes the segment, and while another \
+        segment is defined by it.
+        """)
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment.") var name: String
