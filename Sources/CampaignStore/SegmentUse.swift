@@ -16,12 +16,11 @@ extension Campaign {
   }
 
   /// The lists of users that must exist when it is expanded: what it names or excludes, by its rules too. It keeps the
-  /// rules themselves as they were when it began. An excluded Live Activity is such a list.
+  /// rules themselves as they were when it began. A Live Activity is no such list: before its first token has registered,
+  /// which a start that excludes it comes before, nobody has it.
   public var requiredLists: Set<String> {
-    var names = definitions.all.values.reduce(into: namedSegments) { $0.formUnion($1.expression.segmentNames) }
-    names = names.filter { definitions[$0] == nil }
-    if let activity = exclusion.activity { names.insert(ActivitySegment.name(of: activity)) }
-    return names
+    definitions.all.values.reduce(into: namedSegments) { $0.formUnion($1.expression.segmentNames) }
+      .filter { definitions[$0] == nil }
   }
 
   /// Whether removing a segment would change whom it means.

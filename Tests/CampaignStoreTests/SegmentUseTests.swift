@@ -84,6 +84,9 @@ struct SegmentUseTests {
     #expect(try await world.store.missingSegment(of: campaign) == "churned")
     try await world.store.add(["u1"], to: "churned")
     #expect(try await world.store.missingSegment(of: campaign) == nil)
+    // The start of a Live Activity leaves out who has it already, which is nobody yet.
+    let start = try await world.activate("start", audience: #"{"segment":"fans","exclude":{"activity":"match"}}"#)
+    #expect(try await world.store.missingSegment(of: start) == nil)
   }
 
   /// Whoever comes first: the segment stays, or the job is refused, or whoever expands its campaign finds the segment gone.
