@@ -190,7 +190,10 @@ public struct CampaignStore: Sendable {
   /// - Parameter timeout: for the answers, instead of the client's own.
   /// - Throws: the first refusal as a ``StoreError``; `RedisError` when the way to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
-    try await checked(redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted), of: pipeline)
+    #if DEBUG
+      try await StoreSteps.beforeEach?()
+    #endif
+    return try await checked(redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted), of: pipeline)
   }
 
   /// Runs commands on whatever server answers, none of which may be refused.

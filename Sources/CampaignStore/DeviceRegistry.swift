@@ -3,26 +3,64 @@ import Redis
 
 /// Who has which device. A token belongs to one user; the index of owners says whom, in the token's own partition.
 extension CampaignStore {
-  /// Removes tokens, whoever has them.
+  /// Removes tokens, whoever has them. A registration that happened before and arrives later changes nothing.
   ///
   /// - Parameters:
   ///   - tokens: which.
   ///   - service: that they are of.
-  ///   - instant: ms since the epoch; what registered later stays.
+  ///   - instant: ms since the epoch, at most Redis' clock; what registered later stays.
   /// - Returns: for each whether it was known and is gone.
   public func unregister(
     _ tokens: [DeviceToken], of service: any PushService, at instant: Int
   ) async throws -> [Bool] {
-    let owners = try await owners(of: tokens, service)
-    let known = tokens.indices.filter { owners[$0] != nil }
-    let changed = try await edit(
-      known.map {
-        DeviceEdit(
-          user: owners[$0] ?? "", token: OwnedToken(tokens[$0].bytes, service.name), action: .prune, instant: instant)
-      })
-    var gone = tokens.map { _ in false }
-    for (index, hit) in zip(known, changed) { gone[index] = hit }
-    return gone
+    try await unregister(tokens.map { TokenRemoval(token: OwnedToken($0.bytes, service.name), at: instant) })
+      .map { $0 == .changed }
+  }
+
+  /// A statement that nobody has a token.
+  struct TokenRemoval {
+    var token: OwnedToken
+    /// ms since the epoch.
+    var at: Int
+  }
+
+  /// What became of a statement.
+  enum Effect {
+    case changed
+    /// Nothing changed: it was so already.
+    case none
+    /// Nothing changed, because something newer stands.
+    case superseded
+  }
+
+  /// Removes tokens, whoever has them. A token leaves its user's record first, so that the index of owners, which says
+  /// whose it is, goes last: whoever repeats this finds it there.
+  func unregister(_ removals: [TokenRemoval]) async throws -> [Effect] {
+    var effects = removals.map { _ in Effect.none }
+    var left = Array(removals.indices)
+    var owners = try await self.owners(of: removals.map(\.token)).map { $0?.user }
+    while !left.isEmpty {
+      let edits = left.map {
+        DeviceEdit(user: owners[$0] ?? "", token: removals[$0].token, action: .remove, instant: removals[$0].at)
+      }
+      let owned = left.indices.filter { owners[left[$0]] != nil }
+      for (place, effect) in zip(owned, try await apply(owned.map { edits[$0] })) where effect == .changed {
+        effects[left[place]] = .changed
+      }
+      let answers = try await unbind(edits, everybody: true)
+      var again: [Int] = []
+      for (index, answer) in zip(left, answers) {
+        if answer?.kind == .bulk {
+          // It moved meanwhile.
+          owners[index] = answer?.string
+          again.append(index)
+        } else if answer?.integer == 2, effects[index] == .none {
+          effects[index] = .superseded
+        }
+      }
+      left = again
+    }
+    return effects
   }
 
   /// What is known of a user; `nil` when nothing is.
@@ -32,9 +70,9 @@ extension CampaignStore {
     pipeline.append("HGET", keys.devices(partition), user)
     pipeline.append("HGET", keys.attributes(partition), user)
     let replies = try await run(pipeline)
-    guard !replies[0].isNull || !replies[1].isNull else { return nil }
-    return UserRecord(
-      user: user, devices: replies[0].withBytes(DeviceRecord.all), attributes: replies[1].bytes.map(Array.init) ?? [])
+    // What is retained of a user without devices is nothing that anybody can see.
+    guard !replies[0].isNull else { return nil }
+    return UserRecord(user: user, devices: replies[0].withBytes(DeviceRecord.all), stored: replies[1])
   }
 
   /// Walks over all users with devices, in no order. A user may come twice when records change meanwhile.
@@ -58,7 +96,7 @@ extension CampaignStore {
           stride(from: 0, to: pairs.count - 1, by: 2).map { index in
             UserRecord(
               user: pairs[index].string ?? "", devices: pairs[index + 1].withBytes(DeviceRecord.all),
-              attributes: attributes[index / 2].bytes.map(Array.init) ?? [])
+              stored: attributes[index / 2])
           })
       } while cursor != "0"
     }
@@ -123,7 +161,11 @@ extension CampaignStore {
   /// A change to one device of one user.
   struct DeviceEdit {
     enum Action: String {
-      case prune, quarantine, release
+      /// Removes the device, and remembers that.
+      case remove
+      /// Removes the device. A registration that happened before may bring it back.
+      case prune
+      case quarantine, release
     }
 
     var user: String
@@ -135,27 +177,30 @@ extension CampaignStore {
     var note: [UInt8] = []
   }
 
-  /// Edits devices, and unbinds those that were pruned.
+  /// Edits devices, and unbinds those that were removed.
   ///
   /// - Returns: for each whether the device was changed.
   func edit(_ edits: [DeviceEdit]) async throws -> [Bool] {
-    let changed = try await apply(edits)
-    try await unbind(edits.filter { $0.action == .prune })
-    return changed
+    try await effects(of: edits).map { $0 == .changed }
+  }
+
+  /// Edits devices, and unbinds those that were removed.
+  func effects(of edits: [DeviceEdit]) async throws -> [Effect] {
+    let effects = try await apply(edits)
+    try await unbind(edits.filter { $0.action == .prune || $0.action == .remove })
+    return effects
   }
 
   /// Edits devices.
-  ///
-  /// - Returns: for each whether it was changed.
-  func apply(_ edits: [DeviceEdit]) async throws -> [Bool] {
-    var changed = edits.map { _ in false }
+  func apply(_ edits: [DeviceEdit]) async throws -> [Effect] {
+    var effects = edits.map { _ in Effect.none }
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {
       partition, part, pipeline in
       pipeline.script(
         StoreScripts.edit,
         keys: [
           keys.devices(partition), keys.users(partition), keys.quarantine(partition), keys.attributes(partition),
-          keys.pressure(partition),
+          keys.pressure(partition), keys.removals(partition), keys.retained(partition),
         ]
       ) { arguments in
         for index in part {
@@ -167,22 +212,35 @@ extension CampaignStore {
         }
       }
     } replies: { part, reply in
-      for (index, hit) in zip(part, reply) { changed[index] = hit.integer == 1 }
+      for (index, answer) in zip(part, reply) {
+        effects[index] = answer.integer == 1 ? .changed : answer.integer == 2 ? .superseded : .none
+      }
     }
-    return changed
+    return effects
   }
 
-  /// Removes pruned tokens from the owner index.
-  func unbind(_ edits: [DeviceEdit]) async throws {
+  /// Removes tokens from the owner index.
+  ///
+  /// - Parameter everybody: whether nobody has them from then on.
+  /// - Returns: for each what `unbind.lua` says.
+  @discardableResult
+  func unbind(_ edits: [DeviceEdit], everybody: Bool = false) async throws -> [RedisReply?] {
+    var answers: [RedisReply?] = edits.map { _ in nil }
     try await perPartition(edits.indices, of: { try partition(of: edits[$0].token) }) { partition, part, pipeline in
-      pipeline.script(StoreScripts.unbind, keys: [keys.owner(partition), keys.taken(partition)]) { arguments in
+      pipeline.script(
+        StoreScripts.unbind, keys: [keys.owner(partition), keys.taken(partition), keys.removals(partition)]
+      ) { arguments in
         for index in part {
           arguments.append(edits[index].token.bytes)
           arguments.append(edits[index].user)
           arguments.append(edits[index].instant)
+          arguments.append(everybody ? 1 : 0)
         }
       }
+    } replies: { part, reply in
+      for (index, answer) in zip(part, reply) { answers[index] = answer }
     }
+    return answers
   }
 
   /// Runs one command for each partition that items fall into, at most ``batch`` items a command, all in one pipeline.

@@ -2,20 +2,19 @@ import PushCore
 
 /// Events that can be applied together. Pure.
 ///
-/// What is said of devices is of four kinds, and one kind is applied behind the other; so no user and no token may be in
-/// two of them, or twice where one is read before it is written. Of a segment only the last word about a user counts,
-/// and it depends on nothing else.
+/// What is said of devices is of several kinds, and one kind is applied behind the other. The result does not depend on
+/// that; only what a login takes over of a device does, so no user and no token is in two kinds, or twice where one is read
+/// before it is written. Of memberships, and of badges, only the latest statement goes to Redis.
 struct EventWave {
   /// A device that a user has from now on.
   struct Login {
     var row: DeviceRow
   }
 
-  /// A device that leaves.
-  struct Removal {
-    var token: CampaignStore.OwnedToken
-    /// Whose it must be; `nil` for anybody's.
-    var user: String?
+  /// The number on an app's icon.
+  struct Badge {
+    var value: Int
+    /// ms since the epoch.
     var at: Int
   }
 
@@ -23,11 +22,14 @@ struct EventWave {
   struct Devices {
     var registrations: [DeviceRegistration] = []
     var logins: [Login] = []
-    var removals: [Removal] = []
-    /// By user and name; `nil` for an attribute that is to go.
-    var attributes: [String: [String: String?]] = [:]
+    /// Devices that a user does not have any more.
+    var logouts: [CampaignStore.DeviceEdit] = []
+    /// Tokens that nobody has any more.
+    var removals: [CampaignStore.TokenRemoval] = []
+    /// By user.
+    var attributes: [String: [UserAttributes.Statement]] = [:]
     /// By user and app.
-    var badges: [String: [String: Int]] = [:]
+    var badges: [String: [String: Badge]] = [:]
     /// Of which kind what is said of a user or a token is.
     fileprivate var kinds: [Subject: Kind] = [:]
   }
@@ -38,20 +40,22 @@ struct EventWave {
   }
 
   fileprivate enum Kind {
-    case registration, login, removal, attributes, badges
+    case registration, login, removal
   }
 
   var devices = Devices()
-  /// Segment to user to whether they are in it.
-  private(set) var members: [String: [String: Bool]] = [:]
+  /// Segment to user to what is said last.
+  private(set) var members: [String: [String: MembershipStatement]] = [:]
+  /// How many statements changed nothing, as a newer one is in the wave.
+  private(set) var superseded = 0
 
   /// - Returns: false when what is said of devices so far must be applied first.
   mutating func add(_ event: RegistrationEvent) -> Bool {
     switch event.change {
     case .tag(let user, let segments, let isMember):
-      for segment in segments { members[segment, default: [:]][user] = isMember }
+      for segment in segments { enter(.init(isMember: isMember, at: event.at), of: user, in: segment) }
     case .preference(let user, let list, let isAllowed):
-      members[list.segment, default: [:]][user] = !isAllowed
+      enter(.init(isMember: !isAllowed, at: event.at), of: user, in: list.segment)
     case .register(let row):
       guard enter(.registration, .user(row.user), .token(row.token.bytes, service: row.service)) else { return false }
       devices.registrations.append(DeviceRegistration(row))
@@ -60,18 +64,36 @@ struct EventWave {
       devices.logins.append(Login(row: row))
     case .unregister(let token, let service):
       guard enter(.removal, .token(token.bytes, service: service)) else { return false }
-      devices.removals.append(Removal(token: .init(token.bytes, service), user: nil, at: event.at))
+      devices.removals.append(.init(token: .init(token.bytes, service), at: event.at))
     case .logout(let user, let token, let service):
       guard enter(.removal, .user(user), .token(token.bytes, service: service)) else { return false }
-      devices.removals.append(Removal(token: .init(token.bytes, service), user: user, at: event.at))
+      devices.logouts.append(
+        .init(user: user, token: .init(token.bytes, service), action: .remove, instant: event.at))
     case .attributes(let user, let changes):
-      guard enter(.attributes, .user(user)) else { return false }
-      devices.attributes[user, default: [:]].merge(changes) { $1 }
+      devices.attributes[user, default: []].append(.init(change: .values(changes), at: event.at))
     case .badge(let user, let app, let value):
-      guard enter(.badges, .user(user)) else { return false }
-      devices.badges[user, default: [:]][app] = value
+      enter(Badge(value: value, at: event.at), of: user, in: app)
     }
     return true
+  }
+
+  private mutating func enter(_ statement: MembershipStatement, of user: String, in segment: String) {
+    guard let known = members[segment]?[user] else {
+      members[segment, default: [:]][user] = statement
+      return
+    }
+    let stands = known.stands(against: statement, memberWins: CampaignStore.memberWins(in: segment))
+    if !stands { members[segment]?[user] = statement }
+    if known != statement { superseded += 1 }
+  }
+
+  private mutating func enter(_ badge: Badge, of user: String, in app: String) {
+    guard let known = devices.badges[user]?[app] else {
+      devices.badges[user, default: [:]][app] = badge
+      return
+    }
+    if (badge.at, -badge.value) > (known.at, -known.value) { devices.badges[user]?[app] = badge }
+    if (badge.at, badge.value) != (known.at, known.value) { superseded += 1 }
   }
 
   private mutating func enter(_ kind: Kind, _ subjects: Subject...) -> Bool {
@@ -80,5 +102,18 @@ struct EventWave {
     guard isFree else { return false }
     for subject in subjects { devices.kinds[subject] = kind }
     return true
+  }
+}
+
+/// What is said of a user and a list of users.
+struct MembershipStatement: Equatable {
+  var isMember: Bool
+  /// ms since the epoch; `nil` for now, by Redis' clock.
+  var at: Int?
+
+  /// Whether it is what stands of the two, both with a time.
+  fileprivate func stands(against other: MembershipStatement, memberWins: Bool) -> Bool {
+    let (mine, others) = (at ?? .max, other.at ?? .max)
+    return mine == others ? isMember == memberWins || isMember == other.isMember : mine > others
   }
 }

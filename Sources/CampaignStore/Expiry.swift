@@ -47,6 +47,7 @@ extension CampaignStore {
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
         pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)
         pipeline.append("EXPIRE", keys.results(partition, id), seconds)
+        if receipts { pipeline.append("EXPIRE", keys.recipients(partition, id), seconds) }
         for kind in ReceiptEvent.Kind.allCases where receipts {
           pipeline.append("EXPIRE", keys.receipts(partition, kind, id), seconds)
         }

@@ -24,35 +24,97 @@ extension CampaignStore {
   /// Entries of the feedback list that are read at once.
   private static let feedbackPage = 500
 
+  /// Lists of users from which a user is taken with one call of a script.
+  private static let listsAtOnce = 100
+
   /// Removes a user's devices with what is known of them, attributes, memberships, receipts, plain results, and entries of
   /// the feedback list. Doing it again does no harm, and finds what came meanwhile.
+  ///
+  /// A digest of the user is kept for 30 days, so that what was said before and arrives later brings nothing back.
   ///
   /// What the ledgers of campaigns have of pushes that were sent stays until their `ttl` has passed: it says that nothing
   /// is sent twice. A user on the list of a campaign that was not expanded yet is not sent to.
   public func forget(_ user: String) async throws -> Forgotten {
+    try await forget(user, at: nil)
+  }
+
+  /// - Parameter instant: ms since the epoch, at most Redis' clock; what was said later stays. `nil` for now.
+  func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
     var forgotten = Forgotten()
-    // First what would bring the user into a campaign.
+    // First what would bring the user into a campaign. From then on nothing older is entered.
     (forgotten.segments, forgotten.suppression) = try await lists(of: user)
-    let partition = Partition.of(user: user, count: keys.partitions)
-    var pipeline = RedisPipeline()
-    for name in try await userLists() { pipeline.append("SREM", keys.segment(partition, name), user) }
-    let record = try await self.user(user)
-    let devices = record?.devices ?? []
-    if !pipeline.isEmpty { _ = try await run(pipeline) }
-    let gone = try await edit(
-      devices.map {
-        DeviceEdit(
-          user: user, token: OwnedToken($0.token, $0.service), action: .prune, instant: Self.endOfTime)
-      })
-    forgotten.devices = gone.count { $0 }
-    // An import may have left attributes without a device.
-    pipeline.removeAll()
-    pipeline.append("HDEL", keys.attributes(partition), user)
-    pipeline.append("SREM", keys.users(partition), user)
-    _ = try await run(pipeline)
+    let instant = try await erase(user, at: instant)
+    let devices = try await self.user(user)?.devices ?? []
+    let removals = devices.map {
+      DeviceEdit(user: user, token: OwnedToken($0.token, $0.service), action: .prune, instant: instant)
+    }
+    // The record goes last: whoever repeats this finds the tokens there.
+    try await unbind(removals)
+    forgotten.devices = try await apply(removals).count { $0 == .changed }
     forgotten.campaigns = try await forget(user, devices)
     forgotten.feedback = try await forgetFeedback(of: user)
     return forgotten
+  }
+
+  /// Removes what is known of a user besides devices, and remembers that.
+  ///
+  /// - Returns: when the user was erased.
+  private func erase(_ user: String, at instant: Int?) async throws -> Int {
+    let partition = Partition.of(user: user, count: keys.partitions)
+    let names = try await userLists()
+    var instant = instant
+    for start in stride(from: 0, to: max(1, names.count), by: Self.listsAtOnce) {
+      let page = names[min(start, names.count)..<min(start + Self.listsAtOnce, names.count)]
+      var pipeline = RedisPipeline()
+      pipeline.script(
+        StoreScripts.eraseUser,
+        keys: [
+          keys.erased(partition), keys.attributes(partition), keys.pressure(partition), keys.retained(partition),
+          keys.users(partition),
+        ] + page.flatMap { [keys.segment(partition, $0), keys.stated(partition, $0)] }
+      ) {
+        $0.append(user)
+        if let instant { $0.append(instant) } else { $0.append("") }
+      }
+      instant = try await run(pipeline)[0].integer
+    }
+    return instant ?? 0
+  }
+
+  /// Forgets what a partition remembers only so that statements can arrive late, some at a time.
+  ///
+  /// - Returns: how much was forgotten.
+  @discardableResult
+  public func forgetOldStatements(in partition: Int) async throws -> Int {
+    let names = try await userLists()
+    var forgotten = 0
+    for _ in 0..<Self.mostForgettingCalls {
+      let now = try await forgetSome(in: partition, names)
+      forgotten += now
+      if now < Self.batch { break }
+    }
+    return forgotten
+  }
+
+  /// Calls by which one partition forgets at most, each some hundred statements of a kind.
+  private static let mostForgettingCalls = 8
+
+  private func forgetSome(in partition: Int, _ names: [String]) async throws -> Int {
+    var pipeline = RedisPipeline()
+    for start in stride(from: 0, to: max(1, names.count), by: Self.listsAtOnce) {
+      let page = names[min(start, names.count)..<min(start + Self.listsAtOnce, names.count)]
+      pipeline.script(
+        StoreScripts.forget,
+        keys: [
+          keys.removals(partition), keys.erased(partition), keys.retained(partition), keys.users(partition),
+          keys.attributes(partition), keys.pressure(partition),
+        ] + page.map { keys.stated(partition, $0) }
+      ) {
+        $0.append(Self.memory)
+        $0.append(Self.batch)
+      }
+    }
+    return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
   }
 
   /// Removes a user from what campaigns keep in sets and hashes.

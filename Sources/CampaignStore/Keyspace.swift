@@ -154,7 +154,7 @@ public struct Keyspace: Sendable {
   func users(_ partition: Int) -> String { slice(partition, "users") }
   /// Hash: user to device records.
   func devices(_ partition: Int) -> String { slice(partition, "devices") }
-  /// Hash: user to attributes as JSON.
+  /// Hash: user to attributes as JSON, see `UserAttributes`.
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
   /// Hash: user to what the user's apps have sent lately, and the badges, see `admit.lua`.
   func pressure(_ partition: Int) -> String { slice(partition, "pressure") }
@@ -166,6 +166,14 @@ public struct Keyspace: Sendable {
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
   /// Number: how often tokens of the partition were taken from users, see `settle.lua`.
   func taken(_ partition: Int) -> String { slice(partition, "taken") }
+  /// Sorted set: which devices left, and which tokens, as digests, by when (ms), see `marks.lua`.
+  func removals(_ partition: Int) -> String { slice(partition, "removals") }
+  /// Sorted set: digests of users who were erased, by when (ms).
+  func erased(_ partition: Int) -> String { slice(partition, "erased") }
+  /// Sorted set: users without a device of whom attributes or badges are still kept, by since when (ms).
+  func retained(_ partition: Int) -> String { slice(partition, "retained") }
+  /// Sorted set: users by when it was said last that they are in a segment, or are not (ms); '' for all of it.
+  func stated(_ partition: Int, _ name: String) -> String { slice(partition, "stated:" + name) }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
   /// Set: users of a segment that is being read in, to take the place of the one in force.
@@ -176,6 +184,8 @@ public struct Keyspace: Sendable {
   func receipts(_ partition: Int, _ kind: ReceiptEvent.Kind, _ id: String) -> String {
     slice(partition, kind.rawValue + ":" + id)
   }
+  /// String: the users of a slice's targets, sorted, see `recipients.lua`.
+  func recipients(_ partition: Int, _ id: String) -> String { slice(partition, "recipients:" + id) }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
   /// Hash: user → what the job says of the user, a JSON object.

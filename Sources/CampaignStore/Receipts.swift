@@ -5,7 +5,9 @@ import Redis
 extension CampaignStore {
   /// Notes receipts. Noting them again changes nothing.
   ///
-  /// What is said of a campaign that is not there, or has no longer any results, is for nobody.
+  /// A receipt counts only if a push of the campaign may have been delivered to its user. What is said of a campaign that
+  /// is not there, or has no longer any results, counts nowhere; nor does what is said of lists of tokens, of which nobody
+  /// knows the users.
   ///
   /// - Parameter receipts: some thousand at most.
   public func apply(_ receipts: [ReceiptEvent]) async throws {
@@ -35,23 +37,52 @@ extension CampaignStore {
         ReceiptGroup(kind: receipt.kind, campaign: receipt.campaign, partition: partition, place: place), default: []
       ].append(receipt.user)
     }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
+    func kept(_ id: String) -> Int { ((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000 }
+    // A slice may be sealed anew while its index is built, after Redis has lost the seal: then once more.
+    for _ in 0..<Self.mostTries where !groups.isEmpty {
+      let unindexed = try await note(groups, kept)
+      for slice in Set(unindexed.map(\.slice)) {
+        try await buildRecipientIndex(of: slice, keptFor: kept(slice.campaign))
+      }
+      groups = groups.filter { unindexed.contains($0.key) }
+    }
+  }
+
+  private static let mostTries = 3
+
+  /// - Parameters:
+  ///   - groups: users by what they did.
+  ///   - kept: ms for which what is said of a campaign is kept while it runs.
+  /// - Returns: those of slices that have no index of users.
+  private func note(_ groups: [ReceiptGroup: [String]], _ kept: (String) -> Int) async throws -> Set<ReceiptGroup> {
+    var pipeline = RedisPipeline()
+    var asked: [ReceiptGroup] = []
     for (group, users) in groups {
       let (partition, id) = (group.partition, group.campaign)
       for start in stride(from: 0, to: users.count, by: Self.batch) {
+        asked.append(group)
         pipeline.script(
-          StoreScripts.receipt, keys: [keys.receipts(partition, group.kind, id), keys.slice(partition, of: id)]
+          StoreScripts.receipt,
+          keys: [
+            keys.receipts(partition, group.kind, id), keys.slice(partition, of: id), keys.recipients(partition, id),
+            keys.ledger(partition, id),
+          ]
         ) {
-          let milliseconds = ((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000
           if let place = group.place {
-            $0.append("\(milliseconds) \(VariantCounts.field(group.kind, place))")
+            $0.append("\(kept(id)) \(VariantCounts.field(group.kind, place))")
           } else {
-            $0.append(milliseconds)
+            $0.append(kept(id))
           }
-          for user in users[start..<min(start + Self.batch, users.count)] { $0.append(user) }
+          for user in users[start..<min(start + Self.batch, users.count)] {
+            $0.append(user)
+            $0.append(Int(Self.recipientHash(user.utf8)))
+          }
         }
       }
     }
-    if !pipeline.isEmpty { _ = try await run(pipeline) }
+    guard !pipeline.isEmpty else { return [] }
+    return Set(zip(asked, try await run(pipeline)).filter { $1.integer == -2 }.map(\.0))
   }
 
   /// Seconds for which receipts are kept beyond the campaign's time to live, while that has not ended: a day.
@@ -63,6 +94,8 @@ extension CampaignStore {
     var partition: Int
     /// Of the variant of all of them; `nil` where there are none.
     var place: Int?
+
+    var slice: SliceReference { SliceReference(campaign: campaign, partition: partition) }
   }
 
   /// What the field `receipts` of a campaign is whose receipts are counted by variant.

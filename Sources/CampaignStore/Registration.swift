@@ -17,7 +17,9 @@ extension CampaignStore {
     let batch: RegistrationBatch
     /// Calls of `bind.lua`.
     var parts: [BoundPart] = []
-    /// Rows whose token has a newer owner.
+    /// Whether these are logins of an app that allows a user one device.
+    var isExclusive = false
+    /// Rows whose token has a newer owner, or was removed since.
     var refused: [Int] = []
     /// Rows whose token another user had.
     var moved: [(row: Int, old: String)] = []
@@ -40,6 +42,12 @@ extension CampaignStore {
   /// Batches of which step (c) is done.
   public struct EnteredRegistrations: Sendable {
     let bound: BoundRegistrations
+    /// Rows that were not written: the device was removed since, or its user was erased.
+    var void: [Int] = []
+    /// Rows that changed nothing, because a newer registration of the device for the user stands.
+    var older: [Int] = []
+    /// Rows of which the attributes are to be merged with those that are known.
+    var unmerged: [Int] = []
     /// Devices that left users who have too many; the index has not heard of it.
     var crowdedOut: [DeviceEdit]
   }
@@ -50,6 +58,8 @@ extension CampaignStore {
     public var stands: [Bool]
     /// Devices that left because their users have too many, and may have been of the same batch.
     public var crowdedOut: Int
+    /// How many changed nothing, because something newer stands.
+    public var superseded = 0
   }
 
   /// An empty batch for this store.
@@ -62,23 +72,36 @@ extension CampaignStore {
   /// - Returns: for each whether it stands; false when another registration of its token for another user does.
   @discardableResult
   public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
+    try await enroll(registrations).stands
+  }
+
+  /// Registers devices.
+  ///
+  /// - Parameter exclusively: whether the user's other devices of the same app leave, as far as they are not newer.
+  func enroll(_ registrations: [DeviceRegistration], exclusively: Bool = false) async throws -> RegistrationOutcome {
     var batch = registrationBatch()
     batch.reserve(registrations.count)
     for registration in registrations { try batch.append(registration) }
-    return try await settle(enter(bind(batch))).stands
+    var bound = try await bind(batch)
+    bound.isExclusive = exclusively
+    return try await settle(enter(bound))
   }
 
-  /// Step (a).
+  /// Step (a). Times that are ahead of Redis' clock are cut to it.
   public func bind(_ batch: RegistrationBatch) async throws -> BoundRegistrations {
     var bound = BoundRegistrations(batch: batch)
     guard !batch.isEmpty else { return bound }
+    var batch = batch
+    try batch.cut(to: UInt64(try await time() / 1000))
+    bound = BoundRegistrations(batch: batch)
     if !batch.activities.isEmpty { try await note(batch.activities, of: batch) }
     var pipeline = RedisPipeline(reserving: batch.bytes.count * 2 + batch.count * 32)
     for part in batch.parts(of: 0..<batch.count, by: \.tokenPartition) {
       let partition = part.partition
       let note = RegistrationNote.newName()
       pipeline.script(
-        StoreScripts.bind, keys: [keys.owner(partition), keys.moving(partition), keys.taken(partition)]
+        StoreScripts.bind,
+        keys: [keys.owner(partition), keys.moving(partition), keys.taken(partition), keys.removals(partition)]
       ) { arguments in
         arguments.append(note)
         arguments.append(batch.note(of: part))
@@ -105,10 +128,16 @@ extension CampaignStore {
   public func enter(_ bound: BoundRegistrations) async throws -> EnteredRegistrations {
     let batch = bound.batch
     let refused = Set(bound.refused)
+    // A login that is refused has made the user's other devices leave all the same.
+    let alone =
+      bound.isExclusive && !refused.isEmpty ? try await upsert(refused.sorted(), of: bound, writing: false) : nil
     guard !bound.moved.isEmpty else {
-      return try await refused.isEmpty
+      var entered =
+        try await refused.isEmpty
         ? upsert(0..<batch.count, of: bound)
         : upsert((0..<batch.count).filter { !refused.contains($0) }, of: bound)
+      entered.crowdedOut += alone?.crowdedOut ?? []
+      return entered
     }
     // Attributes leave with the last device: what a user got in an earlier row is there before a later one takes a device.
     let rows = bound.rowsBeforeTheirUsersLose
@@ -117,6 +146,10 @@ extension CampaignStore {
       bound.moved.map { ($0.old, batch.owned($0.row), Int(batch.rows[$0.row].registeredAt)) })
     var entered = try await upsert((0..<batch.count).filter { !refused.contains($0) && !rows.contains($0) }, of: bound)
     entered.crowdedOut += before.crowdedOut
+    entered.crowdedOut += alone?.crowdedOut ?? []
+    entered.void += before.void
+    entered.older += before.older
+    entered.unmerged += before.unmerged
     return entered
   }
 
@@ -148,8 +181,24 @@ extension CampaignStore {
       for (row, stands) in zip(rows, try await look(at: rows, of: batch, notes: left)) { outcome.stands[row] = stands }
       for row in bound.refused { outcome.stands[row] = false }
     }
-    try await forget(entered.crowdedOut)
+    for row in entered.void { outcome.stands[row] = false }
+    try await forget(entered.crowdedOut + batch.removals(of: entered.void))
+    outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
+    // Attributes have an order of their own: they may be the latest of a user who has lost the device.
+    try await state(bound.refused + entered.unmerged, of: batch)
     return outcome
+  }
+
+  /// Merges the attributes of rows with those that are known of their users.
+  private func state(_ rows: [Int], of batch: RegistrationBatch) async throws {
+    var statements: [String: [UserAttributes.Statement]] = [:]
+    for row in rows.sorted() where batch.rows[row].end > batch.rows[row].attributes {
+      statements[batch.user(of: row), default: []].append(
+        .init(
+          change: .replacement(Array(batch.bytes[batch.rows[row].attributes..<batch.rows[row].end])),
+          at: Int(batch.rows[row].registeredAt)))
+    }
+    _ = try await state(statements)
   }
 
   /// Step (d) for rows that may have lost their tokens, and then (e).
@@ -208,7 +257,8 @@ extension CampaignStore {
         zip(begun.map(\.registration), after).filter { $0.user != $1?.user }.map { registration, _ in
           (registration.user, registration.device.owned, Int(registration.device.registeredAt))
         })
-      try await forget(entered.crowdedOut)
+      try await forget(entered.crowdedOut + batch.removals(of: entered.void))
+      try await state(entered.unmerged, of: batch)
     }
     try await clear(notes.map { (partition, $0.name) })
     return begun.count
@@ -222,18 +272,24 @@ extension CampaignStore {
   private func leaveOldUsers(_ devices: [(old: String, token: OwnedToken, instant: Int)]) async throws {
     guard !devices.isEmpty else { return }
     let owners = try await owners(of: devices.map(\.token))
-    try await leave(zip(devices, owners).filter { $0.old != $1?.user }.map { ($0.0.old, $0.0.token, $0.0.instant) })
+    // It is remembered, so that a process that stood still does not bring the device back for a moment.
+    _ = try await apply(
+      zip(devices, owners).filter { $0.old != $1?.user }.map {
+        DeviceEdit(user: $0.0.old, token: $0.0.token, action: .remove, instant: $0.0.instant)
+      })
   }
 
-  /// Steps (b) and (d): a device that registered for its user later than the one given stays.
+  /// Step (d): a device that registered for its user later than the one given stays.
   private func leave(_ devices: [(user: String, token: OwnedToken, instant: Int)]) async throws {
     _ = try await apply(
       devices.map { DeviceEdit(user: $0.user, token: $0.token, action: .prune, instant: $0.instant) })
   }
 
   /// Step (c).
+  ///
+  /// - Parameter writing: whether the devices are written; if not, only other devices of their users leave.
   private func upsert(
-    _ rows: some Collection<Int>, of bound: BoundRegistrations
+    _ rows: some Collection<Int>, of bound: BoundRegistrations, writing: Bool = true
   ) async throws -> EnteredRegistrations {
     let batch = bound.batch
     var entered = EnteredRegistrations(bound: bound, crowdedOut: [])
@@ -247,19 +303,27 @@ extension CampaignStore {
           StoreScripts.upsert,
           keys: [
             keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
+            keys.removals(partition), keys.erased(partition), keys.retained(partition),
           ]
         ) { arguments in
           arguments.append(devicesPerUser)
+          arguments.append(!writing ? 2 : bound.isExclusive ? 1 : 0)
           batch.appendDevices(of: part.rows, to: &arguments)
         }
       }
       var rest: [RegistrationBatch.Part] = []
       for (part, reply) in zip(parts, try await run(pipeline)) {
-        for place in stride(from: 1, to: reply.count - 1, by: 2) {
-          guard let device = reply[place + 1].withBytes(DeviceRecord.all).first else { continue }
+        guard reply.count == 5 else { continue }
+        let row = { (place: RedisReply) in place.integer.map { part.rows[part.rows.startIndex + $0] } }
+        entered.void += reply[1].compactMap(row)
+        entered.older += reply[2].compactMap(row)
+        entered.unmerged += reply[3].compactMap(row)
+        let left = reply[4]
+        for place in stride(from: 0, to: left.count - 1, by: 2) {
+          guard let device = left[place + 1].withBytes(DeviceRecord.all).first else { continue }
           entered.crowdedOut.append(
             DeviceEdit(
-              user: reply[place].string ?? "", token: device.owned, action: .prune, instant: Int(device.registeredAt)))
+              user: left[place].string ?? "", token: device.owned, action: .prune, instant: Int(device.registeredAt)))
         }
         let done = max(1, reply.first?.integer ?? part.rows.count)
         if done < part.rows.count { rest.append(.init(partition: part.partition, rows: part.rows.dropFirst(done))) }
@@ -285,6 +349,14 @@ extension CampaignStore {
 }
 
 extension RegistrationBatch {
+  /// What takes the tokens of rows out of the index of owners.
+  fileprivate func removals(of rows: [Int]) -> [CampaignStore.DeviceEdit] {
+    rows.map {
+      CampaignStore.DeviceEdit(
+        user: user(of: $0), token: owned($0), action: .prune, instant: Int(self.rows[$0].registeredAt))
+    }
+  }
+
   fileprivate func owned(_ index: Int) -> CampaignStore.OwnedToken {
     let row = rows[index]
     return bytes.withUnsafeBytes { bytes in

@@ -58,6 +58,28 @@ public struct RegistrationBatch: Sendable {
     bytes.reserveCapacity(bytes.count + count * 192)
   }
 
+  /// Cuts times that are later than `now` to it.
+  ///
+  /// - Parameter now: ms since the epoch, by Redis' clock.
+  mutating func cut(to now: UInt64) throws(StoreError) {
+    let isAhead = bytes.withUnsafeBytes { bytes in
+      rows.contains { row in
+        DeviceCursor(UnsafeRawBufferPointer(rebasing: bytes[row.record..<row.attributes]))
+          .contains { $0.seenAt > now }
+      }
+    }
+    guard isAhead else { return }
+    var batch = RegistrationBatch(partitions: partitions, services: services)
+    batch.reserve(count)
+    for row in rows.indices {
+      guard var registration = registration(row) else { continue }
+      registration.device.registeredAt = min(registration.device.registeredAt, now)
+      registration.device.lastSeen = min(registration.device.lastSeen, now)
+      try batch.append(registration)
+    }
+    self = batch
+  }
+
   /// Adds a registration.
   ///
   /// - Throws: ``StoreError`` `invalid` when the device is too long to be stored, `mismatch` when its service is not known

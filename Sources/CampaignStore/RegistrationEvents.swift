@@ -3,113 +3,110 @@ import Redis
 
 /// What producers say of users and devices.
 extension CampaignStore {
-  /// Applies events in their order, as far as that matters: what one says of a user or a device comes behind what an
-  /// earlier one said of it. Applying them again changes nothing, unless something newer has come between.
+  /// ms for which is remembered what only matters to statements that arrive late, such as removals: 30 days.
+  static let memory = 30 * 86_400_000
+
+  /// Applies events. Of two about the same fact the one that happened later stands, whichever is applied first and however
+  /// often; at the same time the removal or the opt-out does. The scripts decide that where they write, so a process that
+  /// stood still undoes nothing.
   ///
-  /// One by one they could leave less: a user who loses the last device and gets another with the same call may keep the
-  /// attributes, and a device that leaves by another's login and is logged in itself what was known of it.
+  /// Times that are ahead of Redis' clock are cut to it.
   ///
   /// - Parameters:
   ///   - events: some thousand at most.
   ///   - apps: those of which a user has one device only, the one where a login was last.
-  public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws {
+  /// - Returns: how many statements changed nothing, because something newer stands.
+  @discardableResult
+  public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws -> Int {
+    guard !events.isEmpty else { return 0 }
+    let now = try await time() / 1000
     var wave = EventWave()
-    for event in events where !wave.add(event) {
-      try await apply(wave.devices, lastDeviceOnly: apps)
+    var superseded = 0
+    for event in events.map({ $0.cut(to: now) }).sorted(by: { $0.at < $1.at }) where !wave.add(event) {
+      superseded += try await apply(wave.devices, lastDeviceOnly: apps)
       wave.devices = EventWave.Devices()
       _ = wave.add(event)
     }
-    try await apply(wave.devices, lastDeviceOnly: apps)
-    try await change(wave.members)
+    superseded += try await apply(wave.devices, lastDeviceOnly: apps)
+    for (list, statements) in wave.members { superseded += try await set(statements, in: list).superseded }
+    return superseded + wave.superseded
   }
 
-  /// - Parameter members: segment to user to whether they are in it.
-  private func change(_ members: [String: [String: Bool]]) async throws {
-    var pipeline = RedisPipeline()
-    let joined = members.filter { $0.value.contains { $0.value } }.map(\.key)
-    if !joined.isEmpty {
-      pipeline.command("SADD") { arguments in
-        arguments.append(keys.segments)
-        for segment in joined { arguments.append(segment) }
-      }
-    }
-    for (segment, users) in members {
-      for isMember in [true, false] {
-        forEachGroup(of: users.filter { $0.value == isMember }.map(\.key)) { partition, group in
-          pipeline.command(isMember ? "SADD" : "SREM") { arguments in
-            arguments.append(keys.segment(partition, segment))
-            for user in group { arguments.append(user) }
-          }
-        }
-      }
-    }
-    if !pipeline.isEmpty { _ = try await run(pipeline) }
-  }
-
-  private func apply(_ wave: EventWave.Devices, lastDeviceOnly apps: Set<String>) async throws {
-    try await registerAll(wave.registrations)
-    try await logIn(wave.logins, lastDeviceOnly: apps)
-    if !wave.removals.isEmpty {
-      let owners = try await owners(of: wave.removals.map(\.token))
-      let edits = zip(wave.removals, owners).compactMap { removal, owner -> DeviceEdit? in
-        guard let user = owner?.user, removal.user ?? user == user else { return nil }
-        return DeviceEdit(user: user, token: removal.token, action: .prune, instant: removal.at)
-      }
-      _ = try await edit(edits)
-    }
-    try await change(wave.attributes)
-    try await set(wave.badges)
+  private func apply(_ wave: EventWave.Devices, lastDeviceOnly apps: Set<String>) async throws -> Int {
+    var superseded = 0
+    if !wave.registrations.isEmpty { superseded += try await enroll(wave.registrations).superseded }
+    superseded += try await logIn(wave.logins, lastDeviceOnly: apps)
+    superseded += try await effects(of: wave.logouts).count { $0 == .superseded }
+    superseded += try await unregister(wave.removals).count { $0 == .superseded }
+    superseded += try await state(wave.attributes)
+    return try await superseded + set(wave.badges)
   }
 
   /// - Parameter badges: by user and app.
-  private func set(_ badges: [String: [String: Int]]) async throws {
-    guard !badges.isEmpty else { return }
-    let all = badges.flatMap { user, apps in apps.map { (user: user, app: $0.key, value: $0.value) } }
+  private func set(_ badges: [String: [String: EventWave.Badge]]) async throws -> Int {
+    let all = badges.flatMap { user, apps in apps.map { (user: user, app: $0.key, badge: $0.value) } }
+    var superseded = 0
     try await perPartition(all.indices, of: { Partition.of(user: all[$0].user, count: keys.partitions) }) {
       partition, part, pipeline in
-      pipeline.script(StoreScripts.setBadges, keys: [keys.pressure(partition), keys.users(partition)]) {
+      pipeline.script(
+        StoreScripts.setBadges,
+        keys: [keys.pressure(partition), keys.users(partition), keys.erased(partition), keys.retained(partition)]
+      ) {
         for index in part {
           $0.append(all[index].user)
           $0.append(all[index].app)
-          $0.append(all[index].value)
+          $0.append(all[index].badge.value)
+          $0.append(all[index].badge.at)
         }
       }
+    } replies: { _, reply in
+      superseded += reply.integer ?? 0
     }
-  }
-
-  /// What the store has no room for, such as too many attributes, was refused when the event was read.
-  private func registerAll(_ registrations: [DeviceRegistration]) async throws {
-    guard !registrations.isEmpty else { return }
-    try await register(registrations)
+    return superseded
   }
 
   // MARK: Logins
 
   /// Gives devices to users, with what is known of them.
-  private func logIn(_ logins: [EventWave.Login], lastDeviceOnly apps: Set<String>) async throws {
-    guard !logins.isEmpty else { return }
+  private func logIn(_ logins: [EventWave.Login], lastDeviceOnly apps: Set<String>) async throws -> Int {
+    guard !logins.isEmpty else { return 0 }
     let tokens = logins.map { OwnedToken($0.row.token.bytes, $0.row.service) }
     let owners = try await owners(of: tokens)
     let formerDevices = try await devices(of: owners.compactMap { $0?.user })
-    var registrations: [DeviceRegistration] = []
+    var (registrations, exclusive): ([DeviceRegistration], [DeviceRegistration]) = ([], [])
     for (login, owner) in zip(logins, owners) {
       var registration = DeviceRegistration(login.row)
       if let known = owner.flatMap({ formerDevices[$0.user] })?.first(where: { $0.token == login.row.token.bytes }) {
         registration.device.fill(from: known)
       }
-      registrations.append(registration)
+      if apps.contains(registration.device.app) {
+        exclusive.append(registration)
+      } else {
+        registrations.append(registration)
+      }
     }
-    try await registerAll(registrations)
-    let exclusive = registrations.filter { apps.contains($0.device.app) }
-    guard !exclusive.isEmpty else { return }
-    let present = try await devices(of: exclusive.map(\.user))
-    _ = try await edit(
-      exclusive.flatMap { login in
+    var superseded = 0
+    if !registrations.isEmpty { superseded += try await enroll(registrations).superseded }
+    if !exclusive.isEmpty {
+      try await unbindOthers(than: exclusive)
+      superseded += try await enroll(exclusive, exclusively: true).superseded
+    }
+    return superseded
+  }
+
+  /// Takes the tokens out of the index of owners that leave their users by logins. The script that writes a login removes
+  /// the devices, so they go last: whoever repeats this finds the tokens there.
+  private func unbindOthers(than logins: [DeviceRegistration]) async throws {
+    let present = try await devices(of: logins.map(\.user))
+    try await unbind(
+      logins.flatMap { login in
         (present[login.user] ?? []).compactMap { device -> DeviceEdit? in
-          guard device.token != login.device.token, device.app == login.device.app else { return nil }
+          guard device.token != login.device.token, device.app == login.device.app,
+            device.registeredAt <= login.device.registeredAt
+          else { return nil }
           return DeviceEdit(
             user: login.user, token: OwnedToken(device.token, device.service), action: .prune,
-            instant: Int(login.device.registeredAt))
+            instant: Int(device.registeredAt))
         }
       })
   }
@@ -131,8 +128,16 @@ extension CampaignStore {
 
   // MARK: Attributes
 
-  private func change(_ changes: [String: [String: String?]]) async throws {
-    var left = changes
+  /// Merges what is said of users' attributes with what is known: read, merged and written where nobody has changed it
+  /// meanwhile, with the times beside the values.
+  ///
+  /// - Parameter statements: by user.
+  /// - Returns: how many changed nothing, because something newer stands.
+  func state(_ statements: [String: [UserAttributes.Statement]]) async throws -> Int {
+    var left = statements.filter { !$0.value.isEmpty }
+    guard !left.isEmpty else { return 0 }
+    let horizon = try await time() / 1000 - Self.memory
+    var superseded = 0
     while !left.isEmpty {
       let users = Array(left.keys)
       var known: [String: [UInt8]] = [:]
@@ -145,49 +150,56 @@ extension CampaignStore {
       } replies: { part, reply in
         for (index, json) in zip(part, reply) { known[users[index]] = json.bytes.map(Array.init) ?? [] }
       }
-      let changes = left
-      try await perPartition(users.indices, of: partition) { partition, part, pipeline in
-        pipeline.script(StoreScripts.setAttributes, keys: [keys.attributes(partition), keys.users(partition)]) {
+      var merged: [(user: String, attributes: UserAttributes, superseded: Int)] = []
+      for user in users {
+        var attributes = UserAttributes(stored: known[user] ?? [])
+        let void = (left[user] ?? []).count { !attributes.apply($0) }
+        if void == left[user]?.count {
+          superseded += void
+          left[user] = nil
+        } else {
+          merged.append((user, attributes, void))
+        }
+      }
+      let statements = left
+      try await perPartition(
+        merged.indices, of: { Partition.of(user: merged[$0].user, count: keys.partitions) }
+      ) { partition, part, pipeline in
+        pipeline.script(
+          StoreScripts.setAttributes,
+          keys: [keys.attributes(partition), keys.users(partition), keys.erased(partition), keys.retained(partition)]
+        ) {
           for index in part {
-            let user = users[index]
-            let was = known[user] ?? []
+            let user = merged[index].user
             $0.append(user)
-            $0.append(was)
-            $0.append(Self.attributes(was, changed: changes[user] ?? [:]))
+            $0.append(known[user] ?? [])
+            $0.append(merged[index].attributes.stored(horizon: horizon))
+            $0.append(statements[user]?.map(\.at).min() ?? 0)
           }
         }
       } replies: { part, reply in
-        for (index, answer) in zip(part, reply) where answer.integer == 1 { left[users[index]] = nil }
+        for (index, answer) in zip(part, reply) {
+          let user = merged[index].user
+          if answer.kind == .bulk {
+            // What was said before the erasure is void.
+            let rest = left[user]?.filter { $0.at > answer.integer ?? 0 } ?? []
+            superseded += (left[user]?.count ?? 0) - rest.count
+            left[user] = rest.isEmpty ? nil : rest
+          } else if answer.integer == 1 {
+            superseded += merged[index].superseded
+            left[user] = nil
+          }
+        }
       }
     }
+    return superseded
   }
+}
 
-  /// Attributes as the store keeps them, after a change; nothing for none. Of values that nobody changes not a byte does;
-  /// where there are too many, some of these leave.
-  static func attributes(_ json: [UInt8], changed changes: [String: String?]) -> [UInt8] {
-    var known: [(name: String, value: [UInt8])] = []
-    if let root = try? JSONValue(parsing: json, maximumDepth: CampaignJob.maximumNesting),
-      case .object(let members) = root.kind
-    {
-      known = members.filter { changes[$0.name] == nil }.map { ($0.name, Array(json[$0.value.range])) }
-    }
-    var members: [(name: String, value: [UInt8])] = []
-    for (name, text) in changes {
-      guard let text else { continue }
-      var value = JSONWriter()
-      value.value(text)
-      members.append((name, value.take()))
-    }
-    members += known.prefix(max(0, DeviceRowDraft.maximumAttributes - members.count))
-    guard !members.isEmpty else { return [] }
-    var writer = JSONWriter()
-    writer.beginObject()
-    for member in members.sorted(by: { $0.name < $1.name }) {
-      writer.name(member.name)
-      writer.raw(member.value)
-    }
-    writer.endObject()
-    return writer.take()
+extension RegistrationEvent {
+  /// The event with no time after `now`, in ms since the epoch.
+  fileprivate func cut(to now: Int) -> RegistrationEvent {
+    at <= now ? self : RegistrationEvent(change, at: now)
   }
 }
 

@@ -66,7 +66,10 @@ extension CampaignStore {
       }
       throw error
     }
-    try await unlinkSegment(name)
+    if isThere {
+      // A statement about the whole list: an older statement about a user, which arrives later, brings nobody back.
+      try await putInForce(try await replacement(of: name), keepingTimesFor: Self.memory / 1000)
+    }
     return isThere
   }
 

@@ -3,7 +3,7 @@ import Redis
 
 /// Segments: named sets of users, spread over the partitions of their users.
 extension CampaignStore {
-  /// Adds users to a segment, which comes into being with the first.
+  /// Adds users to a segment or a suppression list, which comes into being with the first: they are in it from now on.
   ///
   /// - Parameters:
   ///   - users: each allowed by `UserID`; some thousands at a time.
@@ -11,36 +11,72 @@ extension CampaignStore {
   /// - Returns: how many of them are registered.
   @discardableResult
   public func add(_ users: [String], to segment: String) async throws -> Int {
-    var pipeline = RedisPipeline(reserving: users.count * 96)
-    pipeline.append("SADD", keys.segments, segment)
-    let known = add(users, to: &pipeline) { keys.segment($0, segment) }
+    try await set(Self.statements(of: users, isMember: true), in: segment)
+    var pipeline = RedisPipeline(reserving: users.count * 32)
+    let known = askForRegistered(users, &pipeline)
     return Self.sum(try await run(pipeline), known)
   }
 
-  /// Removes users from a segment.
+  /// Removes users from a segment or a suppression list: they are not in it from now on.
   ///
   /// - Returns: how many of them were in it.
   public func remove(_ users: [String], from segment: String) async throws -> Int {
-    var pipeline = RedisPipeline(reserving: users.count * 48)
-    forEachGroup(of: users) { partition, group in
-      pipeline.command("SREM") { arguments in
-        arguments.append(keys.segment(partition, segment))
-        for user in group { arguments.append(user) }
-      }
-    }
-    return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
+    try await set(Self.statements(of: users, isMember: false), in: segment).left
   }
 
-  /// Adds users to a set of their partition, and asks which of them are registered.
+  private static func statements(of users: [String], isMember: Bool) -> [String: MembershipStatement] {
+    Dictionary(users.map { ($0, MembershipStatement(isMember: isMember)) }) { $1 }
+  }
+
+  /// Which of two statements of the same time stands: an opt-out, but no tag.
+  static func memberWins(in list: String) -> Bool { SuppressionList(segment: list) != nil }
+
+  /// What became of statements.
+  struct Membership {
+    var joined = 0
+    var left = 0
+    /// How many changed nothing, because something newer stands.
+    var superseded = 0
+  }
+
+  /// Enters users into a segment or a suppression list, or takes them off it, as far as nothing newer was said.
   ///
-  /// - Returns: the places of the answers to that.
-  private func add(_ users: [String], to pipeline: inout RedisPipeline, _ key: (Int) -> String) -> [Int] {
+  /// - Parameter statements: by user.
+  @discardableResult
+  func set(_ statements: [String: MembershipStatement], in list: String) async throws -> Membership {
+    var pipeline = RedisPipeline(reserving: statements.count * 64)
+    if statements.contains(where: \.value.isMember) { pipeline.append("SADD", keys.segments, list) }
+    let first = pipeline.count
+    forEachGroup(of: Array(statements.keys)) { partition, group in
+      pipeline.script(
+        StoreScripts.setMembers,
+        keys: [keys.segment(partition, list), keys.stated(partition, list), keys.erased(partition)]
+      ) {
+        $0.append(Self.memberWins(in: list) ? 1 : 0)
+        $0.append(Self.memory)
+        for user in group {
+          let statement = statements[user]
+          $0.append(user)
+          if let at = statement?.at { $0.append(at) } else { $0.append("") }
+          $0.append(statement?.isMember == true ? 1 : 0)
+        }
+      }
+    }
+    guard !pipeline.isEmpty else { return Membership() }
+    return try await run(pipeline).dropFirst(first).reduce(into: Membership()) { sum, reply in
+      guard reply.count == 3 else { return }
+      sum.joined += reply[0].integer ?? 0
+      sum.left += reply[1].integer ?? 0
+      sum.superseded += reply[2].integer ?? 0
+    }
+  }
+
+  /// Asks which users are registered.
+  ///
+  /// - Returns: the places of the answers.
+  private func askForRegistered(_ users: [String], _ pipeline: inout RedisPipeline) -> [Int] {
     var known: [Int] = []
     forEachGroup(of: users) { partition, group in
-      pipeline.command("SADD") { arguments in
-        arguments.append(key(partition))
-        for user in group { arguments.append(user) }
-      }
       known.append(pipeline.count)
       pipeline.command("SMISMEMBER") { arguments in
         arguments.append(keys.users(partition))
@@ -74,9 +110,13 @@ extension CampaignStore {
     var pipeline = RedisPipeline(reserving: users.count * 96)
     let (name, id) = (replacement.name, replacement.id)
     var touched: Set<Int> = []
-    let known = add(users, to: &pipeline) { partition in
+    let known = askForRegistered(users, &pipeline)
+    forEachGroup(of: users) { partition, group in
       touched.insert(partition)
-      return keys.importing(partition, name, id: id)
+      pipeline.command("SADD") { arguments in
+        arguments.append(keys.importing(partition, name, id: id))
+        for user in group { arguments.append(user) }
+      }
     }
     for partition in touched {
       pipeline.append("EXPIRE", keys.importing(partition, name, id: id), SegmentReplacement.timeToLive)
@@ -86,26 +126,40 @@ extension CampaignStore {
     return Self.sum(replies, known)
   }
 
+  /// Begins to read in a segment that takes the place of the one in force. What it says is said now: what is said of a
+  /// user from now on stands.
+  public func replacement(of segment: String) async throws -> SegmentReplacement {
+    SegmentReplacement(of: segment, at: try await time() / 1000)
+  }
+
   /// Puts a segment that was read in whole in the place of the one in force, which it is until then: partition by
-  /// partition, each in one step.
+  /// partition, each in one step. Users of whom something was said since it began are as that says.
   public func putInForce(_ replacement: SegmentReplacement) async throws {
-    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
-      var pipeline = RedisPipeline()
-      for partition in start..<min(start + Self.batch, keys.partitions) {
-        let segment = keys.segment(partition, replacement.name)
-        guard replacement.partitions.contains(partition) else {
-          pipeline.append("UNLINK", segment)
-          continue
-        }
-        let read = keys.importing(partition, replacement.name, id: replacement.id)
-        pipeline.append("PERSIST", read)
-        pipeline.append("RENAME", read, segment)
-      }
-      _ = try await run(pipeline)
-    }
+    try await putInForce(replacement, keepingTimesFor: nil)
     var pipeline = RedisPipeline()
     pipeline.append("SADD", keys.segments, replacement.name)
     _ = try await run(pipeline)
+  }
+
+  /// - Parameter seconds: for which the times of the segment are kept; `nil` for as long as those of others.
+  func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws {
+    for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
+      var pipeline = RedisPipeline()
+      for partition in start..<min(start + Self.batch, keys.partitions) {
+        pipeline.script(
+          StoreScripts.putInForce,
+          keys: [
+            keys.segment(partition, replacement.name),
+            keys.importing(partition, replacement.name, id: replacement.id),
+            keys.stated(partition, replacement.name), keys.erased(partition),
+          ]
+        ) {
+          $0.append(replacement.at)
+          if let seconds { $0.append(seconds) } else { $0.append("") }
+        }
+      }
+      _ = try await run(pipeline)
+    }
   }
 
   /// Lets go of what was read in: the segment in force stays.
@@ -229,12 +283,19 @@ public struct SegmentReplacement: Sendable {
   public let name: String
   /// Two imports at a time don't mix.
   let id = String(UInt64.random(in: .min ... .max), radix: 36)
+  /// When it began, in ms since the epoch by Redis' clock.
+  let at: Int
   /// Partitions that have users of it.
   var partitions: Set<Int> = []
 
   /// Seconds after the last users that were added for which an import that never ends leaves something behind: a day.
   static let timeToLive = 86_400
 
-  /// - Parameter name: a name that expressions can say.
-  public init(of name: String) { self.name = name }
+  /// - Parameters:
+  ///   - name: a name that expressions can say.
+  ///   - instant: ms since the epoch by Redis' clock.
+  fileprivate init(of name: String, at instant: Int) {
+    self.name = name
+    at = instant
+  }
 }

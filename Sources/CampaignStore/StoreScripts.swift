@@ -49,10 +49,15 @@ enum StoreScripts {
   static let view = script("view", PackageResources.view_lua)
   static let takeOff = script("takeoff", PackageResources.takeoff_lua)
   static let retryEvent = script("retryevent", PackageResources.retryevent_lua)
-  static let receipt = script("receipt", PackageResources.receipt_lua)
+  static let receipt = script("receipt", PackageResources.receipt_lua, asksForRecipients: true)
   static let noteReceipts = script("notereceipts", PackageResources.notereceipts_lua)
-  static let setBadges = script("setbadges", PackageResources.setbadges_lua, countsUsers: true)
-  static let setAttributes = script("setattributes", PackageResources.setattributes_lua)
+  static let setBadges = script("setbadges", PackageResources.setbadges_lua, countsUsers: true, ordersStatements: true)
+  static let setAttributes = script("setattributes", PackageResources.setattributes_lua, ordersStatements: true)
+  static let setMembers = script("setmembers", PackageResources.setmembers_lua, ordersStatements: true)
+  static let putInForce = script("putinforce", PackageResources.putinforce_lua, ordersStatements: true)
+  static let eraseUser = script(
+    "eraseuser", PackageResources.eraseuser_lua, countsUsers: true, ordersStatements: true)
+  static let forget = script("forget", PackageResources.forget_lua, ordersStatements: true)
   static let reached = script("reached", PackageResources.reached_lua, derivesOutcomes: true)
   static let rights = script("rights", PackageResources.rights_lua)
   static let alarm = script("alarm", PackageResources.alarm_lua)
@@ -74,11 +79,11 @@ enum StoreScripts {
   static let unclaim = script("unclaim", PackageResources.unclaim_lua)
   static let close = script("close", PackageResources.close_lua, looksAtSlice: true, derivesOutcomes: true)
 
-  static let bind = script("bind", PackageResources.bind_lua)
+  static let bind = script("bind", PackageResources.bind_lua, ordersStatements: true)
   static let settle = script("settle", PackageResources.settle_lua)
-  static let unbind = script("unbind", PackageResources.unbind_lua)
-  static let upsert = script("upsert", PackageResources.upsert_lua, editsDevices: true)
-  static let edit = script("edit", PackageResources.edit_lua, editsDevices: true)
+  static let unbind = script("unbind", PackageResources.unbind_lua, ordersStatements: true)
+  static let upsert = script("upsert", PackageResources.upsert_lua, editsDevices: true, ordersStatements: true)
+  static let edit = script("edit", PackageResources.edit_lua, editsDevices: true, ordersStatements: true)
   static let trim = script("trim", PackageResources.trim_lua)
 
   static let mendCampaign = script("mendcampaign", PackageResources.mendcampaign_lua)
@@ -95,15 +100,22 @@ enum StoreScripts {
   ///   - countsUsers: likewise `pressure.lua`.
   ///   - addsSlices: likewise `absent.lua`.
   ///   - derivesOutcomes: likewise `outcome.lua`.
+  ///   - ordersStatements: likewise `marks.lua`.
+  ///   - asksForRecipients: likewise `recipients.lua`.
   private static func script(
     _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false,
-    countsUsers: Bool = false, addsSlices: Bool = false, derivesOutcomes: Bool = false
+    countsUsers: Bool = false, addsSlices: Bool = false, derivesOutcomes: Bool = false,
+    ordersStatements: Bool = false, asksForRecipients: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
-    let parts =
-      (looksAtSlice ? [PackageResources.sound_lua] : []) + (editsDevices ? [PackageResources.device_lua] : [])
-      + (countsUsers ? [PackageResources.pressure_lua] : []) + (addsSlices ? [PackageResources.absent_lua] : [])
-      + (derivesOutcomes ? [PackageResources.outcome_lua] : [])
+    var parts: [[UInt8]] = []
+    if looksAtSlice { parts.append(PackageResources.sound_lua) }
+    if editsDevices { parts.append(PackageResources.device_lua) }
+    if countsUsers { parts.append(PackageResources.pressure_lua) }
+    if addsSlices { parts.append(PackageResources.absent_lua) }
+    if derivesOutcomes { parts.append(PackageResources.outcome_lua) }
+    if ordersStatements { parts.append(PackageResources.marks_lua) }
+    if asksForRecipients { parts.append(PackageResources.recipients_lua) }
     for part in parts {
       guard let lineEnd = source.firstIndex(of: "\n") else { break }
       source.insert(contentsOf: String(decoding: part, as: UTF8.self), at: source.index(after: lineEnd))

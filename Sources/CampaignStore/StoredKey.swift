@@ -69,12 +69,13 @@ struct StoredKey {
     return switch kind {
     case "slice": ("hash", slice, .slice)
     case "targets", "building", "admitted", "control": ("list", slice, nil)
-    case "ledger": ("string", slice, nil)
+    case "ledger", "recipients": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
     case "reasons", "results", "values": ("hash", slice, nil)
     case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
     case "devices", "attributes", "pressure", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
+    case "removals", "erased", "retained", "stated": ("zset", .partition(partition), nil)
     case "taken": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)
     default: nil

@@ -1,4 +1,5 @@
 public import PushCore
+import Redis
 
 /// A device that registers for a user.
 public struct DeviceRegistration: Sendable {
@@ -27,6 +28,12 @@ public struct UserRecord: Sendable {
     self.user = user
     self.devices = devices
     self.attributes = attributes
+  }
+
+  /// - Parameter stored: the attributes as they stand in Redis.
+  init(user: String, devices: [DeviceRecord], stored: RedisReply) {
+    self.init(
+      user: user, devices: devices, attributes: stored.bytes.map { UserAttributes.visible(Array($0)) } ?? [])
   }
 }
 

@@ -9,7 +9,7 @@ struct DeviceRegistryTests {
   func deviceIsReadAsItWasWritten(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     var device = DeviceRecord(token: [UInt8](0..<200), service: "apns")
-    device.registeredAt = 281_474_976_710_655
+    device.registeredAt = 1_700_000_000_456
     device.lastSeen = 1_700_000_000_123
     device.app = "news"
     device.environment = "sandbox"
@@ -97,8 +97,11 @@ struct DeviceRegistryTests {
     #expect(try await world.store.user("u0") == nil)
     #expect(try await world.store.user("u1") != nil)
     #expect(try await world.store.unregister(tokens, of: TestStore.service, at: 1000) == [false, false, false])
-    // An older registration that arrives late does come back: nothing remembers a token that nobody has.
-    try await world.registerUsers(0..<1, registeredAt: 1)
+    // An older registration that arrives late brings nothing back, a newer one does.
+    try await world.registerUsers(0..<1, registeredAt: 1000)
+    #expect(try await world.store.user("u0") == nil)
+    #expect(try await world.store.owners(of: tokens, TestStore.service) == [nil, nil, nil])
+    try await world.registerUsers(0..<1, registeredAt: 1001)
     #expect(try await world.store.user("u0") != nil)
   }
 

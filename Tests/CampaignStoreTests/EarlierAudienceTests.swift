@@ -66,7 +66,9 @@ struct EarlierAudienceTests {
       let users = some(share)
       model.campaigns[id] = try await sent(id, to: users, world, &seed)
       let openers = users.filter { _ in Int.random(in: 0..<3, using: &seed) == 0 }
-      model.opened[id] = openers
+      // Of who got none it counts nowhere.
+      let reached = (model.campaigns[id]?[.accepted] ?? []).union(model.campaigns[id]?[.unknown] ?? [])
+      model.opened[id] = openers.intersection(reached)
       try await world.store.apply(openers.map { ReceiptEvent(.opened, campaign: id, user: $0) })
     }
     for category in [nil, "offers"] as [String?] {

@@ -35,6 +35,66 @@ struct ReceiptTests {
     #expect(try await world.keyNames("*\(world.keys.namespace)*unknown").isEmpty)
   }
 
+  @Test(arguments: Backend.allCases)
+  func receiptOfAUserToWhomNothingWasSentCountsNowhere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<8)
+    let campaign = try await world.activate("a")
+    // Before anything is sealed nobody has got anything.
+    let everybody = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }
+    try await world.store.apply(everybody)
+    let ledger = try await world.claimed("a").ledger
+    #expect(try await world.expand(ledger, campaign) == 8)
+    try await ledger.commit(credit: 6)
+    let outcomes: [LedgerRecord.State] = [
+      .terminal(.accepted), .terminal(.unknown), .terminal(.unregistered), .terminal(.expired), .terminal(.capped),
+    ]
+    try await ledger.commit(
+      Dictionary(uniqueKeysWithValues: outcomes.enumerated().map { ($0, LedgerRecord(state: $1)) }))
+    // Who registers now was not meant; the sixth got it without an answer, the rest waits.
+    try await world.registerUsers(8..<9)
+    let chunk = try await ledger.targets(from: 0, count: 8)
+    let reached = [0, 1, 5].map { String(decoding: chunk.user($0), as: UTF8.self) }
+    for _ in 0..<2 {
+      try await world.store.apply(everybody)
+      let opened = try await world.command("SMEMBERS", world.keys.receipts(0, .opened, "a")).compactMap(\.string)
+      #expect(Set(opened) == Set(reached) && opened.count == 3)
+      // An index of another list of targets is not believed.
+      try await world.command("SET", world.keys.recipients(0, "a"), "another")
+    }
+    // Nobody knows the users of raw tokens.
+    _ = try await world.sealed("b", count: 3)
+    try await world.store.apply([ReceiptEvent(.opened, campaign: "b", user: "u0")])
+    #expect(try await world.command("EXISTS", world.keys.receipts(0, .opened, "b")).integer == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func everyUserOfALargeSliceIsFoundAndNobodyElse(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    // More than one page, users with several devices, and more entries of one user than are read at once.
+    try await world.store.register(
+      (0..<5000).map { DeviceRegistration(user: "u\($0 < 90 ? 0 : $0 % 4400)", device: TestStore.device($0)) })
+    let (ledger, chunk) = try await world.everybody("a")
+    // Of each user the last device accepted it.
+    var last: [String: Int] = [:]
+    for position in 0..<chunk.count { last[String(decoding: chunk.user(position), as: UTF8.self)] = position }
+    for start in stride(from: 0, to: chunk.count, by: 500) {
+      let records = (start..<min(start + 500, chunk.count)).map { position in
+        let isLast = last[String(decoding: chunk.user(position), as: UTF8.self)] == position
+        return (position, LedgerRecord(state: .terminal(isLast ? .accepted : .unregistered)))
+      }
+      try await ledger.commit(Dictionary(uniqueKeysWithValues: records))
+    }
+    let strangers = (0..<5000).map { "stranger\($0)" }
+    for users in [strangers, last.keys.sorted()] {
+      for start in stride(from: 0, to: users.count, by: 1000) {
+        try await world.store.apply(
+          users[start..<min(start + 1000, users.count)].map { ReceiptEvent(.opened, campaign: "a", user: $0) })
+      }
+    }
+    #expect(try await world.command("SCARD", world.keys.receipts(0, .opened, "a")).integer == last.count)
+  }
+
   @Test func receiptsAreReadAndWhatIsWrongIsSaid() throws {
     func receipt(_ text: String) throws -> ReceiptEvent { try ReceiptEvent(parsing: Array(text.utf8)) }
     #expect(

@@ -2,173 +2,324 @@
 import APNs
 import PushCore
 import Redis
-import TestSupport
 import Testing
 
-/// Events of the registrations list, against the same in plain Swift.
+/// Events of the registrations list. `EventHistoryTests` holds random histories of them against a model.
 struct RegistrationEventsTests {
-  /// What is known, when events come one by one.
-  private struct Model {
-    struct Device: Equatable {
-      var user: String
-      var at: Int
-      var app: String
-      var locale: String
+  private static let day = 86_400_000
+
+  /// A registry with the user `ada`, and the words in which events are told.
+  private struct Scene {
+    let world: TestStore
+    /// ms since the epoch, an hour ago.
+    let then: Int
+
+    init(on backend: Backend) async throws {
+      world = try await TestStore(on: backend)
+      then = try await world.store.time() / 1000 - 3_600_000
     }
 
-    var devices: [Int: Device] = [:]
-    var attributes: [String: [String: String]] = [:]
-    var members: [String: Set<String>] = [:]
-    /// Who lost the last device and got another in the same page: their attributes may have stayed.
-    var vague: Set<String> = []
-    private var lost: Set<String> = []
-
-    /// A page of events begins.
-    mutating func turnPage() { lost = [] }
-
-    private mutating func loseAttributes(_ user: String) {
-      guard !has(user) else { return }
-      attributes[user] = nil
-      lost.insert(user)
-      vague.remove(user)
+    func row(_ user: String, _ token: Int, at: Int?, app: String = "news", plan: String? = nil) throws -> DeviceRow {
+      var row = DeviceRow(
+        user: user, token: try TestStore.deviceToken(token), service: TestStore.service.name, registeredAt: at)
+      row.app = app
+      if let plan { row.attributes = ["plan": plan] }
+      return row
     }
 
-    private func has(_ user: String) -> Bool { devices.values.contains { $0.user == user } }
-
-    private mutating func remove(_ token: Int, user: String? = nil, at: Int) {
-      guard let device = devices[token], device.at <= at, user ?? device.user == device.user else { return }
-      devices[token] = nil
-      loseAttributes(device.user)
-    }
-
-    private mutating func enter(_ token: Int, _ device: Device, _ given: [String: String]) -> Bool {
-      if let known = devices[token] {
-        guard known.at <= device.at else { return false }
-        if known.user != device.user {
-          devices[token] = nil
-          loseAttributes(known.user)
-        }
+    /// Applies events one by one, each told by a change and ms behind ``then``.
+    @discardableResult
+    func apply(_ events: (RegistrationEvent.Change, Int)...) async throws -> Int {
+      var superseded = 0
+      for (change, at) in events {
+        superseded += try await world.store.apply(
+          [RegistrationEvent(change, at: then + at)], lastDeviceOnly: ["shop"])
       }
-      devices[token] = device
-      if lost.contains(device.user) {
-        vague.insert(device.user)
-      } else if !given.isEmpty {
-        vague.remove(device.user)
-      }
-      if !given.isEmpty { attributes[device.user] = given }
-      return true
+      return superseded
     }
 
-    mutating func apply(_ event: RegistrationEvent, lastDeviceOnly: Set<String>) {
-      switch event.change {
-      case .register(let row):
-        let device = Device(user: row.user, at: event.at, app: row.app ?? "", locale: row.locale ?? "")
-        _ = enter(number(row.token), device, row.attributes)
-      case .login(let row):
-        let token = number(row.token)
-        let known = devices[token]
-        let device = Device(
-          user: row.user, at: event.at, app: row.app ?? known?.app ?? "", locale: row.locale ?? known?.locale ?? "")
-        _ = enter(token, device, row.attributes)
-        guard lastDeviceOnly.contains(device.app) else { return }
-        for (other, held) in devices where held.user == row.user && other != token && held.app == device.app {
-          remove(other, at: event.at)
-        }
-      case .unregister(let token, _): remove(number(token), at: event.at)
-      case .logout(let user, let token, _): remove(number(token), user: user, at: event.at)
-      case .badge: break
-      case .tag(let user, let segments, let isMember):
-        for segment in segments { set(user, segment, isMember) }
-      case .preference(let user, let list, let isAllowed): set(user, list.segment, !isAllowed)
-      case .attributes(let user, let changes):
-        guard has(user) else { return }
-        for (name, value) in changes { attributes[user, default: [:]][name] = value }
-        if attributes[user]?.isEmpty == true { attributes[user] = nil }
-      }
+    func register(_ user: String, _ token: Int, _ at: Int, plan: String? = nil) throws -> (
+      RegistrationEvent.Change, Int
+    ) { (.register(try row(user, token, at: then + at, plan: plan)), at) }
+
+    func login(_ user: String, _ token: Int, _ at: Int, app: String = "news") throws -> (RegistrationEvent.Change, Int)
+    {
+      (.login(try row(user, token, at: then + at, app: app)), at)
     }
 
-    private mutating func set(_ user: String, _ segment: String, _ isMember: Bool) {
-      if isMember { members[segment, default: []].insert(user) } else { members[segment]?.remove(user) }
+    func logout(_ user: String, _ token: Int, _ at: Int) throws -> (RegistrationEvent.Change, Int) {
+      (.logout(user: user, try TestStore.deviceToken(token), service: TestStore.service.name), at)
     }
 
-    private func number(_ token: DeviceToken) -> Int { token.bytes.suffix(8).reduce(0) { $0 << 8 | Int($1) } }
-  }
-
-  @Test(arguments: Backend.allCases, [1, 40, 700])
-  func randomEventsLeaveWhatTheyWouldOneByOne(on backend: Backend, page: Int) async throws {
-    var seed = Seed("randomEventsLeaveWhatTheyWouldOneByOne")
-    let world = try await TestStore(on: backend)
-    var model = Model()
-    // A device that leaves by another's login, and is logged in itself by the same call, is what it was: one by one it would
-    // be a new one.
-    let apps: Set<String> = page == 1 ? ["shop"] : []
-    let events = try (0..<(page == 1 ? 250 : 1400)).map { try Self.event($0, &seed) }
-    for start in stride(from: 0, to: events.count, by: page) {
-      let part = Array(events[start..<min(start + page, events.count)])
-      try await world.store.apply(part, lastDeviceOnly: apps)
-      // Applied again, as when its worker has died, it is the same, as long as nothing has come between.
-      if Bool.random(using: &seed), part.allSatisfy(Self.isRepeatable) {
-        try await world.store.apply(part, lastDeviceOnly: apps)
-      }
-      model.turnPage()
-      for event in part { model.apply(event, lastDeviceOnly: apps) }
+    func unregister(_ token: Int, _ at: Int) throws -> (RegistrationEvent.Change, Int) {
+      (.unregister(try TestStore.deviceToken(token), service: TestStore.service.name), at)
     }
-    try await expect(world, model, "seed \(seed.value)")
-  }
 
-  /// A device that leaves and comes again in one page may have other attributes in between.
-  private static func isRepeatable(_ event: RegistrationEvent) -> Bool {
-    switch event.change {
-    case .tag, .preference, .badge: true
-    case .register, .login, .unregister, .logout, .attributes: false
+    func tokens(of user: String) async throws -> [Int] {
+      let known = try await world.store.user(user)?.devices.map(\.token) ?? []
+      return (0..<10).filter { known.contains(TestStore.token($0)) }
     }
-  }
 
-  private static func event(_ number: Int, _ seed: inout Seed) throws -> RegistrationEvent {
-    let user = "u\(Int.random(in: 0..<15, using: &seed))"
-    let token = try #require(DeviceToken(bytes: TestStore.token(Int.random(in: 0..<25, using: &seed))))
-    // Some come late.
-    let at = 1_700_000_000_000 + 1000 * (number - (Int.random(in: 0..<5, using: &seed) == 0 ? 30 : 0))
-    var row = DeviceRow(user: user, token: token, service: TestStore.service.name, registeredAt: at)
-    row.app = [nil, "news", "shop"].randomElement(using: &seed) ?? nil
-    row.locale = [nil, "de", "en-GB"].randomElement(using: &seed) ?? nil
-    if Bool.random(using: &seed) { row.attributes = ["plan": "p\(number)"] }
-    let segments = Array(["a", "b", "c"].shuffled(using: &seed).prefix(2))
-    let list = SuppressionList(app: "news", category: Bool.random(using: &seed) ? "offers" : nil)
-    let change: RegistrationEvent.Change =
-      switch Int.random(in: 0..<12, using: &seed) {
-      case 0...3: .register(row)
-      case 4...5: .login(row)
-      case 6: .unregister(token, service: row.service)
-      case 7: .logout(user: user, token, service: row.service)
-      case 8...9: .tag(user: user, segments: segments, isMember: .random(using: &seed))
-      case 10: .preference(user: user, list, isAllowed: .random(using: &seed))
-      default: .attributes(user: user, ["age": "\(number)", "plan": Bool.random(using: &seed) ? nil : "q\(number)"])
-      }
-    return RegistrationEvent(change, at: at)
-  }
-
-  private func expect(_ world: TestStore, _ model: Model, _ comment: Comment) async throws {
-    for number in 0..<15 {
-      let user = "u\(number)"
-      let known = try await world.store.user(user)
-      let expected = model.devices.filter { $0.value.user == user }
-      #expect(
-        Set(known?.devices.map(\.token) ?? []) == Set(expected.keys.map { TestStore.token($0) }), "\(user), \(comment)")
-      for device in known?.devices ?? [] {
-        let model = expected.first { TestStore.token($0.key) == device.token }?.value
-        #expect(device.app == model?.app && device.locale == model?.locale, "\(user), \(comment)")
-        #expect(Int(device.registeredAt) == model?.at, "\(user), \(comment)")
-      }
-      let attributes = DeviceRegistration.json(model.attributes[user] ?? [:])
-      if !model.vague.contains(user) { #expect(known?.attributes ?? [] == attributes, "\(user), \(comment)") }
+    func lists(of user: String) async throws -> [String] {
       let lists = try await world.store.lists(of: user)
-      let names = Set(lists.segments + lists.suppression.map(\.segment))
-      #expect(names == Set(model.members.filter { $0.value.contains(user) }.keys), "\(user), \(comment)")
+      return lists.segments + lists.suppression.map(\.segment)
     }
-    for (token, device) in model.devices {
-      let owner = try await world.store.owners(of: [try TestStore.deviceToken(token)], TestStore.service)
-      #expect(owner == [device.user], "\(token), \(comment)")
+  }
+
+  // MARK: Devices
+
+  @Test(arguments: Backend.allCases)
+  func lateLoginDoesNotBringADeviceBack(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    try await scene.apply(scene.register("ada", 1, 0), scene.logout("ada", 1, 10))
+    #expect(try await scene.apply(scene.login("ada", 1, 5)) == 1)
+    #expect(try await scene.tokens(of: "ada") == [])
+    #expect(try await scene.apply(scene.login("ada", 1, 10)) == 1, "at the same time the removal stands")
+    #expect(try await scene.tokens(of: "ada") == [])
+    try await scene.apply(scene.login("ada", 1, 11))
+    #expect(try await scene.tokens(of: "ada") == [1])
+
+    try await scene.apply(scene.unregister(1, 20))
+    #expect(try await scene.apply(scene.login("ben", 1, 15), scene.register("ada", 1, 20)) == 2)
+    #expect(try await scene.tokens(of: "ada") + scene.tokens(of: "ben") == [])
+
+    try await scene.apply(scene.register("ada", 2, 30))
+    _ = try await scene.world.store.forget("ada")
+    #expect(try await scene.apply(scene.login("ada", 2, 31), scene.register("ada", 3, 32)) == 2)
+    #expect(try await scene.tokens(of: "ada") == [])
+    // Who logs in afterwards is somebody again.
+    let erased = try await scene.world.store.time() / 1000
+    while try await scene.world.store.time() / 1000 <= erased {}
+    try await scene.apply(scene.login("ada", 2, erased + 1 - scene.then))
+    #expect(try await scene.tokens(of: "ada") == [2])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func lateLogoutDoesNotTakeADeviceAway(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    try await scene.apply(scene.register("ada", 1, 0))
+    #expect(try await scene.apply(scene.logout("ada", 1, -300 * Self.day), scene.unregister(1, -1)) == 2)
+    #expect(try await scene.tokens(of: "ada") == [1])
+    #expect(
+      try await scene.world.store.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["ada"])
+    // Before the login arrives, too.
+    try await scene.apply(scene.logout("ben", 2, 5))
+    try await scene.apply(scene.login("ben", 2, 6))
+    #expect(try await scene.tokens(of: "ben") == [2])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func lateRegistrationDoesNotPassATokenOnThatMovedLater(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    try await scene.apply(scene.register("ada", 1, 0), scene.register("ben", 1, 10), scene.logout("ben", 1, 20))
+    #expect(try await scene.apply(scene.register("cy", 1, 5), scene.register("ada", 1, 7)) == 2)
+    for user in ["ada", "ben", "cy"] { #expect(try await scene.tokens(of: user) == []) }
+    try await scene.apply(scene.register("cy", 1, 15))
+    #expect(try await scene.tokens(of: "cy") == [1])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func earlierDeviceOfAnAppForOneDeviceDoesNotComeBack(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    try await scene.apply(scene.login("ada", 1, 0, app: "shop"), scene.login("ada", 2, 10, app: "shop"))
+    #expect(try await scene.tokens(of: "ada") == [2])
+    #expect(try await scene.apply(scene.login("ada", 3, 5, app: "shop")) == 1)
+    #expect(try await scene.tokens(of: "ada") == [2])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func timeAheadOfRedisIsCutToItsClock(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    let (store, now) = (scene.world.store, try await scene.world.store.time() / 1000)
+    let ahead = now + 6000 - scene.then
+    try await scene.apply(scene.register("ada", 1, ahead))
+    #expect(try await Int(store.user("ada")?.devices.first?.registeredAt ?? 0) <= store.time() / 1000)
+    try await scene.apply(scene.logout("ada", 1, ahead))
+    #expect(try await scene.tokens(of: "ada") == [])
+    // Of 2126, by an import.
+    var device = TestStore.device(2, registeredAt: UInt64(now + 100 * 365 * Self.day))
+    device.lastSeen = device.registeredAt
+    try await store.register([DeviceRegistration(user: "ada", device: device)])
+    let known = try #require(try await store.user("ada")?.devices.first)
+    let later = try await UInt64(store.time() / 1000)
+    #expect(known.registeredAt <= later && known.lastSeen <= later)
+    #expect(
+      try await store.unregister([TestStore.deviceToken(2)], of: TestStore.service, at: Int(later)) == [true])
+    #expect(try await scene.tokens(of: "ada") == [])
+  }
+
+  // MARK: Lists, attributes, badges
+
+  @Test(arguments: Backend.allCases)
+  func lateOptInDoesNotUndoANewerOptOut(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    for list in [SuppressionList(app: "news"), SuppressionList(app: "news", category: "offers")] {
+      try await scene.apply((.preference(user: "ada", list, isAllowed: false), 10))
+      #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: true), 9)) == 1)
+      #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: true), 10)) == 1, "at the same time")
+      #expect(try await scene.lists(of: "ada") == [list.segment])
+      try await scene.apply((.preference(user: "ada", list, isAllowed: true), 11))
+      #expect(try await scene.lists(of: "ada") == [])
+      #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: false), 10)) == 1)
+      try await scene.apply((.preference(user: "ada", list, isAllowed: false), 11))
+      #expect(try await scene.lists(of: "ada") == [list.segment], "at the same time the opt-out stands")
+      try await scene.apply((.preference(user: "ada", list, isAllowed: true), 12))
+    }
+    // A command says it now.
+    let list = SuppressionList(app: "news")
+    try await scene.world.store.add(["ada"], to: list.segment)
+    #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: true), 20)) == 1)
+    #expect(try await scene.lists(of: "ada") == [list.segment])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func lateTagDoesNotUndoANewerOne(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    func tag(_ isMember: Bool, _ at: Int) -> (RegistrationEvent.Change, Int) {
+      (.tag(user: "ada", segments: ["vip"], isMember: isMember), at)
+    }
+    try await scene.apply(tag(false, 10))
+    #expect(try await scene.apply(tag(true, 10)) == 1)
+    #expect(try await scene.lists(of: "ada") == [])
+    try await scene.apply(tag(true, 11))
+    #expect(try await scene.apply(tag(false, 5)) == 1)
+    #expect(try await scene.lists(of: "ada") == ["vip"])
+    // In one page only the latest counts, wherever it stands.
+    let page = [tag(false, 30), tag(true, 20), tag(true, 30)].map { RegistrationEvent($0.0, at: scene.then + $0.1) }
+    #expect(try await scene.world.store.apply(page) == 2)
+    #expect(try await scene.lists(of: "ada") == [])
+    // Commands say it now, as an import does, and the removal of the segment.
+    try await scene.world.store.add(["ada"], to: "vip")
+    #expect(try await scene.apply(tag(false, 40)) == 1)
+    #expect(try await scene.world.store.removeSegment("vip"))
+    #expect(try await scene.apply(tag(true, 50)) == 1)
+    #expect(try await scene.world.store.size(ofSegment: "vip") == 0)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func importThatReplacesIsAStatementOfWhenItBegan(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    let store = scene.world.store
+    let list = SuppressionList(app: "news").segment
+    try await store.add(["old", "late"], to: list)
+    var replacement = try await store.replacement(of: list)
+    _ = try await store.add(["new", "in", "gone"], to: &replacement)
+    // Meanwhile somebody opts out, and somebody in.
+    while try await store.time() / 1000 <= replacement.at {}
+    try await store.add(["out"], to: list)
+    _ = try await store.remove(["in"], from: list)
+    _ = try await store.forget("gone")
+    try await store.putInForce(replacement)
+    var members: Set<String> = []
+    try await store.forEachMember(ofSegment: list) { members.formUnion($0) }
+    #expect(members == ["new", "out"])
+    // What was said before it began, and arrives later, changes nothing.
+    try await scene.apply((.preference(user: "new", SuppressionList(app: "news"), isAllowed: true), 0))
+    try await scene.apply((.preference(user: "old", SuppressionList(app: "news"), isAllowed: false), 0))
+    members = []
+    try await store.forEachMember(ofSegment: list) { members.formUnion($0) }
+    #expect(members == ["new", "out"])
+    // An older import that ends later doesn't either.
+    try await store.putInForce(replacement)
+    #expect(try await store.size(ofSegment: list) == 2)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func lateAttributeOrBadgeDoesNotUndoANewerOne(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    func attribute(_ value: String?, _ at: Int) -> (RegistrationEvent.Change, Int) {
+      (.attributes(user: "ada", ["plan": value]), at)
+    }
+    func plan() async throws -> String? {
+      let json = try await scene.world.store.user("ada")?.attributes ?? []
+      return json.isEmpty ? nil : String(decoding: json, as: UTF8.self)
+    }
+    // Before the user is known, too.
+    try await scene.apply(attribute("b", 10))
+    try await scene.apply(scene.register("ada", 1, 0, plan: "a"))
+    #expect(try await plan() == #"{"plan":"b"}"#)
+    #expect(try await scene.apply(attribute("c", 9), attribute(nil, 5)) == 2)
+    #expect(try await plan() == #"{"plan":"b"}"#)
+    try await scene.apply(attribute(nil, 20))
+    #expect(try await scene.apply(attribute("d", 15), attribute("e", 20)) == 2)
+    try await scene.apply(scene.register("ada", 2, 15, plan: "f"))
+    #expect(try await plan() == nil)
+    try await scene.apply(scene.register("ada", 2, 25, plan: "g"))
+    #expect(try await plan() == #"{"plan":"g"}"#)
+    #expect(try await scene.apply(attribute("h", 21)) == 1)
+    #expect(try await plan() == #"{"plan":"g"}"#)
+
+    try await scene.apply((.badge(user: "ada", app: "news", value: 7), 10))
+    #expect(try await scene.apply((.badge(user: "ada", app: "news", value: 3), 5)) == 1)
+    #expect(try await scene.world.pressure(of: "ada")?.apps["news"]?.badge == 7)
+    #expect(try await scene.apply((.badge(user: "ada", app: "news", value: 9), 10)) == 1)
+    try await scene.apply((.badge(user: "ada", app: "news", value: 0), 11))
+    #expect(try await scene.apply((.badge(user: "ada", app: "news", value: 4), 10)) == 1)
+    #expect(try await scene.world.pressure(of: "ada")?.apps["news"]?.badge == 0)
+  }
+
+  // MARK: Memory
+
+  @Test(arguments: Backend.allCases)
+  func removalsAreForgottenAfterThirtyDays(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    let (world, store) = (scene.world, scene.world.store)
+    let month = 30 * Self.day
+    for (user, at) in [("ada", -month - 2000 * 3600), ("ben", -Self.day)] {
+      let token = user == "ada" ? 1 : 2
+      try await scene.apply(
+        scene.register(user, token, at - 1, plan: "a"), scene.logout(user, token, at), scene.unregister(token, at),
+        (.tag(user: user, segments: ["vip"], isMember: false), at))
+    }
+    // Since when they have no device is by Redis' clock.
+    for partition in 0..<world.keys.partitions {
+      if try await !world.command("ZSCORE", world.keys.retained(partition), "ada").isNull {
+        try await world.command("ZADD", world.keys.retained(partition), 1, "ada")
+      }
+    }
+    try await store.add(["cy"], to: "vip")
+    var forgotten = 0
+    for partition in 0..<world.keys.partitions { forgotten += try await store.forgetOldStatements(in: partition) }
+    #expect(forgotten >= 4)
+    for partition in 0..<world.keys.partitions { #expect(try await store.forgetOldStatements(in: partition) == 0) }
+    #expect(
+      try await scene.apply(scene.register("ada", 1, -month - 3600_000), scene.register("ben", 2, -Self.day)) == 1)
+    #expect(try await scene.tokens(of: "ada") == [1])
+    #expect(try await store.user("ada")?.attributes == [])
+    #expect(try await scene.tokens(of: "ben") == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func optOutOfWhichTheTimeWasForgottenStandsAgainstWhatIsOlder(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    let list = SuppressionList(app: "news")
+    try await scene.apply((.preference(user: "ada", list, isAllowed: false), -40 * Self.day))
+    for partition in 0..<scene.world.keys.partitions {
+      try await scene.world.store.forgetOldStatements(in: partition)
+    }
+    #expect(try await scene.apply((.preference(user: "ada", list, isAllowed: true), -50 * Self.day)) == 1)
+    #expect(try await scene.lists(of: "ada") == [list.segment])
+    try await scene.apply((.preference(user: "ada", list, isAllowed: true), -20 * Self.day))
+    #expect(try await scene.lists(of: "ada") == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func erasureKeepsNoIdOfTheUser(on backend: Backend) async throws {
+    let scene = try await Scene(on: backend)
+    let world = scene.world
+    let user = "someone-to-erase"
+    try await scene.apply(
+      scene.register(user, 1, 0, plan: "a"), scene.register("ben", 1, 5), scene.register(user, 2, 6),
+      (.tag(user: user, segments: ["vip"], isMember: true), 1), (.badge(user: user, app: "news", value: 3), 1),
+      (.preference(user: user, SuppressionList(app: "news"), isAllowed: false), 2),
+      (.attributes(user: user, ["x": "y"]), 9))
+    _ = try await world.store.forget(user)
+    try await scene.apply(
+      scene.register(user, 2, 8, plan: "b"), (.tag(user: user, segments: ["vip"], isMember: true), 5),
+      (.badge(user: user, app: "news", value: 3), 7), (.attributes(user: user, ["x": "z"]), 11))
+    for key in try await world.keyNames("{\(world.keys.namespace)*") {
+      let dump = try await world.command("DUMP", key).bytes.map(Array.init) ?? []
+      #expect(!String(decoding: dump, as: UTF8.self).contains(user), "\(key)")
     }
   }
 
@@ -206,13 +357,16 @@ struct RegistrationEventsTests {
   }
 
   @Test func attributesThatNobodyChangesStayByteForByte() {
-    let known = Array(#"{"a":1.50,"b":[1, 2],"c":"\u00e9","d":12345678901234567890}"#.utf8)
-    let changed = CampaignStore.attributes(known, changed: ["c": nil, "e": "x\"y"])
-    #expect(String(decoding: changed, as: UTF8.self) == #"{"a":1.50,"b":[1, 2],"d":12345678901234567890,"e":"x\"y"}"#)
-    #expect(CampaignStore.attributes(Array(#"{"a":"1"}"#.utf8), changed: ["a": nil]).isEmpty)
-    let many = Dictionary(uniqueKeysWithValues: (100..<164).map { ("k\($0)", String?.some("v")) })
-    let full = CampaignStore.attributes(known, changed: many)
+    let known = Array(#"{"":[5],"a":1.50,"b":[1, 2],"c":"\u00e9","d":12345678901234567890}"#.utf8)
+    func changed(_ known: [UInt8], _ changes: [String: String?], at: Int = 9) -> String {
+      var attributes = UserAttributes(stored: known)
+      _ = attributes.apply(.init(change: .values(changes), at: at))
+      return String(decoding: UserAttributes.visible(attributes.stored(horizon: 0)), as: UTF8.self)
+    }
     #expect(
-      String(decoding: full, as: UTF8.self).contains("k163") && !String(decoding: full, as: UTF8.self).contains("1.50"))
+      changed(known, ["c": nil, "e": "x\"y"]) == #"{"a":1.50,"b":[1, 2],"d":12345678901234567890,"e":"x\"y"}"#)
+    #expect(changed(Array(#"{"":[5],"a":"1"}"#.utf8), ["a": nil]) == "")
+    let full = changed(known, Dictionary(uniqueKeysWithValues: (100..<164).map { ("k\($0)", String?.some("v")) }))
+    #expect(full.contains("k163") && !full.contains("1.50"))
   }
 }

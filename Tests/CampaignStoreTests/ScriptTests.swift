@@ -25,7 +25,8 @@ struct ScriptTests {
     StoreScripts.addSlice, StoreScripts.rate, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
     StoreScripts.prune, StoreScripts.setAside, StoreScripts.repeatRun, StoreScripts.rank, StoreScripts.quota,
     StoreScripts.decide,
-    StoreScripts.admit, StoreScripts.setBadges, StoreScripts.define, StoreScripts.putTemplate,
+    StoreScripts.admit, StoreScripts.setBadges, StoreScripts.setMembers, StoreScripts.putInForce,
+    StoreScripts.eraseUser, StoreScripts.forget, StoreScripts.define, StoreScripts.putTemplate,
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,
     StoreScripts.mendCampaign, StoreScripts.mendWorker, StoreScripts.mendRetry, StoreScripts.mendUsers,
     StoreScripts.mendQuarantine, StoreScripts.mendPlace, StoreScripts.mendOwners,
@@ -35,7 +36,7 @@ struct ScriptTests {
     let folder = URL(filePath: #filePath).appending(path: "../../../Sources/CampaignStore/Scripts").standardized
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     // What several scripts share is in a file of its own.
-    let shared: Set = ["device.lua", "sound.lua", "pressure.lua", "absent.lua", "outcome.lua"]
+    let shared: Set = ["device.lua", "sound.lua", "pressure.lua", "absent.lua", "outcome.lua", "marks.lua", "recipients.lua"]
     #expect(Set(files).subtracting(shared) == Set(Self.all.map { "\($0.name).lua" }))
   }
 
@@ -53,8 +54,13 @@ struct ScriptTests {
           continue
         }
         // The parameters of functions that several scripts share, which get their keys from the scripts.
-        let parameters: [Substring] = ["devices", "users", "attributes", "pressure", "quarantine", "campaign"]
-        let isKey = arguments[1].hasPrefix("KEYS[") || parameters.contains { arguments[1] == $0 }
+        let parameters: [Substring] = [
+          "devices", "users", "attributes", "pressure", "quarantine", "campaign", "erased", "retained",
+          "recipients", "ledger",
+        ]
+        let isKey =
+          arguments[1].hasPrefix("KEYS[")
+          || parameters.contains { arguments[1] == $0 || arguments[1].hasPrefix("\($0))") }
         #expect(isKey || call.hasPrefix("'TIME')"), "\(script.name): \(line)")
       }
     }

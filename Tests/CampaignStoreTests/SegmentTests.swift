@@ -21,7 +21,7 @@ struct SegmentTests {
     let world = try await TestStore(on: backend, partitions: 8)
     try await world.registerUsers(0..<300)
     try await world.store.add((0..<200).map { "u\($0)" }, to: "optedout")
-    var replacement = SegmentReplacement(of: "optedout")
+    var replacement = try await world.store.replacement(of: "optedout")
     #expect(try await world.store.add((100..<350).map { "u\($0)" }, to: &replacement) == 200, "50 are not registered")
     #expect(try await world.store.size(ofSegment: "optedout") == 200)
     let partition = Partition.of(user: "u100", count: 8)
@@ -34,7 +34,7 @@ struct SegmentTests {
     #expect(try await world.command("TTL", world.keys.segment(partition, "optedout")).integer == -1)
     #expect(try await world.command("EXISTS", read).integer == 0)
 
-    var given = SegmentReplacement(of: "optedout")
+    var given = try await world.store.replacement(of: "optedout")
     _ = try await world.store.add(["u0"], to: &given)
     try await world.store.discard(given)
     #expect(try await world.store.size(ofSegment: "optedout") == 250)

@@ -144,6 +144,10 @@ struct WorkerExposition {
       ("carillon_campaigns_accepted_total", "Jobs that it made campaigns of.", events.activated),
       ("carillon_dead_jobs_total", "Jobs and events that it put on the dead list.", events.deadLettered),
       (
+        "carillon_events_superseded_total", "What events said and changed nothing, because something newer stands.",
+        events.superseded
+      ),
+      (
         "carillon_campaigns_paused_total", "Campaigns that it paused, by its guard or as every push was refused.",
         events.pausedCampaigns
       ),

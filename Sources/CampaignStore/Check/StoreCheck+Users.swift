@@ -135,7 +135,10 @@ extension StoreCheck {
     let mine = users.filter { place(of: $0) == partition || !misplaced.contains($0) }
     var pipeline = RedisPipeline()
     for start in stride(from: 0, to: mine.count, by: Self.recordsAtOnce) {
-      pipeline.script(StoreScripts.mendUsers, keys: [devices, names, attributes, quarantine, pressure]) {
+      pipeline.script(
+        StoreScripts.mendUsers,
+        keys: [devices, names, attributes, quarantine, pressure, keys.retained(partition)]
+      ) {
         $0.append(mends ? 1 : 0)
         $0.append(Int(ReasonCode.other.rawValue))
         $0.append("found by store check")

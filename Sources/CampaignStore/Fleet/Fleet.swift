@@ -92,6 +92,8 @@ public struct Fleet: Sendable {
   public var intake = Backlog()
   /// Events that nobody has applied, by their list.
   public var events: [EventList: Int] = [:]
+  /// What events said and changed nothing, because something newer stands: by the workers there are, since they started.
+  public var superseded: Int { workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
   /// Highest first.
   public var lanes: [LaneBacklog] = []
   /// Campaigns whose time has not come, or which nobody has begun.

@@ -77,6 +77,8 @@ public struct WorkerReport: Sendable, Equatable {
   public var perSecond = 0
   /// Pushes that were accepted since its start.
   public var accepted = 0
+  /// What events said since its start and changed nothing, because something newer stands.
+  public var superseded = 0
   /// Whether it is about to stop, or waits for a store that is given other partitions.
   public var takesNothing = false
   /// Its connections, by push service and credential.
@@ -104,6 +106,7 @@ public struct WorkerReport: Sendable, Equatable {
     json.member("slices", slices)
     json.member("perSecond", perSecond)
     json.member("accepted", accepted)
+    if superseded > 0 { json.member("superseded", superseded) }
     if takesNothing { json.member("takesNothing", true) }
     json.name("pools")
     json.beginArray()
@@ -153,6 +156,7 @@ public struct WorkerReport: Sendable, Equatable {
     slices = members.number("slices")
     perSecond = members.number("perSecond")
     accepted = members.number("accepted")
+    superseded = members.number("superseded")
     if case .bool(true)? = members.value("takesNothing")?.kind { takesNothing = true }
     pools = members.objects("pools").map { pool in
       var read = Pool(

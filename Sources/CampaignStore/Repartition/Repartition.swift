@@ -42,7 +42,9 @@ extension CampaignStore {
     repeat {
       before = move.tally
       for partition in 0..<spread {
+        try await move.marks(of: partition)
         try await move.users(of: partition)
+        try await move.retained(of: partition)
         try await move.members(of: partition)
         try await progress(pass, partition + 1)
       }
@@ -186,9 +188,11 @@ private struct RepartitionMove {
           StoreScripts.upsert,
           keys: [
             keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
+            keys.removals(partition), keys.erased(partition), keys.retained(partition),
           ]
         ) {
           $0.append(Self.devicesPerUser)
+          $0.append(0)
           for (user, record, attributes) in rows {
             $0.append(user)
             $0.append(record)
@@ -204,11 +208,101 @@ private struct RepartitionMove {
     }
   }
 
+  // MARK: Statements
+
+  /// Copies what a partition remembers of removals and erasures to every partition in which their users and tokens may be
+  /// from now on: only digests are known of them. What nobody asks for is forgotten with the rest.
+  mutating func marks(of partition: Int) async throws {
+    let step = Self.greatestCommonDivisor(keys.partitions, there.keys.partitions)
+    let homes = stride(from: partition % step, to: there.keys.partitions, by: step).filter { $0 != partition }
+    for key in [Keyspace.removals, Keyspace.erased] {
+      try await forEachPage("ZSCAN", key(keys)(partition)) { move, reply in
+        try await move.enter(Self.pairs(reply), homes.map { key(move.keys)($0) })
+      }
+    }
+  }
+
+  /// Writes members of a sorted set into others, where the later time stands.
+  private func enter(_ pairs: [(token: [UInt8], text: [UInt8])], _ homes: [String]) async throws {
+    guard !pairs.isEmpty, !homes.isEmpty else { return }
+    var pipeline = RedisPipeline()
+    for home in homes {
+      pipeline.command("ZADD") {
+        $0.append(home)
+        $0.append("GT")
+        for (member, score) in pairs {
+          $0.append(score)
+          $0.append(member)
+        }
+      }
+    }
+    _ = try await here.run(pipeline)
+  }
+
+  private static func greatestCommonDivisor(_ one: Int, _ other: Int) -> Int {
+    other == 0 ? one : greatestCommonDivisor(other, one % other)
+  }
+
+  /// Moves what is retained of users who have no device.
+  mutating func retained(of partition: Int) async throws {
+    try await forEachPage("ZSCAN", keys.retained(partition)) { move, reply in
+      let away = Self.pairs(reply).filter { move.home(ofUser: $0.token) != partition }
+      guard !away.isEmpty else { return }
+      var pipeline = RedisPipeline()
+      for (user, _) in away {
+        pipeline.append("HGET", move.keys.attributes(partition), user)
+        pipeline.append("HGET", move.keys.pressure(partition), user)
+      }
+      let known = try await move.here.run(pipeline)
+      pipeline.removeAll()
+      for (index, (user, since)) in away.enumerated() {
+        let home = move.home(ofUser: user)
+        if !known[2 * index].isNull {
+          pipeline.append("HSETNX", move.keys.attributes(home), user, known[2 * index])
+        }
+        if !known[2 * index + 1].isNull {
+          pipeline.append("HSETNX", move.keys.pressure(home), user, known[2 * index + 1])
+        }
+        pipeline.append("ZADD", move.keys.retained(home), since, user)
+      }
+      _ = try await move.here.run(pipeline)
+      pipeline.removeAll()
+      for (user, _) in away {
+        pipeline.append("HDEL", move.keys.attributes(partition), user)
+        pipeline.append("HDEL", move.keys.pressure(partition), user)
+        pipeline.append("ZREM", move.keys.retained(partition), user)
+      }
+      _ = try await move.here.run(pipeline)
+    }
+  }
+
   // MARK: Segments
+
+  /// Moves since when users are in a segment, or are not; since when the segment is as a whole, all partitions know.
+  private mutating func times(of name: String, _ partition: Int) async throws {
+    let key = keys.stated(partition, name)
+    try await forEachPage("ZSCAN", key) { move, reply in
+      let pairs = Self.pairs(reply)
+      let whole = pairs.filter(\.token.isEmpty)
+      try await move.enter(whole, (0..<move.there.keys.partitions).map { move.keys.stated($0, name) })
+      let away = pairs.filter { !$0.token.isEmpty && move.home(ofUser: $0.token) != partition }
+      for (home, pairs) in Dictionary(grouping: away, by: { move.home(ofUser: $0.token) }) {
+        try await move.enter(pairs, [move.keys.stated(home, name)])
+      }
+      guard !away.isEmpty else { return }
+      var pipeline = RedisPipeline()
+      pipeline.command("ZREM") {
+        $0.append(key)
+        for (user, _) in away { $0.append(user) }
+      }
+      _ = try await move.here.run(pipeline)
+    }
+  }
 
   /// Moves the users of segments who belong elsewhere, whether they have devices or not.
   mutating func members(of partition: Int) async throws {
     for name in try await here.userLists() {
+      try await times(of: name, partition)
       let key = keys.segment(partition, name)
       try await forEachPage("SSCAN", key) { move, reply in
         let away = reply.compactMap { $0.bytes.map(Array.init) }.filter { move.home(ofUser: $0) != partition }

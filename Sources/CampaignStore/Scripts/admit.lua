@@ -61,7 +61,7 @@ end
 
 -- What is decided of a user, and the record from then on. `told` is nil, or what was decided before.
 local function decide(record, told)
-  local front, badge, times, behind = pressure_parts(record, app)
+  local front, badge, times, behind, said = pressure_parts(record, app)
   local kept, counts, has_it = {}, {}, false
   for i = 1, #times, 16 do
     local instant = struct.unpack('>I4', times, i)
@@ -95,7 +95,7 @@ local function decide(record, told)
       kept[#kept + 1] = struct.pack('>I4', now) .. (#caps > 0 and category or uncounted) .. campaign
     end
   end
-  return decision, pressure_record(front, app, badge, table.concat(kept), behind)
+  return decision, pressure_record(front, app, badge, table.concat(kept), behind, said)
 end
 
 -- Who comes a second time gets what was decided the first time.

@@ -55,12 +55,12 @@ local function read_devices(devices, names)
 end
 
 -- Prunes, quarantines or releases one device of a user whose devices were read, unless it registered after `instant`
--- (ms). Returns whether it changed; `write_edits` writes that. What is in quarantine has a note there, why and since
--- when.
+-- (ms). Returns whether it changed, and whether that is because it registered later; `write_edits` writes the change.
+-- What is in quarantine has a note there, why and since when.
 local function edit_device(quarantine, user, token, action, instant, note)
   local blob = devices_of[user]
   local at, behind, known_flags, registered = find_device(blob, token)
-  if at and registered > instant then return false end
+  if at and registered > instant then return false, true end
   known_flags = known_flags or 1
   local flags = action == 'quarantine' and 1 or 0
   if at and action ~= 'prune' and known_flags == flags then return false end
@@ -83,8 +83,9 @@ local function edit_device(quarantine, user, token, action, instant, note)
   return true
 end
 
--- Writes what was edited.
-local function write_edits(devices, users, attributes, pressure, quarantine)
+-- Writes what was edited. Returns the users who have no device any more: what else is known of them is removed, unless
+-- the caller retains it.
+local function write_edits(devices, users, attributes, pressure, quarantine, retains)
   local gone, left, noted = {}, {}, {}
   for i = 1, #edited do
     local user = edited[i]
@@ -100,7 +101,13 @@ local function write_edits(devices, users, attributes, pressure, quarantine)
     noted[#noted + 1] = token
     noted[#noted + 1] = note
   end
-  if #gone > 0 then remove_users(devices, users, attributes, pressure, gone) end
+  if #gone > 0 and retains then
+    redis.call('HDEL', devices, unpack(gone))
+    redis.call('SREM', users, unpack(gone))
+  elseif #gone > 0 then
+    remove_users(devices, users, attributes, pressure, gone)
+  end
   if #left > 0 then redis.call('HSET', devices, unpack(left)) end
   if #noted > 0 then redis.call('HSET', quarantine, unpack(noted)) end
+  return gone
 end

@@ -1,16 +1,34 @@
 #!lua
--- edit: prunes, quarantines or releases devices of users.
--- Keeps: a device that registered after the given instant stays as it is.
--- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure
--- ARGV five each, of at most 500 devices: user, raw token, 'prune' | 'quarantine' | 'release', instant in ms, note for
---      the quarantine
--- Returns for each 1 when the device was changed, else 0
-local names, changed = {}, {}
+-- edit: removes, prunes, quarantines or releases devices of users.
+-- Keeps: a device that registered after the given instant stays as it is. A removal is remembered, so a registration
+-- that happened before it and arrives later changes nothing. What else is known of a user who has no device any more is
+-- retained.
+-- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained
+-- ARGV five each, of at most 500 devices: user, raw token, 'remove' | 'prune' (not remembered) | 'quarantine' |
+--      'release', instant in ms, note for the quarantine
+-- Returns for each 1 when the device was changed, 2 when something newer stands, else 0
+local names, answer, marks = {}, {}, {}
 for i = 1, #ARGV, 5 do names[#names + 1] = ARGV[i] end
 read_devices(KEYS[1], names)
 for i = 1, #ARGV, 5 do
-  local hit = edit_device(KEYS[3], ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), ARGV[i + 4])
-  changed[#changed + 1] = hit and 1 or 0
+  local action, instant, mark = ARGV[i + 2], tonumber(ARGV[i + 3]), nil
+  if action == 'remove' then
+    action = 'prune'
+    if instant > 0 then mark = removal('d', ARGV[i], ARGV[i + 1]) end
+  end
+  local hit, is_newer = edit_device(KEYS[3], ARGV[i], ARGV[i + 1], action, instant, ARGV[i + 4])
+  if mark then
+    is_newer = is_newer or (redis.call('ZSCORE', KEYS[6], mark) or 0) + 0 > instant
+    marks[#marks + 1] = instant
+    marks[#marks + 1] = mark
+  end
+  answer[#answer + 1] = hit and 1 or is_newer and 2 or 0
 end
-write_edits(KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[3])
-return changed
+if #marks > 0 then redis.call('ZADD', KEYS[6], 'GT', unpack(marks)) end
+local gone, kept = write_edits(KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[3], true), {}
+for i = 1, #gone do
+  local has_more = redis.call('HEXISTS', KEYS[4], gone[i]) == 1 or redis.call('HEXISTS', KEYS[5], gone[i]) == 1
+  if has_more then kept[#kept + 1] = gone[i] end
+end
+retain(KEYS[7], kept)
+return answer

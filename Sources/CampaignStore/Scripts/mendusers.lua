@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- mendusers: holds what a partition knows of users against each other, and mends it.
--- Keeps: a user is listed who has devices, and nobody else, and only such a one has attributes and is counted for; a
--- device is quarantined that has a note, and no other. Every script that edits devices keeps that, so what differs here
--- is not in motion.
--- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
+-- Keeps: a user is listed who has devices, and nobody else, and only such a one, and who is retained, has attributes
+-- and is counted for; a device is quarantined that has a note, and no other. Every script that edits devices keeps
+-- that, so what differs here is not in motion.
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure, 6 retained
 -- ARGV 1 '1' to mend, 2 code and 3 text of the reason for a device whose note is lost, 4... users
 -- Returns three each: what was found, user, token (only with `noNote`)
 local mends, found = ARGV[1] == '1', {}
@@ -44,11 +44,12 @@ for i = 4, #ARGV do
       note('noDevices', user)
       if mends then redis.call('SREM', KEYS[2], user) end
     end
-    if redis.call('HEXISTS', KEYS[3], user) == 1 then
+    local is_retained = redis.call('ZSCORE', KEYS[6], user)
+    if not is_retained and redis.call('HEXISTS', KEYS[3], user) == 1 then
       note('attributes', user)
       if mends then redis.call('HDEL', KEYS[3], user) end
     end
-    if redis.call('HEXISTS', KEYS[5], user) == 1 then
+    if not is_retained and redis.call('HEXISTS', KEYS[5], user) == 1 then
       note('pressure', user)
       if mends then redis.call('HDEL', KEYS[5], user) end
     end

@@ -1,21 +1,28 @@
 #!lua
 -- setattributes: replaces attributes of users, where they are what they were when they were read.
--- Keeps: who has no device has no attributes. Another's change meanwhile is not undone: it is to be read again.
--- KEYS 1 attributes, 2 users
--- ARGV three each: user, attributes as they were ('' for none), as they are to be ('' for none)
--- Returns for each 1 when they are that now, or nobody has them; 0 when they are others by now
-local answer = {}
-for i = 1, #ARGV, 3 do
-  local user, was, now = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if (redis.call('HGET', KEYS[1], user) or '') ~= was then
-    answer[#answer + 1] = 0
+-- Keeps: another's change meanwhile is not undone: it is to be read again. Nothing is kept that was said of a user
+-- before that user was erased; what is known of a user who has no device is retained.
+-- KEYS 1 attributes, 2 users, 3 erased, 4 retained
+-- ARGV four each, of at most 500: user, attributes as they were ('' for none), as they are to be, the time of the
+--      oldest statement in them (ms)
+-- Returns for each 1 when they are that now; 0 when they are others by now; the time of the user's erasure, as text,
+-- when that is as new as the oldest statement
+local names, answer, waiting = {}, {}, {}
+for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end
+local erasure = erasures(KEYS[3], names)
+local known = redis.call('HMGET', KEYS[1], unpack(names))
+local listed = redis.call('SMISMEMBER', KEYS[2], unpack(names))
+for i = 1, #names do
+  local user, was, oldest = names[i], ARGV[4 * i - 2], tonumber(ARGV[4 * i])
+  if oldest <= (erasure[user] or -1) then
+    answer[i] = string.format('%.0f', erasure[user])
+  elseif (known[i] or '') ~= was then
+    answer[i] = 0
   else
-    if now == '' then
-      redis.call('HDEL', KEYS[1], user)
-    elseif redis.call('SISMEMBER', KEYS[2], user) == 1 then
-      redis.call('HSET', KEYS[1], user, now)
-    end
-    answer[#answer + 1] = 1
+    redis.call('HSET', KEYS[1], user, ARGV[4 * i - 1])
+    if listed[i] == 0 then waiting[#waiting + 1] = user end
+    answer[i] = 1
   end
 end
+retain(KEYS[4], waiting)
 return answer

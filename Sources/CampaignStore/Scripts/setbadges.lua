@@ -1,22 +1,28 @@
 #!lua
 -- setbadges: sets the badges of users, as their apps say.
--- Keeps: nothing is counted for who has no device.
--- KEYS 1 pressure, 2 users
--- ARGV three each: user, app, badge
--- Returns how many were set
-local set = 0
-for i = 1, #ARGV, 3 do
-  local user, app = ARGV[i], ARGV[i + 1]
-  if redis.call('SISMEMBER', KEYS[2], user) == 1 then
-    local record = redis.call('HGET', KEYS[1], user) or ''
-    local front, _, times, behind = pressure_parts(record, app)
-    local after = pressure_record(front, app, tonumber(ARGV[i + 2]), times, behind)
-    if after == '' then
-      redis.call('HDEL', KEYS[1], user)
-    elseif after ~= record then
-      redis.call('HSET', KEYS[1], user, after)
-    end
-    set = set + 1
+-- Keeps: the badge that an app said last stands, in whatever order this arrives; of two of the same time the smaller.
+-- What pushes have added since is not lost when the same is said again. Nothing is counted for who was erased since;
+-- what is known of a user who has no device is retained.
+-- KEYS 1 pressure, 2 users, 3 erased, 4 retained
+-- ARGV four each, of at most 500: user, app, badge, when the app said so (ms)
+-- Returns how many changed nothing because something newer stands
+local names, superseded, waiting = {}, 0, {}
+for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end
+local erasure = erasures(KEYS[3], names)
+local listed = redis.call('SMISMEMBER', KEYS[2], unpack(names))
+for i = 1, #ARGV, 4 do
+  local user, app, badge, at = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local record = redis.call('HGET', KEYS[1], user) or ''
+  local front, known, times, behind, said = pressure_parts(record, app)
+  local said_at, said_badge = struct.unpack('>I6I4', said)
+  if at < said_at or at == said_at and badge > said_badge or at <= (erasure[user] or -1) then
+    superseded = superseded + 1
+  elseif at > said_at or badge < said_badge then
+    local number = at > said_at and badge or math.max(0, known - said_badge + badge)
+    local word = struct.pack('>I6I4', at, badge)
+    redis.call('HSET', KEYS[1], user, pressure_record(front, app, number, times, behind, word))
+    if listed[(i + 3) / 4] == 0 then waiting[#waiting + 1] = user end
   end
 end
-return set
+retain(KEYS[4], waiting)
+return superseded

@@ -1,20 +1,44 @@
 #!lua
 -- unbind: removes tokens from the index of owners, unless a newer registration stands.
--- Keeps: the owner index follows the device records, and is never ahead of them.
--- KEYS 1 owner, 2 taken
--- ARGV three each, of at most 500 tokens: raw token, user, instant in ms: removed when it is this user's and not newer
--- Returns the number removed
-local tokens, gone = {}, {}
-for i = 1, #ARGV, 3 do tokens[#tokens + 1] = ARGV[i] end
+-- Keeps: the owner index follows the device records, and is never ahead of them. When the last registration of a token
+-- was, and that nobody has it, is remembered: a registration that happened before and arrives later changes nothing.
+-- KEYS 1 owner, 2 taken, 3 removals
+-- ARGV four each, of at most 500 tokens: raw token, user, instant in ms: removed when it is this user's and not newer,
+--      '1' when nobody has the token at that instant, whoever it was
+-- Returns for each 1 when it was removed, 2 when something newer stands, 0 when nothing changed; the user who has the
+-- token, and must lose it, when that is another
+local tokens, gone, marks, answer = {}, {}, {}, {}
+for i = 1, #ARGV, 4 do tokens[#tokens + 1] = ARGV[i] end
 local entries = redis.call('HMGET', KEYS[1], unpack(tokens))
 for i = 1, #tokens do
-  local entry, user, instant = entries[i], ARGV[3 * i - 1], ARGV[3 * i]
+  local entry, user, instant, everybody = entries[i], ARGV[4 * i - 2], ARGV[4 * i - 1] + 0, ARGV[4 * i] == '1'
+  answer[i] = 0
+  if everybody then
+    local mark = removal('u', tokens[i])
+    if (redis.call('ZSCORE', KEYS[3], mark) or 0) + 0 > instant then answer[i] = 2 end
+    marks[#marks + 1] = instant
+    marks[#marks + 1] = mark
+  end
   if entry then
     local colon = entry:find(':', 1, true)
-    if entry:sub(colon + 1) == user and entry:sub(1, colon - 1) + 0 <= instant + 0 then gone[#gone + 1] = tokens[i] end
+    local at, owner = entry:sub(1, colon - 1) + 0, entry:sub(colon + 1)
+    if at > instant then
+      if everybody or owner == user then answer[i] = 2 end
+    elseif owner == user then
+      gone[#gone + 1] = tokens[i]
+      answer[i] = 1
+      if not everybody and at > 0 then
+        marks[#marks + 1] = at
+        marks[#marks + 1] = removal('o', tokens[i])
+      end
+    elseif everybody then
+      answer[i] = owner
+    end
   end
 end
-if #gone == 0 then return 0 end
-local removed = redis.call('HDEL', KEYS[1], unpack(gone))
-if removed > 0 then redis.call('INCRBY', KEYS[2], removed) end
-return removed
+if #marks > 0 then redis.call('ZADD', KEYS[3], 'GT', unpack(marks)) end
+if #gone > 0 then
+  local removed = redis.call('HDEL', KEYS[1], unpack(gone))
+  if removed > 0 then redis.call('INCRBY', KEYS[2], removed) end
+end
+return answer

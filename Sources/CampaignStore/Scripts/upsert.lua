@@ -1,19 +1,27 @@
 #!lua
--- upsert: writes devices into their users' records.
--- Keeps: one record a token and user; the later `registeredAt` stands, with the attributes that came with it. Only a
--- later registration ends a quarantine: the same import once more does not. A user has a bounded number of devices:
--- for a new one the one leaves that was seen longest ago (it was seen when it registered), then the one that
--- registered first, then the first of the record. With a new device those of Live Activities leave that registered
--- more than two days before it: no activity lasts that long, and nothing else ends their tokens. Stops where the
--- records together become so large that others would wait for it.
--- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine
--- ARGV 1 devices of a user at most, then three each: user, device record, attributes as JSON ('' leaves them as they
--- are)
--- Returns how many are done, then two each: user, and the record of a device that left
+-- upsert: writes devices into the records of their users.
+-- Keeps: one record a token and user; the later `registeredAt` stands, and one that is not later than a removal of the
+-- device, or than the user's erasure, is not written. The attributes of the latest registration that has any stand, as
+-- far as nothing newer was said of one of them. Only a later registration ends a quarantine: the same import once more
+-- does not. A user has a bounded number of devices: for a new one the one leaves that was seen longest ago (it was seen
+-- when it registered), then the one that registered first, then the first of the record. With a new device those of
+-- Live Activities leave that registered more than two days before it: no activity lasts that long, and nothing else
+-- ends their tokens. Stops where the records together become so large that others would wait for it.
+-- Attributes are a JSON object of which the first member, of the empty name, is an array: when all of them were said
+-- last, then name and time of each of which something was said since.
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained
+-- ARGV 1 devices of a user at most, 2 '0', or '1' for logins, by which the user's other devices of the app leave that
+--      are not newer, or '2' when only that is to be done, then three each: user, device record, attributes as JSON (''
+--      leaves them as they are)
+-- Returns how many are done, then places from 0 of those that were not written, of those that changed nothing as a
+-- newer registration of the device stands, and of those whose attributes are to be merged, then the devices that left,
+-- two each: user, record
 local page, largest_page, most = 2, 32, 131072
 local live_activity, activity_lifetime = 9, 172800000
-local limit = tonumber(ARGV[1])
-local answer = {0}
+local limit, is_exclusive, writes = tonumber(ARGV[1]), ARGV[2] ~= '0', ARGV[2] ~= '2'
+local void, older, unmerged, gone = {}, {}, {}, {}
+local remembers = redis.call('EXISTS', KEYS[5]) == 1
+local retains = redis.call('EXISTS', KEYS[7]) == 1
 
 -- The record without the device that has to leave first; and that device.
 local function without_oldest(blob)
@@ -39,12 +47,23 @@ local function count_devices(blob)
   return count
 end
 
--- The record without devices of Live Activities that are over; and those.
-local function without_ended_activities(blob, now)
+local function token_of(record)
+  return record:sub(20, 19 + struct.unpack('>I2', record, 18))
+end
+
+-- Service and app are the first texts behind the token.
+local function app_of(record)
+  local at = 20 + struct.unpack('>I2', record, 18)
+  at = at + 1 + record:byte(at)
+  return record:sub(at + 1, at + record:byte(at))
+end
+
+-- The record without the devices that leave; and those.
+local function without(blob, leaves)
   local at, kept, ended = 1, nil, {}
   while at < #blob do
     local behind = at + 2 + struct.unpack('>I2', blob, at)
-    if blob:byte(at + 4) == live_activity and registered_at(blob, at) < now - activity_lifetime then
+    if leaves(at, behind) then
       kept = kept or {blob:sub(1, at - 1)}
       ended[#ended + 1] = blob:sub(at, behind - 1)
     elseif kept then
@@ -55,15 +74,13 @@ local function without_ended_activities(blob, now)
   return kept and table.concat(kept) or blob, ended
 end
 
-local function token_of(record)
-  return record:sub(20, 19 + struct.unpack('>I2', record, 18))
-end
-
--- Tells of a device that has left.
-local function left(user, device)
-  if flags_of(device, 1) == 1 then remove_note(KEYS[4], user, token_of(device)) end
-  answer[#answer + 1] = user
-  answer[#answer + 1] = device
+-- Tells of devices that have left.
+local function left(user, devices)
+  for i = 1, #devices do
+    if flags_of(devices[i], 1) == 1 then remove_note(KEYS[4], user, token_of(devices[i])) end
+    gone[#gone + 1] = user
+    gone[#gone + 1] = devices[i]
+  end
 end
 
 -- The user's record with the device in it, and whether that is older than what is known.
@@ -80,43 +97,113 @@ local function with_device(user, blob, record)
     end
     return blob:sub(1, at - 1) .. record .. blob:sub(behind), false
   end
-  local ended
-  blob, ended = without_ended_activities(blob, registered_at(record, 1))
-  for i = 1, #ended do left(user, ended[i]) end
+  local oldest, ended = registered_at(record, 1) - activity_lifetime
+  blob, ended = without(blob, function(place)
+    return blob:byte(place + 4) == live_activity and registered_at(blob, place) < oldest
+  end)
+  left(user, ended)
   blob = blob .. record
   for _ = limit + 1, count_devices(blob) do
     local leaves
     blob, leaves = without_oldest(blob)
-    left(user, leaves)
+    left(user, {leaves})
   end
   return blob, false
 end
 
-local place, bytes = 2, 0
+-- The user's record after a login on the device, where the app allows a user one device.
+local function alone(user, blob, record)
+  local token, app, at, ended = token_of(record), app_of(record), registered_at(record, 1)
+  blob, ended = without(blob, function(from, behind)
+    local device = blob:sub(from, behind - 1)
+    return registered_at(device, 1) <= at and app_of(device) == app and token_of(device) ~= token
+  end)
+  left(user, ended)
+  if at > 0 then redis.call('ZADD', KEYS[5], 'GT', at, removal('x', user, app)) end
+  return blob
+end
+
+-- Whether something that was said of the device, or of the user's devices of the app, is not older.
+local function is_void(blob, record, removed_at, alone_at, erased_at)
+  local at = registered_at(record, 1)
+  if erased_at and at <= erased_at then return true end
+  local known = find_device(blob, token_of(record))
+  if known and registered_at(blob, known) >= at then return false end
+  if removed_at and at <= removed_at or alone_at and at < alone_at then return true end
+  if not alone_at or at > alone_at then return false end
+  -- At the same time: the device on which the user logged in stays.
+  local app = app_of(record)
+  local _, others = without(blob, function(from, behind)
+    return registered_at(blob, from) == at and app_of(blob:sub(from, behind - 1)) == app
+  end)
+  return #others > 0
+end
+
+-- The attributes after a registration; nil when they stay. Those that were said one by one are merged by the caller.
+local function attributes_after(known, json, record)
+  if json:sub(1, 5) == '{"":[' then return not known and json or nil, known ~= nil and known ~= json end
+  local at = string.format('%.0f', registered_at(record, 1))
+  if known then
+    local known_at = known:match('^{"":%[(%d+)%][,}]')
+    if not known_at then return nil, true end
+    if known_at + 0 > at + 0 then return nil, false end
+  end
+  return '{"":[' .. at .. ']' .. (json == '{}' and '' or ',') .. json:sub(2), false
+end
+
+local place, bytes = 3, 0
 while place <= #ARGV and bytes < most do
   local last = math.min(place + 3 * page - 1, #ARGV)
-  local names = {}
-  for i = place, last, 3 do names[#names + 1] = ARGV[i] end
+  local names, has_attributes = {}, false
+  for i = place, last, 3 do
+    names[#names + 1] = ARGV[i]
+    has_attributes = has_attributes or ARGV[i + 2] ~= ''
+  end
   local known = redis.call('HMGET', KEYS[1], unpack(names))
-  local was, now, order, fields, joined, given = {}, {}, {}, {}, {}, {}
+  local said = has_attributes and redis.call('HMGET', KEYS[3], unpack(names))
+  local erasure, removals = erasures(KEYS[6], names), nil
+  if remembers then
+    local members = {}
+    for i = 1, #names do
+      local record = ARGV[place + 3 * i - 2]
+      members[2 * i - 1] = removal('d', names[i], token_of(record))
+      members[2 * i] = removal('x', names[i], app_of(record))
+    end
+    removals = redis.call('ZMSCORE', KEYS[5], unpack(members))
+  end
+  local was, now, order, fields, joined, given, said_now = {}, {}, {}, {}, {}, {}, {}
   for i = 1, #names do
     local user = names[i]
     local record, attributes = ARGV[place + 3 * i - 2], ARGV[place + 3 * i - 1]
-    local blob, older = now[user], false
+    local number = (place - 3) / 3 + i - 1
+    local blob, is_older = now[user], false
     if not blob then
       blob = known[i] or ''
       was[user] = blob
       order[#order + 1] = user
     end
-    if blob == '' then
+    local removed_at = removals and tonumber(removals[2 * i - 1] or nil)
+    local alone_at = removals and tonumber(removals[2 * i] or nil)
+    if (removed_at or alone_at or erasure[user]) and is_void(blob, record, removed_at, alone_at, erasure[user]) then
+      void[#void + 1] = number
+    elseif writes and blob == '' then
       blob = record
-    elseif blob ~= record then
-      blob, older = with_device(user, blob, record)
+    elseif writes and blob ~= record then
+      blob, is_older = with_device(user, blob, record)
+      if is_older then older[#older + 1] = number end
     end
+    -- A login that is void, as the device was removed later, has made the others leave all the same.
+    if is_exclusive then blob = alone(user, blob, record) end
     now[user] = blob
-    if not older and attributes ~= '' then
-      given[#given + 1] = user
-      given[#given + 1] = attributes
+    if writes and attributes ~= '' and registered_at(record, 1) > (erasure[user] or -1) then
+      local merged, needs_merge = attributes_after(said_now[user] or said[i] or nil, attributes, record)
+      if needs_merge then
+        unmerged[#unmerged + 1] = number
+      elseif merged then
+        said_now[user] = merged
+        given[#given + 1] = user
+        given[#given + 1] = merged
+      end
     end
     bytes = bytes + #blob
     if bytes >= most then
@@ -124,21 +211,35 @@ while place <= #ARGV and bytes < most do
       break
     end
   end
+  local waiting, empty = {}, {}
   for i = 1, #order do
     local user = order[i]
-    if now[user] ~= was[user] then
+    if now[user] == '' and was[user] ~= '' then
+      empty[#empty + 1] = user
+    elseif now[user] ~= was[user] then
       fields[#fields + 1] = user
       fields[#fields + 1] = now[user]
     end
-    if was[user] == '' then joined[#joined + 1] = user end
+    if was[user] == '' and now[user] ~= '' then joined[#joined + 1] = user end
+    if now[user] == '' and (was[user] ~= '' or said_now[user]) then waiting[#waiting + 1] = user end
+  end
+  if #empty > 0 then
+    redis.call('HDEL', KEYS[1], unpack(empty))
+    redis.call('SREM', KEYS[2], unpack(empty))
   end
   if #fields > 0 then redis.call('HSET', KEYS[1], unpack(fields)) end
-  if #joined > 0 then redis.call('SADD', KEYS[2], unpack(joined)) end
+  if #joined > 0 then
+    redis.call('SADD', KEYS[2], unpack(joined))
+    if retains then redis.call('ZREM', KEYS[7], unpack(joined)) end
+  end
   if #given > 0 then redis.call('HSET', KEYS[3], unpack(given)) end
+  if #waiting > 0 then
+    retain(KEYS[7], waiting)
+    retains = true
+  end
   place = last + 1
   -- No more records are read at once than, by those so far, are half of what may still be written.
-  page = math.floor((most - bytes) * (place - 2) / 3 / bytes / 2)
+  page = math.floor((most - bytes) * (place - 3) / 3 / math.max(bytes, 1) / 2)
   page = math.max(1, math.min(largest_page, page))
 end
-answer[1] = (place - 2) / 3
-return answer
+return {(place - 3) / 3, void, older, unmerged, gone}

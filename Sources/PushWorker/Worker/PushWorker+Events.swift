@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// What apps and backends say of users, devices and pushes: the housekeeper applies it, one worker of the fleet, so that it is
-/// done in the order in which it was said.
+/// What apps and backends say of users, devices and pushes. The housekeeper, one worker of the fleet, applies it. What
+/// stands follows from the times of the events, so a page may be applied again, or by two at once.
 extension PushWorker {
   /// Applies what is on lists of events, beside everything else; nothing happens while that is being done.
   func applyEvents(on lists: [EventList]) {
@@ -21,6 +21,7 @@ extension PushWorker {
             if let first = page.dead.first {
               log.tell(.eventsRefused(list: list, count: page.dead.count, reason: first.reason))
             }
+            if page.superseded > 0 { log.tell(.eventsSuperseded(list: list, count: page.superseded)) }
             if !page.hasMore { left.removeAll { $0 == list } }
           }
         }
@@ -44,6 +45,8 @@ struct EventIntake: Sendable {
   /// What became of some events.
   struct Page: Sendable {
     var dead: [CampaignStore.DeadEvent] = []
+    /// What they said and changed nothing, because something newer stands.
+    var superseded = 0
     /// Whether there may be more, and they are ours to apply.
     var hasMore = false
   }
@@ -73,7 +76,7 @@ struct EventIntake: Sendable {
       let events = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
         try RegistrationEvent(parsing: text, vocabulary, now: now)
       }
-      try await store.apply(events, lastDeviceOnly: lastDeviceOnly)
+      page.superseded = try await store.apply(events, lastDeviceOnly: lastDeviceOnly)
     case .receipts:
       let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in try ReceiptEvent(parsing: text) }
       try await store.apply(receipts)

@@ -104,6 +104,7 @@ extension PushWorker {
     let (partitions, isRare) = housekeeping.nextPartitions(of: control.keys.partitions)
     for partition in partitions {
       _ = try await control.redoMoves(in: partition)
+      try await control.forgetOldStatements(in: partition)
       upkeep.note(prunesIn: partition)
     }
     await deliverFeedback()

@@ -17,6 +17,7 @@ extension PushWorker {
     report.slices = slices.sessions.reduce(0) { count, _ in count + 1 }
     report.perSecond = figures.reporting.perSecond(figures.totals.recorded, now)
     report.accepted = figures.totals.accepted
+    report.superseded = log.counts.superseded
     report.takesNothing = life.isStopping || isHeld
     report.pools = routes.routes.map { route in
       let state = route.pool.published

@@ -10,6 +10,8 @@ public enum WorkerEvent: Sendable {
   case begun(campaign: String)
   /// Events went to the dead list; the reason is that of the first.
   case eventsRefused(list: EventList, count: Int, reason: String)
+  /// Statements of events changed nothing, because something newer stands.
+  case eventsSuperseded(list: EventList, count: Int)
   /// A job went to the dead list, under this key; it may give no id.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)

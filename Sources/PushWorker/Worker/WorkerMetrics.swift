@@ -57,6 +57,8 @@ public struct WorkerMetrics: Sendable {
 public struct WorkerEventCounts: Sendable, Equatable {
   public var activated = 0
   public var deadLettered = 0
+  /// What events said and changed nothing, because something newer stands.
+  public var superseded = 0
   public var pausedCampaigns = 0
   public var objections = 0
   /// Slices of dead workers that were given back to everybody.
@@ -76,6 +78,7 @@ public struct WorkerEventCounts: Sendable, Equatable {
     case .activated: activated += 1
     case .deadLettered: deadLettered += 1
     case .eventsRefused(_, let count, _): deadLettered += count
+    case .eventsSuperseded(_, let count): superseded += count
     case .paused: pausedCampaigns += 1
     case .objected: objections += 1
     case .requeued(_, let slices): requeuedSlices += slices

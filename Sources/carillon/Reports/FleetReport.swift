@@ -92,7 +92,9 @@ struct FleetReport: JSONReport {
         + (fleet.unseenCampaigns > 0 ? ", \(fleet.unseenCampaigns.grouped) not looked at" : ""),
     ])
     rows.append([
-      "events", EventList.allCases.map { "\((fleet.events[$0] ?? 0).grouped) \($0.rawValue)" }.joined(separator: ", "),
+      "events",
+      EventList.allCases.map { "\((fleet.events[$0] ?? 0).grouped) \($0.rawValue)" }.joined(separator: ", ")
+        + (fleet.superseded > 0 ? "; \(fleet.superseded.grouped) superseded" : ""),
     ])
     rows.append([
       "left over",
@@ -260,6 +262,7 @@ struct FleetReport: JSONReport {
     json.name("events")
     json.beginObject()
     for list in EventList.allCases { json.member(list.rawValue, fleet.events[list] ?? 0) }
+    json.member("superseded", fleet.superseded)
     json.endObject()
   }
 
@@ -304,6 +307,7 @@ extension Fleet.Worker {
       json.member("slices", report.slices)
       json.member("perSecond", report.perSecond)
       json.member("accepted", report.accepted)
+      json.member("superseded", report.superseded)
       json.member("takesNothing", report.takesNothing)
       json.name("pools")
       json.beginArray()

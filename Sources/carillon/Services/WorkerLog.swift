@@ -33,6 +33,10 @@ final class WorkerLog: Sendable {
       log(
         .warning, .intake, "eventsRefused", "events went to the dead list",
         ["list": "\(list.rawValue)", "count": "\(count)", "reason": "\(reason)"])
+    case .eventsSuperseded(let list, let count):
+      log(
+        .debug, .intake, "eventsSuperseded", "events changed nothing: something newer stands",
+        ["list": "\(list.rawValue)", "count": "\(count)"])
     case .deadLettered(let key, let id, let reason):
       log(
         .warning, .intake, "deadLettered", "a job went to the dead list",

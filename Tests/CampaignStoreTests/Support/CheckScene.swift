@@ -50,7 +50,7 @@ struct CheckScene {
     try await store.noteWaiting("paused", worker: "w", reason: "out of reach", since: 7)
     try await store.keep(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
-    var replacement = SegmentReplacement(of: "vip")
+    var replacement = try await store.replacement(of: "vip")
     _ = try await store.add(["u7"], to: &replacement)
   }
 

@@ -37,10 +37,22 @@ struct FormatScene {
     try await store.keep(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
     // A registration that is under way.
+    var moved = Self.device(5)
+    moved.registeredAt += 1
     let bound = try await store.bind(
-      world.batch([DeviceRegistration(user: "mover", device: Self.device(5), attributes: [])]))
+      world.batch([DeviceRegistration(user: "mover", device: moved, attributes: [])]))
     for part in bound.parts { names[StoreDump.plain(part.note)] = "<note>" }
     try await store.apply([RegistrationEvent(.badge(user: "u0", app: "news", value: 7), at: 1)])
+    // What is remembered of statements.
+    let stranger = try TestStore.deviceToken(9)
+    try await store.apply([
+      RegistrationEvent(.attributes(user: "u0", ["plan": "gold", "age": nil]), at: 1001),
+      RegistrationEvent(.attributes(user: "nobody", ["plan": "gold"]), at: 1001),
+      RegistrationEvent(.logout(user: "nobody", stranger, service: "apns"), at: 1002),
+      RegistrationEvent(.unregister(stranger, service: "apns"), at: 1003),
+      RegistrationEvent(.preference(user: "u2", SuppressionList(app: "news"), isAllowed: false), at: 1004),
+    ])
+    _ = try await store.forget("erased", at: 1005)
   }
 
   /// Two bytes are token enough.
@@ -97,6 +109,7 @@ struct FormatScene {
     batch.append(.rejected, chunk, 3, reason: "NobodyKnows")
     batch.append(.waiting(milliseconds: 3_600_000), at: 4)
     _ = try await ledger.commit(&batch, credit: 0)
+    try await store.apply([ReceiptEvent(.opened, campaign: "a", user: "u0")])
   }
 
   private func workersTalk() async throws {

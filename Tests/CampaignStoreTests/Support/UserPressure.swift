@@ -14,6 +14,10 @@ struct UserPressure: Equatable {
 
   struct App: Equatable {
     var badge: Int
+    /// When the app last said it, in ms since the epoch.
+    var said = 0
+    /// What it said.
+    var saidBadge = 0
     var times: [Time]
   }
 
@@ -30,12 +34,13 @@ struct UserPressure: Equatable {
       let app = String(decoding: rest.prefix(length), as: UTF8.self)
       rest = rest.dropFirst(length)
       let badge = number(4)
+      let (said, saidBadge) = (number(6), number(4))
       let times = (0..<number(1)).map { _ in
         let at = number(4)
         defer { rest = rest.dropFirst(12) }
         return Time(at: at, category: Array(rest.prefix(4)), campaign: Array(rest.dropFirst(4).prefix(8)))
       }
-      apps[app] = App(badge: badge, times: times)
+      apps[app] = App(badge: badge, said: said, saidBadge: saidBadge, times: times)
     }
   }
 
@@ -52,7 +57,7 @@ struct UserPressure: Equatable {
     func bytes(_ number: Int, _ size: Int) -> [UInt8] {
       (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
     }
-    return bytes(app.utf8.count, 1) + Array(app.utf8) + bytes(badge, 4) + bytes(times.count, 1)
+    return bytes(app.utf8.count, 1) + Array(app.utf8) + bytes(badge, 4) + bytes(0, 10) + bytes(times.count, 1)
       + times.flatMap { bytes($0.at, 4) + $0.category + $0.campaign }
   }
 }

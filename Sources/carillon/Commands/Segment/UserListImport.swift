@@ -30,7 +30,7 @@ struct UserListImport {
     let input = try InputFile(file)
     let store = try await global.openStore(creating: true, changing: true)
     if SuppressionList(segment: segment) == nil { try await store.checkNotDefined(segment) }
-    var replacement = replaces ? SegmentReplacement(of: segment) : nil
+    var replacement = replaces ? try await store.replacement(of: segment) : nil
     var report = ImportReport(known: 0)
     do {
       try await read(input, into: store, &replacement, &report)

@@ -1,0 +1,26 @@
+#!lua flags=allow-oom
+-- forget: forgets what a partition remembers only so that statements can arrive late, some at a time.
+-- Keeps: it is remembered for as long as is said. What is known of a user is forgotten only while the user has no
+-- device.
+-- KEYS 1 removals, 2 erased, 3 retained, 4 users, 5 attributes, 6 pressure, 7... times of lists of users
+-- ARGV 1 ms for which it is remembered, 2 how many of each kind are forgotten at most
+-- Returns how many were forgotten
+local before = string.format('(%.0f', clock() - ARGV[1])
+local forgotten = 0
+for i = 1, #KEYS do
+  if i < 4 or i > 6 then
+    local names = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', before, 'LIMIT', 0, ARGV[2])
+    if #names > 0 then
+      if i == 3 then
+        local listed, gone = redis.call('SMISMEMBER', KEYS[4], unpack(names)), {}
+        for k = 1, #names do if listed[k] == 0 then gone[#gone + 1] = names[k] end end
+        if #gone > 0 then
+          redis.call('HDEL', KEYS[5], unpack(gone))
+          redis.call('HDEL', KEYS[6], unpack(gone))
+        end
+      end
+      forgotten = forgotten + redis.call('ZREM', KEYS[i], unpack(names))
+    end
+  end
+end
+return forgotten

@@ -1,0 +1,38 @@
+-- Shared by the scripts that order statements about users and devices by the time at which they happened; the loader
+-- puts it in front of them.
+-- `removals` and `erased` are sorted sets of statements, each with its latest time (ms). A member of `removals` is a
+-- kind and a digest, never an id:
+--   d user, token: the user does not have the device.
+--   x user, app: the user logged in on one device of an app that allows one device a user.
+--   u token: nobody has the device.
+--   o token: a user who lost the device registered it then.
+-- A member of `erased` is the digest of a user.
+
+local function digest(text) return redis.sha1hex(text):sub(1, 24) end
+local function removal(kind, a, b) return kind .. digest(b and a .. '\0' .. b or a) end
+
+-- The time of each user's erasure, by user; empty while nobody was erased lately. Of at most 500 users.
+local function erasures(erased, names)
+  local times = {}
+  if #names == 0 or redis.call('EXISTS', erased) == 0 then return times end
+  local members = {}
+  for i = 1, #names do members[i] = digest(names[i]) end
+  local scores = redis.call('ZMSCORE', erased, unpack(members))
+  for i = 1, #names do times[names[i]] = tonumber(scores[i] or nil) end
+  return times
+end
+
+local function clock()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Keeps what is known of users without a device until housekeeping forgets it. Of at most 500 users.
+local function retain(retained, names)
+  local now, members = clock(), {}
+  for i = 1, #names do
+    members[2 * i - 1] = now
+    members[2 * i] = names[i]
+  end
+  if #names > 0 then redis.call('ZADD', retained, 'NX', unpack(members)) end
+end

@@ -1,0 +1,39 @@
+#!lua
+-- setmembers: enters users into a list of users (a segment or a suppression list), or takes them off it.
+-- Keeps: what was said last of a user stands, in whatever order it arrives: since when is in a sorted set beside the
+-- list, where '' stands for the whole list. A member of which the time was forgotten has been one for as long as times
+-- are kept. Nothing is entered that was said of a user before that user was erased.
+-- KEYS 1 list, 2 its times, 3 erased
+-- ARGV 1 '1' when of two statements of the same time membership stands, '0' when the other one does, 2 ms for which
+--      times are kept, then three each, of at most 500 users, each once: user, when this was said (ms; '' for now),
+--      '1' for a member, '0' for none
+-- Returns how many have become members, how many have left, and how many changed nothing because something newer stands
+local names, now, tie_wins = {}, clock(), ARGV[1] == '1'
+for i = 3, #ARGV, 3 do names[#names + 1] = ARGV[i] end
+local inside = redis.call('SMISMEMBER', KEYS[1], unpack(names))
+local times = redis.call('ZMSCORE', KEYS[2], '', unpack(names))
+local erasure = erasures(KEYS[3], names)
+local whole = tonumber(times[1] or nil)
+local joined, left, said, superseded = {}, {}, {}, 0
+for i = 1, #names do
+  local user, given, is_member, was_member = names[i], ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', inside[i] == 1
+  local at = given == '' and now or math.min(given + 0, now)
+  local known = tonumber(times[i + 1] or nil)
+  if not known and was_member then known = whole or now - ARGV[2] end
+  known = math.max(known or -1, whole or -1)
+  if at < known or at == known and was_member ~= is_member and is_member ~= tie_wins
+    or at <= (erasure[user] or -1) then
+    superseded = superseded + 1
+  else
+    said[#said + 1] = at
+    said[#said + 1] = user
+    if is_member and not was_member then joined[#joined + 1] = user end
+    if was_member and not is_member then left[#left + 1] = user end
+  end
+end
+if #joined > 0 then redis.call('SADD', KEYS[1], unpack(joined)) end
+if #left > 0 then redis.call('SREM', KEYS[1], unpack(left)) end
+if #said > 0 then redis.call('ZADD', KEYS[2], unpack(said)) end
+-- The times of a list that was removed expire; it is there again.
+if whole and #said > 0 then redis.call('PERSIST', KEYS[2]) end
+return {#joined, #left, superseded}
