@@ -39,7 +39,7 @@ extension CampaignStore {
     }
     for start in stride(from: 0, to: bytes.count, by: Self.indexPart) {
       pipeline.removeAll()
-      pipeline.append("APPEND", building, Array(bytes[start..<min(start + Self.indexPart, bytes.count)]))
+      pipeline.append("SETRANGE", building, start, Array(bytes[start..<min(start + Self.indexPart, bytes.count)]))
       if start == 0 { pipeline.append("EXPIRE", building, Self.unfinishedIndex) }
       _ = try await run(pipeline)
     }

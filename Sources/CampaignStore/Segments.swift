@@ -13,6 +13,8 @@ extension CampaignStore {
   public func add(_ users: [String], to segment: String) async throws -> Int {
     try await set(Self.statements(of: users, isMember: true), in: segment)
     var pipeline = RedisPipeline(reserving: users.count * 32)
+    // Of nobody too.
+    pipeline.append("SADD", keys.segments, segment)
     let known = askForRegistered(users, &pipeline)
     return Self.sum(try await run(pipeline), known)
   }

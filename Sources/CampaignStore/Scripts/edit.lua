@@ -27,8 +27,9 @@ end
 if #marks > 0 then redis.call('ZADD', KEYS[6], 'GT', unpack(marks)) end
 local gone, kept = write_edits(KEYS[1], KEYS[2], KEYS[4], KEYS[5], KEYS[3], true), {}
 for i = 1, #gone do
-  local has_more = redis.call('HEXISTS', KEYS[4], gone[i]) == 1 or redis.call('HEXISTS', KEYS[5], gone[i]) == 1
-  if has_more then kept[#kept + 1] = gone[i] end
+  if redis.call('HGET', KEYS[4], gone[i]) or redis.call('HGET', KEYS[5], gone[i]) then
+    kept[#kept + 1] = gone[i]
+  end
 end
 retain(KEYS[7], kept)
 return answer

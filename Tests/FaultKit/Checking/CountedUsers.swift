@@ -114,6 +114,8 @@ struct CountedUsers {
       let name = Int(number(1))
       rest = rest.dropFirst(name)
       badge = Int(number(4))
+      // When the app said it last, and what.
+      _ = (number(6), number(4))
       for _ in 0..<number(1) {
         _ = number(4)
         let category = number(4)

@@ -18,9 +18,11 @@ struct Leftovers {
     "job", "campaign", "finished", "answers", "timeline", "template",
   ]
   /// Slice keys that stay.
-  private static let slice: Set<String> = ["users", "devices", "attributes", "owner", "taken", "pressure"]
+  private static let slice: Set<String> = [
+    "users", "devices", "attributes", "owner", "taken", "pressure", "removals", "erased", "retained",
+  ]
   private static let sliceOfCampaign: Set<String> = [
-    "segment", "audience", "slice", "targets", "admitted", "ledger", "reasons", "results",
+    "segment", "stated", "recipients", "audience", "slice", "targets", "admitted", "ledger", "reasons", "results",
   ]
 
   /// - Returns: a line for everything that should not be there.
