@@ -182,7 +182,9 @@ extension CampaignStore {
       for row in bound.refused { outcome.stands[row] = false }
     }
     for row in entered.void { outcome.stands[row] = false }
-    try await forget(entered.crowdedOut + batch.removals(of: entered.void))
+    try await forget(entered.crowdedOut)
+    // Also where a record still has the device: whoever removes it has unbound it already.
+    try await unbind(batch.removals(of: entered.void))
     outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
     // Attributes have an order of their own: they may be the latest of a user who has lost the device.
     try await state(bound.refused + entered.unmerged, of: batch)
@@ -257,7 +259,8 @@ extension CampaignStore {
         zip(begun.map(\.registration), after).filter { $0.user != $1?.user }.map { registration, _ in
           (registration.user, registration.device.owned, Int(registration.device.registeredAt))
         })
-      try await forget(entered.crowdedOut + batch.removals(of: entered.void))
+      try await forget(entered.crowdedOut)
+      try await unbind(batch.removals(of: entered.void))
       try await state(entered.unmerged, of: batch)
     }
     try await clear(notes.map { (partition, $0.name) })
