@@ -37,8 +37,8 @@ local function targets_of(recipients, from, count, hash)
   return found
 end
 
--- Whether the push of a target may have been delivered: accepted, unknown, granted without an answer, or waiting after an
--- ambiguous attempt.
+-- Whether the push of a target may have been delivered: accepted, unknown, granted without an answer, or waiting after
+-- an ambiguous attempt.
 local function may_be_delivered(ledger, index, granted)
   local record = redis.call('GETRANGE', ledger, index * 12, index * 12 + 5)
   local state, history = record:byte() or 0, record:byte(6) or 0
