@@ -36,7 +36,9 @@ struct ScriptTests {
     let folder = URL(filePath: #filePath).appending(path: "../../../Sources/CampaignStore/Scripts").standardized
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     // What several scripts share is in a file of its own.
-    let shared: Set = ["device.lua", "sound.lua", "pressure.lua", "absent.lua", "outcome.lua", "marks.lua", "recipients.lua"]
+    let shared: Set = [
+      "device.lua", "sound.lua", "pressure.lua", "absent.lua", "outcome.lua", "marks.lua", "recipients.lua",
+    ]
     #expect(Set(files).subtracting(shared) == Set(Self.all.map { "\($0.name).lua" }))
   }
 

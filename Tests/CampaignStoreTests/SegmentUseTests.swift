@@ -135,7 +135,7 @@ struct SegmentUseTests {
       Set((0..<20).filter { $0 % 2 == rest }.map { "u\($0)" }.filter { Partition.of(user: $0, count: 4) == partition })
     }
     #expect(try await users(0) == expected(0, 0))
-    var replacement = SegmentReplacement(of: "fans")
+    var replacement = try await world.store.replacement(of: "fans")
     _ = try await world.store.add((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, to: &replacement)
     // What is being read in is nobody's yet.
     #expect(try await users(1) == expected(1, 0))
