@@ -127,8 +127,8 @@ extension CampaignStore {
   /// Between looks at who has applied an epoch; workers are told by a message.
   private static let confirmationInterval = Duration.milliseconds(20)
 
-  /// Changes the state of a campaign and its companions, and raises the epoch. A companion that is not taken in yet finds
-  /// its campaign changed when it is.
+  /// Changes the state of a campaign with its companions and the rest of its canary, and raises the epoch. A companion or a
+  /// rest that is not taken in yet finds its campaign changed when it is.
   ///
   /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
   private func raise(
@@ -140,7 +140,10 @@ extension CampaignStore {
     let lane = record.lane
     var pipeline = RedisPipeline()
     let campaign = keys.campaign(id)
-    for id in [id] + record.companions {
+    var ids = [id] + record.companions
+    // The rest of a canary waits for its first part. When that has ended the rest is all that is left to control.
+    if let rest = record.rest, verb == .cancel || record.state.isFinal { ids.append(rest) }
+    for id in ids {
       pipeline.script(
         StoreScripts.control,
         keys: [
@@ -160,14 +163,14 @@ extension CampaignStore {
       }
     }
     var standing: (CampaignState, epoch: Int)?
-    for (id, reply) in zip([id] + record.companions, try await run(pipeline)) {
+    for (id, reply) in zip(ids, try await run(pipeline)) {
       guard reply.count == 3, let state = reply[0].string.flatMap(CampaignState.init(rawValue:)),
         let epoch = reply[1].integer
       else {
         if standing == nil { throw noSuchCampaign(id) }
         continue
       }
-      standing = (standing?.0 ?? state, epoch)
+      standing = (id == record.rest && record.state.isFinal ? state : standing?.0 ?? state, epoch)
       if reply[2].integer == 1 {
         try await expire(id)
       } else if verb == .cancel, state == .cancelled {

@@ -102,6 +102,8 @@ public struct CampaignRecord: Sendable {
   public var nextTime: Int?
   /// The ids of its companions, which are taken in after it.
   public var companions: [String]
+  /// The id of the campaign to the users who are not in its canary; `nil` for a campaign without one.
+  public var rest: String?
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
@@ -135,7 +137,7 @@ public struct CampaignRecord: Sendable {
       "finished", "slices",
       "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
       "spread",
-      "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun", "also",
+      "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun", "also", "rest",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -178,6 +180,7 @@ public struct CampaignRecord: Sendable {
         lastRun: try values.text("lastRun"))
     }
     companions = try values.text("also").map { $0.split(separator: ",").map { Companion.id(of: id, String($0)) } } ?? []
+    rest = try values.text("rest")
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

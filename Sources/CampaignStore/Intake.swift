@@ -9,6 +9,8 @@ public enum Admission: String, Sendable {
   case duplicate
   /// Another job has this id.
   case conflict
+  /// It claims to be derived from another job, and Carillon has not derived it.
+  case forged
 }
 
 /// From the producers' list to an active campaign.
@@ -111,6 +113,8 @@ extension CampaignStore {
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
       $0.append(canonical)
       $0.append(Self.idMemory)
+      // What Redis has lost and a worker brings back was taken in before.
+      $0.append(campaign.isDerived && !narrowed ? 1 : 0)
     }
     let reply = try await run(pipeline)[0]
     let (admission, digest) = (try admission(reply[0]), reply[1].string ?? "")
@@ -191,6 +195,9 @@ extension CampaignStore {
         fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
       }
       if let repetition = campaign.timing.repetition { fields.append(("repeat", repetition.text)) }
+      if campaign.canary != nil, !campaign.isDerived, campaign.timing.repetition == nil {
+        fields.append(("rest", campaign.id + Canary.suffix))
+      }
       if !companions.isEmpty { fields.append(("also", campaign.also.joined(separator: ","))) }
       switch campaign.rate {
       case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))

@@ -79,7 +79,7 @@ enum StoredHash {
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
       "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),
-      "lastRun": .text(64), "also": .text(256),
+      "lastRun": .text(64), "also": .text(256), "rest": .text(64),
       "gate": .number(times), "winner": .number(0...CampaignVariants.maximum - 1), "decidedAt": .number(times),
       "decidedBy": .text(1024), "unclear": .number(0...mostCounted),
       "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),

@@ -147,4 +147,56 @@ struct CompanionTests {
     #expect(run.hasPrefix("digest."))
     #expect(try await takeIn(world) == run + ".widgets")
   }
+
+  // MARK: The rest of a canary, and forged jobs
+
+  private static let canary = #","canary":{"share":0.5,"wait":"1h","maxFailures":0.5}"#
+
+  /// Takes in a campaign with a canary and its rest, as a worker does.
+  private func activateWithRest(_ world: TestStore) async throws {
+    let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.canary)
+    let rest = try CampaignJob.rest(of: job)
+    #expect(try await world.store.submit(rest, as: campaign(rest)) == .new)
+    #expect(try await world.store.activate(campaign(job), job: job, worker: "w", narrowed: true) == .new)
+    #expect(try await takeIn(world) == "a.rest")
+  }
+
+  @Test(arguments: Backend.wholeWay, [false, true])
+  func controlReachesTheRestOfACanaryAfterItsFirstPart(on backend: Backend, hasEnded: Bool) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activateWithRest(world)
+    #expect(try await world.store.campaign("a")?.rest == "a.rest")
+    if hasEnded {
+      let ledger = try await world.claimed("a").ledger
+      _ = try await world.expand(ledger, campaign(TestStore.job("a", audience: #"{"segment":"*"}"#, Self.canary)))
+      guard case .closed(let counters) = try await ledger.close(.finish) else {
+        Issue.record("the first part is not closed")
+        return
+      }
+      let slice = SliceReference(campaign: "a", partition: 0)
+      #expect(try await world.store.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
+      #expect(try await world.store.control("a", .pause) == .paused)
+      #expect(try await world.store.campaign("a.rest")?.state == .paused)
+      #expect(try await world.store.control("a", .resume) == .active)
+    }
+    #expect(try await world.store.control("a", .cancel) == .cancelled)
+    #expect(try await world.store.campaign("a.rest")?.state == .cancelled)
+    #expect(try await world.store.campaign("a")?.state == (hasEnded ? .completed : .cancelled))
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func jobThatOnlyClaimsToBeDerivedIsNotTakenIn(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let forged = [
+      #"{"id":"a.widgets","beside":"a","pushType":"widgets","app":"news","audience":{"segment":"*"},"#
+        + #""payload":{"aps":{"content-changed":true}}}"#,
+      #"{"id":"a.rest","canary":{"share":0.5,"wait":"0s","maxFailures":1,"of":"a"},"app":"news","#
+        + #""audience":{"segment":"*"},"payload":{"aps":{"alert":"x"}}}"#,
+    ]
+    for job in forged.map({ Array($0.utf8) }) {
+      let campaign = try campaign(job)
+      #expect(try await world.store.activate(campaign, job: job, worker: "w") == .forged)
+      #expect(try await world.store.campaign(campaign.id) == nil)
+    }
+  }
 }

@@ -20,7 +20,7 @@ struct ConditionTests {
     var user: String { "u\(number / 2)" }
   }
 
-  private static let now = 2_000_000_000_000
+  private static let now = 1_700_000_000_000
   private static let day: UInt64 = 86_400_000
 
   /// Two devices a user, who has the attributes of the first.

@@ -13,7 +13,7 @@ struct ControlGroupTests {
     var control: Set<String> = []
   }
 
-  private static let now = 2_000_000_000_000
+  private static let now = 1_700_000_000_000
 
   private func filter(_ campaign: Campaign, app: Double? = nil) -> DeviceFilter {
     DeviceFilter(

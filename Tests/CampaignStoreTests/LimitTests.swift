@@ -16,7 +16,7 @@ struct LimitTests {
     var seenAt: Int? { devices.filter(\.isEnglish).map(\.seenAt).max() }
   }
 
-  private static let now = 2_000_000_000_000
+  private static let now = 1_700_000_000_000
 
   private func people(_ count: Int, _ seed: inout Seed) -> [Person] {
     (0..<count).map { number in

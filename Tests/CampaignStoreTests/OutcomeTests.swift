@@ -10,7 +10,7 @@ struct OutcomeTests {
     [
       // registeredAt, timestamp of the answer, whether the device goes
       (1000, 999, false), (1000, 1000, true), (1000, 1001, true), (0, 1, true), (0, 0, true),
-      (281_474_976_710_655, 281_474_976_710_654, false),
+      (1_700_000_000_001, 1_700_000_000_000, false),
     ] as [(UInt64, UInt64, Bool)])
   func prunesWhatRegisteredAtOrBeforeTheAnswer(
     on backend: Backend, rule: (registeredAt: UInt64, timestamp: UInt64, isPruned: Bool)

@@ -71,4 +71,19 @@ struct RegistrationEventTests {
     let error = #expect(throws: DeviceRowDraft.Problem.self) { try event(text) }
     #expect(error?.description.contains(says) == true, "\(error?.description ?? "nothing")")
   }
+
+  @Test func eventsThatNameNoTimeKeepTheirOrder() throws {
+    func event(_ user: String, isMember: Bool, at: Int) -> RegistrationEvent {
+      RegistrationEvent(.tag(user: user, segments: ["vip"], isMember: isMember), at: at)
+    }
+    var events = [
+      event("ada", isMember: true, at: 5000), event("bob", isMember: true, at: 5000),
+      event("ada", isMember: false, at: 4000), event("ada", isMember: false, at: 5000),
+      event("ada", isMember: true, at: 5000),
+    ]
+    let offsets = RegistrationEvent.offsets(of: events, without: 5000)
+    #expect(offsets == [2, 0, 0, 1, 0])
+    for index in events.indices where events[index].at == 5000 { events[index].move(to: 6000 - offsets[index]) }
+    #expect(events.map(\.at) == [5998, 6000, 4000, 5999, 6000])
+  }
 }

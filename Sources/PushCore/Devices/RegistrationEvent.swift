@@ -97,3 +97,57 @@ public struct RegistrationEvent: Sendable, Equatable {
     return instant
   }
 }
+
+/// Events that name no time happened when they are read, in the order of their list.
+extension RegistrationEvent {
+  /// Returns by how many ms each event that names no time is before the last of its list: so many that no two events about the
+  /// same user or token have the same time.
+  ///
+  /// - Parameters:
+  ///   - events: in the order of their list.
+  ///   - time: which events have that name none, in ms since the epoch.
+  /// - Returns: one number for each event; 0 for events that name their time.
+  public static func offsets(of events: [RegistrationEvent], without time: Int) -> [Int] {
+    var offsets = Array(repeating: 0, count: events.count)
+    var next: [Subject: Int] = [:]
+    for index in events.indices.reversed() where events[index].at == time {
+      let subjects = events[index].subjects
+      let offset = subjects.compactMap { next[$0] }.max() ?? 0
+      offsets[index] = offset
+      for subject in subjects { next[subject] = offset + 1 }
+    }
+    return offsets
+  }
+
+  /// Changes the time of an event that names none.
+  ///
+  /// - Parameter instant: ms since the epoch.
+  public mutating func move(to instant: Int) {
+    switch change {
+    case .register(var row) where row.registeredAt == at:
+      row.registeredAt = instant
+      change = .register(row)
+    case .login(var row) where row.registeredAt == at:
+      row.registeredAt = instant
+      change = .login(row)
+    default: break
+    }
+    at = instant
+  }
+
+  private enum Subject: Hashable {
+    case user(String)
+    case token(DeviceToken)
+  }
+
+  /// The user and the token that an event is about, as far as it names them.
+  private var subjects: [Subject] {
+    switch change {
+    case .register(let row), .login(let row): [.user(row.user), .token(row.token)]
+    case .unregister(let token, _): [.token(token)]
+    case .logout(let user, let token, _): [.user(user), .token(token)]
+    case .tag(let user, _, _), .attributes(let user, _), .preference(let user, _, _), .badge(let user, _, _):
+      [.user(user)]
+    }
+  }
+}

@@ -137,6 +137,9 @@ public struct Campaign: Sendable, Equatable {
     if case .activity(let name) = audience { name } else { nil }
   }
 
+  /// Whether Carillon wrote its job, from the job of another campaign: it is a companion, or the rest of a canary.
+  public var isDerived: Bool { beside != nil || canary?.first != nil }
+
   /// The lists of users that it does not go to.
   public var suppression: [SuppressionList] {
     guard !isTransactional else { return [] }

@@ -19,6 +19,13 @@ enum Intake: Equatable {
 
   /// What follows from what the store said to a campaign; `nil` when it runs, or ran before.
   init?(_ campaign: Campaign, _ admission: Admission) {
+    if admission == .forged {
+      self = .deadLetter(
+        reason:
+          "\(campaign.beside == nil ? "canary.of" : "beside"): only Carillon writes this field, into a job that it "
+          + "derives from another one", hint: "leave it out; \"also\" and \"canary\" make Carillon derive such jobs")
+      return
+    }
     guard admission == .conflict else { return nil }
     self = .deadLetter(reason: "id: \(campaign.id) was used for another job", hint: "give the job an id of its own")
   }

@@ -73,9 +73,10 @@ struct EventIntake: Sendable {
     var page = Page()
     switch list {
     case .registrations:
-      let events = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
+      var events = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
         try RegistrationEvent(parsing: text, vocabulary, now: now)
       }
+      try await order(&events, without: now)
       page.superseded = try await store.apply(events, lastDeviceOnly: lastDeviceOnly)
     case .receipts:
       let receipts = read(texts, &page) { text throws(DeviceRowDraft.Problem) in try ReceiptEvent(parsing: text) }
@@ -84,6 +85,21 @@ struct EventIntake: Sendable {
     page.hasMore = try await store.takeOff(texts.count, list, dead: page.dead, as: instance)
     if !page.hasMore { page.dead = [] }
     return page
+  }
+
+  /// Gives the events that name no time one of their own. Of two about the same user or token the later one of the list is
+  /// the later one; at the same time the removal would stand.
+  ///
+  /// - Parameter time: which these events have so far, in ms since the epoch.
+  private func order(_ events: inout [RegistrationEvent], without time: Int) async throws {
+    let offsets = RegistrationEvent.offsets(of: events, without: time)
+    guard let most = offsets.max() else { return }
+    // So that no time of this page is before one of the page before.
+    if most > 0 { try await Task.sleep(for: .milliseconds(most + 1)) }
+    let now = try await store.time() / 1000
+    for index in events.indices where events[index].at == time {
+      events[index].move(to: now - offsets[index])
+    }
   }
 
   private func read<Event>(

@@ -29,16 +29,28 @@ extension CampaignStore {
     }
     do {
       let campaign = try await CampaignJob.parse(resolve(dead.job), apps)
+      try await checkOrigin(of: campaign)
       switch try await submit(dead.job, as: campaign, from: key) {
       case .new: return "\(campaign.id) is in the queue again"
       case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"
-      case .conflict: throw CommandError.conflict(campaign.id)
+      case .conflict, .forged: throw CommandError.conflict(campaign.id)
       }
     } catch {
       // A whole row of them may be under way: say which one.
       var error = CommandError(error)
       if error.code == .input || error.code == .conflict { error.message = "job \(key): \(error.message)" }
       throw error
+    }
+  }
+
+  /// Refuses a job that claims to be derived from the job of a campaign which does not list it.
+  private func checkOrigin(of campaign: Campaign) async throws {
+    guard let lead = campaign.beside ?? campaign.canary?.first else { return }
+    let record = try await self.campaign(lead)
+    guard record?.companions.contains(campaign.id) == true || record?.rest == campaign.id else {
+      throw JobError(
+        field: campaign.beside == nil ? "canary.of" : "beside",
+        message: "campaign \(lead) does not list \(campaign.id): only Carillon writes this field", hint: "drop the job")
     }
   }
 

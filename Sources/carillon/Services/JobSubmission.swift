@@ -20,6 +20,11 @@ struct JobSubmission {
     self.job = job
     let resolved = try await resolved()
     campaign = try CampaignJob.parse(resolved, apps)
+    guard !campaign.isDerived else {
+      throw JobError(
+        field: campaign.beside == nil ? "canary.of" : "beside",
+        message: "only Carillon writes this field, into a job that it derives from another one", hint: "leave it out")
+    }
     // What only the time makes wrong keeps nobody from submitting the same job again.
     warnings = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970)).findings
   }
@@ -31,7 +36,7 @@ struct JobSubmission {
     switch try await store.submit(job, as: campaign) {
     case .new: return false
     case .duplicate: return true
-    case .conflict: throw CommandError.conflict(campaign.id)
+    case .conflict, .forged: throw CommandError.conflict(campaign.id)
     }
   }
 

@@ -132,7 +132,8 @@ public enum UpgradeCases {
   private static func stands(_ world: FaultWorld) async throws -> [String] {
     let store = try await world.redis.command("HGETALL", "{\(world.namespace)}:store").get().compactMap(\.string)
     let workers = try await world.redis.command("ZRANGE", "{\(world.namespace)}:workers", 0, -1).get()
-    return store + workers.compactMap(\.string)
+    // Their order is that of their heartbeats.
+    return store + workers.compactMap(\.string).sorted()
   }
 }
 
