@@ -165,6 +165,8 @@ extension CampaignStore {
       case remove
       /// Removes the device. A registration that happened before may bring it back.
       case prune
+      /// Removes the device of a user who is erased: nor is the user remembered.
+      case erase
       case quarantine, release
     }
 
@@ -187,7 +189,7 @@ extension CampaignStore {
   /// Edits devices, and unbinds those that were removed.
   func effects(of edits: [DeviceEdit]) async throws -> [Effect] {
     let effects = try await apply(edits)
-    try await unbind(edits.filter { $0.action == .prune || $0.action == .remove })
+    try await unbind(edits.filter { $0.action != .quarantine && $0.action != .release })
     return effects
   }
 
@@ -200,7 +202,7 @@ extension CampaignStore {
         StoreScripts.edit,
         keys: [
           keys.devices(partition), keys.users(partition), keys.quarantine(partition), keys.attributes(partition),
-          keys.pressure(partition), keys.removals(partition), keys.retained(partition),
+          keys.pressure(partition), keys.removals(partition), keys.retained(partition), keys.departures(partition),
         ]
       ) { arguments in
         for index in part {

@@ -10,7 +10,7 @@ extension CampaignStore {
       let seconds = record.timeToLive
       try await expireSlices(
         of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts,
-        admitted: record.counters.admitted > 0, control: record.counters.control > 0)
+        control: record.counters.control > 0)
       pipeline.append("EXPIRE", keys.finished(id), seconds)
       pipeline.append("EXPIRE", keys.timeline(id), seconds)
       pipeline.append(
@@ -29,10 +29,9 @@ extension CampaignStore {
   ///
   /// - Parameters:
   ///   - receipts: whether there may be some.
-  ///   - admitted: whether its targets may have been admitted before they were granted.
   ///   - control: whether it may have a control group.
   func expireSlices(
-    of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true, admitted: Bool = true,
+    of id: String, in partitions: [Int], after seconds: Int, receipts: Bool = true,
     control: Bool = true
   ) async throws {
     var pipeline = RedisPipeline()
@@ -42,7 +41,6 @@ extension CampaignStore {
         pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id), keys.retry(partition, id))
         pipeline.append("EXPIRE", keys.slice(partition, of: id), seconds)
         pipeline.append("EXPIRE", keys.targets(partition, id), seconds)
-        if admitted { pipeline.append("EXPIRE", keys.admitted(partition, id), seconds) }
         if control { pipeline.append("EXPIRE", keys.control(partition, id), seconds) }
         pipeline.append("EXPIRE", keys.ledger(partition, id), seconds)
         pipeline.append("EXPIRE", keys.reasons(partition, id), seconds)

@@ -46,7 +46,7 @@ extension CampaignStore {
     let instant = try await erase(user, at: instant)
     let devices = try await self.user(user)?.devices ?? []
     let removals = devices.map {
-      DeviceEdit(user: user, token: OwnedToken($0.token, $0.service), action: .prune, instant: instant)
+      DeviceEdit(user: user, token: OwnedToken($0.token, $0.service), action: .erase, instant: instant)
     }
     // The record goes last: whoever repeats this finds the tokens there.
     try await unbind(removals)
@@ -70,7 +70,7 @@ extension CampaignStore {
         StoreScripts.eraseUser,
         keys: [
           keys.erased(partition), keys.attributes(partition), keys.pressure(partition), keys.retained(partition),
-          keys.users(partition),
+          keys.users(partition), keys.departures(partition),
         ] + page.flatMap { [keys.segment(partition, $0), keys.stated(partition, $0)] }
       ) {
         $0.append(user)

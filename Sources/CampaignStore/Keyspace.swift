@@ -156,7 +156,7 @@ public struct Keyspace: Sendable {
   func devices(_ partition: Int) -> String { slice(partition, "devices") }
   /// Hash: user to attributes as JSON, see `UserAttributes`.
   func attributes(_ partition: Int) -> String { slice(partition, "attributes") }
-  /// Hash: user to what the user's apps have sent lately, and the badges, see `admit.lua`.
+  /// Hash: user to what the user's apps have sent lately, and the badges, see `pressure.lua`.
   func pressure(_ partition: Int) -> String { slice(partition, "pressure") }
   /// Hash: token in quarantine to why and since when, see `DeviceNotice`.
   func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
@@ -166,6 +166,8 @@ public struct Keyspace: Sendable {
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
   /// Number: how often tokens of the partition were taken from users, see `settle.lua`.
   func taken(_ partition: Int) -> String { slice(partition, "taken") }
+  /// Hash: how many users have lost a device or entered a suppression list, and the last of them, see `depart.lua`.
+  func departures(_ partition: Int) -> String { slice(partition, "departures") }
   /// Sorted set: which devices left, and which tokens, as digests, by when (ms), see `marks.lua`.
   func removals(_ partition: Int) -> String { slice(partition, "removals") }
   /// Sorted set: digests of users who were erased, by when (ms).
@@ -204,8 +206,6 @@ public struct Keyspace: Sendable {
   func control(_ partition: Int, _ id: String) -> String { slice(partition, "control:" + id) }
   /// List: pages of sealed targets, see `TargetPage`.
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
-  /// List: what was decided of the targets of each page, see `admit.lua`.
-  func admitted(_ partition: Int, _ id: String) -> String { slice(partition, "admitted:" + id) }
   /// String: a fixed-size record for every target.
   func ledger(_ partition: Int, _ id: String) -> String { slice(partition, "ledger:" + id) }
   /// Sorted set: index of a waiting target to when it is due.

@@ -168,11 +168,16 @@ public struct OutcomeBatch: Sendable {
   /// - Parameters:
   ///   - service: whose tokens and reasons these are.
   ///   - names: what the notices of the slice begin with, see ``DeviceNotice/Head``.
-  func write(to arguments: inout RedisArguments, of service: any PushService, names: [UInt8]) {
+  ///   - rules: by which targets of the slice are granted.
+  func write(
+    to arguments: inout RedisArguments, of service: any PushService, names: [UInt8], rules: PackedGrantRules
+  ) {
     let (heads, stretches) = stretches()
     arguments.append(names)
     arguments.append(heads)
     arguments.append(packedDetails())
+    arguments.append(rules.app)
+    arguments.append(rules.counting)
     withUnsafeTemporaryAllocation(byteCount: entries.count * LedgerRecord.size, alignment: 1) { buffer in
       let records = buffer.bindMemory(to: UInt8.self)
       for (place, entry) in entries.enumerated() {

@@ -306,7 +306,7 @@ extension CampaignStore {
           StoreScripts.upsert,
           keys: [
             keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
-            keys.removals(partition), keys.erased(partition), keys.retained(partition),
+            keys.removals(partition), keys.erased(partition), keys.retained(partition), keys.departures(partition),
           ]
         ) { arguments in
           arguments.append(devicesPerUser)

@@ -53,6 +53,7 @@ extension CampaignStore {
       pipeline.script(
         StoreScripts.setMembers,
         keys: [keys.segment(partition, list), keys.stated(partition, list), keys.erased(partition)]
+          + departures(from: partition, by: list)
       ) {
         $0.append(Self.memberWins(in: list) ? 1 : 0)
         $0.append(Self.memory)
@@ -154,7 +155,7 @@ extension CampaignStore {
             keys.segment(partition, replacement.name),
             keys.importing(partition, replacement.name, id: replacement.id),
             keys.stated(partition, replacement.name), keys.erased(partition),
-          ]
+          ] + departures(from: partition, by: replacement.name)
         ) {
           $0.append(replacement.at)
           if let seconds { $0.append(seconds) } else { $0.append("") }
@@ -162,6 +163,11 @@ extension CampaignStore {
       }
       _ = try await run(pipeline)
     }
+  }
+
+  /// The key in which it is counted who enters a list; none for a segment, which makes no sealed target invalid.
+  private func departures(from partition: Int, by list: String) -> [String] {
+    SuppressionList(segment: list) == nil ? [] : [keys.departures(partition)]
   }
 
   /// Lets go of what was read in: the segment in force stays.

@@ -36,8 +36,8 @@ public struct SliceStanding: Sendable {
   public var later = 0
   /// When that is; `nil` where all may be sent at once.
   public var times: SendTimes?
-  /// Targets that are admitted, where they are before they are granted; `nil` where they need not be.
-  public var admitted: Int?
+  /// Departures from the partition when the slice was claimed, see `depart.lua`.
+  public var departures = 0
 }
 
 /// A target that may be sent.
@@ -125,6 +125,10 @@ public struct CommitAnswer: Sendable {
   public var nextRetry: Int?
   /// Retries that may be sent.
   public var retries: [GrantedTarget]
+  /// Decisions about the targets granted for the first time, in order; empty if all of them are sent without a badge.
+  public var firstDecisions: [GrantDecision] = []
+  /// Decisions about the retries, in order; empty likewise.
+  public var retryDecisions: [GrantDecision] = []
 }
 
 /// How a slice is closed.

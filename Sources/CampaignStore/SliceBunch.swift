@@ -5,8 +5,6 @@ import Redis
 public struct SealAnswer: Sendable {
   /// Whether they are sealed; not when another has the claim.
   public var isSealed: Bool
-  /// What was decided of them, where they are admitted before they are granted.
-  public var admitted: AdmittedTargets?
   /// To the commit that followed, if one did.
   public var commit: CommitAnswer?
   /// What the slice ended with, if it had no targets.
@@ -25,8 +23,6 @@ public struct SliceBunch: Sendable {
   private let store: CampaignStore
   private let isOfTokens: Bool
   private let filter: DeviceFilter
-  /// What is counted when targets are admitted; `nil` where they need not be.
-  private let admission: AdmissionRules?
   private var members: [Member]
 
   /// - Parameters:
@@ -36,15 +32,12 @@ public struct SliceBunch: Sendable {
   ///   - filter: likewise.
   ///   - quotas: how many users each partition takes; `nil` for all.
   ///   - now: ms since the epoch, more or less: whose quiet hours it is.
-  ///   - admission: what is counted when targets are admitted.
   public init(
     _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,
-    quotas: AudienceQuotas? = nil, now: Int = 0, admission: AdmissionRules = .none
+    quotas: AudienceQuotas? = nil, now: Int = 0
   ) {
     self.store = store
     self.filter = filter
-    self.admission = admission.isNeeded ? admission : nil
-    let admits = admission.isNeeded
     // It is looked at once for all.
     let search = AudienceSearch(campaign, start: filter.start)
     isOfTokens = search == nil
@@ -54,7 +47,7 @@ public struct SliceBunch: Sendable {
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, reading: filter.asks, store.keys),
         builder: TargetBuilder(
-          ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }, now: now, admits: admits))
+          ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }, now: now))
     }
   }
 
@@ -74,7 +67,9 @@ public struct SliceBunch: Sendable {
     for (position, part) in replies.enumerated() {
       do {
         let replies = try part.replies.map { try $0.get() }
-        answers.append(.success(try await members[position].ledger.answer(toClaim: replies[0])))
+        let answer = try await members[position].ledger.answer(toClaim: replies[0])
+        if case .claimed(let standing) = answer { members[position].builder.note(departures: standing.departures) }
+        answers.append(.success(answer))
         receive(replies.suffix(part.reads), at: position)
       } catch {
         answers.append(.failure(error))
@@ -128,10 +123,6 @@ public struct SliceBunch: Sendable {
     for (position, credit) in credits {
       let ledger = members[position].ledger
       members[position].builder.seal(to: &pipeline)
-      // All of them at once: there are few.
-      for page in 0..<admittedPages(of: members[position]) {
-        ledger.admit(page: page, seal: ledger.claim, by: admission ?? .none, to: &pipeline)
-      }
       if members[position].builder.targets.count == 0 {
         ledger.close(.finish, to: &pipeline)
       } else if credit > 0 {
@@ -157,24 +148,11 @@ public struct SliceBunch: Sendable {
     CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: credit)
   }
 
-  /// The pages of a slice whose targets are admitted with the seal.
-  private func admittedPages(of member: Member) -> Int {
-    admission == nil ? 0 : (member.builder.targets.count + TargetPage.size - 1) / TargetPage.size
-  }
-
   private func answer(_ replies: [RedisReply], of member: Member, credit: Int) async throws -> SealAnswer {
     let isEmpty = member.builder.targets.count == 0
-    let pages = admittedPages(of: member)
-    let admissions = replies.count - (isEmpty || credit > 0 ? 1 : 0) - pages
-    guard replies[admissions - 1].integer == 1 else { return SealAnswer(isSealed: false) }
+    let sealed = replies.count - (isEmpty || credit > 0 ? 2 : 1)
+    guard replies[sealed].integer == 1 else { return SealAnswer(isSealed: false) }
     var answer = SealAnswer(isSealed: true)
-    if admission != nil {
-      var admitted = AdmittedTargets()
-      for reply in replies[admissions..<(admissions + pages)] {
-        guard case .admitted = try await member.ledger.answer(toAdmit: reply, &admitted) else { break }
-      }
-      answer.admitted = admitted
-    }
     if isEmpty {
       if case .closed(let counters) = try member.ledger.answer(toClose: replies[replies.count - 1]) {
         answer.counters = counters

@@ -15,8 +15,6 @@ public struct SliceCounters: Sendable, Equatable {
   public var control = 0
   /// Targets in doubt that were sent again.
   public var resent = 0
-  /// Targets that were admitted before they were granted.
-  var admitted = 0
   /// Granted without an answer so far.
   public var inDoubt = 0
   /// Waiting for a retry.
@@ -47,7 +45,7 @@ public struct SliceCounters: Sendable, Equatable {
 
   /// What of a campaign's hash are counters.
   static let totalsFields =
-    ["targets", "pruned", "quarantined", "resent", "control", "admitted"]
+    ["targets", "pruned", "quarantined", "resent", "control"]
     + Outcome.allCases.map { String($0.rawValue) }
 
   private mutating func readShared(_ fields: StoredFields) throws(StoreError) {
@@ -57,7 +55,6 @@ public struct SliceCounters: Sendable, Equatable {
     pruned = try fields.number("pruned") ?? 0
     quarantined = try fields.number("quarantined") ?? 0
     resent = try fields.number("resent") ?? 0
-    admitted = try fields.number("admitted") ?? 0
     control = try fields.number("control") ?? 0
   }
 
@@ -65,7 +62,7 @@ public struct SliceCounters: Sendable, Equatable {
   var fields: [(String, Int)] {
     [
       ("targets", targets), ("pruned", pruned), ("quarantined", quarantined), ("resent", resent), ("control", control),
-    ] + (admitted > 0 ? [("admitted", admitted)] : []) + outcomes.map { (String($0.key.rawValue), $0.value) }
+    ] + outcomes.map { (String($0.key.rawValue), $0.value) }
   }
 
   static func += (left: inout SliceCounters, right: SliceCounters) {
@@ -74,7 +71,6 @@ public struct SliceCounters: Sendable, Equatable {
     left.pruned += right.pruned
     left.quarantined += right.quarantined
     left.resent += right.resent
-    left.admitted += right.admitted
     left.control += right.control
     left.inDoubt += right.inDoubt
     left.retrying += right.retrying

@@ -20,6 +20,8 @@ public struct SliceLedger: Sendable {
   private let targets: [UInt8]
   /// The control group, while it is built and for good.
   private let controls: (building: [UInt8], sealed: [UInt8])
+  private let departures: [UInt8]
+  let rules: PackedGrantRules
   let commitKeys: [[UInt8]]
 
   /// A ledger under a new claim, which ``claim(worker:gracePeriod:)`` is yet to make good.
@@ -29,7 +31,8 @@ public struct SliceLedger: Sendable {
   ///   - slice: which one.
   ///   - lease: ms; without a commit for longer a worker may lose the slice.
   ///   - app: of its campaign.
-  public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String) {
+  ///   - rules: by which its targets are granted; `nil` where a target needs nothing but its device.
+  public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String, rules: GrantRules? = nil) {
     service = store.services.service(ofApp: app)
     names = DeviceNotice.Head.names(service: service.name, app: app, campaign: slice.campaign)
     self.store = store
@@ -50,11 +53,19 @@ public struct SliceLedger: Sendable {
       Array(keys.buildingControl(partition, id, claim: String(decoding: claim, as: UTF8.self)).utf8),
       Array(keys.control(partition, id).utf8)
     )
-    commitKeys = [
-      keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id), keys.results(partition, id),
-      keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
-      keys.owner(partition), keys.quarantine(partition), keys.attributes(partition), keys.pressure(partition),
-    ].map { Array($0.utf8) }
+    departures = Array(keys.departures(partition).utf8)
+    self.rules = PackedGrantRules(rules ?? GrantRules(app: app), of: id, in: partition, keys)
+    commitKeys =
+      [
+        keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id),
+        keys.results(partition, id),
+        keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
+        keys.owner(partition), keys.quarantine(partition), keys.attributes(partition), keys.pressure(partition),
+      ].map { Array($0.utf8) } + [departures, targets] + self.rules.lists
+  }
+
+  var regrantKeys: [[UInt8]] {
+    [sliceKey, targets, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
   }
 
   /// Claims the slice.
@@ -71,7 +82,7 @@ public struct SliceLedger: Sendable {
 
   /// Writes the claim of the slice.
   func claim(worker: String, gracePeriod: Int, to pipeline: inout RedisPipeline) {
-    pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets]) {
+    pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets, departures]) {
       $0.append(claim)
       $0.append(worker)
       $0.append(lease)
@@ -93,8 +104,6 @@ public struct SliceLedger: Sendable {
     default:
       guard reply.count == 16 else { throw await store.inspect(slice) }
       let count = try await number(reply[2], upTo: StoredHash.mostTargets)
-      var admitted: Int?
-      if reply[15].bytes?.isEmpty == false { admitted = try await number(reply[15], upTo: count) }
       return .claimed(
         SliceStanding(
           isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
@@ -103,7 +112,7 @@ public struct SliceLedger: Sendable {
           seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
           deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
           bisected: Self.range(reply[12].string ?? "", of: count), later: try await number(reply[13], upTo: count),
-          times: try times(reply[14]), admitted: admitted))
+          times: try times(reply[14]), departures: try await number(reply[15], upTo: StoredHash.mostCounted)))
     }
   }
 
@@ -200,11 +209,11 @@ public struct SliceLedger: Sendable {
   ///   - control: the control group, which was written before.
   ///   - parts: how many targets each part has; empty where there are none.
   ///   - times: when they may be sent; `nil` for all at once.
-  ///   - admits: whether they are admitted before they are granted.
+  ///   - departures: from the partition before the expansion began; `nil` where that is not known.
   ///   - variants: by place, how many targets each variant has; empty where there are none.
   func seal(
     count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], times: SendTimes? = nil,
-    admits: Bool = false, variants: [Int] = [], to pipeline: inout RedisPipeline
+    departures: Int?, variants: [Int] = [], to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
       $0.append(claim)
@@ -216,7 +225,7 @@ public struct SliceLedger: Sendable {
       $0.append(control.pages.count)
       $0.append(parts.map(String.init).joined(separator: " "))
       $0.append(times?.bytes ?? [])
-      $0.append(admits ? 1 : 0)
+      $0.append(departures ?? -1)
       for (place, count) in variants.enumerated() where count > 0 {
         $0.append(VariantCounts.targetsField(place))
         $0.append(count)
@@ -311,7 +320,7 @@ public struct SliceLedger: Sendable {
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
-    guard reply.count == 11 else { throw await store.inspect(slice) }
+    guard reply.count == 13 else { throw await store.inspect(slice) }
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
     }
@@ -337,7 +346,7 @@ public struct SliceLedger: Sendable {
       inDoubt: try await number(reply[3], upTo: StoredHash.mostTargets),
       waiting: try await number(reply[4], upTo: StoredHash.mostTargets),
       later: try await number(reply[10], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
-      retries: retries)
+      retries: retries, firstDecisions: GrantDecision.all(reply[11]), retryDecisions: GrantDecision.all(reply[12]))
   }
 
   /// ms that a target can wait for: a year, far above what any service says in `Retry-After` and what a job's time allows.
@@ -366,7 +375,7 @@ public struct SliceLedger: Sendable {
         arguments.append("" as StaticString)
         arguments.append(granted)
       }
-      outcomes.write(to: &arguments, of: service, names: names)
+      outcomes.write(to: &arguments, of: service, names: names, rules: rules)
     }
   }
 
@@ -403,10 +412,14 @@ public struct SliceLedger: Sendable {
   func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
     // Only what is cancelled has anything left to count.
     let keys = [sliceKey, building, commitKeys[2]]
-    pipeline.script(StoreScripts.close, keys: closing == .cancel ? keys + [commitKeys[1], targets] : keys) {
+    let more = [commitKeys[1], targets, commitKeys[11], commitKeys[6]]
+    pipeline.script(StoreScripts.close, keys: closing == .cancel ? keys + more : keys) {
       $0.append(claim)
       $0.append(closing.rawValue)
-      if closing == .cancel, let variantLanguages { $0.append(variantLanguages) }
+      guard closing == .cancel else { return }
+      $0.append(rules.app)
+      $0.append(rules.counting)
+      if let variantLanguages { $0.append(variantLanguages) }
     }
   }
 

@@ -53,10 +53,12 @@ enum StoreScripts {
   static let noteReceipts = script("notereceipts", PackageResources.notereceipts_lua)
   static let setBadges = script("setbadges", PackageResources.setbadges_lua, countsUsers: true, ordersStatements: true)
   static let setAttributes = script("setattributes", PackageResources.setattributes_lua, ordersStatements: true)
-  static let setMembers = script("setmembers", PackageResources.setmembers_lua, ordersStatements: true)
-  static let putInForce = script("putinforce", PackageResources.putinforce_lua, ordersStatements: true)
+  static let setMembers = script(
+    "setmembers", PackageResources.setmembers_lua, ordersStatements: true, notesDepartures: true)
+  static let putInForce = script(
+    "putinforce", PackageResources.putinforce_lua, ordersStatements: true, notesDepartures: true)
   static let eraseUser = script(
-    "eraseuser", PackageResources.eraseuser_lua, countsUsers: true, ordersStatements: true)
+    "eraseuser", PackageResources.eraseuser_lua, countsUsers: true, ordersStatements: true, notesDepartures: true)
   static let forget = script("forget", PackageResources.forget_lua, ordersStatements: true)
   static let reached = script("reached", PackageResources.reached_lua, derivesOutcomes: true)
   static let rights = script("rights", PackageResources.rights_lua)
@@ -71,19 +73,26 @@ enum StoreScripts {
 
   static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true)
   static let seal = script("seal", PackageResources.seal_lua)
-  static let admit = script("admit", PackageResources.admit_lua, looksAtSlice: true, countsUsers: true)
   static let commit = script(
-    "commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true, derivesOutcomes: true)
+    "commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true, countsUsers: true,
+    derivesOutcomes: true, notesDepartures: true, grantsTargets: true)
+  static let regrant = script(
+    "regrant", PackageResources.regrant_lua, editsDevices: true, countsUsers: true, derivesOutcomes: true,
+    grantsTargets: true)
   static let overrule = script("overrule", PackageResources.overrule_lua)
   static let bisect = script("bisect", PackageResources.bisect_lua)
   static let unclaim = script("unclaim", PackageResources.unclaim_lua)
-  static let close = script("close", PackageResources.close_lua, looksAtSlice: true, derivesOutcomes: true)
+  static let close = script(
+    "close", PackageResources.close_lua, editsDevices: true, looksAtSlice: true, countsUsers: true,
+    derivesOutcomes: true, grantsTargets: true)
 
   static let bind = script("bind", PackageResources.bind_lua, ordersStatements: true)
   static let settle = script("settle", PackageResources.settle_lua)
   static let unbind = script("unbind", PackageResources.unbind_lua, ordersStatements: true)
-  static let upsert = script("upsert", PackageResources.upsert_lua, editsDevices: true, ordersStatements: true)
-  static let edit = script("edit", PackageResources.edit_lua, editsDevices: true, ordersStatements: true)
+  static let upsert = script(
+    "upsert", PackageResources.upsert_lua, editsDevices: true, ordersStatements: true, notesDepartures: true)
+  static let edit = script(
+    "edit", PackageResources.edit_lua, editsDevices: true, ordersStatements: true, notesDepartures: true)
   static let trim = script("trim", PackageResources.trim_lua)
 
   static let mendCampaign = script("mendcampaign", PackageResources.mendcampaign_lua)
@@ -102,13 +111,19 @@ enum StoreScripts {
   ///   - derivesOutcomes: likewise `outcome.lua`.
   ///   - ordersStatements: likewise `marks.lua`.
   ///   - asksForRecipients: likewise `recipients.lua`.
+  ///   - notesDepartures: likewise `depart.lua`.
+  ///   - grantsTargets: likewise `grant.lua`, behind `device.lua`, `pressure.lua` and `outcome.lua`, which it calls.
   private static func script(
     _ name: String, _ bytes: [UInt8], editsDevices: Bool = false, looksAtSlice: Bool = false,
     countsUsers: Bool = false, addsSlices: Bool = false, derivesOutcomes: Bool = false,
-    ordersStatements: Bool = false, asksForRecipients: Bool = false
+    ordersStatements: Bool = false, asksForRecipients: Bool = false, notesDepartures: Bool = false,
+    grantsTargets: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
+    // Each part goes in front of those before it.
     var parts: [[UInt8]] = []
+    if grantsTargets { parts.append(PackageResources.grant_lua) }
+    if notesDepartures { parts.append(PackageResources.depart_lua) }
     if looksAtSlice { parts.append(PackageResources.sound_lua) }
     if editsDevices { parts.append(PackageResources.device_lua) }
     if countsUsers { parts.append(PackageResources.pressure_lua) }

@@ -57,9 +57,10 @@ enum StoredHash {
       "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
       "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024), "readyAt": .number(times),
-      "cancelledAt": .number(times), "times": .text(SendTimes.largest), "admittedLast": .text(4 + Int(UInt16.max)),
+      "cancelledAt": .number(times), "times": .text(SendTimes.largest), "departed": .number(-1...mostCounted),
+      "withheld": .number(0...1),
     ]
-    let counts = ["count", "granted", "doubt", "waiting", "ready", "admitted", "pruned", "quarantined", "control"]
+    let counts = ["count", "granted", "doubt", "waiting", "ready", "pruned", "quarantined", "control"]
     for field in counts + outcomes {
       values[field] = .number(0...mostTargets)
     }
@@ -86,7 +87,7 @@ enum StoredHash {
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
       "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),
     ]
-    for field in ["targets", "pruned", "quarantined", "admitted", "control"] + outcomes {
+    for field in ["targets", "pruned", "quarantined", "control"] + outcomes {
       values[field] = .number(0...mostTargets * 16384)
     }
     values["resent"] = .number(0...mostCounted)
@@ -177,7 +178,7 @@ struct StoredFields {
     }
     guard key.hash == .slice else { return }
     let count = try number("count") ?? 0
-    for field in ["granted", "doubt", "waiting", "ready", "admitted"] { _ = try number(field, upTo: count) }
+    for field in ["granted", "doubt", "waiting", "ready"] { _ = try number(field, upTo: count) }
   }
 
   private func damage(_ field: String, _ reply: RedisReply, _ value: StoredHash.Value) -> StoreError {

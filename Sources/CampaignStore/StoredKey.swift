@@ -68,13 +68,14 @@ struct StoredKey {
     let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
     return switch kind {
     case "slice": ("hash", slice, .slice)
-    case "targets", "building", "admitted", "control": ("list", slice, nil)
+    case "targets", "building", "control": ("list", slice, nil)
     case "ledger", "recipients": ("string", slice, nil)
     case "retry": ("zset", slice, nil)
     case "reasons", "results", "values": ("hash", slice, nil)
     case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
-    case "devices", "attributes", "pressure", "owner", "moving", "quarantine": ("hash", .partition(partition), nil)
+    case "devices", "attributes", "pressure", "owner", "moving", "quarantine", "departures":
+      ("hash", .partition(partition), nil)
     case "removals", "erased", "retained", "stated": ("zset", .partition(partition), nil)
     case "taken": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)

@@ -1,6 +1,7 @@
 /// What is known of the attempts of a target before the present one: one byte of its ledger record.
 ///
-/// Bits 0 to 5 are the number of attempts that count against the limit, bit 7 says that one of them was ambiguous.
+/// Bits 0 to 5 are the number of attempts that count against the limit, bit 7 says that one of them was ambiguous. Bit 6
+/// says that the present attempt is withheld.
 public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// As stored.
   public var rawValue: UInt8
@@ -9,6 +10,7 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   public static let mostCounted = 63
 
   private static let countedBits: UInt8 = 0x3f
+  private static let withheldBit: UInt8 = 0x40
   private static let ambiguousBit: UInt8 = 0x80
 
   /// As stored.
@@ -28,6 +30,13 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   public var isAmbiguous: Bool {
     get { rawValue & Self.ambiguousBit != 0 }
     set { rawValue = newValue ? rawValue | Self.ambiguousBit : rawValue & ~Self.ambiguousBit }
+  }
+
+  /// Whether the present attempt was granted and must not be sent: the target ends with the outcome that its record has as
+  /// its status.
+  public var isWithheld: Bool {
+    get { rawValue & Self.withheldBit != 0 }
+    set { rawValue = newValue ? rawValue | Self.withheldBit : rawValue & ~Self.withheldBit }
   }
 
   /// Counts one more attempt.

@@ -24,7 +24,7 @@ public struct GuardCounts: Sendable, Equatable {
     case .badToken, .wrongTopic: suspects += 1
     case .unregistered, .expiredToken: gone += 1
     // A refusal for a reason that nobody knows says nothing of the token.
-    case .rejected, .failed, .expired, .unknown, .cancelled, .capped: return false
+    case .rejected, .failed, .expired, .unknown, .cancelled, .capped, .optedOut, .deviceGone: return false
     }
     answers += 1
     return true

@@ -76,6 +76,12 @@ public struct LedgerRecord: Equatable, Sendable {
     at = now
   }
 
+  /// The outcome with which a granted target ends without being sent; `nil` if it is not withheld.
+  public var withheld: Outcome? {
+    guard state == .granted, history.isWithheld else { return nil }
+    return Outcome(rawValue: UInt8(truncatingIfNeeded: status))
+  }
+
   /// Returns the outcome of the target in its slice; `nil` while it has none.
   ///
   /// This is the only derivation of an outcome: every reader calls it, or its counterpart in `Scripts/outcome.lua`. Closing
@@ -87,7 +93,7 @@ public struct LedgerRecord: Equatable, Sendable {
   public func outcome(in phase: SlicePhase, isGranted: Bool) -> Outcome? {
     if case .terminal(let outcome) = state { return outcome }
     guard phase == .cancelled else { return nil }
-    return history.isAmbiguous || state == .granted && isGranted ? .unknown : .cancelled
+    return history.isAmbiguous || state == .granted && isGranted && !history.isWithheld ? .unknown : .cancelled
   }
 
   /// Reads the record that begins at `offset`; behind the end of the bytes everything is zero.

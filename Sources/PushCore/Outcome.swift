@@ -25,12 +25,16 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   case cancelled = 25
   /// Its user has had as many pushes lately as a cap of the app allows: it was not sent.
   case capped = 26
+  /// Its user is on a suppression list that applies, since the campaign was expanded: it was not sent.
+  case optedOut = 27
+  /// Its user no longer has the device, since the campaign was expanded: it was not sent.
+  case deviceGone = 28
 
   /// Whether the service has not taken the push, though it was asked to, and the device is not just gone.
   public var isRefusal: Bool {
     switch self {
     case .badToken, .wrongTopic, .rejected, .failed: true
-    case .accepted, .unregistered, .expiredToken, .expired, .unknown, .cancelled, .capped: false
+    case .accepted, .unregistered, .expiredToken, .expired, .unknown, .cancelled, .capped, .optedOut, .deviceGone: false
     }
   }
 
@@ -38,7 +42,7 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   /// an ambiguous attempt never ends like that: see ``LedgerRecord/finish(_:at:)``. `Scripts/outcome.lua` has the same list.
   public var saysUndelivered: Bool {
     switch self {
-    case .failed, .expired, .cancelled, .capped: true
+    case .failed, .expired, .cancelled, .capped, .optedOut, .deviceGone: true
     case .accepted, .unregistered, .expiredToken, .badToken, .wrongTopic, .rejected, .unknown: false
     }
   }
@@ -57,6 +61,8 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     case .unknown: "unknown"
     case .cancelled: "cancelled"
     case .capped: "capped"
+    case .optedOut: "optedOut"
+    case .deviceGone: "deviceGone"
     }
   }
 

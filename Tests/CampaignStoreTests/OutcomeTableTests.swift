@@ -10,21 +10,25 @@ import Testing
 /// The rows come from the enumerations, and the table stands in `Tests/README.md`: a new outcome, state or phase fails until
 /// it has its row there, and a reader that derives an outcome otherwise fails too.
 struct OutcomeTableTests {
-  /// What is told of one target: its record, and whether it is below its slice's high-water mark.
+  /// What is told of one target: its record, whether it is below its slice's high-water mark, and whether its present
+  /// attempt is withheld.
   private struct Row: Hashable {
     var state: UInt8
     var isAmbiguous: Bool
     var isGranted: Bool
+    var isWithheld = false
 
     var record: LedgerRecord {
-      LedgerRecord(
-        state: LedgerRecord.State(code: state) ?? .granted, history: AttemptHistory(isAmbiguous: isAmbiguous),
-        status: state == 0 ? 0 : 503, at: state == 1 ? 3_600_000 : 5000)
+      var history = AttemptHistory(isAmbiguous: isAmbiguous)
+      history.isWithheld = isWithheld
+      return LedgerRecord(
+        state: LedgerRecord.State(code: state) ?? .granted, history: history, status: state == 0 ? 0 : 503,
+        at: state == 1 ? 3_600_000 : 5000)
     }
 
     var cells: [String] {
       let name = Outcome(rawValue: state)?.name ?? (state == 1 ? "waiting" : isGranted ? "granted" : "not granted")
-      return [name, isAmbiguous ? "yes" : "no"]
+      return [isWithheld ? name + ", withheld" : name, isAmbiguous ? "yes" : "no"]
     }
   }
 
@@ -33,6 +37,7 @@ struct OutcomeTableTests {
   private static let rows: [Row] =
     [Row(state: 0, isAmbiguous: false, isGranted: false)]
     + [0, 1].flatMap { state in [false, true].map { Row(state: state, isAmbiguous: $0, isGranted: true) } }
+    + [false, true].map { Row(state: 0, isAmbiguous: $0, isGranted: true, isWithheld: true) }
     + Outcome.allCases.flatMap { outcome in
       [false, true].filter { !$0 || !outcome.saysUndelivered }
         .map { Row(state: outcome.rawValue, isAmbiguous: $0, isGranted: true) }
@@ -82,7 +87,8 @@ struct OutcomeTableTests {
   @Test func whatMayHaveBeenDeliveredIsNeverCalledUndelivered() {
     for row in Self.rows where row.state < Outcome.accepted.rawValue {
       let outcome = row.record.outcome(in: .cancelled, isGranted: row.isGranted)
-      #expect(outcome == (row.isAmbiguous || row.state == 0 && row.isGranted ? .unknown : .cancelled))
+      #expect(
+        outcome == (row.isAmbiguous || row.state == 0 && row.isGranted && !row.isWithheld ? .unknown : .cancelled))
     }
     for outcome in Outcome.allCases {
       var record = LedgerRecord(state: .waiting, history: AttemptHistory(counted: 3, isAmbiguous: true))
@@ -123,12 +129,24 @@ struct OutcomeTableTests {
     let world = try await TestStore(on: .single, partitions: 1, streamLength: 1000)
     try await world.registerUsers(0..<rows.count)
     let campaign = try await world.activate("a", #","results":"\#(mode.rawValue)""#)
-    let ledger = try await world.claimed("a").ledger
+    let ledger = try await world.claimed("a", rules: GrantRules(campaign, caps: [])).ledger
     #expect(try await world.expand(ledger, campaign) == rows.count)
     let granted = rows.count { $0.isGranted }
-    try await ledger.commit(credit: granted)
     let chunk = try await ledger.targets(from: 0, count: rows.count)
+    // Withheld at the first grant.
+    for (index, row) in rows.enumerated() where row.isWithheld && !row.isAmbiguous {
+      try await world.store.add([String(decoding: chunk.user(index), as: UTF8.self)], to: "~news")
+    }
+    try await ledger.commit(credit: granted)
+    // Withheld when it is granted again: see below.
+    for (index, row) in rows.enumerated() where row.isWithheld && row.isAmbiguous {
+      try await world.store.add([String(decoding: chunk.user(index), as: UTF8.self)], to: "~news")
+    }
     try await commit(rows, chunk, mode, to: ledger)
+    // They are back, so that a correction means them.
+    for user in try await world.command("SMEMBERS", world.keys.segment(0, "~news")).compactMap(\.string) {
+      _ = try await world.store.remove([user], from: "~news")
+    }
     var counters: SliceCounters?
     if phase != .sealed {
       counters = try await ledger.close(phase == .done ? .finish : .cancel, results: mode).counters

@@ -63,7 +63,7 @@ struct RecordedOutcomesTests {
     let keys = world.keys
     for key in [
       keys.slice(0, of: "a"), keys.ledger(0, "a"), keys.results(0, "a"), keys.reasons(0, "a"), keys.devices(0),
-      keys.users(0), keys.outbox(0), keys.quarantine(0),
+      keys.users(0), keys.outbox(0), keys.quarantine(0), keys.departures(0),
     ] {
       dumps.append((key, try await world.command("DUMP", key).bytes.map { Array($0) }))
     }

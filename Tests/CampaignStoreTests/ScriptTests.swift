@@ -25,7 +25,7 @@ struct ScriptTests {
     StoreScripts.addSlice, StoreScripts.rate, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
     StoreScripts.prune, StoreScripts.setAside, StoreScripts.repeatRun, StoreScripts.rank, StoreScripts.quota,
     StoreScripts.decide,
-    StoreScripts.admit, StoreScripts.setBadges, StoreScripts.setMembers, StoreScripts.putInForce,
+    StoreScripts.regrant, StoreScripts.setBadges, StoreScripts.setMembers, StoreScripts.putInForce,
     StoreScripts.eraseUser, StoreScripts.forget, StoreScripts.define, StoreScripts.putTemplate,
     StoreScripts.takeOutSlice, StoreScripts.takeOutCampaign,
     StoreScripts.mendCampaign, StoreScripts.mendWorker, StoreScripts.mendRetry, StoreScripts.mendUsers,
@@ -38,6 +38,7 @@ struct ScriptTests {
     // What several scripts share is in a file of its own.
     let shared: Set = [
       "device.lua", "sound.lua", "pressure.lua", "absent.lua", "outcome.lua", "marks.lua", "recipients.lua",
+      "depart.lua", "grant.lua",
     ]
     #expect(Set(files).subtracting(shared) == Set(Self.all.map { "\($0.name).lua" }))
   }
@@ -58,7 +59,7 @@ struct ScriptTests {
         // The parameters of functions that several scripts share, which get their keys from the scripts.
         let parameters: [Substring] = [
           "devices", "users", "attributes", "pressure", "quarantine", "campaign", "erased", "retained",
-          "recipients", "ledger",
+          "recipients", "ledger", "departures", "targets", "listed",
         ]
         let isKey =
           arguments[1].hasPrefix("KEYS[")

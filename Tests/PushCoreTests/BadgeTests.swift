@@ -31,9 +31,9 @@ struct BadgeTests {
         == #"{"aps":{"alert":"hi","badge":40,"sound":"+1"},"x":{"badge":"+3"}}"#)
     #expect(try text(campaign, badge: 2_147_483_647, form: 1).contains(#""alert":"Hallo","badge":2147483647"#))
     #expect(try text(campaign, badge: nil).contains(#""badge":2,"#))
-    let rules = AdmissionRules(campaign, caps: [])
-    #expect(rules.isNeeded && rules.badgeStep == 2 && rules.caps.isEmpty)
-    #expect(try !AdmissionRules(self.campaign(#"{"aps":{"alert":"hi","badge":2}}"#), caps: []).isNeeded)
+    let rules = GrantRules(campaign, caps: [])
+    #expect(rules.countsUsers && rules.badgeStep == 2 && rules.caps.isEmpty)
+    #expect(try !GrantRules(self.campaign(#"{"aps":{"alert":"hi","badge":2}}"#), caps: []).countsUsers)
   }
 
   @Test(arguments: [

@@ -44,8 +44,8 @@ struct CompanionTests {
   @Test func companionIsNotCountedForCaps() throws {
     #expect(try parse().keepsToCaps)
     #expect(try !companion().keepsToCaps)
-    let rules = AdmissionRules(try companion(), caps: [FrequencyCap(most: 1, seconds: 3600)])
-    #expect(!rules.isNeeded)
+    let rules = GrantRules(try companion(), caps: [FrequencyCap(most: 1, seconds: 3600)])
+    #expect(!rules.countsUsers)
   }
 
   @Test func jobInAnotherWritingHasTheSameCompanion() throws {

@@ -45,17 +45,14 @@ import Testing
     // The app was opened by some.
     try await rig.store.apply((0..<10).map { RegistrationEvent(.badge(user: "u\($0)", app: "news", value: 0), at: 1) })
     let second = try await submit("second", rig)
-    // A worker dies with a slice admitted, granted, and perhaps sent.
+    // A worker dies with targets that are granted, and perhaps sent.
     let job = try #require(try await rig.store.awaitJob(worker: "dead", seconds: 1, now: 1))
     _ = try await rig.store.activate(second, job: job, worker: "dead")
     let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
-    let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
+    let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news", rules: GrantRules(second, caps: []))
     _ = try await ledger.claim(worker: "dead")
     let filter = DeviceFilter(second, service: APNsService(), environment: "production", start: 0)
-    let sealed = try #require(try await rig.store.expand(ledger, of: second, filter: filter, admits: true))
-    var admitted = AdmittedTargets()
-    _ = try await ledger.admit(
-      &admitted, through: sealed.count - 1, seal: ledger.claim, by: AdmissionRules(second, caps: []))
+    _ = try #require(try await rig.store.expand(ledger, of: second, filter: filter))
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 10)
     _ = try await ledger.commit(&nothing, request)

@@ -66,8 +66,7 @@ import Testing
     }
   }
 
-  /// A worker dies that had targets admitted, granted some and lost the replies: whoever takes over goes by what was decided,
-  /// and nobody is counted twice.
+  /// A worker that was granted targets dies: the next owner keeps what was decided about them, and no user is counted twice.
   @Test(arguments: PushEngineKind.allCases, ["resend", "skip"])
   func takeoverGoesOnWithWhatWasDecided(engine: PushEngineKind, ambiguity: String) async throws {
     let rig = try await rig(engine, partitions: 1, caps: [FrequencyCap(most: 1, seconds: Self.day)])
@@ -92,7 +91,7 @@ import Testing
     #expect(try await rig.store.show("third")?.counters.outcomes == [.capped: Self.users])
   }
 
-  /// Leaves a slice with a page admitted and `granted` targets of it in doubt, as a worker that died would.
+  /// Leaves a slice with `granted` targets in doubt, as a worker that died would.
   ///
   /// - Returns: how many of these were to get the push.
   private func die(_ rig: WorkerRig, granted: Int) async throws -> Int {
@@ -100,19 +99,18 @@ import Testing
     let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
     _ = try await rig.store.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.dequeueSlice(worker: "dead"))
-    let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
+    let ledger = SliceLedger(
+      store: rig.store, slice: slice, lease: 1, app: "news",
+      rules: GrantRules(campaign, caps: rig.channel.caps))
     _ = try await ledger.claim(worker: "dead")
     _ = try await rig.store.expand(
       ledger, of: campaign,
-      filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"), admits: true)
-    var admitted = AdmittedTargets()
-    _ = try await ledger.admit(
-      &admitted, through: 0, seal: ledger.claim, by: AdmissionRules(campaign, caps: rig.channel.caps))
-    #expect(admitted.count == 128)
+      filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
-    #expect(try await ledger.commit(&nothing, request).granted == granted)
+    let answer = try await ledger.commit(&nothing, request)
+    #expect(answer.granted == granted && answer.firstDecisions.count == granted)
     _ = try await rig.store.heartbeat(worker: "dead", timeout: 1)
-    return (0..<granted).count { !admitted.isCapped($0) }
+    return answer.firstDecisions.count { $0.withheld == nil }
   }
 }

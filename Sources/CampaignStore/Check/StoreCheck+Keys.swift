@@ -29,7 +29,7 @@ extension StoreCheck {
         isControl
         ? ["campaign", "finished", "open", "trial", "watch", "ranking", "timeline"]
         : [
-          "slice", "targets", "control", "admitted", "ledger", "retry", "reasons", "results", "audience", "values",
+          "slice", "targets", "control", "ledger", "retry", "reasons", "results", "audience", "values",
           "delivered",
           "opened",
           "dismissed",

@@ -3,7 +3,7 @@ import Redis
 
 /// From an audience to a slice's sealed targets.
 extension CampaignStore {
-  /// Seals targets once more under the claim that had sealed them: Redis has lost it.
+  /// Seals targets once more under the claim that had sealed them: Redis has lost it, and perhaps departures as well.
   ///
   /// - Returns: whether they are sealed now; not when another has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
@@ -12,7 +12,7 @@ extension CampaignStore {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, admits: targets.admits, variants: targets.variants, to: &pipeline)
+      times: targets.times, departures: nil, variants: targets.variants, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -21,13 +21,14 @@ extension CampaignStore {
   /// - Parameters:
   ///   - quota: how many users it takes at most, those seen last; `nil` for all.
   ///   - now: ms since the epoch, more or less: whose quiet hours it is.
-  ///   - admits: whether its targets are to be admitted before they are granted.
+  ///   - departures: from the partition, as the claim said.
   /// - Returns: the targets, or `nil` when the claim was lost on the way.
   public func expand(
     _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0,
-    admits: Bool = false
+    departures: Int = 0
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now, admits: admits)
+    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now)
+    builder.note(departures: departures)
     let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in

@@ -2,8 +2,8 @@
 public struct SealedTargets: Sendable {
   /// How many there are.
   public internal(set) var count = 0
-  /// Whether they are admitted before they are granted.
-  public internal(set) var admits = false
+  /// Departures from the partition before the expansion began: those that came later may have made targets invalid.
+  var departures = 0
   /// The pages one behind the other: a slice is one block, which goes back to the system as a whole.
   var bytes: [UInt8] = []
   /// Where each page ends.

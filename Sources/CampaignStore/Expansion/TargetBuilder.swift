@@ -20,15 +20,16 @@ struct TargetBuilder {
   ///   - filter: what the campaign asks of devices; it has parts, or times, but not both.
   ///   - quota: how many users are taken at most; `nil` for all.
   ///   - now: ms since the epoch, more or less.
-  ///   - admits: whether they are admitted before they are granted.
-  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0, admits: Bool = false) {
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
     self.ledger = ledger
-    targets.admits = admits
     parts = Array(repeating: TargetPart(), count: filter.parts)
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
     sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
     counting = filter.content?.variantLanguages == nil ? nil : filter.content
   }
+
+  /// Takes note of how many departures there were from the partition before anybody was added.
+  mutating func note(departures: Int) { targets.departures = departures }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
     for token in tokens { token.withBytes { add(token: $0, user: .init(start: nil, count: 0)) } }
@@ -231,7 +232,7 @@ struct TargetBuilder {
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
       count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, admits: targets.admits, variants: targets.variants, to: &pipeline)
+      times: targets.times, departures: targets.departures, variants: targets.variants, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }

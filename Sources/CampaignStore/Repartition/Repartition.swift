@@ -188,7 +188,7 @@ private struct RepartitionMove {
           StoreScripts.upsert,
           keys: [
             keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
-            keys.removals(partition), keys.erased(partition), keys.retained(partition),
+            keys.removals(partition), keys.erased(partition), keys.retained(partition), keys.departures(partition),
           ]
         ) {
           $0.append(Self.devicesPerUser)

@@ -8,18 +8,18 @@
 -- targets and ledger are of another version is not claimed. Nor is one whose numbers can't be right, or whose list of
 -- targets is not as long as they say. A lease of more than a day ahead is none that a worker has taken, and holds
 -- nobody up.
--- KEYS 1 slice, 2 building, of this claim, 3 targets
+-- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 departures
 -- ARGV 1 claim id, 2 worker, 3 lease ms, 4 ms of the grace period that are left (0: there is none), 5 version of
 --      targets and ledger that the worker can read, 6 seconds after which a list that is not sealed expires, 7 targets
 --      that a page can have
 -- Returns {'done'} | {'held', ms left} | {'format', version} | {'claimed', phase, count, high-water mark, in doubt,
 --          waiting, claims, now ms, seal, sequence, replays, deaths, bisected targets as 'first last' or
 --          '', targets whose time has yet to come, when the targets may be sent or '',
---          admitted targets ('': they need not be)}
+--          departures from the partition so far}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',
-  'seq', 'deaths', 'bisected', 'replays', 'format', 'ready', 'times', 'admitted')
+  'seq', 'deaths', 'bisected', 'replays', 'format', 'ready', 'times')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return {'done'} end
 if phase == 'sealed' and slice[13] ~= ARGV[5] then return {'format', slice[13] or ''} end
@@ -55,4 +55,5 @@ redis.call('HSET', KEYS[1], 'phase', phase, 'claim', ARGV[1], 'owner', ARGV[2],
 local claims = redis.call('HINCRBY', KEYS[1], 'claims', 1)
 return {'claimed', phase, tonumber(slice[4] or 0), tonumber(slice[5] or 0), tonumber(slice[6] or 0),
   tonumber(slice[7] or 0), claims, now, slice[8] or '', seq, replays, deaths,
-  slice[11] or '', later, slice[15] or '', phase == 'sealed' and slice[16] or ''}
+  slice[11] or '', later, slice[15] or '',
+  tonumber(redis.call('HGET', KEYS[4], 'n') or 0)}

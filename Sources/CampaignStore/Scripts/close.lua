@@ -3,12 +3,14 @@
 -- Keeps: a slice ends once, with an outcome for every target. Cancelled: recorded outcomes stay; every other target
 -- counts under the outcome that `outcome_of` derives (`unknown` if it may have been delivered, else `cancelled`), as
 -- readers of the ledger derive it too. An unsealed slice ends with no targets. Where there are variants, the same by
--- variant: under 16 v more for variant v, which has as many targets as stand under 16 v + 31.
--- KEYS 1 slice, 2 building, of this claim, 3 retry, and to cancel 4 ledger, 5 targets
--- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel with variants 3 number of languages: a target's values begin
---      with a number, which is its variant times that, and the language
+-- variant: under 16 v more for variant v, which has as many targets as stand under 16 v + 31. In the same step a target
+-- that a cancel leaves unsent gives back what it counted for its user.
+-- KEYS 1 slice, 2 building, of this claim, 3 retry, and to cancel 4 ledger, 5 targets, 6 pressure, 7 users
+-- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules of what is counted for users ('' for nothing;
+--      see `grant.lua`), and with variants 5 number of languages: a target's values begin with a number, which is its
+--      variant times that, and the language
 -- Returns the slice's fields and values, or 0 when the claim is stale, 1 when targets are left
-local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'count', 'granted', 'doubt', 'waiting')
+local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'count', 'granted', 'doubt', 'waiting', 'withheld')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return redis.call('HGETALL', KEYS[1]) end
 if slice[2] ~= ARGV[1] then return 0 end
@@ -28,7 +30,7 @@ local function variant_of(index)
     local token, user = struct.unpack('>I2I2', page, at)
     at, variant = at + 4 + token % 32768 + user, 1
     if token >= 32768 then
-      if at + 3 <= #page then variant = math.floor(struct.unpack('>I2', page, at + 2) / ARGV[3]) + 1 end
+      if at + 3 <= #page then variant = math.floor(struct.unpack('>I2', page, at + 2) / ARGV[5]) + 1 end
       at = at + 2 + struct.unpack('>I2', page, at)
     end
     place = place + 1
@@ -36,20 +38,27 @@ local function variant_of(index)
   return variant
 end
 
+-- Targets that were counted for their users and end unsent.
+local unsent = {}
+
 -- How many targets without an outcome a cancel makes `unknown`, and how many of these each variant has.
 local function count_unknown()
-  -- No record need be read where nothing waits and there are no variants: what is in doubt is counted.
-  if waiting == 0 and (doubt == 0 or not ARGV[3]) then return doubt, {} end
+  -- No record need be read where nothing waits or is withheld and there are no variants: what is in doubt is counted.
+  if waiting == 0 and (doubt == 0 or not ARGV[5] and not slice[7]) then return doubt, {} end
   local unknown, of_variant = 0, {}
   for first = 0, granted - 1, 4096 do
     local last = math.min(first + 4096, granted) - 1
     local block = redis.call('GETRANGE', KEYS[4], first * 12, last * 12 + 11)
     for index = first, last do
       local base = (index - first) * 12
-      local state = block:byte(base + 1) or 0
-      if state < 16 and outcome_of(state, block:byte(base + 6) or 0, true, 'cancelled') == 24 then
+      local state, history = block:byte(base + 1) or 0, block:byte(base + 6) or 0
+      local outcome = outcome_of(state, history, true, 'cancelled')
+      if state < 16 and outcome == 25 and not (is_withheld(history) and block:byte(base + 2) == 0) then
+        unsent[#unsent + 1] = index
+      end
+      if state < 16 and outcome == 24 then
         unknown = unknown + 1
-        local variant = ARGV[3] and variant_of(index)
+        local variant = ARGV[5] and variant_of(index)
         if variant then of_variant[variant] = (of_variant[variant] or 0) + 1 end
       end
     end
@@ -72,12 +81,16 @@ end
 if ARGV[2] == 'cancel' then
   if phase == 'expanding' then count = 0 end
   local unknown, unknown_of_variant = count_unknown()
-  if ARGV[3] and phase == 'sealed' then cancel_variants(unknown_of_variant) end
+  if ARGV[5] and phase == 'sealed' then cancel_variants(unknown_of_variant) end
+  local time = redis.call('TIME')
+  for first = 1, ARGV[4] ~= '' and #unsent or 0, 512 do
+    local indexes = {unpack(unsent, first, math.min(first + 511, #unsent))}
+    give_back(KEYS[6], KEYS[7], read_rules(ARGV[4]), ARGV[3], tonumber(time[1]), users_of(KEYS[5], indexes))
+  end
   if unknown > 0 then redis.call('HINCRBY', KEYS[1], '24', unknown) end
   local rest = count - granted + doubt + waiting - unknown
   if rest > 0 then redis.call('HINCRBY', KEYS[1], '25', rest) end
   redis.call('UNLINK', KEYS[2], KEYS[3])
-  local time = redis.call('TIME')
   redis.call('HSET', KEYS[1], 'phase', 'cancelled', 'count', count, 'doubt', 0, 'waiting', 0, 'cancelledAt',
     time[1] * 1000 + math.floor(time[2] / 1000))
 elseif phase == 'sealed' and granted == count and doubt == 0 and waiting == 0 then
@@ -86,5 +99,5 @@ else
   return 1
 end
 redis.call('HDEL', KEYS[1], 'claim', 'lease', 'owner', 'deaths', 'bisected', 'times', 'ready', 'readyAt',
-  'admittedLast')
+  'departed', 'withheld')
 return redis.call('HGETALL', KEYS[1])

@@ -7,17 +7,21 @@
 -- A target is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's other outcomes
 -- count, but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
 -- Where targets have times of their own (see `seal`), only those are granted whose time has come by Redis' clock.
+-- A target is granted only if its user still has the device and is on no list that applies, and, in a campaign that
+-- counts for its users, only if no cap keeps it from them (`grant.lua`). Any other is withheld: its record has the
+-- outcome as its status, and the history says so; its owner, or the next one, records that outcome. A target that ends
+-- without a push gives back in the same step what it took. A prune makes no other target of this slice invalid.
 -- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
 -- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
---      11 attributes, 12 pressure
+--      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
 -- ARGV 1 claim id, 2 lease ms, 3 credit, and perhaps the first target that is not granted yet, 4 resent, 5 seal,
 --      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
 --      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
---      details, 11... the records of each stretch, and behind those lines in the order of the records they are of, two
---      each: token's text, line
+--      details, 11 app, 12 rules of what is counted for users ('' for nothing), 13... the records of each stretch, and
+--      behind those lines in the order of the records they are of, two each: token's text, line
 -- Records come in stretches of neighbours, sorted by index. The head of one is: index of its first record u32, their
 -- number u16, how many have details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8
 -- number of different outcomes, for each outcome its state u8 and number u16. A stretch has either terminal records
@@ -34,11 +38,12 @@
 -- Returns {owner (1 or 0), phase ('foreign': under another seal), granted, in doubt, waiting, ms to the next retry (-1:
 --          none), retries as index u32, attempt u8, history u8, sequence and replays that were stored, u32 indexes of
 --          targets that have an acceptance here and another outcome in the ledger, which stands, targets whose time
---          has yet to come (the next retry is then the next of them, if that is nearer)}
+--          has yet to come (the next retry is then the next of them, if that is nearer), decisions about the targets
+--          granted for the first time and about the retries ('' where each is 0)}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
-  'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'admitted')
+  'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'departed')
 -- Adding zero makes a number of a text, at a fifth of what `tonumber` costs.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
@@ -47,9 +52,12 @@ if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
 local is_stale = not owner and not replay
 if sealed and (slice[7] or '') ~= ARGV[5] then
-  return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0}
+  return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0, '', ''}
 end
 local moved, settled, restored, overruling = {}, false, replay, {}
+local rules = ARGV[12] ~= '' and read_rules(ARGV[12])
+-- Targets that have ended unsent and were counted for their users, and users who have lost a device.
+local unsent, pruned = {}, {}
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
@@ -122,6 +130,7 @@ local function settle(n)
     if not edit_device(KEYS[10], user, token, 'quarantine', instant_of[n], note) then return end
   else
     if not edit_device(KEYS[10], user, token, 'prune', instant_of[n]) then return end
+    pruned[#pruned + 1] = user
     outgoing[#outgoing + 1] = details:sub(from, to)
   end
   count_by(action == 1 and 'quarantined' or 'pruned', 1)
@@ -135,12 +144,13 @@ do
     at = tally + outcomes * 3
     stretch_count = stretch_count + 1
     local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
-      records = ARGV[10 + stretch_count], line = lines, detail = detail}
+      records = ARGV[12 + stretch_count], line = lines, detail = detail}
     stretch.lines = has_lines > 0 and number or 0
     for place = tally, at - 1, 3 do
       local state, its_number = struct.unpack('>BI2', heads, place)
       stretch.tally[state] = its_number
       stretch.is_refused = stretch.is_refused or is_stale and says_undelivered[state]
+      stretch.gives_back = stretch.gives_back or rules and gives_back(state)
       if state == 16 and has_lines == 2 then stretch.lines = stretch.lines - its_number end
     end
     lines = lines + 2 * stretch.lines
@@ -150,8 +160,10 @@ do
     stretch.is_whole = outcomes > 0 and first + number <= count
     if first < count then stretches[#stretches + 1] = stretch end
   end
-  for _, stretch in ipairs(stretches) do stretch.line = 11 + stretch_count + stretch.line end
+  for _, stretch in ipairs(stretches) do stretch.line = 13 + stretch_count + stretch.line end
 end
+
+local counted_to = 0
 
 -- Merges the record that begins at `base` of a stretch's into the old one; returns the new record, or nil to leave the
 -- old.
@@ -179,6 +191,9 @@ local function merge(records, base, index, old)
     doubt = doubt - 1
   end
   if state >= 16 then
+    if rules and gives_back(state) and index < counted_to and not (is_withheld(old_history) and old_attempt == 0) then
+      unsent[#unsent + 1] = index
+    end
     count_by(state, 1)
     local variant = records:byte(base + 6)
     if variant >= 16 then count_by(state + variant - variant % 16, 1) end
@@ -198,16 +213,29 @@ end
 if replay and sealed then
   local known = math.min(tonumber(ARGV[7]), count)
   if known > granted then
+    -- With the grants Redis lost what they counted for users.
+    for first = granted, rules and known - 1 or -1, 512 do
+      local indexes = {}
+      for index = first, math.min(first + 512, known) - 1 do indexes[#indexes + 1] = index end
+      take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], indexes), true, true)
+    end
     doubt = doubt + known - granted
     granted = known
   end
 end
+-- Of targets from here on nothing is counted yet.
+counted_to = granted
 
 -- A stretch of first attempts in doubt that have all ended: what nearly every push is.
 local function settle_all(stretch)
   doubt = doubt - (stretch.last + 1 - stretch.first)
   settled = true
   for state, number in pairs(stretch.tally) do count_by(state, number) end
+  if stretch.gives_back then
+    for index = stretch.first, math.min(stretch.last, counted_to - 1) do
+      if gives_back(stretch.records:byte((index - stretch.first) * 12 + 1)) then unsent[#unsent + 1] = index end
+    end
+  end
   if stretch.lines > 0 then keep_lines(stretch.line, stretch.lines) end
   for i = stretch.detail, stretch.behind_details - 1 do settle(i) end
 end
@@ -283,6 +311,18 @@ while i <= #mixed do
 end
 write_lines()
 write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10])
+if #pruned > 0 then
+  local was_known = (redis.call('HGET', KEYS[13], 'n') or 0) + 0 == (slice[15] or -1) + 0
+  depart(KEYS[13], pruned)
+  if was_known then
+    slice[15] = slice[15] + #pruned
+    redis.call('HSET', KEYS[1], 'departed', slice[15])
+  end
+end
+for first = 1, #unsent, 512 do
+  local indexes = {unpack(unsent, first, math.min(first + 511, #unsent))}
+  give_back(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], indexes))
+end
 if #outgoing > 0 then redis.call('RPUSH', KEYS[8], notice_head() .. table.concat(outgoing)) end
 
 -- Targets below `ready` may be granted; the next of the others at `ready_at`.
@@ -310,7 +350,7 @@ if sealed and slice[14] then
   end
 end
 
-local retries = {}
+local retries, fresh_decisions, retry_decisions = {}, {}, {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
   local credit, bound = tonumber(ARGV[3]), count
@@ -318,6 +358,12 @@ if expected then
     local number, first = ARGV[3]:match('^(%d+) (%d+)$')
     credit, bound = tonumber(number), math.min(count, tonumber(first))
   end
+  local departed, departed_users
+  if credit > 0 then departed, departed_users = departed_since(KEYS[13], slice[15]) end
+  local decides = credit > 0 and (departed or rules)
+  -- To look at a target costs more than to grant it.
+  if decides then credit = math.min(credit, 512) end
+  local again, records, suspects = {}, {}, {}
   if credit > 0 and waiting > 0 then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
       local index = tonumber(member)
@@ -325,15 +371,52 @@ if expected then
       local record = redis.call('GETRANGE', KEYS[2], index * 12, index * 12 + 11)
       -- A target that is held for days may use up what fits into a byte; it is then still granted and answered in turn.
       local attempt = math.min(record:byte(2) + 1, 255)
-      redis.call('SETRANGE', KEYS[2], index * 12, '\0' .. string.char(attempt) .. record:sub(3))
+      record = '\0' .. string.char(attempt) .. record:sub(3)
+      redis.call('SETRANGE', KEYS[2], index * 12, record)
       redis.call('ZREM', KEYS[3], member)
       retries[#retries + 1] = struct.pack('>I4BB', index, attempt, record:byte(6))
       waiting, doubt, credit = waiting - 1, doubt + 1, credit - 1
+      again[#again + 1], records[#records + 1] = index, record
+      if departed then suspect(KEYS[14], index, index, departed, departed_users, suspects) end
     end
   end
-  -- Of a slice whose targets are admitted page by page (`admit`) no more than that.
-  local fresh = math.min(credit, math.min(bound, ready, (slice[15] or count) + 0) - granted)
-  if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
+  local first, fresh = granted, math.max(0, math.min(credit, math.min(bound, ready) - granted))
+  granted, doubt = granted + fresh, doubt + fresh
+  if departed and fresh > 0 then suspect(KEYS[14], first, granted - 1, departed, departed_users, suspects) end
+  local withheld = withheld_of(KEYS[14], KEYS[6], 15, #KEYS, ARGV[11], suspects)
+
+  -- Counts those that are not withheld, and writes of the others with which outcome they are.
+  local function decide(indexes, is_fresh, decisions)
+    local counted, place = {}, {}
+    for i = 1, #indexes do
+      decisions[i] = withheld[indexes[i]] and withheld_from + withheld[indexes[i]] or 0
+      if rules and decisions[i] == 0 then
+        counted[#counted + 1] = indexes[i]
+        place[#place + 1] = i
+      end
+    end
+    if #counted > 0 then
+      local taken =
+        take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], counted), is_fresh, false)
+      for i = 1, #taken do decisions[place[i]] = taken[i] end
+    end
+    for i = 1, #indexes do
+      if decisions[i] >= withheld_from then
+        redis.call('HSET', KEYS[1], 'withheld', 1)
+        local record = is_fresh and ('\0'):rep(12) or records[i]
+        redis.call('SETRANGE', KEYS[2], indexes[i] * 12, record:sub(1, 2)
+          .. struct.pack('>I2', decisions[i] - withheld_from) .. record:sub(5, 5)
+          .. string.char(record:byte(6) + 64) .. record:sub(7))
+      end
+      decisions[i] = struct.pack('>I4', decisions[i])
+    end
+  end
+  if decides then
+    local indexes = {}
+    for index = first, granted - 1 do indexes[#indexes + 1] = index end
+    decide(indexes, true, fresh_decisions)
+    decide(again, false, retry_decisions)
+  end
 end
 local lease = now + ARGV[2]
 if sealed then
@@ -368,4 +451,5 @@ if waiting > 0 then
 end
 if ready_at and (due < 0 or ready_at - now < due) then due = math.max(0, ready_at - now) end
 return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays,
-  table.concat(overruling), math.max(0, count - math.max(ready, granted))}
+  table.concat(overruling), math.max(0, count - math.max(ready, granted)), table.concat(fresh_decisions),
+  table.concat(retry_decisions)}

@@ -2,12 +2,12 @@
 -- edit: removes, prunes, quarantines or releases devices of users.
 -- Keeps: a device that registered after the given instant stays as it is. A removal is remembered, so a registration
 -- that happened before it and arrives later changes nothing. What else is known of a user who has no device any more is
--- retained.
--- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained
--- ARGV five each, of at most 500 devices: user, raw token, 'remove' | 'prune' (not remembered) | 'quarantine' |
---      'release', instant in ms, note for the quarantine
+-- retained. A user who loses a device has departed (`depart.lua`).
+-- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained, 8 departures
+-- ARGV five each, of at most 500 devices: user, raw token, 'remove' | 'prune' (not remembered) | 'erase' (nor is the
+--      user) | 'quarantine' | 'release', instant in ms, note for the quarantine
 -- Returns for each 1 when the device was changed, 2 when something newer stands, else 0
-local names, answer, marks = {}, {}, {}
+local names, answer, marks, departed, erases = {}, {}, {}, {}, false
 for i = 1, #ARGV, 5 do names[#names + 1] = ARGV[i] end
 read_devices(KEYS[1], names)
 for i = 1, #ARGV, 5 do
@@ -16,7 +16,14 @@ for i = 1, #ARGV, 5 do
     action = 'prune'
     if instant > 0 then mark = removal('d', ARGV[i], ARGV[i + 1]) end
   end
+  local is_erased = action == 'erase'
+  if is_erased then action = 'prune' end
   local hit, is_newer = edit_device(KEYS[3], ARGV[i], ARGV[i + 1], action, instant, ARGV[i + 4])
+  if hit and is_erased then
+    erases = true
+  elseif hit and action == 'prune' then
+    departed[#departed + 1] = ARGV[i]
+  end
   if mark then
     is_newer = is_newer or (redis.call('ZSCORE', KEYS[6], mark) or 0) + 0 > instant
     marks[#marks + 1] = instant
@@ -32,4 +39,6 @@ for i = 1, #gone do
   end
 end
 retain(KEYS[7], kept)
+depart(KEYS[8], departed)
+if erases then depart_unnamed(KEYS[8]) end
 return answer

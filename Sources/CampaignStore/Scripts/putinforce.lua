@@ -3,7 +3,7 @@
 -- Keeps: the new list is a statement about everybody at the time when its import began. What was said later of a user
 -- stands; so does a list that is newer as a whole. Who was erased since then is not in it. Done again it changes
 -- nothing.
--- KEYS 1 list, 2 what was read in, 3 times of the list, 4 erased
+-- KEYS 1 list, 2 what was read in, 3 times of the list, 4 erased, and for a suppression list 5 departures
 -- ARGV 1 when the import began (ms), 2 seconds for which the times of a list are kept that is removed, else ''
 -- Returns 1, or 0 when that list, or a newer one, stands
 local at = tonumber(ARGV[1])
@@ -45,6 +45,7 @@ if redis.call('EXISTS', KEYS[2]) == 1 then
 else
   redis.call('UNLINK', KEYS[1])
 end
+if KEYS[5] then depart_unnamed(KEYS[5]) end
 redis.call('ZADD', KEYS[3], at, '')
 if ARGV[2] == '' then redis.call('PERSIST', KEYS[3]) else redis.call('EXPIRE', KEYS[3], ARGV[2]) end
 return 1

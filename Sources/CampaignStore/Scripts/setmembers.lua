@@ -3,7 +3,8 @@
 -- Keeps: what was said last of a user stands, in whatever order it arrives: since when is in a sorted set beside the
 -- list, where '' stands for the whole list. A member of which the time was forgotten has been one for as long as times
 -- are kept. Nothing is entered that was said of a user before that user was erased.
--- KEYS 1 list, 2 its times, 3 erased
+-- Who enters a suppression list has departed (`depart.lua`).
+-- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures
 -- ARGV 1 '1' when of two statements of the same time membership stands, '0' when the other one does, 2 ms for which
 --      times are kept, then three each, of at most 500 users, each once: user, when this was said (ms; '' for now),
 --      '1' for a member, '0' for none
@@ -32,6 +33,7 @@ for i = 1, #names do
   end
 end
 if #joined > 0 then redis.call('SADD', KEYS[1], unpack(joined)) end
+if KEYS[4] then depart(KEYS[4], joined) end
 if #left > 0 then redis.call('SREM', KEYS[1], unpack(left)) end
 if #said > 0 then redis.call('ZADD', KEYS[2], unpack(said)) end
 -- The times of a list that was removed expire; it is there again.

@@ -6,10 +6,10 @@
 -- does not. A user has a bounded number of devices: for a new one the one leaves that was seen longest ago (it was seen
 -- when it registered), then the one that registered first, then the first of the record. With a new device those of
 -- Live Activities leave that registered more than two days before it: no activity lasts that long, and nothing else
--- ends their tokens. Stops where the records together become so large that others would wait for it.
--- Attributes are a JSON object of which the first member, of the empty name, is an array: when all of them were said
--- last, then name and time of each of which something was said since.
--- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained
+-- ends their tokens. A user whose devices leave has departed (`depart.lua`). Stops where the records together become
+-- so large that others would wait for it. Attributes are a JSON object of which the first member, of the empty name,
+-- is an array: when all of them were said last, then name and time of each of which something was said since.
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures
 -- ARGV 1 devices of a user at most, 2 '0', or '1' for logins, by which the user's other devices of the app leave that
 --      are not newer, or '2' when only that is to be done, then three each: user, device record, attributes as JSON (''
 --      leaves them as they are)
@@ -242,4 +242,7 @@ while place <= #ARGV and bytes < most do
   page = math.floor((most - bytes) * (place - 3) / 3 / math.max(bytes, 1) / 2)
   page = math.max(1, math.min(largest_page, page))
 end
+local departed = {}
+for i = 1, #gone, 2 do departed[#departed + 1] = gone[i] end
+depart(KEYS[8], departed)
 return {(place - 3) / 3, void, older, unmerged, gone}

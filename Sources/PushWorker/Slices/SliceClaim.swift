@@ -6,6 +6,8 @@ struct SliceClaim {
   var seal: [UInt8] = []
   /// How often the slice has been written to.
   var version = SliceVersion()
+  /// Departures from the partition at the claim, before the expansion.
+  var departures = 0
   /// The high-water mark.
   var granted = 0
   /// Targets that wait for a retry.

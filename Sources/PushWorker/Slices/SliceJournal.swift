@@ -16,9 +16,6 @@ struct SliceJournal {
   /// The targets, if this worker has sealed them lately.
   private(set) var targets: SealedTargets?
   private var sealedAt: UInt64 = 0
-  /// What was decided of them, if any of it was lately.
-  private(set) var admitted: AdmittedTargets?
-  private var admittedAt: UInt64 = 0
 
   /// ns for which an acknowledged write may still be forgotten. Redis syncs its log every second (`appendfsync everysec`)
   /// and lets a write wait for a slow disk for another ("Redis persistence"); a replica is to be behind by no more.
@@ -28,12 +25,6 @@ struct SliceJournal {
   mutating func note(_ targets: SealedTargets, at now: UInt64) {
     self.targets = targets
     sealedAt = now
-  }
-
-  /// Notes what was decided of targets, all of it so far.
-  mutating func note(_ admitted: AdmittedTargets, at now: UInt64) {
-    self.admitted = admitted
-    admittedAt = now
   }
 
   /// Notes a commit that was acknowledged.
@@ -47,7 +38,6 @@ struct SliceJournal {
   /// Lets go of what Redis has had the time to make durable.
   mutating func forget(before now: UInt64) {
     if targets != nil, now - sealedAt > Self.memory { targets = nil }
-    if admitted != nil, now - admittedAt > Self.memory { admitted = nil }
     guard let first = entries.first, now - first.at > Self.memory else { return }
     entries.removeFirst(entries.firstIndex { now - $0.at <= Self.memory } ?? entries.count)
   }
@@ -55,7 +45,6 @@ struct SliceJournal {
   /// It has all been told again at this time, and may be forgotten again.
   mutating func renew(at now: UInt64) {
     if targets != nil { sealedAt = now }
-    if admitted != nil { admittedAt = now }
     for index in entries.indices { entries[index].at = now }
   }
 

@@ -35,8 +35,8 @@ final class SliceSession {
   var targets = TargetsUnderWay()
   /// When they may be sent; `nil` for all at once.
   private(set) var times: SliceTimes?
-  /// What was decided of its targets, where they are admitted before they are granted; `nil` where they need not be.
-  private(set) var admitted: AdmittedTargets?
+  /// What was decided about its granted targets.
+  var decisions = GrantDecisions()
   /// What it is woken by: of its own, or that of the bunch that it is driven with.
   private(set) var bell = Bell()
   /// Which bunch it is driven with; `nil` for none.
@@ -79,9 +79,9 @@ final class SliceSession {
 
   /// Takes note of what a claim brought.
   func adopt(_ standing: SliceStanding) {
+    claim.departures = standing.departures
     guard standing.isSealed else { return }
     claim.version = standing.version
-    if standing.admitted != nil, admitted == nil { admitted = AdmittedTargets() }
     if isReady {
       claim.seal = standing.seal
     } else {
@@ -156,10 +156,10 @@ final class SliceSession {
     return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting + claim.later : 0)
   }
 
-  /// Whether the tokens are there that a commit could grant, and admitted where that is asked for.
+  /// Whether the tokens are there that a commit could grant.
   func mayCommitAtOnce(_ credit: Int) -> Bool {
     let next = claim.granted..<min(claim.granted + credit, count ?? 0)
-    return credit == 0 || targets.missing(next) == nil && admitted?.count ?? next.upperBound >= next.upperBound
+    return credit == 0 || targets.missing(next) == nil
   }
 
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
@@ -208,14 +208,8 @@ final class SliceSession {
     outcomes.markUntold(index)
   }
 
-  /// Takes note of what was decided of its targets.
-  func note(admitted: AdmittedTargets?, at now: UInt64) {
-    self.admitted = admitted
-    if let admitted { journal.note(admitted, at: now) }
-  }
-
-  /// Sees to it that the tokens of these targets are there: those that were sealed here a moment ago are kept for Redis'
-  /// sake, others are read. And that they are admitted, where that is asked for.
+  /// Reads the tokens of these targets that are not here. Targets that this worker sealed a moment ago are kept and need
+  /// not be read.
   func load(_ indexes: some Collection<Int>, isolation: isolated (any Actor)? = #isolation) async throws {
     let size = TargetsUnderWay.chunkSize
     // What was read may be let go while more is being read, so this looks again until nothing is missing.
@@ -227,26 +221,21 @@ final class SliceSession {
           try await ledger.targets(from: number * size, count: size, of: count ?? 0, seal: claim.seal), number: number)
       }
     }
-    if admitted != nil, let last = indexes.max() { try await admit(through: last) }
   }
 
-  /// Why targets can't be sent yet.
-  private struct NotAdmitted: Error, CustomStringConvertible {
-    var description: String { "its targets could not be admitted: its claim is lost, or Redis has forgotten some" }
+  /// Why targets in doubt can't be sent again yet.
+  private struct NotSealed: Error, CustomStringConvertible {
+    var description: String { "its targets in doubt could not be checked: Redis has forgotten its seal" }
   }
 
-  private func admit(through last: Int, isolation: isolated (any Actor)? = #isolation) async throws {
-    guard var known = admitted, known.count <= last else { return }
-    // A whole chunk for a round trip, unless it takes long to send that: until then its users may get other things.
-    let size = context.limits.isEmpty ? TargetsUnderWay.chunkSize : 1
-    let wanted = min((last / size + 1) * size, count ?? 0) - 1
-    let answer = try await ledger.admit(&known, through: wanted, seal: claim.seal, by: context.admission)
-    if known.count > admitted?.count ?? 0 { note(admitted: known, at: EventLoop.now) }
-    switch answer {
-    case .admitted: return
-    case .forgotten: claim.mustReplay = true
-    case .stale: claim.mustReconcile = true
+  /// Decides about targets in doubt, before they are sent again. What was withheld when it was granted stays so.
+  func regrant(_ targets: [GrantedTarget], isolation: isolated (any Actor)? = #isolation) async throws {
+    let asked = targets.map(\.index).filter { decisions[$0].withheld == nil }
+    guard !asked.isEmpty else { return }
+    guard let answers = try await ledger.regrant(asked, seal: claim.seal) else {
+      claim.mustReplay = true
+      throw NotSealed()
     }
-    throw NotAdmitted()
+    for (index, decision) in zip(asked, answers) { decisions.note(decision, index, of: count ?? 0) }
   }
 }

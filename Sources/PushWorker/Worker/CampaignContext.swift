@@ -21,8 +21,8 @@ final class CampaignContext {
   let filter: DeviceFilter
   /// Whether different users are told different things, and counted by that.
   let hasVariants: Bool
-  /// What is counted when its targets are admitted.
-  let admission: AdmissionRules
+  /// By which its targets are granted.
+  let rules: GrantRules
   /// Whose credit its pushes take.
   let account: CreditBudget.Account
   /// UNIX seconds after which nothing is sent any more; `nil` for no limit, and where each target has its own.
@@ -81,7 +81,7 @@ final class CampaignContext {
     start = record.start
     expiration = record.expiration
     self.zones = zones
-    admission = AdmissionRules(campaign, caps: app.caps)
+    rules = GrantRules(campaign, caps: app.caps)
     account = .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.lane) ?? 0)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.isUnguarded)
     // 0 asks for one attempt at delivery at any time; it is no instant. A duration counts from each device's own time.

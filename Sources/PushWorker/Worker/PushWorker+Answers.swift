@@ -22,7 +22,7 @@ extension PushWorker {
     for target in fresh { session.targets.begin(target.index, attempt: target.attempt, history: target.history) }
     session.context.unspend(targets.count - fresh.count)
     // Their time may have passed, and the slice may have been lost or paused, while the targets were read.
-    try submit(session, settleCapped(session, admit(session, fresh.map(\.index))))
+    try submit(session, admit(session, settleWithheld(session, fresh.map(\.index))))
   }
 
   /// Settles those of targets under way that are not to be sent now.
@@ -52,16 +52,18 @@ extension PushWorker {
     }
   }
 
-  /// Records those of granted targets that don't get the push, as their users have had enough.
+  /// Records those of granted targets that are withheld.
   ///
   /// - Returns: the others.
-  private func settleCapped(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
-    guard let admitted = session.admitted else { return indexes }
-    let capped = indexes.filter { admitted.isCapped($0) }
-    guard !capped.isEmpty else { return indexes }
-    session.context.unspend(capped.count)
-    for index in capped { settle(session, index, .capped) }
-    return indexes.filter { !admitted.isCapped($0) }
+  private func settleWithheld(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
+    guard !session.decisions.isEmpty else { return indexes }
+    var sent: [Int] = []
+    sent.reserveCapacity(indexes.count)
+    for index in indexes {
+      if let outcome = session.decisions[index].withheld { settle(session, index, outcome) } else { sent.append(index) }
+    }
+    session.context.unspend(indexes.count - sent.count)
+    return sent
   }
 
   /// Hands targets that are under way to the connections.
@@ -103,7 +105,7 @@ extension PushWorker {
       let tag = session.tag.tag(index)
       var values = isPersonal ? chunk.values(position) : nil
       if session.context.hasVariants { values?.winner = session.context.decision?.winner }
-      if let badge = session.admitted?.badge(of: index) {
+      if let badge = session.decisions[index].badge {
         if values == nil { values = TargetValues.none }
         values?.badge = badge
       }

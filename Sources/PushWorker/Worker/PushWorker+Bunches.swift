@@ -51,14 +51,14 @@ extension PushWorker {
         return nil
       }
       let ledgers = references.map {
-        SliceLedger(store: store, slice: $0, lease: configuration.lease, app: context.campaign.app)
+        SliceLedger(
+          store: store, slice: $0, lease: configuration.lease, app: context.campaign.app, rules: context.rules)
       }
       // Should Redis come back without a later claim than these, their targets are not for us to seal.
       let expanding = store.pinned()
       var slices = SliceBunch(
         ledgers, store: expanding, of: context.campaign, filter: context.filter, quotas: context.prospect.quotas,
-        now: Int(now),
-        admission: context.admission)
+        now: Int(now))
       var bunch = Bunch(context: context)
       let number = self.slices.nextBunch()
       let claimedAt = EventLoop.now
@@ -166,7 +166,6 @@ extension PushWorker {
         self.slices.drop(session.slice)
       case .success(let answer):
         noteSeal(targets, of: session)
-        if let admitted = answer.admitted { session.note(admitted: admitted, at: EventLoop.now) }
         if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.keep(targets.chunk, number: 0) }
         if let counters = answer.counters {
           session.claim.ending = .finish

@@ -105,6 +105,10 @@ extension PushWorker {
       sent = session.claim.granted - before + answer.retries.count
       if breaks(.creditIgnored) { session.claim.granted = min((session.count ?? 0), session.claim.granted + 64) }
       giveBack(credit - (session.claim.granted - before) - answer.retries.count, of: session)
+      session.decisions.note(answer.firstDecisions, from: before, of: sealed)
+      for (target, decision) in zip(answer.retries, answer.retryDecisions) {
+        session.decisions.note(decision, target.index, of: sealed)
+      }
       // In one call: who can't read targets gives back the credit of all of them.
       let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
       if !targets.isEmpty { try await send(session, targets) }
@@ -149,10 +153,17 @@ extension PushWorker {
         // What was answered while Redis could not be told is in no doubt, though the ledger does not know it yet.
         let isUnrecorded = session.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
         if session.targets.contains(index) {
-          session.targets.renumber(index, attempt: record.attempt, history: record.history)
+          var history = record.history
+          history.isWithheld = false
+          session.targets.renumber(index, attempt: record.attempt, history: history)
         }
         guard !session.targets.contains(index), !isUnrecorded, !known.contains(index) else { continue }
-        found.append(.init(index: index, attempt: record.attempt, history: record.history))
+        if let outcome = record.withheld {
+          session.decisions.note(GrantDecision(withheldAs: outcome), index, of: session.count ?? 0)
+        }
+        var history = record.history
+        history.isWithheld = false
+        found.append(.init(index: index, attempt: record.attempt, history: history))
       }
     }
     session.doubt.targets += found
@@ -163,13 +174,17 @@ extension PushWorker {
   /// Sends targets in doubt again, or records that nobody knows, as the campaign wants it.
   func resend(_ session: SliceSession, _ count: Int) async throws {
     let targets = Array(session.doubt.targets.prefix(count))
+    let resends = session.context.campaign.ambiguity == .resend
+    // What an earlier owner was granted may have been sent, unless it was withheld.
+    let sent = session.doubt.isInherited && resends ? targets.map { resent($0, of: session) } : targets
     // Before anything is waited for: meanwhile other slices are lent what is left.
     lend(count, to: session)
     session.context.spend(count)
-    var sent = 0
-    defer { session.context.settle(spent: count, sent: sent) }
+    var spent = 0
+    defer { session.context.settle(spent: count, sent: spent) }
     do {
       try await session.load(targets.map(\.index))
+      if resends || !session.doubt.isInherited { try await session.regrant(targets) }
     } catch {
       giveBack(count, of: session)
       throw error
@@ -177,31 +192,31 @@ extension PushWorker {
     // While they were read the slice may have been lost, and with it what was in doubt.
     guard session.doubt.targets.starts(with: targets) else { return giveBack(count, of: session) }
     session.doubt.targets.removeFirst(count)
-    sent = count
-    guard session.doubt.isInherited else { return try await send(session, targets) }
-    switch session.context.campaign.ambiguity {
-    case .resend:
-      session.doubt.resent += count
-      figures.totals.resent += count
-      try await send(session, targets.map { resent($0, of: session) })
-    case .skip:
+    spent = count
+    if session.doubt.isInherited, !resends {
       for target in targets { giveUp(session, target) }
       session.context.unspend(count)
+      return
     }
+    if session.doubt.isInherited {
+      session.doubt.resent += count
+      figures.totals.resent += count
+    }
+    try await send(session, sent)
   }
 
-  /// A target in doubt that is sent again: its earlier owner may have sent it, unless it was over a cap.
+  /// A target in doubt that is sent again: its earlier owner may have sent it, unless it was withheld.
   private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
     var target = target
-    if session.admitted?.isCapped(target.index) != true { target.history.isAmbiguous = true }
+    if session.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }
     return target
   }
 
-  /// Records that nobody knows whether a target in doubt was reached, on credit that was lent for it.
+  /// Records that a target in doubt may have been delivered, on credit that was lent for it. One that was withheld ends
+  /// with its outcome.
   private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
-    // Who was not to get it did not.
-    let outcome: Outcome = session.admitted?.isCapped(target.index) == true ? .capped : .unknown
-    let record = LedgerRecord(state: .terminal(outcome), attempt: target.attempt, history: target.history, at: now)
+    var record = LedgerRecord(state: .granted, attempt: target.attempt, history: target.history)
+    record.finish(session.decisions[target.index].withheld ?? .unknown, at: now)
     append(HeldAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     session.outcomes.markUntold(target.index)
   }
@@ -283,7 +298,7 @@ extension PushWorker {
       session.context.job, token: session.context.app.service.text(of: token),
       suffix: "\(slice.partition).\(target.index)",
       payload: payload(
-        of: chunk, position, badge: session.admitted?.badge(of: target.index), session.context))
+        of: chunk, position, badge: session.decisions[target.index].badge, session.context))
     try await control.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find out why in the workers' logs; `carillon dead retry` sends it as a campaign of its own",

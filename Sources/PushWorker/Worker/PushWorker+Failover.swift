@@ -163,8 +163,7 @@ extension PushWorker {
     slice.isDue = false
     try await control.addSlice(slice.ledger.slice)
     let isSealed = try await replay(
-      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, slice.journal.admitted,
-      slice.context.admission)
+      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
     if isSealed, let ending = slice.ending {
       if case .claimed = try await slice.ledger.claim(worker: configuration.name),
         try await !end(slice.ledger, slice.context, ending)
@@ -265,13 +264,11 @@ extension PushWorker {
       return true
     }
     return standing.version.sequence < claim.version.sequence || standing.version.replays != claim.version.replays
-      || standing.admitted ?? 0 < session.admitted?.count ?? 0
   }
 
   private func tellAgain(_ session: SliceSession) async throws {
     let isSealed = try await replay(
-      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal, session.admitted,
-      session.context.admission)
+      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal)
     if !isSealed, isInGrace {
       // Whoever can seal them again needs the claim for it.
       try await session.ledger.unclaim()
@@ -284,8 +281,7 @@ extension PushWorker {
 
   /// - Returns: whether the slice is sealed under this seal.
   private func replay(
-    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal, _ admitted: AdmittedTargets?,
-    _ rules: AdmissionRules
+    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal
   ) async throws -> Bool {
     if breaks(.noReplay) { return true }
     var nothing = OutcomeBatch()
@@ -298,7 +294,6 @@ extension PushWorker {
       else { return false }
       _ = try await ledger.commit(&nothing, request)
     }
-    if let admitted { try await ledger.readmit(admitted, seal: seal, by: rules) }
     try await journal.replay(to: ledger) { _ = try await ledger.commit(&$0, request) }
     return true
   }

@@ -75,7 +75,7 @@ extension PushWorker {
       return nil
     }
     let ledger = SliceLedger(
-      store: store, slice: reference, lease: configuration.lease, app: context.campaign.app)
+      store: store, slice: reference, lease: configuration.lease, app: context.campaign.app, rules: context.rules)
     // Should Redis come back without a later claim than this, its targets are not for us to seal.
     let expanding = store.pinned()
     if state == .active, try await leavesForRate(reference, context) { return nil }
@@ -166,10 +166,10 @@ extension PushWorker {
       }
       let (campaign, filter) = (session.context.campaign, session.context.filter)
       let quota = session.context.prospect.quotas.map { $0[session.slice.partition] }
-      let admits = session.context.admission.isNeeded
       guard
         let targets = try await session.expanding.expand(
-          session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now), admits: admits)
+          session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now),
+          departures: session.claim.departures)
       else {
         log.tell(.lost(slice: session.slice))
         return false
@@ -188,7 +188,6 @@ extension PushWorker {
     session.seal(
       session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
       times: times)
-    session.note(admitted: targets.admits ? AdmittedTargets() : nil, at: EventLoop.now)
     session.context.prospect.noteExpanded(targets: targets.count)
     log.tell(.sealed(slice: session.slice, targets: targets.count))
   }

@@ -13,7 +13,10 @@ struct FormatScene {
   init() async throws {
     world = try await TestStore(on: .single, partitions: 1)
     let slice = SliceReference(campaign: "a", partition: 0)
-    ledger = SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news")
+    ledger = SliceLedger(
+      store: world.store, slice: slice, lease: 60_000, app: "news",
+      // Without caps: the time of one would be another each time.
+      rules: GrantRules(app: "news", memory: 3600, badgeStep: 1))
     names[String(decoding: ledger.claim, as: UTF8.self)] = "<claim>"
   }
 
@@ -94,12 +97,7 @@ struct FormatScene {
     }
     targets.count = users.count
     targets.ends = [targets.bytes.count]
-    targets.admits = true
     _ = try await store.restore(targets, of: ledger)
-    var admitted = AdmittedTargets()
-    // Without caps: the time of one would be another each time.
-    _ = try await ledger.admit(
-      &admitted, through: 5, seal: ledger.claim, by: AdmissionRules(app: "news", badgeStep: 1))
     try await ledger.commit(credit: 6)
     let chunk = try await ledger.targets(from: 0, count: 6)
     var batch = OutcomeBatch()

@@ -177,10 +177,10 @@ struct TestStore {
 
   /// A ledger of one slice, claimed.
   func claimed(
-    _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = 60_000
+    _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = 60_000, rules: GrantRules? = nil
   ) async throws -> (ledger: SliceLedger, standing: SliceStanding) {
     let ledger = SliceLedger(
-      store: store, slice: SliceReference(campaign: id, partition: partition), lease: lease, app: "news")
+      store: store, slice: SliceReference(campaign: id, partition: partition), lease: lease, app: "news", rules: rules)
     guard case .claimed(let standing) = try await ledger.claim(worker: worker) else {
       throw TestSupportError("slice \(ledger.slice) could not be claimed")
     }

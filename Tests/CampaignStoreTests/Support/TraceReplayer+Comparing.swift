@@ -192,7 +192,7 @@ extension TraceReplayer {
     }
     if slice.seal != 0 {
       try await test.command(
-        "HSET", key, "seal", claimText(slice.seal, number), "format", TargetPage.formatVersion)
+        "HSET", key, "seal", claimText(slice.seal, number), "format", TargetPage.formatVersion, "departed", 0)
     }
     for (field, value) in zip(Self.numbers, values(slice)) where value != 0 {
       try await test.command("HSET", key, field, value)

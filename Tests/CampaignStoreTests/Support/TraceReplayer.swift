@@ -97,7 +97,7 @@ struct TraceReplayer {
       try expect(!isOwner || length == model.slices[call.slice].built + 1, "append: \(length ?? 0)")
     case .seal:
       var pipeline = RedisPipeline()
-      ledger(call.claim, call.slice).seal(count: call.count, pages: call.count, to: &pipeline)
+      ledger(call.claim, call.slice).seal(count: call.count, pages: call.count, departures: 0, to: &pipeline)
       let sealed = try await store.run(pipeline)[0].integer
       try expect((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")
     case .commit, .replay: try await commit(call, reply)

@@ -10,6 +10,8 @@ struct UserPressure: Equatable {
     /// Digests of names.
     var category: [UInt8]
     var campaign: [UInt8]
+    /// Targets that hold it; 0 where a cap kept the campaign from the user.
+    var holders = 1
   }
 
   struct App: Equatable {
@@ -18,7 +20,10 @@ struct UserPressure: Equatable {
     var said = 0
     /// What it said.
     var saidBadge = 0
+    /// Campaigns that came to the user.
     var times: [Time]
+    /// Campaigns that a cap kept from the user.
+    var capped: [Time] = []
   }
 
   var apps: [String: App] = [:]
@@ -37,17 +42,23 @@ struct UserPressure: Equatable {
       let (said, saidBadge) = (number(6), number(4))
       let times = (0..<number(1)).map { _ in
         let at = number(4)
-        defer { rest = rest.dropFirst(12) }
-        return Time(at: at, category: Array(rest.prefix(4)), campaign: Array(rest.dropFirst(4).prefix(8)))
+        defer { rest = rest.dropFirst(13) }
+        return Time(
+          at: at, category: Array(rest.prefix(4)), campaign: Array(rest.dropFirst(4).prefix(8)),
+          holders: Int(rest.dropFirst(12).first ?? 0))
       }
-      apps[app] = App(badge: badge, said: said, saidBadge: saidBadge, times: times)
+      apps[app] = App(
+        badge: badge, said: said, saidBadge: saidBadge, times: times.filter { $0.holders > 0 },
+        capped: times.filter { $0.holders == 0 })
     }
   }
 
   /// Everything but when it was.
   var text: String {
     apps.sorted { $0.key < $1.key }.map { name, app in
-      let times = app.times.map { String(decoding: Hex.encode($0.category + $0.campaign), as: UTF8.self) }
+      let times = (app.times + app.capped).map {
+        String(decoding: Hex.encode($0.category + $0.campaign), as: UTF8.self) + " \($0.holders)"
+      }
       return ([name, "badge \(app.badge)"] + times).joined(separator: ", ")
     }.joined(separator: "; ")
   }
@@ -58,7 +69,7 @@ struct UserPressure: Equatable {
       (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
     }
     return bytes(app.utf8.count, 1) + Array(app.utf8) + bytes(badge, 4) + bytes(0, 10) + bytes(times.count, 1)
-      + times.flatMap { bytes($0.at, 4) + $0.category + $0.campaign }
+      + times.flatMap { bytes($0.at, 4) + $0.category + $0.campaign + bytes($0.holders, 1) }
   }
 }
 

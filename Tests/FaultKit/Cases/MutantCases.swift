@@ -25,7 +25,7 @@ enum MutantCases {
     GuardCases.gone.mutant("guard-deaf", ["CARILLON_FAULT_MUTANT": "guardDeaf"]),
     CountedCases.killed.mutant(
       "one-too-many",
-      ["CARILLON_FAULT_SCRIPT": "admit|(counts[k] or 0) >= cap.most|(counts[k] or 0) > cap.most"]),
+      ["CARILLON_FAULT_SCRIPT": "commit|(user.counts[k] or 0) >= cap.most|(user.counts[k] or 0) > cap.most"]),
     OwnTimeCases.killed.mutant(
       "too-early", ["CARILLON_FAULT_SCRIPT": "commit|if due <= now then|if due <= now + 5000 then"]),
   ]

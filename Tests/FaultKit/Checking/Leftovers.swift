@@ -19,10 +19,10 @@ struct Leftovers {
   ]
   /// Slice keys that stay.
   private static let slice: Set<String> = [
-    "users", "devices", "attributes", "owner", "taken", "pressure", "removals", "erased", "retained",
+    "users", "devices", "attributes", "owner", "taken", "pressure", "departures", "removals", "erased", "retained",
   ]
   private static let sliceOfCampaign: Set<String> = [
-    "segment", "stated", "recipients", "audience", "slice", "targets", "admitted", "ledger", "reasons", "results",
+    "segment", "stated", "recipients", "audience", "slice", "targets", "ledger", "reasons", "results",
   ]
 
   /// - Returns: a line for everything that should not be there.

@@ -1,7 +1,9 @@
-/// What is counted for each user when targets of a campaign are admitted, before any of them is sent.
-public struct AdmissionRules: Sendable, Equatable {
-  /// The campaign's app.
+/// What decides, when a target of a campaign is granted, whether its user gets the push and what is counted for the user.
+public struct GrantRules: Sendable, Equatable {
+  /// The campaign's app: the user must still have the device of that app.
   public var app: String
+  /// The suppression lists that apply: a user who is on one of them gets nothing.
+  public var suppression: [SuppressionList]
   /// The campaign's category.
   public var category: String?
   /// The caps that it is held against, and counts for; none where it keeps to none.
@@ -12,24 +14,25 @@ public struct AdmissionRules: Sendable, Equatable {
   /// What is added to the badge of each user; 0 for none.
   public var badgeStep: Int
 
-  /// Memberwise.
-  public init(app: String, category: String? = nil, caps: [FrequencyCap] = [], memory: Int = 0, badgeStep: Int = 0) {
+  /// Memberwise; by default a target needs nothing but its device.
+  public init(
+    app: String, suppression: [SuppressionList] = [], category: String? = nil, caps: [FrequencyCap] = [],
+    memory: Int = 0, badgeStep: Int = 0
+  ) {
     self.app = app
+    self.suppression = suppression
     self.category = category
     self.caps = caps
     self.memory = memory
     self.badgeStep = badgeStep
   }
 
-  /// Nothing is counted.
-  public static let none = AdmissionRules(app: "")
-
-  /// What is counted for a campaign.
+  /// The rules of a campaign.
   ///
   /// - Parameter caps: all of its app.
   public init(_ campaign: Campaign, caps: [FrequencyCap]) {
     self.init(
-      app: campaign.app, category: campaign.category,
+      app: campaign.app, suppression: campaign.suppression, category: campaign.category,
       caps: campaign.keepsToCaps
         ? caps.filter { $0.category == nil || $0.category == campaign.category } : [],
       memory: max(caps.map(\.seconds).max() ?? 0, Self.leastMemory),
@@ -38,8 +41,8 @@ public struct AdmissionRules: Sendable, Equatable {
 
   private static let leastMemory = 3 * 86_400
 
-  /// Whether anything is counted: only then are targets admitted before they are granted.
-  public var isNeeded: Bool { !caps.isEmpty || badgeStep > 0 }
+  /// Whether anything is counted for the users of granted targets.
+  public var countsUsers: Bool { !caps.isEmpty || badgeStep > 0 }
 }
 
 extension Campaign {

@@ -1,8 +1,8 @@
 import PushCore
 import Testing
 
-/// What is counted of a campaign.
-struct AdmissionRulesTests {
+/// Which caps apply to a campaign.
+struct GrantRulesTests {
   private static let caps = [
     FrequencyCap(most: 5, seconds: 86_400), FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400),
     FrequencyCap(category: "stories", most: 1, seconds: 3600),
@@ -10,8 +10,8 @@ struct AdmissionRulesTests {
 
   private func rules(
     _ category: String? = nil, audience: Audience = .users(["ada"]), lane: Lane = .normal, isTransactional: Bool = false
-  ) -> AdmissionRules {
-    AdmissionRules(
+  ) -> GrantRules {
+    GrantRules(
       Campaign(
         id: "a", app: "news", audience: audience, category: category, isTransactional: isTransactional, payload: [],
         lane: lane), caps: Self.caps)
@@ -21,9 +21,15 @@ struct AdmissionRulesTests {
     #expect(rules().caps == [Self.caps[0]])
     #expect(rules("offers").caps == Array(Self.caps[0...1]))
     #expect(rules("other").caps == [Self.caps[0]])
-    #expect(rules("offers").isNeeded && rules("offers").category == "offers" && rules("offers").app == "news")
+    #expect(rules("offers").countsUsers && rules("offers").category == "offers" && rules("offers").app == "news")
     // What another campaign has noted stays for as long as its cap asks.
     #expect(rules().memory == 7 * 86_400)
+  }
+
+  @Test func suppressionListsOfAppAndCategoryApplyUnlessItIsTransactional() {
+    #expect(rules().suppression.map(\.segment) == ["~news"])
+    #expect(rules("offers").suppression.map(\.segment) == ["~news", "~news~offers"])
+    #expect(rules("offers", isTransactional: true).suppression.isEmpty)
   }
 
   @Test func whatIsUrgentOrTransactionalOrNamesNoUsersKeepsToNone() throws {
@@ -32,8 +38,8 @@ struct AdmissionRulesTests {
       rules("offers", lane: .urgent), rules(isTransactional: true), rules(audience: .tokens([token])),
       rules(audience: .channel("c")),
     ] {
-      #expect(rules.caps.isEmpty && !rules.isNeeded)
+      #expect(rules.caps.isEmpty && !rules.countsUsers)
     }
-    #expect(rules("offers", lane: .bulk).isNeeded)
+    #expect(rules("offers", lane: .bulk).countsUsers)
   }
 }

@@ -1,0 +1,110 @@
+public import PushCore
+import Redis
+
+/// What was decided about a target when it was granted, as `grant.lua` writes it.
+public struct GrantDecision: Sendable, Equatable {
+  fileprivate let code: UInt32
+
+  /// The target is sent, without a badge of its own.
+  public static let send = GrantDecision(code: 0)
+
+  private static let firstWithheld: UInt32 = 0xffff_ff00
+
+  fileprivate init(code: UInt32) { self.code = code }
+
+  /// The target is not sent, and ends with this outcome.
+  public init(withheldAs outcome: Outcome) { code = Self.firstWithheld + UInt32(outcome.rawValue) }
+
+  /// The outcome with which the target ends without being sent; `nil` if it is sent.
+  public var withheld: Outcome? {
+    code < Self.firstWithheld ? nil : Outcome(rawValue: UInt8(truncatingIfNeeded: code)) ?? .cancelled
+  }
+
+  /// The number that the push puts on the app's icon; `nil` for none.
+  public var badge: Int? { code == 0 || code >= Self.firstWithheld ? nil : Int(code) }
+
+  /// Reads decisions that stand one behind the other.
+  static func all(_ reply: RedisReply) -> [GrantDecision] {
+    reply.withBytes { bytes in
+      stride(from: 0, to: bytes.count - 3, by: 4).map { at in
+        GrantDecision(code: bytes[at..<(at + 4)].reduce(0) { $0 << 8 | UInt32($1) })
+      }
+    }
+  }
+}
+
+/// The rules of ``GrantRules`` as scripts read them, with the keys of one partition.
+struct PackedGrantRules: Sendable {
+  let app: [UInt8]
+  /// What is counted for users; nothing where nothing is.
+  let counting: [UInt8]
+  /// The keys of the suppression lists that apply.
+  let lists: [[UInt8]]
+
+  init(_ rules: GrantRules, of campaign: String, in partition: Int, _ keys: Keyspace) {
+    app = Array(rules.app.utf8)
+    lists = rules.suppression.map { Array(keys.segment(partition, $0.segment).utf8) }
+    counting = rules.countsUsers ? Self.counting(rules, of: campaign) : []
+  }
+
+  private static func counting(_ rules: GrantRules, of campaign: String) -> [UInt8] {
+    var bytes = NameDigest.bytes(campaign) + category(rules.category)
+    append(rules.memory, to: &bytes)
+    append(rules.badgeStep, to: &bytes)
+    for cap in rules.caps {
+      bytes.append(cap.category == nil ? 1 : 0)
+      bytes += category(cap.category)
+      append(cap.most, to: &bytes)
+      append(cap.seconds, to: &bytes)
+    }
+    return bytes
+  }
+
+  private static func category(_ name: String?) -> [UInt8] {
+    name.map { Array(NameDigest.bytes($0).suffix(4)) } ?? [0, 0, 0, 0]
+  }
+
+  private static func append(_ number: Int, to bytes: inout [UInt8]) {
+    let number = UInt32(clamping: number)
+    for shift in [24, 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: number >> UInt32(shift))) }
+  }
+}
+
+extension SliceLedger {
+  /// The most targets that one call decides about.
+  private static let decisionsAtOnce = 512
+
+  /// Decides about granted targets in doubt before they are sent again.
+  ///
+  /// - Parameters:
+  ///   - indexes: of the targets.
+  ///   - seal: the name of their list.
+  /// - Returns: a decision about each; `nil` when the slice is not sealed under that name.
+  public func regrant(_ indexes: [Int], seal: [UInt8]) async throws -> [GrantDecision]? {
+    var pipeline = RedisPipeline()
+    for start in stride(from: 0, to: indexes.count, by: Self.decisionsAtOnce) {
+      var packed: [UInt8] = []
+      for index in indexes[start..<min(start + Self.decisionsAtOnce, indexes.count)] {
+        for shift in [24, 16, 8, 0] { packed.append(UInt8(truncatingIfNeeded: index >> shift)) }
+      }
+      pipeline.script(StoreScripts.regrant, keys: regrantKeys) {
+        $0.append(seal)
+        $0.append(rules.app)
+        $0.append(rules.counting)
+        $0.append(packed)
+      }
+    }
+    let decisions = try await store.run(pipeline).flatMap(GrantDecision.all)
+    return decisions.count == indexes.count ? decisions : nil
+  }
+}
+
+/// A short form of a name, for what is kept by the million: 64 bits, so that two campaigns of one user never meet.
+enum NameDigest {
+  /// FNV-1a.
+  static func bytes(_ name: String) -> [UInt8] {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    return (0..<8).map { UInt8(truncatingIfNeeded: hash >> UInt64(56 - 8 * $0)) }
+  }
+}

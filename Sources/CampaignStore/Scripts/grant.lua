@@ -1,0 +1,257 @@
+-- Shared by the scripts that grant targets or end them; the loader puts it in front of them, behind
+-- `device.lua`, `pressure.lua` and `outcome.lua`.
+-- Between its seal and its grant a target may become invalid: its user opts out, or no longer has the device. A slice
+-- has the number of departures (`depart.lua`) from before its expansion. Targets are checked only where it has risen.
+-- A decision about a target is u32: 0, the badge of its push, or 0xFFFFFF00 and the outcome with which it is withheld.
+local withheld_from, targets_of_page = 4294967040, 128
+
+-- Targets, page by page, as they were sealed.
+local target_pages = {}
+local function target_page(targets, number)
+  target_pages[number] = target_pages[number] or {text = redis.call('LINDEX', targets, number) or ''}
+  return target_pages[number]
+end
+
+-- Reads the users and tokens of a page.
+local function read_page(page)
+  if page.users then return page end
+  local text, users, tokens, at = page.text, {}, {}, 1
+  while at + 3 <= #text do
+    local token, user = struct.unpack('>I2I2', text, at)
+    local from = at + 4 + token % 32768
+    tokens[#tokens + 1] = text:sub(at + 4, from - 1)
+    at = from + user
+    users[#users + 1] = text:sub(from, at - 1)
+    -- The length of the token says whether the target has values.
+    if token >= 32768 then at = at + 2 + struct.unpack('>I2', text, at) end
+  end
+  page.users, page.tokens = users, tokens
+  return page
+end
+
+-- Returns the users of these targets, in order; '' for a raw token.
+local function users_of(targets, indexes)
+  local users = {}
+  for i = 1, #indexes do
+    local page = read_page(target_page(targets, math.floor(indexes[i] / targets_of_page)))
+    users[i] = page.users[indexes[i] % targets_of_page + 1] or ''
+  end
+  return users
+end
+
+-- Returns which users have departed since the number of departures was `known`, as a set and a list; nil for none, true
+-- where it is not known which.
+local function departed_since(departures, known)
+  local number = (redis.call('HGET', departures, 'n') or 0) + 0
+  known = tonumber(known or -1)
+  if number == known then return nil end
+  if known < 0 or known > number or number - known > 100 then return true end
+  local fields, set = {}, {}
+  for i = known + 1, number do fields[#fields + 1] = i % 100 end
+  local users = redis.call('HMGET', departures, unpack(fields))
+  for i = 1, #users do
+    if not users[i] then return true end
+    set[users[i]] = true
+  end
+  return set, users
+end
+
+-- Whether a user's devices have one of this token and app; a device without an app is of every app.
+local function has_device(blob, token, app)
+  local at = find_device(blob, token)
+  if not at then return false end
+  local service = at + 19 + #token
+  local name = service + 1 + blob:byte(service)
+  local its_app = blob:sub(name + 1, name + blob:byte(name))
+  return its_app == '' or its_app == app
+end
+
+-- Adds those of the targets from `first` to `last` to `suspects` whose users have departed.
+local function suspect(targets, first, last, departed, users, suspects)
+  for number = math.floor(first / targets_of_page), math.floor(last / targets_of_page) do
+    local page = target_page(targets, number)
+    -- To look for a few names in the text is cheaper than to take it apart.
+    local has_any = departed == true or #users > 8
+    if not has_any then
+      for i = 1, #users do has_any = has_any or page.text:find(users[i], 1, true) ~= nil end
+    end
+    if has_any then
+      read_page(page)
+      local from = number * targets_of_page
+      for index = math.max(first, from), math.min(last, from + #page.users - 1) do
+        local user = page.users[index - from + 1]
+        if user ~= '' and (departed == true or departed[user]) then suspects[#suspects + 1] = index end
+      end
+    end
+  end
+end
+
+-- Returns by index with which outcome those of at most 1,024 targets are withheld that are invalid: 27 (opted out), 28
+-- (device gone). `lists` are the keys from that place on to another.
+local function withheld_of(targets, devices, from_list, to_list, app, suspects)
+  local outcomes, users, place = {}, {}, {}
+  if #suspects == 0 then return outcomes end
+  local of_target = users_of(targets, suspects)
+  for i = 1, #suspects do
+    local user = of_target[i]
+    if not place[user] then
+      users[#users + 1] = user
+      place[user] = #users
+    end
+  end
+  local blobs, is_listed = redis.call('HMGET', devices, unpack(users)), {}
+  for list = from_list, to_list do
+    local answers = redis.call('SMISMEMBER', KEYS[list], unpack(users))
+    for i = 1, #answers do is_listed[i] = is_listed[i] or answers[i] == 1 end
+  end
+  for i = 1, #suspects do
+    local index, user = suspects[i], place[of_target[i]]
+    local token = target_page(targets, math.floor(index / targets_of_page)).tokens[index % targets_of_page + 1]
+    if is_listed[user] then
+      outcomes[index] = 27
+    elseif not has_device(blobs[user] or '', token, app) then
+      outcomes[index] = 28
+    end
+  end
+  return outcomes
+end
+
+-- Rules by which targets are counted for their users: digests of campaign (8 bytes) and category (4 bytes), u32 seconds
+-- for which a campaign is remembered, u32 by which the badge rises (0: the push has none), then for each cap u8 1 (of
+-- all campaigns of the app) or 0, 4 bytes category, u32 how many, u32 in so many seconds.
+local function read_rules(packed)
+  local rules = {campaign = packed:sub(1, 8), category = packed:sub(9, 12), caps = {}}
+  rules.memory, rules.step = struct.unpack('>I4I4', packed, 13)
+  for at = 21, #packed - 12, 13 do
+    local most, seconds = struct.unpack('>I4I4', packed, at + 5)
+    rules.caps[#rules.caps + 1] =
+      {is_of_all = packed:byte(at) == 1, category = packed:sub(at + 1, at + 4), most = most, seconds = seconds}
+  end
+  return rules
+end
+
+-- The category of what counts for no cap, and is kept only so that its badge is not raised twice.
+local uncounted = '\255\255\255\255'
+
+-- What is counted for users, as it was read; what has changed is written by `write_counted`.
+local function read_counted(pressure, listed, rules, app, now, names)
+  local counted, known = {}, {}
+  for i = 1, #names do
+    if names[i] ~= '' and not counted[names[i]] then
+      known[#known + 1] = names[i]
+      counted[names[i]] = true
+    end
+  end
+  if #known == 0 then return counted, known end
+  local records = redis.call('HMGET', pressure, unpack(known))
+  local is_listed = redis.call('SMISMEMBER', listed, unpack(known))
+  for i = 1, #known do
+    local record = records[i] or ''
+    local front, badge, campaigns, behind, said = pressure_parts(record, app)
+    local user = {record = record, front = front, badge = badge, behind = behind, said = said, kept = {}, counts = {},
+      is_listed = is_listed[i] == 1}
+    for at = 1, #campaigns, campaign_size do
+      local when = struct.unpack('>I4', campaigns, at)
+      if when > now - rules.memory then
+        user.kept[#user.kept + 1] = campaigns:sub(at, at + campaign_size - 1)
+        if campaigns:sub(at + 8, at + 15) == rules.campaign then
+          user.place, user.when, user.holders = #user.kept, when, campaigns:byte(at + 16)
+        end
+        local category = campaigns:sub(at + 4, at + 7)
+        for k, cap in ipairs(rules.caps) do
+          if campaigns:byte(at + 16) > 0 and when > now - cap.seconds
+            and (category == cap.category or cap.is_of_all and category ~= uncounted) then
+            user.counts[k] = (user.counts[k] or 0) + 1
+          end
+        end
+      end
+    end
+    counted[known[i]] = user
+  end
+  return counted, known
+end
+
+local function write_counted(pressure, app, counted, names)
+  local fields, gone = {}, {}
+  for i = 1, #names do
+    local user = counted[names[i]]
+    local record = pressure_record(user.front, app, user.badge, table.concat(user.kept), user.behind, user.said)
+    if user.is_listed and record ~= user.record then
+      if record == '' then
+        gone[#gone + 1] = names[i]
+      else
+        fields[#fields + 1] = names[i]
+        fields[#fields + 1] = record
+      end
+    end
+  end
+  if #fields > 0 then redis.call('HSET', pressure, unpack(fields)) end
+  if #gone > 0 then redis.call('HDEL', pressure, unpack(gone)) end
+end
+
+-- Notes the campaign for a user: when, of which category, held by so many targets.
+local function note_campaign(user, rules, now, holders)
+  local category = holders > 0 and #rules.caps > 0 and rules.category or uncounted
+  if not user.place then
+    -- No more than fit; by the caps there are never as many.
+    if #user.kept >= 255 then table.remove(user.kept, 1) end
+    user.place = #user.kept + 1
+  end
+  user.when, user.holders = now, holders
+  user.kept[user.place] = struct.pack('>I4', now) .. category .. rules.campaign .. string.char(holders)
+end
+
+-- Whether the app has said a badge of its own since the campaign was noted.
+local function has_said_since(user) return struct.unpack('>I6', user.said) >= (user.when + 1) * 1000 end
+
+-- Counts at most 512 granted targets for their users, and returns a decision about each. The first target of a user
+-- decides for all of them. `is_fresh`: they are granted for the first time; `is_told`: they had been granted before
+-- Redis lost it, so no cap applies.
+local function take(pressure, listed, rules, app, now, names, is_fresh, is_told)
+  local counted, known = read_counted(pressure, listed, rules, app, now, names)
+  local decisions = {}
+  for i = 1, #names do
+    local user, decision = counted[names[i]], 0
+    if user then
+      if not user.place then
+        local is_capped = false
+        for k, cap in ipairs(rules.caps) do
+          is_capped = is_capped or is_fresh and not is_told and (user.counts[k] or 0) >= cap.most
+        end
+        if not is_capped then user.badge = math.min(user.badge + rules.step, 2147483647) end
+        note_campaign(user, rules, now, is_capped and 0 or 1)
+      elseif user.holders > 0 then
+        if rules.step > 0 and has_said_since(user) then
+          user.badge = math.min(user.badge + rules.step, 2147483647)
+          note_campaign(user, rules, now, user.holders)
+        end
+        if is_fresh then note_campaign(user, rules, user.when, math.min(user.holders + 1, 255)) end
+      end
+      if user.holders == 0 then
+        decision = withheld_from + 26
+      elseif rules.step > 0 then
+        decision = user.badge
+      end
+    end
+    decisions[i] = decision
+  end
+  write_counted(pressure, app, counted, known)
+  return decisions
+end
+
+-- Takes back what was counted for at most 512 targets that have ended unsent. With the last of a user's targets the
+-- campaign no longer counts, and the badge is as if it had never been.
+local function give_back(pressure, listed, rules, app, now, names)
+  local counted, known = read_counted(pressure, listed, rules, app, now, names)
+  for i = 1, #names do
+    local user = counted[names[i]]
+    if user and user.place and user.holders > 1 then
+      note_campaign(user, rules, user.when, user.holders - 1)
+    elseif user and user.place and user.holders == 1 then
+      if not has_said_since(user) then user.badge = math.max(0, user.badge - rules.step) end
+      table.remove(user.kept, user.place)
+      user.place, user.holders = nil, 0
+    end
+  end
+  write_counted(pressure, app, counted, known)
+end

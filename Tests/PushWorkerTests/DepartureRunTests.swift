@@ -1,0 +1,113 @@
+import PushTransport
+import APNs
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// Whole campaigns whose targets wait while users leave: whoever is gone when the time has come gets nothing.
+@Suite(.timeLimit(.minutes(4))) struct DepartureRunTests {
+  private static let users = 120
+
+  /// The groups of ten users that leave, by their first number.
+  private static let optedOut = [0, 10, 20]
+  private static let gone = [30, 40, 50, 60]
+
+  /// Says of each group, in its own way, that its users are gone. Part of it comes by events, as apps send them.
+  private func leave(_ rig: WorkerRig) async throws {
+    func users(_ first: Int) -> [String] { (first..<(first + 10)).map { "u\($0)" } }
+    let now = Int(Date().timeIntervalSince1970 * 1000)
+    let store = rig.store
+    try await store.add(users(0), to: "~news")
+    var replacement = try await store.replacement(of: "~news~offers")
+    _ = try await store.add(users(10), to: &replacement)
+    try await store.putInForce(replacement)
+    try await rig.push(
+      events: (20..<30).map { #"{"op":"preference","user":"u\#($0)","app":"news","allowed":false}"# })
+    try await rig.push(
+      events: (30..<40).map { #"{"op":"logout","user":"u\#($0)","token":"\#(WorkerRig.text($0))"}"# })
+    let tokens = try (40..<50).map { try #require(DeviceToken(bytes: WorkerRig.token($0))) }
+    _ = try await store.unregister(tokens, of: APNsService(), at: now)
+    for user in users(50) { _ = try await store.forget(user) }
+    // The phone is somebody else's now.
+    try await store.register(
+      (60..<70).map { number in
+        var device = DeviceRecord(token: WorkerRig.token(number), service: "apns")
+        device.registeredAt = UInt64(now)
+        return DeviceRegistration(user: "other\(number)", device: device)
+      })
+    try await rig.until {
+      for number in 20..<30 where try await store.lists(of: "u\(number)").suppression.isEmpty { return false }
+      for number in 30..<40 where try await store.user("u\(number)") != nil { return false }
+      return true
+    }
+  }
+
+  private func expectOutcomes(_ rig: WorkerRig) async throws {
+    let results = try await rig.results("news-of-the-day")
+    for result in results {
+      let number = try #require(Int(result.user.dropFirst()))
+      let group = number / 10 * 10
+      let expected: Outcome =
+        Self.optedOut.contains(group) ? .optedOut : Self.gone.contains(group) ? .deviceGone : .accepted
+      #expect(result.outcome == expected, "\(result.user)")
+    }
+    let others = Self.users - 10 * (Self.optedOut.count + Self.gone.count)
+    let record = try #require(try await rig.store.show("news-of-the-day"))
+    #expect(record.state == .completed && record.counters.targets == Self.users)
+    #expect(record.counters.outcomes == [.accepted: others, .optedOut: 30, .deviceGone: 40])
+    _ = try await rig.store.check { findings in
+      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+    }
+  }
+
+  /// All slices are sealed and wait for the users' local time; few slices with many targets, or many with a few.
+  @Test(arguments: PushEngineKind.allCases, [4, 200])
+  func whoLeavesBeforeTheTimeComesGetsNothing(engine: PushEngineKind, partitions: Int) async throws {
+    let folder = try ScratchFolder()
+    let path = folder.path("requests")
+    let rig = try await WorkerRig(engine: engine, partitions: partitions) { $0.log = path }
+    try await rig.register(Self.users)
+    let start = Int(Date().timeIntervalSince1970) + 8
+    try await rig.submit(
+      "news-of-the-day", #","category":"offers","sendAt":"\#(WallTime.format(start))","localTime":true"#)
+    async let one: Void = rig.worker("one").run()
+    async let other: Void = rig.worker("other").run()
+    try await rig.until { try await rig.store.show("news-of-the-day")?.counters.later == Self.users }
+    try await leave(rig)
+    _ = try await (one, other)
+    try await expectOutcomes(rig)
+    let reached = Set(try RequestLine.read(path).map(\.token))
+    let gone = (Self.optedOut + Self.gone).flatMap { $0..<($0 + 10) }.map(WorkerRig.text)
+    #expect(reached.isDisjoint(with: gone) && reached.count == Self.users - gone.count)
+  }
+
+  /// Every first attempt fails with 429; whoever leaves before the retry gets none.
+  @Test(arguments: PushEngineKind.allCases)
+  func whoLeavesBeforeTheRetryGetsNone(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let path = folder.path("requests")
+    let rig = try await WorkerRig(engine: engine, partitions: 4) {
+      $0.log = path
+      $0.knobs.tokenFailures = (0..<Self.users).map {
+        .init(token: WorkerRig.text($0), status: 429, reason: "TooManyRequests", times: 1)
+      }
+    }
+    try await rig.register(Self.users)
+    try await rig.submit("news-of-the-day", #","category":"offers""#)
+    let retry = RetryPolicy(tooManyRequests: 8000, jitter: 0)
+    async let one: Void = rig.worker("one", retry: retry).run()
+    try await rig.until { try await rig.store.show("news-of-the-day")?.counters.retrying == Self.users }
+    try await leave(rig)
+    try await one
+    try await expectOutcomes(rig)
+    let attempts = Dictionary(grouping: try RequestLine.read(path), by: \.token).mapValues(\.count)
+    for number in 0..<Self.users {
+      let isGone = (Self.optedOut + Self.gone).contains(number / 10 * 10)
+      #expect(attempts[WorkerRig.text(number)] == (isGone ? 1 : 2), "user \(number)")
+    }
+  }
+}
