@@ -50,6 +50,14 @@ extension CampaignStore {
     var unmerged: [Int] = []
     /// Devices that left users who have too many; the index has not heard of it.
     var crowdedOut: [DeviceEdit]
+    /// The notes of these devices, see `upsert.lua`.
+    var notes: [(partition: Int, name: [UInt8])] = []
+
+    /// Takes note of devices that left in another step.
+    mutating func addLeft(_ other: EnteredRegistrations) {
+      crowdedOut += other.crowdedOut
+      notes += other.notes
+    }
   }
 
   /// What became of registrations.
@@ -136,7 +144,7 @@ extension CampaignStore {
         try await refused.isEmpty
         ? upsert(0..<batch.count, of: bound)
         : upsert((0..<batch.count).filter { !refused.contains($0) }, of: bound)
-      entered.crowdedOut += alone?.crowdedOut ?? []
+      if let alone { entered.addLeft(alone) }
       return entered
     }
     // Attributes leave with the last device: what a user got in an earlier row is there before a later one takes a device.
@@ -145,8 +153,8 @@ extension CampaignStore {
     try await leaveOldUsers(
       bound.moved.map { ($0.old, batch.owned($0.row), Int(batch.rows[$0.row].registeredAt)) })
     var entered = try await upsert((0..<batch.count).filter { !refused.contains($0) && !rows.contains($0) }, of: bound)
-    entered.crowdedOut += before.crowdedOut
-    entered.crowdedOut += alone?.crowdedOut ?? []
+    entered.addLeft(before)
+    if let alone { entered.addLeft(alone) }
     entered.void += before.void
     entered.older += before.older
     entered.unmerged += before.unmerged
@@ -183,6 +191,7 @@ extension CampaignStore {
     }
     for row in entered.void { outcome.stands[row] = false }
     try await forget(entered.crowdedOut)
+    try await clear(entered.notes)
     // Also where a record still has the device: whoever removes it has unbound it already.
     try await unbind(batch.removals(of: entered.void))
     outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
@@ -238,6 +247,11 @@ extension CampaignStore {
     let notes = stride(from: 0, to: pairs.count - 1, by: 2).map {
       RegistrationNote(field: pairs[$0], value: pairs[$0 + 1])
     }
+    // Devices that left their users, and of which the index has not heard.
+    let left = notes.flatMap(\.left).map { user, device in
+      DeviceEdit(user: user, token: device.owned, action: .prune, instant: Int(device.registeredAt))
+    }
+    try await forget(left)
     let begun = notes.flatMap(\.begun)
     if !begun.isEmpty {
       let tokens = begun.map(\.registration.device.owned)
@@ -260,11 +274,12 @@ extension CampaignStore {
           (registration.user, registration.device.owned, Int(registration.device.registeredAt))
         })
       try await forget(entered.crowdedOut)
+      try await clear(entered.notes)
       try await unbind(batch.removals(of: entered.void))
       try await state(entered.unmerged, of: batch)
     }
     try await clear(notes.map { (partition, $0.name) })
-    return begun.count
+    return begun.count + left.count
   }
 
   /// Notes that are read at once: each has up to a hundred registrations.
@@ -300,28 +315,32 @@ extension CampaignStore {
     // A script stops where records are large; what it left comes next.
     while !parts.isEmpty {
       var pipeline = RedisPipeline(reserving: batch.bytes.count + batch.count * 32)
-      for part in parts {
+      let names = parts.map { _ in RegistrationNote.newName() }
+      for (part, name) in zip(parts, names) {
         let partition = part.partition
         pipeline.script(
           StoreScripts.upsert,
           keys: [
             keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
             keys.removals(partition), keys.erased(partition), keys.retained(partition), keys.departures(partition),
+            keys.moving(partition),
           ]
         ) { arguments in
           arguments.append(devicesPerUser)
           arguments.append(!writing ? 2 : bound.isExclusive ? 1 : 0)
+          arguments.append(name)
           batch.appendDevices(of: part.rows, to: &arguments)
         }
       }
       var rest: [RegistrationBatch.Part] = []
-      for (part, reply) in zip(parts, try await run(pipeline)) {
+      for ((part, name), reply) in zip(zip(parts, names), try await run(pipeline)) {
         guard reply.count == 5 else { continue }
         let row = { (place: RedisReply) in place.integer.map { part.rows[part.rows.startIndex + $0] } }
         entered.void += reply[1].compactMap(row)
         entered.older += reply[2].compactMap(row)
         entered.unmerged += reply[3].compactMap(row)
         let left = reply[4]
+        if left.count > 0 { entered.notes.append((part.partition, name)) }
         for place in stride(from: 0, to: left.count - 1, by: 2) {
           guard let device = left[place + 1].withBytes(DeviceRecord.all).first else { continue }
           entered.crowdedOut.append(

@@ -1,6 +1,7 @@
 import Redis
 
-/// What is kept while registrations are under way, so that anybody can end them: `bind.lua` writes it.
+/// What is kept while registrations are under way, so that any worker can end them. `bind.lua` writes one for registrations
+/// that have begun, `upsert.lua` one for devices that left their users.
 struct RegistrationNote {
   /// A registration that has begun.
   struct Begun {
@@ -11,11 +12,15 @@ struct RegistrationNote {
 
   /// Its name.
   var name: [UInt8]
-  /// What is to be ended; nothing where the bytes are no note.
-  var begun: [Begun]
+  /// What is to be ended; nothing where the bytes are no such note.
+  var begun: [Begun] = []
+  /// Devices that left their users, and that the index of owners still names.
+  var left: [(user: String, device: DeviceRecord)] = []
 
   /// What `bind.lua` writes for a registration that needs no ending.
   private static let none = 0xffff
+  /// What the note of devices that left begins with.
+  private static let ofLeft = 0xffff_ffff
 
   /// A name that no other note has: by chance, as nobody counts for all.
   static func newName() -> [UInt8] {
@@ -26,9 +31,16 @@ struct RegistrationNote {
   /// - Parameters:
   ///   - field: its name.
   ///   - value: u32 length of the registrations, the registrations (each u16 length and name of the user, device record,
-  ///     u32 length and attributes), then what `bind.lua` says of those that are not first ones.
+  ///     u32 length and attributes), then what `bind.lua` says of those that are not first ones. Or as `upsert.lua` says.
   init(field: RedisReply, value: RedisReply) {
     name = field.bytes.map(Array.init) ?? []
+    if value.withBytes({ bytes in
+      var reader = Reader(bytes: bytes)
+      return reader.length32() == Self.ofLeft
+    }) {
+      left = value.withBytes(Self.left)
+      return
+    }
     begun = value.withBytes { bytes in
       var reader = Reader(bytes: bytes)
       guard let length = reader.length32(), let registrations = reader.take(length) else { return [] }
@@ -46,6 +58,16 @@ struct RegistrationNote {
       }
       return begun.compactMap { $0 }
     }
+  }
+
+  private static func left(_ bytes: UnsafeRawBufferPointer) -> [(user: String, device: DeviceRecord)] {
+    var reader = Reader(bytes: bytes)
+    var left: [(user: String, device: DeviceRecord)] = []
+    _ = reader.length32()
+    while let user = reader.length16().flatMap({ reader.take($0) }), let device = reader.device() {
+      left.append((String(decoding: user, as: UTF8.self), device))
+    }
+    return left
   }
 
   /// Reads field after field; `nil` behind the end.
@@ -72,7 +94,7 @@ struct RegistrationNote {
         user: String(decoding: user, as: UTF8.self), device: device, attributes: Array(attributes))
     }
 
-    private mutating func device() -> DeviceRecord? {
+    mutating func device() -> DeviceRecord? {
       guard at + 2 <= bytes.count else { return nil }
       return take(2 + bytes.length(at: at)).flatMap { DeviceRecord.all(in: $0).first }
     }

@@ -8,12 +8,10 @@ public struct Seed: RandomNumberGenerator, Sendable {
   public let value: UInt64
   private var state: UInt64
 
-  /// - Parameters:
-  ///   - name: of the test, printed with the seed.
-  ///   - value: a fixed seed; `nil` for the environment's or a drawn one.
-  public init(_ name: String, value: UInt64? = nil) {
+  /// - Parameter name: of the test, printed with the seed.
+  public init(_ name: String) {
     let environment = ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) }
-    self.value = value ?? environment ?? UInt64.random(in: .min ... .max)
+    self.value = environment ?? UInt64.random(in: .min ... .max)
     state = self.value
     print("seed of \(name): CARILLON_TEST_SEED=\(self.value)")
   }

@@ -189,10 +189,12 @@ private struct RepartitionMove {
           keys: [
             keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
             keys.removals(partition), keys.erased(partition), keys.retained(partition), keys.departures(partition),
+            keys.moving(partition),
           ]
         ) {
           $0.append(Self.devicesPerUser)
           $0.append(0)
+          $0.append("")
           for (user, record, attributes) in rows {
             $0.append(user)
             $0.append(record)

@@ -9,10 +9,12 @@
 -- ends their tokens. A user whose devices leave has departed (`depart.lua`). Stops where the records together become
 -- so large that others would wait for it. Attributes are a JSON object of which the first member, of the empty name,
 -- is an array: when all of them were said last, then name and time of each of which something was said since.
--- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures
+-- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures, 9 moving
 -- ARGV 1 devices of a user at most, 2 '0', or '1' for logins, by which the user's other devices of the app leave that
---      are not newer, or '2' when only that is to be done, then three each: user, device record, attributes as JSON (''
---      leaves them as they are)
+--      are not newer, or '2' when only that is to be done, 3 name of the note of devices that leave ('' for none), then
+--      three each: user, device record, attributes as JSON ('' leaves them as they are)
+-- The index of owners still names the devices that leave: a note of them stands until a caller has taken them out of
+-- the index. It is: u32 0xffffffff, then for each device u16 length and user, device record.
 -- Returns how many are done, then places from 0 of those that were not written, of those that changed nothing as a
 -- newer registration of the device stands, and of those whose attributes are to be merged, then the devices that left,
 -- two each: user, record
@@ -151,7 +153,7 @@ local function attributes_after(known, json, record)
   return '{"":[' .. at .. ']' .. (json == '{}' and '' or ',') .. json:sub(2), false
 end
 
-local place, bytes = 3, 0
+local place, bytes = 4, 0
 while place <= #ARGV and bytes < most do
   local last = math.min(place + 3 * page - 1, #ARGV)
   local names, has_attributes = {}, false
@@ -175,7 +177,7 @@ while place <= #ARGV and bytes < most do
   for i = 1, #names do
     local user = names[i]
     local record, attributes = ARGV[place + 3 * i - 2], ARGV[place + 3 * i - 1]
-    local number = (place - 3) / 3 + i - 1
+    local number = (place - 4) / 3 + i - 1
     local blob, is_older = now[user], false
     if not blob then
       blob = known[i] or ''
@@ -239,10 +241,14 @@ while place <= #ARGV and bytes < most do
   end
   place = last + 1
   -- No more records are read at once than, by those so far, are half of what may still be written.
-  page = math.floor((most - bytes) * (place - 3) / 3 / math.max(bytes, 1) / 2)
+  page = math.floor((most - bytes) * (place - 4) / 3 / math.max(bytes, 1) / 2)
   page = math.max(1, math.min(largest_page, page))
 end
-local departed = {}
-for i = 1, #gone, 2 do departed[#departed + 1] = gone[i] end
+local departed, note = {}, {'\255\255\255\255'}
+for i = 1, #gone, 2 do
+  departed[#departed + 1] = gone[i]
+  note[#note + 1] = struct.pack('>I2', #gone[i]) .. gone[i] .. gone[i + 1]
+end
 depart(KEYS[8], departed)
-return {(place - 3) / 3, void, older, unmerged, gone}
+if #departed > 0 and ARGV[3] ~= '' then redis.call('HSET', KEYS[9], ARGV[3], table.concat(note)) end
+return {(place - 4) / 3, void, older, unmerged, gone}
