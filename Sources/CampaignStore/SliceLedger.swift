@@ -31,7 +31,7 @@ public struct SliceLedger: Sendable {
   ///   - app: of its campaign.
   public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String) {
     service = store.services.service(ofApp: app)
-    names = DeviceNotice.Head.names(service: service.name, app: app, campaign: slice.campaign)
+    names = DeviceNotice.Head.names(service: service.name, app: app, campaign: CampaignID(slice.campaign).whole)
     self.store = store
     self.slice = slice
     self.lease = lease
@@ -198,12 +198,11 @@ public struct SliceLedger: Sendable {
   ///   - count: of targets.
   ///   - pages: that they stand on.
   ///   - control: the control group, which was written before.
-  ///   - parts: how many targets each part has; empty where there are none.
   ///   - times: when they may be sent; `nil` for all at once.
   ///   - admits: whether they are admitted before they are granted.
   ///   - variants: by place, how many targets each variant has; empty where there are none.
   func seal(
-    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], times: SendTimes? = nil,
+    count: Int, pages: Int, control: ControlUsers = ControlUsers(), times: SendTimes? = nil,
     admits: Bool = false, variants: [Int] = [], to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
@@ -214,7 +213,6 @@ public struct SliceLedger: Sendable {
       $0.append(TargetPage.formatVersion)
       $0.append(control.count)
       $0.append(control.pages.count)
-      $0.append(parts.map(String.init).joined(separator: " "))
       $0.append(times?.bytes ?? [])
       $0.append(admits ? 1 : 0)
       for (place, count) in variants.enumerated() where count > 0 {
@@ -222,14 +220,6 @@ public struct SliceLedger: Sendable {
         $0.append(count)
       }
     }
-  }
-
-  /// How many targets each part of the sealed slice has, one behind the other; empty where there are none.
-  public func parts() async throws -> [Int] {
-    var pipeline = RedisPipeline()
-    pipeline.append("HGET", sliceKey, "parts")
-    let text = try await store.run(pipeline)[0].string ?? ""
-    return text.split(separator: " ").compactMap { Int($0) }
   }
 
   /// Reads sealed targets; fewer than asked for at the end of the list.
@@ -350,11 +340,7 @@ public struct SliceLedger: Sendable {
       arguments.append(lease)
       switch request.standing {
       case .acknowledged(let version):
-        if let bound = request.bound {
-          arguments.append("\(request.credit) \(bound)")
-        } else {
-          arguments.append(request.credit)
-        }
+        arguments.append(request.credit)
         arguments.append(request.resent)
         arguments.append(request.seal)
         arguments.append("\(version.sequence) \(version.replays)")

@@ -13,7 +13,7 @@
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure
--- ARGV 1 claim id, 2 lease ms, 3 credit, and perhaps the first target that is not granted yet, 4 resent, 5 seal,
+-- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal,
 --      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
 --      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
 --      details, 11... the records of each stretch, and behind those lines in the order of the records they are of, two
@@ -313,11 +313,7 @@ end
 local retries = {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
-  local credit, bound = tonumber(ARGV[3]), count
-  if not credit then
-    local number, first = ARGV[3]:match('^(%d+) (%d+)$')
-    credit, bound = tonumber(number), math.min(count, tonumber(first))
-  end
+  local credit = tonumber(ARGV[3])
   if credit > 0 and waiting > 0 then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
       local index = tonumber(member)
@@ -332,7 +328,7 @@ if expected then
     end
   end
   -- Of a slice whose targets are admitted page by page (`admit`) no more than that.
-  local fresh = math.min(credit, math.min(bound, ready, (slice[15] or count) + 0) - granted)
+  local fresh = math.min(credit, math.min(ready, (slice[15] or count) + 0) - granted)
   if fresh > 0 then granted, doubt = granted + fresh, doubt + fresh end
 end
 local lease = now + ARGV[2]
