@@ -50,7 +50,7 @@ extension APNsService {
     let topic = app.map { channel == nil ? $0.topic(for: type) : type.bundle(of: $0.topic) } ?? ""
     return PushHeaders(
       topic: topic, pushType: type, priority: campaign.priority, expiration: expiration,
-      collapseID: campaign.collapseID ?? (type == .alert ? PushID.collapseID(campaign: campaign.id) : nil),
+      collapseID: campaign.collapseID ?? (type == .alert ? PushID.collapseID(campaign: campaign.whole) : nil),
       channel: channel)
   }
 }
@@ -69,7 +69,7 @@ final class APNsComposer: PushComposer {
     payload = campaign.payload
     content = campaign.content
     mostPayload = headers.pushType.maximumPayload
-    ids = PushID(campaign: campaign.id)
+    ids = PushID(campaign: campaign.whole)
   }
 
   func batch(isUnproven: Bool, capacity: Int) -> PushBatch {

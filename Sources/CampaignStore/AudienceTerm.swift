@@ -103,7 +103,7 @@ extension AudienceTerm {
   init?(_ campaign: Campaign, start: Int) {
     switch campaign.audience {
     case .segment(let expression): self.init(expression, campaign.definitions, start: start)
-    case .users: self = .set(.listed(campaign: campaign.id))
+    case .users: self = .set(.listed(campaign: campaign.whole))
     case .campaign(let earlier): self.init(earlier)
     case .activity(let name): self = .set(.segment(ActivitySegment.name(of: name)))
     case .tokens, .channel: return nil
@@ -118,10 +118,16 @@ extension AudienceTerm {
     for set in campaign.suppressed { self = without(.set(set)) }
   }
 
+  /// Whom a campaign reached, in any of its stages.
   private init(_ earlier: EarlierAudience) {
-    self = .set(.reached(EarlierAudience(campaign: earlier.campaign, outcomes: earlier.outcomes)))
+    self.init(earlier, in: earlier.parts.first ?? earlier.campaign)
+    for part in earlier.parts.dropFirst() { self = .or(self, AudienceTerm(earlier, in: part)) }
+  }
+
+  private init(_ earlier: EarlierAudience, in id: String) {
+    self = .set(.reached(EarlierAudience(campaign: id, outcomes: earlier.outcomes)))
     guard let opened = earlier.opened else { return }
-    let openers = AudienceTerm.set(.opened(campaign: earlier.campaign))
+    let openers = AudienceTerm.set(.opened(campaign: id))
     self = opened ? .and(self, openers) : without(openers)
   }
 }
@@ -129,6 +135,14 @@ extension AudienceTerm {
 extension Campaign {
   /// The sets of users that it does not go to, of which there may be none.
   var suppressed: [AudienceSet] { suppression.map { .segment($0.segment) } }
+
+  /// The users whom its stage lists; `nil` where it is no part, or a share of the users.
+  var listedByStage: [String]? {
+    guard case .number(let number)? = part?.stage, let stages, stages.all.indices.contains(number - 1),
+      case .users(let users) = stages.all[number - 1].members
+    else { return nil }
+    return users
+  }
 
   /// Whether it is not before it begins that it is known in which partitions it can have anybody.
   var isSearchedFor: Bool {

@@ -6,8 +6,10 @@ public enum ControlVerb: String, Sendable {
   case pause, resume, cancel
   /// Resumes what waits for approval.
   case approve
-  /// Says which variant those get who wait for the best; `decide.lua`.
+  /// Chooses the variant that later stages get; `decide.lua`, `opengate.lua`.
   case decide
+  /// Begins a stage; `opengate.lua`.
+  case open
 }
 
 /// The control state of the campaigns that a worker holds, all of one moment.
@@ -55,13 +57,15 @@ extension CampaignStore {
   /// - Parameters:
   ///   - unguarded: resumed, its prunes and quarantines are carried out whatever their share.
   ///   - round: nothing is changed when the campaign has been resumed more often than this; `nil` for whatever it is.
+  ///   - gate: the place of the stage whose gate pauses it, and whether that needs approval; `nil` for none.
   /// - Returns: the state that follows: unchanged when the verb does not apply to it.
   /// - Throws: ``StoreError`` `notFound`.
   @discardableResult
   public func control(
-    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, round: Int? = nil
+    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, round: Int? = nil,
+    gate: (place: Int, needsApproval: Bool)? = nil
   ) async throws -> CampaignState {
-    try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false, round: round).0
+    try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate).0
   }
 
   /// Pauses, resumes or cancels on a person's word, and waits until every live worker has applied it: what it sends of a campaign that was
@@ -91,7 +95,7 @@ extension CampaignStore {
   ///   - person: who it is; nothing where nobody says.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs it.
   public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
-    if let record = try await campaign(id), record.needsApproval, record.state == .paused {
+    if let record = try await campaign(CampaignID(id).whole), record.needsApproval, record.state == .paused {
       throw StoreError(
         .unapproved, "campaign \(id) needs approval before it goes on",
         hint: "somebody else than who submitted it: carillon campaign approve \(id) --by NAME")
@@ -99,12 +103,17 @@ extension CampaignStore {
     return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person).0
   }
 
-  /// Approves a campaign that waits for it: it begins, or goes into the schedule.
+  /// Approves a campaign that waits for it: it begins, or goes into the schedule, or its next stage begins. Of a repeated
+  /// campaign it is the last run that waits.
   ///
   /// - Parameter person: who approves it.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` for one that needs none, and for who submitted it.
   public func approve(_ id: String, by person: String) async throws -> CampaignState {
-    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let whole = CampaignID(id).whole
+    guard let record = try await campaign(whole) else { throw noSuchCampaign(id) }
+    if !record.needsApproval, let run = record.repetition?.lastRun, try await campaign(run)?.needsApproval == true {
+      return try await approve(run, by: person)
+    }
     guard record.needsApproval, record.state == .paused else {
       throw StoreError(
         .unapproved, "campaign \(id) waits for no approval: it is \(record.state.rawValue)",
@@ -114,7 +123,7 @@ extension CampaignStore {
       throw StoreError(
         .unapproved, "\(Excerpt.quoted(person)) has submitted campaign \(id)", hint: "somebody else has to approve it")
     }
-    return try await raise(id, .approve, "", unguarded: false, isByPerson: true, person).0
+    return try await raise(whole, .approve, "", unguarded: false, isByPerson: true, person).0
   }
 
   /// What was done to a campaign, the oldest first; of many the last 200.
@@ -127,61 +136,57 @@ extension CampaignStore {
   /// Between looks at who has applied an epoch; workers are told by a message.
   private static let confirmationInterval = Duration.milliseconds(20)
 
-  /// Changes the state of a campaign with its companions and the rest of its canary, and raises the epoch. A companion or a
-  /// rest that is not taken in yet finds its campaign changed when it is.
+  /// Changes the state of a campaign with its parts, and of a repeated one with its last run, in one step, and raises the
+  /// epoch.
   ///
+  /// - Parameter id: of the campaign, or of a part of it.
   /// - Returns: the state that follows, and the epoch: who has applied it knows of this.
   private func raise(
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
-    round: Int? = nil
+    round: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil
   ) async throws -> (CampaignState, epoch: Int) {
-    guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    let whole = CampaignID(id).whole
+    guard let record = try await campaign(whole) else { throw noSuchCampaign(id) }
     if verb == .resume { try await leaveOutMissed(of: record) }
     let lane = record.lane
+    var ids = [whole] + record.partIDs
+    if let run = record.repetition?.lastRun { ids += [run] + (try await partIDs(of: run)) }
     var pipeline = RedisPipeline()
-    let campaign = keys.campaign(id)
-    var ids = [id] + record.companions
-    // The rest of a canary waits for its first part. When that has ended the rest is all that is left to control.
-    if let rest = record.rest, verb == .cancel || record.state.isFinal { ids.append(rest) }
-    for id in ids {
-      pipeline.script(
-        StoreScripts.control,
-        keys: [
-          keys.campaign(id), keys.lane(lane.rawValue), keys.open(id), keys.running, keys.schedule, keys.ended,
-          keys.epoch,
-          keys.guardTrial(id), keys.answers(app: record.app), keys.guardWatch(id), keys.objections(id), keys.wake,
-          keys.store, keys.changes, keys.timeline(id), campaign,
-        ]
-      ) {
-        $0.append(id)
-        $0.append(verb.rawValue)
-        $0.append(reason)
-        $0.append(unguarded ? "unguarded" : "")
-        $0.append(isByPerson ? "person" : "worker")
-        $0.append(person)
-        $0.append(round.map(String.init) ?? "")
-      }
+    pipeline.script(
+      StoreScripts.control,
+      keys: [
+        keys.lane(lane.rawValue), keys.running, keys.schedule, keys.ended, keys.epoch, keys.answers(app: record.app),
+        keys.wake, keys.store, keys.changes, keys.gates,
+      ]
+        + ids.flatMap {
+          [
+            keys.campaign($0), keys.open($0), keys.guardTrial($0), keys.guardWatch($0), keys.objections($0),
+            keys.timeline($0),
+          ]
+        }
+    ) {
+      $0.append(verb.rawValue)
+      $0.append(reason)
+      $0.append(unguarded ? "unguarded" : "")
+      $0.append(isByPerson ? "person" : "worker")
+      $0.append(person)
+      $0.append(round.map(String.init) ?? "")
+      $0.append(gate.map { String($0.place) } ?? "")
+      $0.append(gate?.needsApproval == true ? 1 : 0)
+      for id in ids { $0.append(id) }
     }
-    var standing: (CampaignState, epoch: Int)?
-    for (id, reply) in zip(ids, try await run(pipeline)) {
-      guard reply.count == 3, let state = reply[0].string.flatMap(CampaignState.init(rawValue:)),
-        let epoch = reply[1].integer
-      else {
-        if standing == nil { throw noSuchCampaign(id) }
-        continue
-      }
-      standing = (id == record.rest && record.state.isFinal ? state : standing?.0 ?? state, epoch)
-      if reply[2].integer == 1 {
-        try await expire(id)
-      } else if verb == .cancel, state == .cancelled {
+    let reply = try await run(pipeline)[0]
+    guard let epoch = reply.first?.integer, reply.count == ids.count + 1,
+      let state = reply[1].first?.string.flatMap(CampaignState.init(rawValue:))
+    else { throw noSuchCampaign(id) }
+    for (id, part) in zip(ids, reply.dropFirst()) where part.count == 2 {
+      if part[1].integer == 1 {
+        try await end(id)
+      } else if verb == .cancel, part[0].string == CampaignState.cancelled.rawValue {
         try await unparkAll(of: id, lane: lane)
-      } else if verb == .resume, state == .active, record.gate != nil {
-        // What has waited for its turn need not wait for its time.
-        try await unparkAll(of: id, lane: lane, isReady: true)
       }
     }
-    guard let standing else { throw noSuchCampaign(id) }
-    return standing
+    return (state, epoch)
   }
 
   /// Reads the control state of the campaigns that a worker holds, and says what it has applied.

@@ -3,7 +3,10 @@ import Redis
 
 /// Where a campaign is in its life. Raw values are names in Redis and JSON.
 public enum CampaignState: String, Sendable {
-  case scheduled, active, paused, cancelled, completed, failed
+  case scheduled
+  /// A part of a campaign whose stage has not begun.
+  case waiting
+  case active, paused, cancelled, completed, failed
 
   /// Whether nothing more can come of it without a person.
   public var isFinal: Bool { self == .cancelled || self == .completed || self == .failed }
@@ -17,13 +20,10 @@ public struct CampaignStanding: Sendable {
   public var round: Int
   /// Slices that are not finished.
   public var unfinished: Int
-  /// Until when all but the first wave wait, in ms since the epoch; `nil` when nobody does.
-  public var gate: Int?
-
   /// Whether its partitions and definitions are fixed.
   public var isNarrowed: Bool
 
-  static let fields = ["state", "lane", "round", "slices", "finished", "gate", "narrowed"]
+  static let fields = ["state", "lane", "round", "slices", "finished", "narrowed"]
 
   /// - Parameter fields: these.
   /// - Throws: ``StoreError`` `damaged`.
@@ -33,7 +33,6 @@ public struct CampaignStanding: Sendable {
     lane = try fields.text("lane").flatMap(Lane.init(rawValue:)) ?? .normal
     round = try fields.number("round") ?? 0
     unfinished = try (fields.number("slices") ?? 0) - (fields.number("finished") ?? 0)
-    gate = try fields.number("gate")
     isNarrowed = try fields.number("narrowed") == 1
   }
 }
@@ -92,18 +91,34 @@ public struct CampaignRecord: Sendable {
   public var createdAt: Int
   /// When it was to begin, in ms since the epoch; `nil` for at once.
   public var sendAt: Int?
-  /// Until when all but the first wave wait, in ms since the epoch; `nil` when nobody does.
-  public var gate: Int?
   /// How fast it may be sent; `nil` for as fast as it goes.
   public var rate: CampaignRate?
   /// What has become of a job that asks for campaigns again and again; `nil` for a campaign that is sent itself.
   public var repetition: RepetitionRecord?
   /// With `show`: when the next of the targets that wait for their own time may be sent, in ms since the epoch.
   public var nextTime: Int?
-  /// The ids of its companions, which are taken in after it.
-  public var companions: [String]
-  /// The id of the campaign to the users who are not in its canary; `nil` for a campaign without one.
-  public var rest: String?
+  /// The ids of its parts, in the order of the stages; none for a campaign that is sent itself, and for a part.
+  public var partIDs: [String]
+  /// The id of the campaign that it is a part of; `nil` for a whole campaign.
+  public var of: String?
+  /// The id of the repeated campaign that it is a run of; `nil` for none.
+  public var runOf: String?
+  /// Whether it is a part of a stage that has not begun.
+  public var isGated: Bool
+  /// The place of the stage that began last, from 0; `nil` for a campaign without parts.
+  public var stage: Int?
+  /// The place of the stage whose gate has paused it; `nil` for none.
+  public var verdict: Int?
+  /// The place of the stage whose gate a person has overruled; `nil` for none.
+  var overruled: Int?
+  /// The place of the variant that a person or a gate has chosen; `nil` for none.
+  public var winner: Int?
+  /// The place of the variant that all users of this part get; `nil` where each draws one.
+  public var variant: Int?
+  /// When its stage began, in ms since the epoch; `nil` for the first stage, and where it has no stages.
+  var begunAt: Int?
+  /// Its parts, where it was read by ``CampaignStore/campaign(_:)`` or with them.
+  public internal(set) var parts: [CampaignRecord] = []
   /// When its first slice was dequeued, in ms since the epoch.
   public var startedAt: Int?
   /// ms since the epoch.
@@ -114,19 +129,52 @@ public struct CampaignRecord: Sendable {
   public var waiting: CampaignWait?
 
   /// When it began, or is to begin, in ms since the epoch.
-  public var start: Int { max(createdAt, sendAt ?? 0) }
+  public var start: Int { begunAt ?? max(createdAt, sendAt ?? 0) }
+
+  /// Those of its parts that are stages, or the campaign itself where it has no parts. Together they are what it reached.
+  public var stages: [CampaignRecord] {
+    partIDs.isEmpty ? [self] : parts.filter { CampaignID($0.id).part?.isStage == true }
+  }
 
   /// Targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
 
   /// Whether there are slices that its totals don't include. What has not begun has none.
-  var hasOpenSlices: Bool { finishedAt == nil && state != .scheduled }
+  var hasOpenSlices: Bool { finishedAt == nil && state != .scheduled && !isGated && partIDs.isEmpty }
 
   /// Adds what a slice has counted that the totals don't include.
   mutating func add(_ slice: OpenSlice) {
     counters += slice.counters
     nextTime = [nextTime, slice.readyAt].compactMap(\.self).min()
     if slice.isSealed { sealedSlices += 1 }
+  }
+
+  /// Takes its parts in. Its totals are those of its stages; companions are reported apart.
+  mutating func take(_ parts: [CampaignRecord]) {
+    self.parts = parts
+    counters = SliceCounters()
+    (slices, sealedSlices, hasReceipts) = ((0, 0), 0, false)
+    for part in stages {
+      counters += part.counters
+      slices = (slices.finished + part.slices.finished, slices.total + part.slices.total)
+      sealedSlices += part.sealedSlices
+      hasReceipts = hasReceipts || part.hasReceipts
+      startedAt = [startedAt, part.startedAt].compactMap(\.self).min()
+      nextTime = [nextTime, part.nextTime].compactMap(\.self).min()
+      waiting = waiting ?? part.waiting
+    }
+    if state == .failed { reason = whyFailed }
+  }
+
+  /// What its job says, as far as this record goes: the campaign, or the part that it is.
+  ///
+  /// - Parameters:
+  ///   - job: of the campaign.
+  ///   - apps: those that it may be for.
+  public func campaign(_ job: [UInt8], _ apps: JobApps) throws(JobError) -> Campaign {
+    var campaign = try CampaignJob.part(CampaignID(id), of: job, apps, start: start / 1000, variant: variant)
+    campaign.definitions = definitions
+    return campaign
   }
 
   /// All fields of a campaign's hash but `job`.
@@ -137,7 +185,8 @@ public struct CampaignRecord: Sendable {
       "finished", "slices",
       "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
       "spread",
-      "finishBy", "gate", "repeat", "runs", "leftOut", "lastRun", "also", "rest",
+      "finishBy", "repeat", "runs", "leftOut", "lastRun", "pending", "of", "run", "parts", "gated", "stage", "verdict",
+      "overruled", "winner", "variant", "start",
     ] + SliceCounters.totalsFields
 
   /// - Parameters:
@@ -169,7 +218,6 @@ public struct CampaignRecord: Sendable {
     hasReceipts = try values.number("receipts") ?? 0 > 0
     createdAt = try values.number("createdAt") ?? 0
     sendAt = try values.number("sendAt")
-    gate = try values.number("gate")
     let perSecond = try values.text("rate").flatMap(Double.init).map(CampaignRate.perSecond)
     let spread = try values.number("spread").map(CampaignRate.over(seconds:))
     let end = try values.number("finishBy").map(CampaignRate.until(milliseconds:))
@@ -177,10 +225,20 @@ public struct CampaignRecord: Sendable {
     if let schedule = try values.text("repeat") {
       repetition = RepetitionRecord(
         schedule: schedule, runs: try values.number("runs") ?? 0, leftOut: try values.number("leftOut") ?? 0,
-        lastRun: try values.text("lastRun"))
+        lastRun: try values.text("lastRun"), isPending: try values.number("pending") == 1)
     }
-    companions = try values.text("also").map { $0.split(separator: ",").map { Companion.id(of: id, String($0)) } } ?? []
-    rest = try values.text("rest")
+    partIDs =
+      try values.text("parts")?.split(separator: " ").compactMap { CampaignPart($0) }
+      .map { CampaignID(whole: id, part: $0).description } ?? []
+    of = try values.text("of")
+    runOf = try values.text("run")
+    isGated = try values.number("gated") == 1
+    stage = try values.number("stage")
+    verdict = try values.number("verdict")
+    overruled = try values.number("overruled")
+    winner = try values.number("winner")
+    variant = try values.number("variant")
+    begunAt = try values.number("start")
     startedAt = try values.number("startedAt")
     finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

@@ -12,6 +12,8 @@ public struct CampaignWatch: Sendable {
   private var former: [Int] = []
   /// Whether nothing has been read yet.
   private var isFirst = true
+  /// Its parts by their ids.
+  private var parts: [String: CampaignWatch] = [:]
 
   /// Slices in hand that one look reads at most.
   private static let most = CampaignStore.batch
@@ -25,6 +27,15 @@ public struct CampaignWatch: Sendable {
   public mutating func look(at store: CampaignStore) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await store.view(id) else { return nil }
     var record = totals
+    if !record.partIDs.isEmpty {
+      var looked: [CampaignRecord] = []
+      for id in record.partIDs {
+        var watch = parts[id] ?? CampaignWatch(id)
+        if let part = try await watch.look(at: store) { looked.append(part) }
+        parts[id] = watch
+      }
+      record.take(looked)
+    }
     guard record.hasOpenSlices else { return record }
     let inHand = try await store.slicesInHand(of: id)
     let partitions = store.keys.partitions

@@ -3,28 +3,54 @@ import Redis
 
 /// Looking at campaigns.
 extension CampaignStore {
-  /// A campaign by its totals alone, or `nil` if there is none of that id.
+  /// A campaign or a part by its totals alone, or `nil` if there is none of that id. Of a campaign with parts the totals are
+  /// those of its stages.
   public func campaign(_ id: String) async throws -> CampaignRecord? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
-    return try await record(id, run(pipeline)[0])
+    guard let record = try await record(id, run(pipeline)[0]) else { return nil }
+    return try await withParts([record])[0]
   }
 
-  /// A campaign by its totals alone, and its job without white space; `nil` if there is none of that id.
+  /// Campaigns with their parts.
+  func withParts(_ records: [CampaignRecord]) async throws -> [CampaignRecord] {
+    var pipeline = RedisPipeline()
+    for id in records.flatMap(\.partIDs) { read(CampaignRecord.fields, of: id, to: &pipeline) }
+    guard !pipeline.isEmpty else { return records }
+    var replies = try await run(pipeline)[...]
+    return try records.map { record in
+      var record = record
+      guard !record.partIDs.isEmpty else { return record }
+      record.take(try record.partIDs.compactMap { try self.record($0, replies.removeFirst()) })
+      return record
+    }
+  }
+
+  /// The parts of a campaign, as far as its record lists them; none for one that is sent itself, and where it is gone.
+  func partIDs(of whole: String) async throws -> [String] {
+    var pipeline = RedisPipeline()
+    pipeline.append("HGET", keys.campaign(whole), "parts")
+    return try await run(pipeline)[0].string?.split(separator: " ").compactMap { CampaignPart($0) }
+      .map { CampaignID(whole: whole, part: $0).description } ?? []
+  }
+
+  /// A campaign or a part by its own totals alone, and the job of the campaign without white space; `nil` if there is none of
+  /// that id. What the job says of it is ``CampaignRecord/campaign(_:_:)``.
   public func campaignAndJob(_ id: String) async throws -> (record: CampaignRecord, job: [UInt8])? {
     var pipeline = RedisPipeline()
     read(CampaignRecord.fields, of: id, to: &pipeline)
-    pipeline.append("HMGET", keys.campaign(id), "job", "definitions")
+    pipeline.append("HGET", keys.campaign(CampaignID(id).whole), "job")
+    pipeline.append("HGET", keys.campaign(id), "definitions")
     let replies = try await run(pipeline)
     guard var record = try record(id, replies[0]) else { return nil }
-    if let json = replies[1][1].bytes {
+    if let json = replies[2].bytes {
       guard let definitions = SegmentDefinitions(Array(json)) else {
         throw StoreError(
           .campaign(id), "the field definitions of the key \(keys.campaign(id)) should be definitions of segments")
       }
       record.definitions = definitions
     }
-    return (record, replies[1][0].bytes.map(Array.init) ?? [])
+    return (record, replies[1].bytes.map(Array.init) ?? [])
   }
 
   /// What changes of a campaign; `nil` if there is none of that id.
@@ -51,6 +77,13 @@ extension CampaignStore {
   public func show(_ id: String) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await view(id) else { return nil }
     var record = totals
+    if !record.partIDs.isEmpty {
+      var parts: [CampaignRecord] = []
+      for part in record.partIDs {
+        if let part = try await show(part) { parts.append(part) }
+      }
+      record.take(parts)
+    }
     guard record.hasOpenSlices else { return record }
     for start in stride(from: 0, to: keys.partitions, by: Self.batch) {
       let open = (start..<min(start + Self.batch, keys.partitions)).filter { !finished.contains($0) }
@@ -96,9 +129,10 @@ extension CampaignStore {
   public func campaigns(damaged: (StoreError) -> Void = { _ in }) async throws -> [CampaignRecord] {
     var records: [CampaignRecord] = []
     try await forEachPage { ids in
+      let ids = ids.filter { CampaignID($0).part == nil }
       var pipeline = RedisPipeline()
       for id in ids { read(CampaignRecord.fields, of: id, to: &pipeline) }
-      for (id, result) in zip(ids, try await runEach(pipeline)) {
+      for (id, result) in zip(ids, pipeline.isEmpty ? [] : try await runEach(pipeline)) {
         do throws(StoreError) {
           if let record = try record(id, result.get()) { records.append(record) }
         } catch {
@@ -107,7 +141,7 @@ extension CampaignStore {
       }
       return true
     }
-    return records
+    return try await withParts(records)
   }
 
   /// Walks over the ids of all campaigns, newest first, until `body` returns false.

@@ -31,6 +31,7 @@ extension CampaignStore {
         .invalid, "the audience refers to campaign \(id), which has not ended: nobody knows yet whom it reaches",
         hint: "wait for it, or submit the job: its campaign waits")
     }
+    campaign = try await withEarlierParts(campaign)
     switch campaign.audience {
     case .tokens(let tokens): return Reached(users: nil, targets: tokens.count)
     case .channel: return Reached(users: nil, targets: 1)
@@ -113,8 +114,8 @@ extension CampaignStore {
           best.end(user: user, seenAt: seenAt)
         }
       }
-      best.forEachUser { user, part in
-        if part == nil {
+      best.forEachUser { user, isControl in
+        if isControl {
           control += 1
         } else {
           users += 1

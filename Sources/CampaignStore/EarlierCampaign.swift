@@ -22,13 +22,22 @@ extension CampaignStore {
         hint: "its users are spread otherwise; export them: carillon results export \(id), and import them as a segment"
       )
     }
-    switch try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))).audience {
+    switch try? record.campaign(job, .any(services.service(ofApp: record.app))).audience {
     case .tokens?, .channel?:
       return StoreError(
         .invalid, "the audience refers to campaign \(id), which went to no users",
         hint: "a campaign to tokens or a channel does not know whose they are")
     case .segment?, .users?, .campaign?, .activity?, nil: return nil
     }
+  }
+
+  /// A campaign with the parts of the earlier campaigns that its audience refers to, as far as these are taken in.
+  public func withEarlierParts(_ campaign: Campaign) async throws -> Campaign {
+    var parts: [String: [String]] = [:]
+    for id in campaign.earlier {
+      parts[id] = try await partIDs(of: id).filter { CampaignID($0).part?.isStage == true }
+    }
+    return parts.isEmpty ? campaign : campaign.referring(to: parts)
   }
 
   /// Whether the earlier campaigns of a campaign have ended, and what became of them is still known.

@@ -3,26 +3,65 @@ import Redis
 
 /// Expiry of ended campaigns.
 extension CampaignStore {
-  /// Expires the keys of an ended campaign after its time to live. Can be repeated.
-  func expire(_ id: String) async throws {
+  /// Takes note that a campaign or a part has ended. A part ends its campaign if it is the last, and its keys stay until that
+  /// has ended. Can be repeated.
+  func end(_ id: String) async throws {
+    guard CampaignID(id).part != nil else { return try await expire(id) }
+    let whole = CampaignID(id).whole
+    let parts = try await partIDs(of: whole)
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.endPart,
+      keys: [keys.campaign(whole), keys.gates, keys.ended, keys.running, keys.changes]
+        + parts.map { keys.campaign($0) }
+    ) {
+      $0.append(whole)
+      for part in parts { $0.append(CampaignID(part).part?.isStage == true ? 1 : 0) }
+    }
+    let hasEnded = try await run(pipeline)[0].integer == 1
+    pipeline.removeAll()
+    pipeline.append("ZREM", keys.ended, id)
+    _ = try await run(pipeline)
+    if hasEnded { try await expire(whole) }
+  }
+
+  /// Expires the keys of an ended campaign and of its parts after its time to live. Can be repeated.
+  private func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
     if let record = try await campaign(id) {
       let seconds = record.timeToLive
-      try await expireSlices(
-        of: id, in: partitions(of: record), after: seconds, receipts: record.hasReceipts,
-        control: record.counters.control > 0)
-      pipeline.append("EXPIRE", keys.finished(id), seconds)
-      pipeline.append("EXPIRE", keys.timeline(id), seconds)
-      pipeline.append(
-        "UNLINK", keys.guardTrial(id), keys.guardWatch(id), keys.rate(campaign: id), keys.ranking(id))
-      pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
-      pipeline.append("EXPIRE", keys.campaign(id), seconds)
+      for part in record.partIDs.isEmpty ? [record] : record.parts {
+        try await expireSlices(
+          of: part.id, in: partitions(of: part), after: seconds, receipts: part.hasReceipts,
+          control: part.counters.control > 0)
+      }
+      if !record.partIDs.isEmpty { try await unlinkAudience(of: id, in: Array(0..<record.partitions)) }
+      // The campaign comes last: whoever finds it without an expiry does all of this again.
+      for id in record.partIDs + [id] {
+        pipeline.append("EXPIRE", keys.finished(id), seconds)
+        pipeline.append("EXPIRE", keys.timeline(id), seconds)
+        pipeline.append(
+          "UNLINK", keys.guardTrial(id), keys.guardWatch(id), keys.rate(campaign: id), keys.ranking(id))
+        pipeline.append("ZADD", keys.expiring, try await time() / 1000 + seconds * 1000 + Self.expiryMargin, id)
+        pipeline.append("EXPIRE", keys.campaign(id), seconds)
+      }
       _ = try await run(pipeline)
     }
     try await removeExpired()
     pipeline.removeAll()
     pipeline.append("ZREM", keys.ended, id)
     _ = try await run(pipeline)
+  }
+
+  /// Removes whom a job lists, and what it says of them.
+  func unlinkAudience(of id: String, in partitions: [Int]) async throws {
+    for start in stride(from: 0, to: partitions.count, by: Self.batch) {
+      var pipeline = RedisPipeline()
+      for partition in partitions[start..<min(start + Self.batch, partitions.count)] {
+        pipeline.append("UNLINK", keys.audience(partition, id), keys.values(partition, id))
+      }
+      _ = try await run(pipeline)
+    }
   }
 
   /// Expires the keys of a campaign's slices.

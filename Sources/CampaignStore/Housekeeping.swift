@@ -14,7 +14,9 @@ extension CampaignStore {
     public var isMoreDue: Bool
     /// Scheduled campaigns whose time has come, for ``CampaignStore/promote(_:)``.
     public var scheduled: [String]
-    /// ms until the next one is due.
+    /// Campaigns whose gates are to be looked at, and since when, for ``CampaignStore/lookAtGate(of:dueAt:)``.
+    public var gates: [(id: String, dueAt: Int)]
+    /// ms until the next of the scheduled campaigns or of the gates is due.
     public var nextScheduled: Int?
     /// Where the housekeeper before stood.
     public var notes: HousekeepingNotes
@@ -44,6 +46,7 @@ extension CampaignStore {
       keys: [
         keys.housekeeper, keys.workers, keys.parked, keys.ended, keys.schedule, keys.epoch, keys.housekeeping,
         keys.wake, keys.running, keys.events(.registrations), keys.events(.receipts), keys.campaigns,
+        keys.gates,
       ] + keys.lanes
     ) {
       $0.append(instance.description)
@@ -55,15 +58,20 @@ extension CampaignStore {
       if let idleBeat { $0.append(idleBeat) } else { $0.append("") }
     }
     let reply = try await run(pipeline)[0]
-    guard reply.count == 9 else { return nil }
-    for id in reply[3].compactMap(\.string) { try await expire(id) }
+    guard reply.count == 10 else { return nil }
+    for id in reply[3].compactMap(\.string) { try await end(id) }
+    let gates = reply[9]
     return Chores(
       now: reply[0].integer ?? 0, dead: reply[1].compactMap(\.string),
       due: try await references(in: reply[2]) { pipeline, text in pipeline.append("ZREM", keys.parked, text) },
       isMoreDue: reply[2].count == Self.batch,
-      scheduled: reply[4].compactMap(\.string), nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
+      scheduled: reply[4].compactMap(\.string),
+      gates: stride(from: 0, to: gates.count - 1, by: 2).compactMap { index in
+        gates[index].string.map { ($0, gates[index + 1].integer ?? 0) }
+      },
+      nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
       notes: HousekeepingNotes(reply[6]),
-      events: zip(EventList.allCases, reply[7...]).filter { $1.integer ?? 0 > 0 }.map(\.0))
+      events: zip(EventList.allCases, reply[7..<9]).filter { $1.integer ?? 0 > 0 }.map(\.0))
   }
 
   /// The worker that has the housekeeping, if any has.

@@ -9,8 +9,6 @@ public enum Admission: String, Sendable {
   case duplicate
   /// Another job has this id.
   case conflict
-  /// It claims to be derived from another job, and Carillon has not derived it.
-  case forged
 }
 
 /// From the producers' list to an active campaign.
@@ -29,6 +27,7 @@ extension CampaignStore {
   public func submit(_ job: [UInt8], as campaign: Campaign, from key: String? = nil) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
+    try await checkStages(of: campaign)
     try await checkRoom(for: campaign)
     let canonical = try CampaignJob.canonical(job)
     var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
@@ -89,37 +88,41 @@ extension CampaignStore {
   ///
   /// - Parameters:
   ///   - resolved: the job with the content of its template, where it names one.
+  ///   - request: what stands on the worker's list in the place of the job, where that is a run's (``RunRequest``).
   ///   - narrowed: whether the campaign keeps a slice in every partition and has its definitions already: Redis has lost a
   ///     campaign of which workers may hold slices anywhere.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   /// - Throws: ``StoreError`` `invalid` for what ``check(_:)`` refuses. A conflict is returned, and leaves the job where
   ///   it is.
   public func activate(
-    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, worker: String, narrowed: Bool = false,
-    approval: String? = nil
+    _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, worker: String,
+    narrowed: Bool = false, approval: String? = nil
   ) async throws -> Admission {
     try await pinned().activateHere(
-      campaign, job: job, resolved ?? job, worker: worker, narrowed: narrowed, approval: approval)
+      campaign, job: job, resolved ?? job, request: request, worker: worker, narrowed: narrowed, approval: approval)
   }
 
   /// Activates, all on one connection: the audience that a job lists must be where the campaign is written.
   private func activateHere(
-    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], worker: String, narrowed: Bool, approval: String?
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, worker: String, narrowed: Bool,
+    approval: String?
   ) async throws -> Admission {
     var campaign = campaign
     campaign.definitions = try await check(campaign)
+    if !narrowed { try await checkStages(of: campaign) }
     let canonical = try CampaignJob.canonical(job)
     var pipeline = RedisPipeline(reserving: canonical.count + 256)
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
       $0.append(canonical)
       $0.append(Self.idMemory)
-      // What Redis has lost and a worker brings back was taken in before.
-      $0.append(campaign.isDerived && !narrowed ? 1 : 0)
     }
     let reply = try await run(pipeline)[0]
     let (admission, digest) = (try admission(reply[0]), reply[1].string ?? "")
     guard admission == .new else {
-      if admission == .duplicate { try await acknowledge(job, worker: worker) }
+      if admission == .duplicate {
+        if let (parent, _) = Repetition.run(campaign.id) { try await endPending(parent) }
+        try await acknowledge(request ?? job, worker: worker)
+      }
       return admission
     }
     let now = try await time() / 1000
@@ -131,12 +134,14 @@ extension CampaignStore {
     let partitions = try await writeAudience(of: campaign)
     let start = max(now, campaign.sendAt ?? 0) / 1000
     return try await write(
-      campaign, job: job, dated(resolved, of: campaign, start: start), digest: digest, partitions: partitions,
-      start: start, worker: worker, narrowed: narrowed, approval: approval)
+      campaign, job: job, dated(resolved, of: campaign, start: start), request: request, digest: digest,
+      partitions: partitions, start: start, worker: worker, narrowed: narrowed, approval: approval)
   }
 
   /// The job as the campaign keeps it: with the times that count from its start written out, so that every push says the same.
+  /// In the parts of a campaign they count from when each begins (``PushCore/CampaignJob/part(_:of:_:start:variant:)``).
   private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
+    guard campaign.parts.isEmpty else { return job }
     do {
       return try services.service(ofApp: campaign.app).dated(job, pushType: campaign.pushType, start: start) ?? job
     } catch {
@@ -144,83 +149,77 @@ extension CampaignStore {
     }
   }
 
-  /// Writes the campaign, its audience being there.
+  /// Writes the campaign with its parts, its audience being there.
   ///
   /// - Parameters:
+  ///   - request: what stands on the worker's list in the place of the job, where that is a run's.
   ///   - digest: what the id was reserved for.
   ///   - start: when it begins, in UNIX seconds.
   ///   - approval: why it waits for somebody's approval; `nil` where it need not.
   func write(
-    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, digest: String, partitions: [Int], start: Int,
-    worker: String, narrowed: Bool = false, approval: String? = nil
+    _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, request: [UInt8]? = nil, digest: String,
+    partitions: [Int], start: Int, worker: String, narrowed: Bool = false, approval: String? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
-    let companions = try companions(of: campaign, job)
-    var pipeline = RedisPipeline(reserving: job.count + minified.count + 256)
+    // What Redis has lost and a worker brings back was taken in before, whatever its repeated campaign lists by now.
+    let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id
+    let parts = campaign.parts.map { CampaignID(whole: campaign.id, part: $0) }
+    let ids = [campaign.id] + parts.map(\.description)
+    var pipeline = RedisPipeline(reserving: job.count + minified.count + 256 * (1 + parts.count))
     pipeline.script(
       StoreScripts.activate,
       keys: [
-        keys.campaign(campaign.id), keys.open(campaign.id), keys.lane(campaign.lane.rawValue), keys.all,
-        keys.intake(worker: worker), keys.job(campaign.id), keys.running, keys.finished(campaign.id), keys.schedule,
-        keys.wake, keys.store, keys.changes, keys.campaigns, keys.ended, keys.campaign(campaign.beside ?? campaign.id),
-      ] + companions.map { keys.job($0.id) }
+        keys.campaign(campaign.id), keys.job(campaign.id), keys.intake(worker: worker),
+        keys.lane(campaign.lane.rawValue), keys.all, keys.running, keys.schedule, keys.ended, keys.gates, keys.wake,
+        keys.store, keys.changes, keys.campaign(parent),
+      ] + ids.flatMap { [keys.campaign($0), keys.open($0), keys.finished($0)] }
     ) { arguments in
-      arguments.append(campaign.id)
-      arguments.append(job)
+      arguments.append(request ?? job)
       arguments.append(Self.idMemory)
       arguments.append(campaign.sendAt ?? 0)
       arguments.append(digest)
       arguments.append(keys.partitions)
-      arguments.append(partitions.count)
       arguments.append(approval ?? "")
-      arguments.append(companions.count)
-      for companion in companions {
-        arguments.append(companion.job)
-        arguments.append(companion.canonical)
-      }
+      arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
-      var fields: [(String, String)] = [
-        ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
-        ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
-        ("expiration", campaign.commonExpiration(startingAt: start).map(String.init) ?? ""),
-      ]
-      if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
-      if let sendAt = campaign.sendAt { fields.append(("sendAt", String(sendAt))) }
-      if let wave = campaign.firstWave { fields.append(("gate", String((start + wave.wait) * 1000))) }
-      if campaign.variants != nil { fields.append(("receipts", "\(Self.receiptsByVariant)")) }
-      // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
-      if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
-      if !campaign.definitions.isEmpty {
-        fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
-      }
-      if let repetition = campaign.timing.repetition { fields.append(("repeat", repetition.text)) }
-      if campaign.canary != nil, !campaign.isDerived, campaign.timing.repetition == nil {
-        fields.append(("rest", campaign.id + Canary.suffix))
-      }
-      if !companions.isEmpty { fields.append(("also", campaign.also.joined(separator: ","))) }
-      switch campaign.rate {
-      case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
-      case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
-      case .until(let milliseconds)?: fields.append(("finishBy", "\(milliseconds)"))
-      case nil: break
-      }
+      var fields = fields(of: campaign, start: start, narrowed: narrowed) + ownFields(of: campaign)
+      arguments.append(campaign.id)
+      arguments.append(parts.isEmpty ? "sent" : "parts")
+      arguments.append(2 * fields.count + 2)
       for (field, value) in fields {
         arguments.append(field)
         arguments.append(value)
       }
       arguments.append("job")
       arguments.append(minified)
+      for id in parts {
+        guard let part = id.part else { continue }
+        let isFirst = campaign.place(of: part.stage) == 0
+        fields = self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed) + [("of", id.whole)]
+        arguments.append(id.description)
+        arguments.append(isFirst ? "sent" : "gated")
+        arguments.append(2 * fields.count)
+        for (field, value) in fields {
+          arguments.append(field)
+          arguments.append(value)
+        }
+      }
     }
     let answer = try await run(pipeline)[0].integer
     if answer == 1 { return .new }
     if answer == 2 {
-      try await expire(campaign.id)
+      try await end(campaign.id)
       return .new
+    }
+    if answer == -2 {
+      // What asked for it is on the list no more, and nobody else begins it.
+      try await acknowledge(request ?? job, worker: worker)
+      return .duplicate
     }
     // Another worker has activated it, or nothing may begin. Where it has ended by now, or is still to come, nobody else
     // removes the audience that was written here.
-    var isOurs = answer == -1 || answer == -2
+    var isOurs = answer == -1
     if !isOurs { isOurs = try await standing(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
@@ -231,25 +230,55 @@ extension CampaignStore {
       }
       _ = try await run(pipeline)
     }
-    if answer == -2 {
-      throw StoreError(
-        .invalid, "also: \(companions.map(\.id).joined(separator: " or ")) was used for another job",
-        hint: "give the job another id: its companions have theirs from it")
-    }
     guard answer == 0 else { throw try await whyHeld() }
     return .duplicate
   }
 
-  /// The jobs of a campaign's companions. Those of one that is repeated come with its runs.
-  private func companions(
-    of campaign: Campaign, _ job: [UInt8]
-  ) throws -> [(id: String, job: [UInt8], canonical: [UInt8])] {
-    guard campaign.timing.repetition == nil else { return [] }
-    let service = services.service(ofApp: campaign.app)
-    return try campaign.also.compactMap { type in
-      guard let payload = service.refreshPayload(of: type) else { return nil }
-      let job = try Companion.job(of: job, type, payload: payload)
-      return (Companion.id(of: campaign.id, type), job, try CampaignJob.canonical(job))
+  /// The fields of a campaign, and of each of its parts.
+  ///
+  /// - Parameter start: when it begins, in UNIX seconds; `nil` where that is yet to be seen.
+  private func fields(of campaign: Campaign, start: Int?, narrowed: Bool) -> [(String, String)] {
+    var fields: [(String, String)] = [
+      ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
+      ("lane", campaign.lane.rawValue), ("ttl", String(campaign.timeToLive)),
+      ("expiration", start.flatMap { campaign.commonExpiration(startingAt: $0) }.map(String.init) ?? ""),
+    ]
+    if let sendAt = campaign.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
+    if campaign.variants != nil { fields.append(("receipts", "\(Self.receiptsByVariant)")) }
+    // The partitions of listed users and tokens are known; all others are found when the campaign begins to expand.
+    if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
+    if !campaign.definitions.isEmpty {
+      fields.append(("definitions", String(decoding: campaign.definitions.json, as: UTF8.self)))
+    }
+    return fields
+  }
+
+  /// The fields that a campaign has and its parts have not.
+  private func ownFields(of campaign: Campaign) -> [(String, String)] {
+    var fields: [(String, String)] = []
+    if let person = campaign.submittedBy { fields.append(("submittedBy", person)) }
+    if let repetition = campaign.timing.repetition { fields.append(("repeat", repetition.text)) }
+    if let (parent, _) = Repetition.run(campaign.id) { fields.append(("run", parent)) }
+    let parts = campaign.parts
+    if !parts.isEmpty {
+      fields.append(("parts", parts.map(\.description).joined(separator: " ")))
+      fields.append(("stage", "0"))
+    }
+    switch campaign.rate {
+    case .perSecond(let rate)?: fields.append(("rate", "\(rate)"))
+    case .over(let seconds)?: fields.append(("spread", "\(seconds)"))
+    case .until(let milliseconds)?: fields.append(("finishBy", "\(milliseconds)"))
+    case nil: break
+    }
+    return fields
+  }
+
+  /// Refuses a campaign with stages that ends before its rest can begin.
+  private func checkStages(of campaign: Campaign) async throws {
+    guard campaign.stages != nil else { return }
+    let start = max(try await time() / 1000, campaign.sendAt ?? 0) / 1000
+    if let problem = campaign.problemOfStages(start: start) {
+      throw StoreError(.invalid, problem.reason, hint: problem.hint ?? "")
     }
   }
 
@@ -303,7 +332,7 @@ extension CampaignStore {
     return reached
   }
 
-  private func acknowledge(_ job: [UInt8], worker: String) async throws {
+  func acknowledge(_ job: [UInt8], worker: String) async throws {
     var pipeline = RedisPipeline(reserving: job.count + 256)
     pipeline.append("LREM", keys.intake(worker: worker), 1, job)
     _ = try await run(pipeline)
@@ -314,6 +343,13 @@ extension CampaignStore {
       throw StoreError(.refused, "the intake script answered \(reply)", hint: "report this: it is a defect")
     }
     return admission
+  }
+
+  /// The partitions in which a campaign has slices before it begins to expand: those of whom its job lists, and all where
+  /// members are searched for.
+  func listedPartitions(of campaign: Campaign) -> [Int] {
+    guard case .users(let users) = campaign.audience else { return Array(0..<keys.partitions) }
+    return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
   }
 
   /// Spreads listed users or tokens over their partitions.

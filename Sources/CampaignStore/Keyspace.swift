@@ -92,6 +92,8 @@ public struct Keyspace: Sendable {
   var running: String { control + "running" }
   /// Sorted set: campaigns that are scheduled, by when they begin.
   var schedule: String { control + "schedule" }
+  /// Sorted set: campaigns with a stage that has not begun, by when its gate is looked at next.
+  var gates: String { control + "gates" }
   /// Number: the control epoch, which every pause, resume and cancel raises.
   var epoch: String { control + "epoch" }
   /// String: there for a moment after a worker noticed that Redis may have lost its last writes.

@@ -40,8 +40,7 @@ extension CampaignStore {
   /// Fixes the partitions of a campaign that begins to expand, whatever it waits for.
   private func begin(_ id: String) async throws -> Bool {
     guard let (record, job) = try await campaignAndJob(id) else { return false }
-    var campaign = try CampaignJob.parse(job, .any(services.service(ofApp: record.app)))
-    campaign.definitions = record.definitions
+    let campaign = try record.campaign(job, .any(services.service(ofApp: record.app)))
     return try await narrow(campaign) != nil
   }
 
@@ -226,7 +225,7 @@ extension CampaignStore {
   /// Runs what counts slices of a campaign, and sees to the keys of one that has ended with it.
   private func finish(_ pipeline: RedisPipeline, of id: String?) async throws -> CampaignState? {
     guard let id, let last = try await run(pipeline).first(where: { $0[0].integer == 1 }) else { return nil }
-    try await expire(id)
+    try await end(id)
     return last[1].string.flatMap(CampaignState.init(rawValue:))
   }
 

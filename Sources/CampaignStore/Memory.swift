@@ -144,6 +144,7 @@ extension CampaignStore {
   /// About how many targets a campaign has, and what it takes of Redis' memory; costs the same for every size. Whoever
   /// several sets have is counted as often as it takes to find them, so it is rather too much than too little.
   public func estimate(of campaign: Campaign) async throws -> (targets: Int, bytes: Int) {
+    let campaign = try await withEarlierParts(campaign)
     switch campaign.audience {
     case .tokens(let tokens): return Self.listed(tokens.count, campaign)
     case .channel: return Self.listed(1, campaign)

@@ -46,12 +46,13 @@ extension CampaignStore {
     var looked = 0
     while looked < Self.mostLookedAt {
       let ids = try await ids(behind: place)
-      if ids.isEmpty { return page }
+      if ids.isEmpty { break }
       var pipeline = RedisPipeline()
       for (id, _) in ids { read(CampaignRecord.fields, of: id, to: &pipeline) }
       for ((id, createdAt), result) in zip(ids, try await runEach(pipeline)) {
         looked += 1
         place = CampaignPlace(createdAt: createdAt, id: id)
+        guard CampaignID(id).part == nil else { continue }
         do throws(StoreError) {
           if let record = try record(id, result.get()), filter.matches(record) { page.elements.append(record) }
         } catch {
@@ -59,10 +60,12 @@ extension CampaignStore {
         }
         guard page.elements.count < count, looked < Self.mostLookedAt else {
           page.next = place?.text
+          page.elements = try await withParts(page.elements)
           return page
         }
       }
     }
+    page.elements = try await withParts(page.elements)
     return page
   }
 
@@ -81,7 +84,8 @@ extension CampaignStore {
 
     init(_ text: String) throws(StoreError) {
       let parts = text.split(separator: "-", maxSplits: 1).map(String.init)
-      guard parts.count == 2, let createdAt = Int(parts[0]), PlainName.isValid(parts[1]) else {
+      guard parts.count == 2, let createdAt = Int(parts[0]), CampaignID.isValid(CampaignID(parts[1]).whole)
+      else {
         throw StoreError(.invalid, "cursor: it is none of this list's", hint: "take next of the page before")
       }
       self.init(createdAt: createdAt, id: parts[1])

@@ -18,7 +18,13 @@ extension CampaignStore {
   public func targets(
     of user: String, in campaign: Campaign, filter: DeviceFilter, isNew: Bool
   ) async throws -> UserTargets {
-    if !isNew, let sealed = try await sealedTargets(of: user, in: campaign.id) { return sealed }
+    if !isNew {
+      let stage = campaign.stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
+      let part =
+        campaign.part ?? campaign.parts(ofStage: stage ?? 0).first.flatMap { campaign.parts.isEmpty ? nil : $0 }
+      let id = CampaignID(whole: campaign.whole, part: part).description
+      if let sealed = try await sealedTargets(of: user, in: id) { return sealed }
+    }
     let partition = Partition.of(user: user, count: keys.partitions)
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.devices(partition), user)

@@ -93,6 +93,7 @@ extension CampaignStore {
 
   /// - Returns: how many copies were taken off.
   private func unqueue(_ job: [UInt8], _ id: String) async throws -> Int {
+    if let run = RunRequest.id(job) { return try await unqueue(run: run, request: job) }
     let canonical = try CampaignJob.canonical(job)
     var pipeline = RedisPipeline(reserving: job.count + canonical.count + 256)
     pipeline.script(StoreScripts.unqueue, keys: [keys.campaigns, keys.job(id)]) {
@@ -171,7 +172,8 @@ extension CampaignStore {
         let job = page[index].bytes.map(Array.init) ?? []
         let place: QueuedJob.Place =
           worker.map { .intake(worker: $0) } ?? .queue(position: length - (first + index - 1), length: length)
-        body(Waiting(job: job, queued: JobOutline(job).map { QueuedJob(outline: $0, place: place, list: list) }))
+        let outline = RunRequest.id(job).map { JobOutline(id: $0) } ?? JobOutline(job)
+        body(Waiting(job: job, queued: outline.map { QueuedJob(outline: $0, place: place, list: list) }))
       }
       first += page.count - 1
     }

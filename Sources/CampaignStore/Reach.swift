@@ -41,11 +41,17 @@ extension CampaignStore {
   }
 
   private func narrowHere(_ campaign: Campaign) async throws -> SegmentDefinitions? {
-    var campaign = campaign
+    var campaign = try await withEarlierParts(campaign)
     campaign.definitions = try await currentDefinitions(for: campaign)
     var partitions: [Int] = []
     if campaign.isSearchedFor, let term = AudienceTerm(campaign, start: 0) {
       partitions = try await self.partitions(for: term, of: campaign.id)
+    }
+    if let users = campaign.listedByStage {
+      let theirs = Set(users.map { Partition.of(user: $0, count: keys.partitions) })
+      let both = (partitions.isEmpty ? listedPartitions(of: campaign) : partitions).filter(theirs.contains)
+      // A stage that can mean nobody gets one partition, so that it ends as any other does.
+      partitions = both.isEmpty ? [theirs.min() ?? 0] : both
     }
     if partitions.count == keys.partitions { partitions = [] }
     var pipeline = RedisPipeline()
@@ -117,7 +123,8 @@ extension CampaignStore {
 
   /// The partitions in which a campaign has slices, or may have: all, where nothing says which it has not.
   func partitions(of record: CampaignRecord) -> [Int] {
-    (0..<record.partitions).filter { !record.absent.contains($0) }
+    guard record.partIDs.isEmpty else { return [] }
+    return (0..<record.partitions).filter { !record.absent.contains($0) }
   }
 }
 

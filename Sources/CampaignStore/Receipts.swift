@@ -11,6 +11,7 @@ extension CampaignStore {
   ///
   /// - Parameter receipts: some thousand at most.
   public func apply(_ receipts: [ReceiptEvent]) async throws {
+    let receipts = try await byPart(receipts)
     let ids = Array(Set(receipts.map(\.campaign)))
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HMGET", keys.campaign(id), "partitions", "ttl", "receipts") }
@@ -28,11 +29,14 @@ extension CampaignStore {
       if reply[2].integer == Self.receiptsByVariant { withVariants.append(id) }
     }
     let variants = try await variants(of: withVariants)
+    let winners = try await winners(of: Array(variants.keys))
     var groups: [ReceiptGroup: [String]] = [:]
     for receipt in Set(receipts) {
       guard let count = partitions[receipt.campaign], count > 0 else { continue }
       let partition = Partition.of(user: receipt.user, count: count)
-      let place = variants[receipt.campaign].map { all in Array(receipt.user.utf8).withUnsafeBytes(all.place) }
+      let place = variants[receipt.campaign].map { all in
+        winners[receipt.campaign] ?? Array(receipt.user.utf8).withUnsafeBytes(all.place)
+      }
       groups[
         ReceiptGroup(kind: receipt.kind, campaign: receipt.campaign, partition: partition, place: place), default: []
       ].append(receipt.user)
@@ -50,6 +54,30 @@ extension CampaignStore {
   }
 
   private static let mostTries = 3
+
+  /// Receipts of campaigns with parts as receipts of the stages that their users are in.
+  private func byPart(_ receipts: [ReceiptEvent]) async throws -> [ReceiptEvent] {
+    let ids = Array(Set(receipts.map { CampaignID($0.campaign).whole }))
+    var pipeline = RedisPipeline()
+    for id in ids { pipeline.append("HGET", keys.campaign(id), "parts") }
+    let withParts = zip(ids, try await run(pipeline)).filter { !$1.isNull }.map(\.0)
+    var campaigns: [String: Campaign] = [:]
+    for id in withParts {
+      guard let (record, job) = try await campaignAndJob(id) else { continue }
+      campaigns[id] = try? record.campaign(job, .any(services.service(ofApp: record.app)))
+    }
+    return receipts.map { receipt in
+      var receipt = receipt
+      receipt.campaign = CampaignID(receipt.campaign).whole
+      guard let campaign = campaigns[receipt.campaign] else { return receipt }
+      let place = campaign.stages.map { stages in
+        Array(receipt.user.utf8).withUnsafeBytes(stages.draw.place)
+      }
+      let part = campaign.parts(ofStage: place ?? 0).first
+      receipt.campaign = CampaignID(whole: receipt.campaign, part: part).description
+      return receipt
+    }
+  }
 
   /// - Parameters:
   ///   - groups: users by what they did.
@@ -105,11 +133,21 @@ extension CampaignStore {
   private func variants(of ids: [String]) async throws -> [String: CampaignVariants] {
     guard !ids.isEmpty else { return [:] }
     var pipeline = RedisPipeline()
-    for id in ids { pipeline.append("HGET", keys.campaign(id), "job") }
+    for id in ids { pipeline.append("HGET", keys.campaign(CampaignID(id).whole), "job") }
     return Dictionary(
       zip(ids, try await run(pipeline)).compactMap { id, job in
-        CampaignJob.variants(of: job.bytes.map(Array.init) ?? []).map { (id, $0) }
+        CampaignJob.variants(of: job.bytes.map(Array.init) ?? [], campaign: CampaignID(id).whole).map { (id, $0) }
       }
+    ) { $1 }
+  }
+
+  /// The place of the variant that all users of a part get, for those parts of which that is so.
+  private func winners(of ids: [String]) async throws -> [String: Int] {
+    guard !ids.isEmpty else { return [:] }
+    var pipeline = RedisPipeline()
+    for id in ids { pipeline.append("HGET", keys.campaign(id), "variant") }
+    return Dictionary(
+      zip(ids, try await run(pipeline)).compactMap { id, variant in variant.integer.map { (id, $0) } }
     ) { $1 }
   }
 
@@ -117,6 +155,10 @@ extension CampaignStore {
   public func receipts(of record: CampaignRecord) async throws -> [ReceiptEvent.Kind: Int] {
     var counts: [ReceiptEvent.Kind: Int] = [:]
     guard record.hasReceipts else { return counts }
+    guard record.partIDs.isEmpty else {
+      for part in record.stages { counts.merge(try await receipts(of: part), uniquingKeysWith: +) }
+      return counts
+    }
     let partitions = partitions(of: record)
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
       let page = partitions[start..<min(start + Self.batch, partitions.count)]

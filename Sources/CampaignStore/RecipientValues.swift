@@ -59,45 +59,11 @@ extension CampaignStore {
     }
   }
 
-  /// Gives the rest of a campaign with a canary what was brought for the whole, before its own job is submitted: each part
-  /// ends with values of its own. Can be repeated; when the rest has been taken in nothing is changed.
-  ///
-  /// - Throws: ``StoreError`` `invalid` when some of it is nothing that we have written.
-  public func copyValues(of id: String, toRest rest: String) async throws {
-    guard try await standing(of: rest) == nil else { return }
-    for partition in 0..<keys.partitions {
-      var cursor = "0"
-      repeat {
-        var pipeline = RedisPipeline()
-        pipeline.append("HSCAN", keys.values(partition, id), cursor, "COUNT", Self.valuesBatch)
-        let reply: RedisReply
-        do {
-          reply = try await run(pipeline)[0]
-        } catch let error as StoreError where error.damage != nil {
-          throw StoreError(.invalid, error.message, hint: "bring the values of campaign \(id) again, and submit it")
-        }
-        cursor = reply[0].string ?? "0"
-        if !reply[1].isEmpty { try await write(values: reply[1], to: keys.values(partition, rest)) }
-      } while cursor != "0"
-    }
-  }
-
-  /// - Parameter pairs: a page of users and what is said of them.
-  private func write(values pairs: RedisReply, to key: String) async throws {
-    var pipeline = RedisPipeline()
-    pipeline.command("HSET") { arguments in
-      arguments.append(key)
-      for value in pairs { arguments.append(value.bytes.map(Array.init) ?? []) }
-    }
-    pipeline.append("EXPIRE", key, Self.valuesMemory)
-    _ = try await run(pipeline)
-  }
-
   /// What the store has of a user beside the job of a campaign; nothing where it has nothing.
   func values(of user: String, in campaign: Campaign) async throws -> [UInt8] {
     guard campaign.hasValuesBeside else { return [] }
     var pipeline = RedisPipeline()
-    pipeline.append("HGET", keys.values(Partition.of(user: user, count: keys.partitions), campaign.id), user)
+    pipeline.append("HGET", keys.values(Partition.of(user: user, count: keys.partitions), campaign.whole), user)
     return try await run(pipeline)[0].bytes.map(Array.init) ?? []
   }
 

@@ -45,7 +45,7 @@ extension CampaignStore {
       return nil
     }
     let now = try await time() / 1000
-    guard let campaign = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))),
+    guard let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
       let repetition = campaign.timing.repetition
     else { return nil }
     let local = campaign.timing.localTime
@@ -55,9 +55,8 @@ extension CampaignStore {
       repetition.last(until: now / 1000, from: due / 1000, local, in: rules)
       ?? Repetition.Run(begins: due / 1000, wall: rules.wall(at: due / 1000))
     let runID = Repetition.id(of: run, parent: id)
-    let runJob = try CampaignJob.run(of: job, id: runID, localTime: local == nil ? nil : run.wall)
     let isBegun = try await moveOn(
-      record, to: repetition.next(after: now / 1000, local, in: rules), beginning: (runID, runJob), repetition)
+      record, to: repetition.next(after: now / 1000, local, in: rules), beginning: runID, repetition)
     return isBegun ? runID : nil
   }
 
@@ -66,23 +65,22 @@ extension CampaignStore {
     guard record.repetition != nil, record.state == .paused, let due = record.sendAt else { return }
     let now = try await time() / 1000
     guard due <= now, let (_, job) = try await campaignAndJob(record.id),
-      let campaign = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app))),
+      let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
       let repetition = campaign.timing.repetition
     else { return }
     let next = repetition.next(after: now / 1000, campaign.timing.localTime, in: try rules(of: repetition))
-    _ = try await moveOn(record, to: next, beginning: ("", []), repetition)
+    _ = try await moveOn(record, to: next, beginning: nil, repetition)
   }
 
   /// - Parameters:
   ///   - next: the run after that; `nil` for none.
-  ///   - run: the campaign that begins; no job for none.
+  ///   - run: the id of the run that begins; `nil` for none.
   private func moveOn(
-    _ record: CampaignRecord, to next: Repetition.Run?, beginning run: (id: String, job: [UInt8]),
-    _ repetition: Repetition
+    _ record: CampaignRecord, to next: Repetition.Run?, beginning run: String?, _ repetition: Repetition
   ) async throws -> Bool {
     let id = record.id
     let last = record.repetition?.lastRun ?? ""
-    var pipeline = RedisPipeline(reserving: run.job.count + 512)
+    var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.repeatRun,
       keys: [
@@ -92,14 +90,15 @@ extension CampaignStore {
     ) {
       $0.append(id)
       $0.append(record.sendAt ?? 0)
-      $0.append(run.id)
-      $0.append(run.job)
+      $0.append(run ?? "")
+      $0.append(run.map(RunRequest.text) ?? "")
       $0.append(next.map { String($0.begins * 1000) } ?? "")
       $0.append(repetition.count.map(String.init) ?? "")
       $0.append(repetition.skipsIfRunning ? last : "")
+      $0.append(last.isEmpty ? "" : RunRequest.text(of: last))
     }
     let reply = try await self.run(pipeline)[0]
-    if reply[1].integer == 1 { try await expire(id) }
+    if reply[1].integer == 1 { try await end(id) }
     return reply[0].integer == 1
   }
 }
@@ -114,4 +113,86 @@ public struct RepetitionRecord: Sendable, Equatable {
   public var leftOut: Int
   /// The id of the last of them; `nil` before the first.
   public var lastRun: String?
+  /// Whether that is yet to be taken in.
+  public var isPending = false
+}
+
+/// What stands on the intake list for a run of a repeated job. It is no job, and says nothing but which run is to be taken
+/// in: the run's job follows from the repeated campaign, which lists the run (`repeat.lua`, `activate.lua`).
+public enum RunRequest {
+  private static let prefix = "run "
+
+  static func text(of id: String) -> String { prefix + id }
+
+  /// The id of the run; `nil` for what is no such request.
+  public static func id(_ entry: [UInt8]) -> String? {
+    let text = String(decoding: entry.prefix(256), as: UTF8.self)
+    guard text.hasPrefix(prefix) else { return nil }
+    return String(text.dropFirst(prefix.count))
+  }
+}
+
+extension CampaignStore {
+  /// The job of a run that a repeated campaign lists and that is yet to be taken in; `nil` where there is none such.
+  public func job(ofRun id: String) async throws -> [UInt8]? {
+    guard let (parent, wall) = Repetition.run(id), let (record, job) = try await campaignAndJob(parent),
+      record.repetition?.lastRun == id, record.repetition?.isPending == true
+    else { return nil }
+    let isLocal = try CampaignJob.timing(of: job)?.timing.localTime != nil
+    return try CampaignJob.run(of: job, localTime: isLocal ? wall : nil)
+  }
+
+  /// The run that a repeated campaign has begun is taken in.
+  func endPending(_ parent: String) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.append("HDEL", keys.campaign(parent), "pending")
+    _ = try await run(pipeline)
+  }
+
+  /// Asks once more for a run that could not be taken in, and takes it off the dead list.
+  ///
+  /// - Parameter key: of its job in the dead list.
+  /// - Throws: ``StoreError`` `invalid` when its repeated campaign is gone, or has begun another run since.
+  public func retry(run id: String, from key: String) async throws {
+    guard let (parent, _) = Repetition.run(id), try await campaign(parent)?.repetition?.lastRun == id else {
+      throw StoreError(
+        .invalid, "\(id) is not the last run of a repeated campaign",
+        hint: "the next run comes in its turn; drop this one: carillon dead drop \(key)")
+    }
+    var pipeline = RedisPipeline()
+    pipeline.append("HSET", keys.campaign(parent), "pending", 1)
+    pipeline.append("LPUSH", keys.campaigns, RunRequest.text(of: id))
+    pipeline.append("XDEL", keys.dead, key)
+    _ = try await run(pipeline)
+  }
+
+  /// Takes a request off a worker's list: the run was taken in, or there is none.
+  public func dismissRun(_ request: [UInt8], worker: String) async throws {
+    try await acknowledge(request, worker: worker)
+  }
+
+  /// Moves the job of a run that can't be taken in to the dead list, with the reason. The next run begins in its turn.
+  public func deadLetter(
+    run id: String, request: [UInt8], job: [UInt8], reason: String, hint: String, worker: String
+  ) async throws -> String {
+    // The dead list first: should this worker die on the way, the run comes there twice, and not nowhere.
+    var pipeline = RedisPipeline(reserving: job.count + 512)
+    pipeline.append(
+      "XADD", keys.dead, "MAXLEN", "~", Self.deadJobs, "*", "reason", reason, "hint", hint, "id", id, "size", job.count,
+      "job", Array(job.prefix(Self.deadJobSize)))
+    if let (parent, _) = Repetition.run(id) { pipeline.append("HDEL", keys.campaign(parent), "pending") }
+    pipeline.append("LREM", keys.intake(worker: worker), 1, request)
+    return try await run(pipeline)[0].string ?? ""
+  }
+
+  /// Takes the request for a run off the list of producers: the run is left out.
+  ///
+  /// - Returns: how many copies were taken off.
+  func unqueue(run id: String, request: [UInt8]) async throws -> Int {
+    var pipeline = RedisPipeline()
+    pipeline.append("LREM", keys.campaigns, 0, request)
+    let count = try await run(pipeline)[0].integer ?? 0
+    if count > 0, let (parent, _) = Repetition.run(id) { try await endPending(parent) }
+    return count
+  }
 }

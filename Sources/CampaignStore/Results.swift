@@ -24,7 +24,7 @@ public struct TargetResult: Sendable {
 
 /// Reading the ledger.
 extension CampaignStore {
-  /// Walks over all targets of a campaign, slice by slice.
+  /// Walks over all targets of a campaign, slice by slice; of a campaign with parts over those of its stages.
   ///
   /// - Parameters:
   ///   - id: the campaign.
@@ -32,6 +32,22 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `damaged` behind the last target, when some of them can't be read.
   public func forEachResult(of id: String, _ body: ([TargetResult]) async throws -> Bool) async throws {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
+    var damage: StoreError?
+    for stage in record.stages {
+      do {
+        guard try await forEachResult(of: stage, body) else { return }
+      } catch let error as StoreError where error.code == .damaged {
+        damage = damage ?? error
+      }
+    }
+    if let damage { throw damage }
+  }
+
+  /// - Returns: false when `body` has returned false.
+  private func forEachResult(
+    of record: CampaignRecord, _ body: ([TargetResult]) async throws -> Bool
+  ) async throws -> Bool {
+    let id = record.id
     let service = try service(of: record)
     let partitions = partitions(of: record)
     var damage: StoreError?
@@ -44,13 +60,14 @@ extension CampaignStore {
         let slice = SliceReference(campaign: id, partition: partition)
         do {
           let view = try SliceView(slice, keys, replies[2 * position].get(), replies[2 * position + 1].get())
-          guard try await read(view, service, body) else { return }
+          guard try await read(view, service, body) else { return false }
         } catch let error as StoreError where error.code == .damaged {
           damage = damage ?? error
         }
       }
     }
     if let damage { throw damage }
+    return true
   }
 
   /// The same of some slices of a campaign.
@@ -92,12 +109,14 @@ extension CampaignStore {
       likely.insert(Partition.of(user: owner, count: record.partitions), at: 0)
     }
     for partition in likely {
-      var pipeline = RedisPipeline()
-      let slice = SliceReference(campaign: id, partition: partition)
-      view(slice, to: &pipeline)
-      let replies = try await run(pipeline)
-      _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service, look)
-      if found != nil { return found }
+      for stage in record.stages {
+        var pipeline = RedisPipeline()
+        let slice = SliceReference(campaign: stage.id, partition: partition)
+        view(slice, to: &pipeline)
+        let replies = try await run(pipeline)
+        _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service, look)
+        if found != nil { return found }
+      }
     }
     try await forEachResult(of: id, look)
     return found
@@ -107,14 +126,16 @@ extension CampaignStore {
   public func results(ofUser user: String, in id: String) async throws -> [TargetResult] {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
     let partition = Partition.of(user: user, count: record.partitions)
-    let slice = SliceReference(campaign: id, partition: partition)
-    var pipeline = RedisPipeline()
-    view(slice, to: &pipeline)
-    let replies = try await run(pipeline)
     var found: [TargetResult] = []
-    _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service(of: record)) { page in
-      found += page.filter { $0.user == user }
-      return true
+    for stage in record.stages {
+      let slice = SliceReference(campaign: stage.id, partition: partition)
+      var pipeline = RedisPipeline()
+      view(slice, to: &pipeline)
+      let replies = try await run(pipeline)
+      _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service(of: record)) { page in
+        found += page.filter { $0.user == user }
+        return true
+      }
     }
     return found
   }

@@ -42,18 +42,20 @@ extension CampaignStore {
         keys: [
           // A campaign that has gone has no lane, and is put on none.
           keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
-          keys.wake, keys.store, keys.changes,
+          keys.wake, keys.store, keys.changes, keys.campaign(CampaignID(id).whole),
         ]
       ) {
         $0.append(id)
         $0.append(keys.partitions)
+        $0.append(CampaignID(id).whole)
       }
     }
     let begun = ids.isEmpty ? [] : zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
     return begun + (try runs.get())
   }
 
-  /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost.
+  /// Looks among all campaigns, a page at a time, for scheduled ones that the schedule has lost, and for campaigns with stages
+  /// whose gates are looked at by nobody.
   ///
   /// - Parameter position: where the page begins.
   /// - Returns: the campaigns that this call has begun, and where the next page begins: 0 after the last.
@@ -63,9 +65,17 @@ extension CampaignStore {
     let ids = try await run(pipeline)[0].compactMap(\.string)
     guard !ids.isEmpty else { return ([], 0) }
     pipeline.removeAll()
-    for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
-    let states = try await run(pipeline)
-    let scheduled = zip(ids, states).filter { $1.string == CampaignState.scheduled.rawValue }.map(\.0)
+    for id in ids { pipeline.append("HMGET", keys.campaign(id), "state", "stage") }
+    let campaigns = zip(ids, try await run(pipeline)).compactMap { id, reply in
+      reply[0].string.flatMap(CampaignState.init(rawValue:)).map { (id: id, state: $0, hasStages: !reply[1].isNull) }
+    }
+    let scheduled = campaigns.filter { $0.state == .scheduled }.map(\.id)
+    pipeline.removeAll()
+    // Of one without a gate that is found, and it leaves the list again.
+    for campaign in campaigns where campaign.hasStages && !campaign.state.isFinal {
+      pipeline.append("ZADD", keys.gates, "NX", 0, campaign.id)
+    }
+    if !pipeline.isEmpty { _ = try await run(pipeline) }
     return (try await promote(scheduled), ids.count < Self.batch ? 0 : position + ids.count)
   }
 }

@@ -118,10 +118,9 @@ extension CampaignStore {
       let states = try await run(pipeline).map { $0.string.flatMap(CampaignState.init(rawValue:)) }
       for (id, state) in zip(ids, states) where state.map({ !$0.isFinal }) ?? false {
         guard let (record, job) = try await campaignAndJob(id),
-          var campaign = try? CampaignJob.parse(job, .any(services.service(ofApp: record.app)))
+          let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app)))
         else { continue }
-        campaign.definitions = record.definitions
-        if campaign.uses(segment) { found.insert(id) }
+        if campaign.uses(segment) { found.insert(campaign.whole) }
       }
       first += ids.count
     }

@@ -90,17 +90,14 @@ public struct CommitRequest: Sendable {
   public var standing: Standing
   /// How many more targets may be granted.
   public var credit: Int
-  /// The first of the targets that may not be granted for the first time yet; `nil` when all may.
-  public var bound: Int?
   /// How many targets in doubt are being sent again because of this claim.
   public var resent: Int
 
   /// Memberwise.
-  public init(seal: [UInt8], standing: Standing, credit: Int = 0, bound: Int? = nil, resent: Int = 0) {
+  public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0) {
     self.seal = seal
     self.standing = standing
     self.credit = credit
-    self.bound = bound
     self.resent = resent
   }
 }

@@ -34,7 +34,7 @@ public struct SliceLedger: Sendable {
   ///   - rules: by which its targets are granted; `nil` where a target needs nothing but its device.
   public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String, rules: GrantRules? = nil) {
     service = store.services.service(ofApp: app)
-    names = DeviceNotice.Head.names(service: service.name, app: app, campaign: slice.campaign)
+    names = DeviceNotice.Head.names(service: service.name, app: app, campaign: CampaignID(slice.campaign).whole)
     self.store = store
     self.slice = slice
     self.lease = lease
@@ -54,7 +54,7 @@ public struct SliceLedger: Sendable {
       Array(keys.control(partition, id).utf8)
     )
     departures = Array(keys.departures(partition).utf8)
-    self.rules = PackedGrantRules(rules ?? GrantRules(app: app), of: id, in: partition, keys)
+    self.rules = PackedGrantRules(rules ?? GrantRules(app: app), of: CampaignID(id).whole, in: partition, keys)
     commitKeys =
       [
         keys.slice(partition, of: id), keys.ledger(partition, id), keys.retry(partition, id),
@@ -207,12 +207,11 @@ public struct SliceLedger: Sendable {
   ///   - count: of targets.
   ///   - pages: that they stand on.
   ///   - control: the control group, which was written before.
-  ///   - parts: how many targets each part has; empty where there are none.
   ///   - times: when they may be sent; `nil` for all at once.
   ///   - departures: from the partition before the expansion began; `nil` where that is not known.
   ///   - variants: by place, how many targets each variant has; empty where there are none.
   func seal(
-    count: Int, pages: Int, control: ControlUsers = ControlUsers(), parts: [Int] = [], times: SendTimes? = nil,
+    count: Int, pages: Int, control: ControlUsers = ControlUsers(), times: SendTimes? = nil,
     departures: Int?, variants: [Int] = [], to pipeline: inout RedisPipeline
   ) {
     pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
@@ -223,7 +222,6 @@ public struct SliceLedger: Sendable {
       $0.append(TargetPage.formatVersion)
       $0.append(control.count)
       $0.append(control.pages.count)
-      $0.append(parts.map(String.init).joined(separator: " "))
       $0.append(times?.bytes ?? [])
       $0.append(departures ?? -1)
       for (place, count) in variants.enumerated() where count > 0 {
@@ -231,14 +229,6 @@ public struct SliceLedger: Sendable {
         $0.append(count)
       }
     }
-  }
-
-  /// How many targets each part of the sealed slice has, one behind the other; empty where there are none.
-  public func parts() async throws -> [Int] {
-    var pipeline = RedisPipeline()
-    pipeline.append("HGET", sliceKey, "parts")
-    let text = try await store.run(pipeline)[0].string ?? ""
-    return text.split(separator: " ").compactMap { Int($0) }
   }
 
   /// Reads sealed targets; fewer than asked for at the end of the list.
@@ -359,11 +349,7 @@ public struct SliceLedger: Sendable {
       arguments.append(lease)
       switch request.standing {
       case .acknowledged(let version):
-        if let bound = request.bound {
-          arguments.append("\(request.credit) \(bound)")
-        } else {
-          arguments.append(request.credit)
-        }
+        arguments.append(request.credit)
         arguments.append(request.resent)
         arguments.append(request.seal)
         arguments.append("\(version.sequence) \(version.replays)")

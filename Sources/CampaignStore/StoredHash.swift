@@ -31,6 +31,7 @@ enum StoredHash {
   static let mostCounted = 1 << 53
   /// Until the end of the year 9999.
   private static let times = 0...Timestamp.range.upperBound
+  private static let stages = 0...CampaignStages.maximum
   private static let bitmap = Value.text(16384 / 8)
 
   /// What a field can be; `nil` for one that is text, or not ours.
@@ -56,7 +57,7 @@ enum StoredHash {
       "phase": .word(SlicePhase.allCases.map(\.rawValue)), "lease": .number(times),
       "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
       "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
-      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "parts": .text(1024), "readyAt": .number(times),
+      "seal": .text(64), "claim": .text(64), "bisected": .text(64), "readyAt": .number(times),
       "cancelledAt": .number(times), "times": .text(SendTimes.largest), "departed": .number(-1...mostCounted),
       "withheld": .number(0...1),
     ]
@@ -71,7 +72,7 @@ enum StoredHash {
 
   private static let ofCampaign: [String: Value] = {
     var values: [String: Value] = [
-      "state": .word(["scheduled", "active", "paused", "cancelled", "completed", "failed"]),
+      "state": .word(["scheduled", "waiting", "active", "paused", "cancelled", "completed", "failed"]),
       "lane": .word(Lane.allCases.map(\.rawValue)), "ttl": .number(1...DurationText.maximumSeconds),
       "expiration": .numberOrNothing(0...Timestamp.range.upperBound / 1000), "round": .number(0...mostCounted),
       "unguarded": .number(0...1), "pausedItself": .number(0...1), "finished": .number(0...16384),
@@ -80,9 +81,12 @@ enum StoredHash {
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
       "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),
-      "lastRun": .text(64), "also": .text(256), "rest": .text(64),
-      "gate": .number(times), "winner": .number(0...CampaignVariants.maximum - 1), "decidedAt": .number(times),
-      "decidedBy": .text(1024), "unclear": .number(0...mostCounted),
+      "lastRun": .text(128), "pending": .number(0...1), "of": .text(128), "run": .text(128), "parts": .text(1024),
+      "gated": .number(0...1),
+      "stage": .number(stages), "verdict": .number(stages), "overruled": .number(stages), "start": .number(times),
+      "variant": .number(0...CampaignVariants.maximum - 1), "winner": .number(0...CampaignVariants.maximum - 1),
+      "decidedAt": .number(times),
+      "decidedBy": .text(1024),
       "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
       "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),

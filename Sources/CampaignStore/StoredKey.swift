@@ -46,7 +46,7 @@ struct StoredKey {
     case "job", "finished": ("string", .campaign(rest), nil)
     case "open", "timeline", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
-    case "parked", "workers", "schedule", "ended", "expiring", "objections", "applied", "activities":
+    case "parked", "workers", "schedule", "gates", "ended", "expiring", "objections", "applied", "activities":
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
     case "waiting", "instances", "reports", "webhooks", "alarms", "housekeeping", "import", "rate", "apprate",

@@ -58,6 +58,7 @@ extension CampaignStore {
       $0.append(Self.asideMemory)
     }
     guard try await run(pipeline)[0].integer == 1 else { return false }
+    if CampaignID(id).part != nil { try await end(id) }
     try await expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.asideMemory)
     pipeline.removeAll()
     pipeline.append("EXPIRE", keys.finished(id), Self.asideMemory)

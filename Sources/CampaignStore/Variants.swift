@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// What became of a variant of a campaign, or of those who waited for the best of them.
+/// What became of a variant of a campaign.
 public struct VariantCounts: Sendable, Equatable {
   /// Sealed targets.
   public var targets = 0
@@ -21,7 +21,7 @@ public struct VariantCounts: Sendable, Equatable {
   /// In the place of a state: how many targets there are.
   private static let sealed: UInt8 = 31
   /// One more than the largest of these numbers.
-  static let numbers = number(of: sealed, record(CampaignVariants.rest)) + 1
+  static let numbers = number(of: sealed, record(CampaignVariants.maximum - 1)) + 1
 
   /// How a ledger record has the place of a variant.
   static func record(_ place: Int) -> UInt8 { UInt8(place + 1) }
@@ -30,6 +30,13 @@ public struct VariantCounts: Sendable, Equatable {
   static func fields(_ place: Int) -> [String] {
     [targetsField(place)] + Outcome.allCases.map { "\(number(of: $0.rawValue, record(place)))" }
       + ReceiptEvent.Kind.allCases.map { field($0, place) }
+  }
+
+  /// Adds what another part of the campaign has counted.
+  mutating func add(_ other: VariantCounts) {
+    targets += other.targets
+    outcomes.merge(other.outcomes, uniquingKeysWith: +)
+    receipts.merge(other.receipts, uniquingKeysWith: +)
   }
 
   static func targetsField(_ place: Int) -> String { "\(number(of: sealed, record(place)))" }
@@ -50,7 +57,7 @@ public struct VariantCounts: Sendable, Equatable {
   }
 }
 
-/// Which variant those get who have waited for the best, once that is said.
+/// Which variant the later stages get, once that is said.
 public struct VariantDecision: Sendable, Equatable {
   /// The variant's place.
   public var winner: Int
@@ -77,13 +84,19 @@ public struct VariantDecision: Sendable, Equatable {
 
 /// Campaigns that tell different users different things.
 extension CampaignStore {
-  /// What became of each variant, and behind them of those who wait for the best.
+  /// What became of each variant; of a campaign with parts in all of its stages.
   ///
   /// Costs a look at every slice.
   public func variantCounts(of record: CampaignRecord, _ variants: CampaignVariants) async throws -> [VariantCounts] {
-    let places = Array(variants.all.indices) + [CampaignVariants.rest]
+    let places = Array(variants.all.indices)
     let names = places.flatMap(VariantCounts.fields)
     var counts = places.map { _ in VariantCounts() }
+    guard record.partIDs.isEmpty else {
+      for part in record.stages where !part.isGated {
+        for (place, count) in try await variantCounts(of: part, variants).enumerated() { counts[place].add(count) }
+      }
+      return counts
+    }
     let partitions = partitions(of: record)
     for start in stride(from: 0, to: partitions.count, by: Self.batch) {
       let page = partitions[start..<min(start + Self.batch, partitions.count)]
@@ -103,48 +116,15 @@ extension CampaignStore {
     return counts
   }
 
-  /// Which variant those get who wait; `nil` before that is said.
+  /// Which variant the later stages get; `nil` before that is said.
   public func decision(of id: String) async throws -> VariantDecision? {
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.campaign(id), "winner", "decidedAt", "decidedBy")
     return VariantDecision(try await run(pipeline)[0])
   }
 
-  /// What came of looking for the best variant.
-  public enum WinnerFinding: Sendable {
-    /// Said now, or before.
-    case decided(VariantDecision)
-    /// A person has to say so.
-    case unclear(String)
-    /// The campaign is gone.
-    case gone
-  }
-
-  /// Finds out which variant is best, and says so, unless that is said already. Whoever dies on the way has said nothing, or
-  /// all.
-  ///
-  /// - Parameter round: how often the campaign was resumed: who has resumed it since it was unclear knows that.
-  public func findWinner(of campaign: Campaign, round: Int) async throws -> WinnerFinding {
-    let id = campaign.id
-    if let known = try await decision(of: id) { return .decided(known) }
-    guard let variants = campaign.variants, let winner = variants.winner, let record = try await self.campaign(id)
-    else { return .gone }
-    let counts = try await variantCounts(of: record, variants).dropLast()
-    let (counted, reached) = Self.figures(Array(counts), by: winner.measure)
-    var pipeline = RedisPipeline()
-    pipeline.append("HGET", keys.campaign(id), "unclear")
-    let unclear = try await run(pipeline)[0].integer
-    switch variants.verdict(counted: counted, of: reached, isResumed: unclear.map { $0 < round } ?? false) {
-    case .winner(let place):
-      return try await decide(id, variants, place).map { .decided($0) } ?? .gone
-    case .unclear(let reason):
-      if let known = try await decide(id, variants, nil, round: round) { return .decided(known) }
-      return .unclear(reason)
-    }
-  }
-
   /// By variant, what it is judged by, and of how many.
-  private static func figures(
+  static func figures(
     _ counts: [VariantCounts], by measure: CampaignVariants.Measure
   ) -> (counted: [Int], of: [Int]) {
     let accepted = counts.map { $0.outcomes[.accepted] ?? 0 }
@@ -158,47 +138,26 @@ extension CampaignStore {
     return (counts.map { $0.receipts[receipt] ?? 0 }, accepted)
   }
 
-  /// Says once more which variant those get who wait: Redis may have lost that it was said.
-  public func restore(_ decision: VariantDecision, of campaign: Campaign) async throws {
-    guard let variants = campaign.variants, variants.all.indices.contains(decision.winner) else { return }
-    _ = try await decide(campaign.id, variants, decision.winner, by: decision.person, at: decision.at)
-  }
-
-  /// - Parameter place: of the variant; `nil` where it is unclear.
-  /// - Returns: what stands; `nil` for nothing.
-  private func decide(
-    _ id: String, _ variants: CampaignVariants, _ place: Int?, by person: String? = nil, isByPerson: Bool = false,
-    round: Int = 0, at: Int? = nil
-  ) async throws -> VariantDecision? {
-    var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.decide, keys: [keys.campaign(id), keys.timeline(id)]) {
-      $0.append(place.map(String.init) ?? "")
-      $0.append(place.map { variants.all[$0].name } ?? "")
-      $0.append(isByPerson ? "person" : "worker")
-      $0.append(person ?? "")
-      $0.append(round)
-      $0.append(at.map(String.init) ?? "")
-    }
-    return VariantDecision(try await run(pipeline)[0])
-  }
-
   // MARK: By a person
 
-  /// Says which variant those get who wait, on a person's word: before it is time, or where the job's rule can't tell.
+  /// Chooses the variant that the stages get behind the one that looks for a winner, on a person's word: before its gate has
+  /// judged, or where it can't tell. A campaign that its gate has paused goes on.
   ///
   /// - Parameters:
   ///   - name: the variant's.
   ///   - person: who it is; nothing where nobody says.
-  /// - Returns: what stands, and the state of the campaign: one that has waited for this goes on.
-  /// - Throws: ``StoreError`` `notFound`, `invalid` where there is no such variant to wait for, or `decided`.
+  /// - Returns: what stands, and the state of the campaign.
+  /// - Throws: ``StoreError`` `notFound`, `invalid` where no stage looks for a winner, or `decided`.
   public func decide(
     _ id: String, variant name: String, by person: String
   ) async throws -> (decision: VariantDecision, state: CampaignState) {
+    let id = CampaignID(id).whole
     guard let (record, job) = try await campaignAndJob(id) else { throw noSuchCampaign(id) }
-    guard let variants = CampaignJob.variants(of: job), variants.winner != nil else {
+    let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app)))
+    guard let variants = campaign?.variants, let stages = campaign?.stages, stages.winnerPlace != nil else {
       throw StoreError(
-        .invalid, "campaign \(id) has no variants of which one goes to the rest",
-        hint: "that takes variants and winner in its job")
+        .invalid, "no stage of campaign \(id) looks for a winner",
+        hint: "that takes variants in its job, and a stage with winner")
     }
     guard let place = variants.place(named: name) else {
       throw StoreError(
@@ -210,22 +169,23 @@ extension CampaignStore {
         .decided, "campaign \(id) is \(record.state.rawValue): nobody waits any more",
         hint: "see: carillon campaign show \(id)")
     }
-    guard let decision = try await decide(id, variants, place, by: person, isByPerson: true) else {
-      throw noSuchCampaign(id)
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.decide, keys: [keys.campaign(id), keys.timeline(id), keys.gates]) {
+      $0.append(place)
+      $0.append(name)
+      $0.append(person)
+      $0.append(id)
     }
+    guard let decision = VariantDecision(try await run(pipeline)[0]) else { throw noSuchCampaign(id) }
     guard decision.winner == place else {
       throw StoreError(
         .decided,
         "variant \(variants.all[min(decision.winner, variants.all.count - 1)].name) of campaign \(id) was named already",
-        hint: "what was sent to some of the rest is sent to all; see: carillon campaign show \(id)")
+        hint: "what was sent to some of a stage is sent to all; see: carillon campaign show \(id)")
     }
-    if record.state == .paused, record.pausedItself, record.reason?.hasPrefix(Self.unclearReason) == true {
+    if record.state == .paused, record.verdict == stages.winnerPlace, !record.needsApproval {
       return (decision, try await resume(id, unguarded: record.isUnguarded, by: person))
     }
-    try await unparkAll(of: id, lane: record.lane, isReady: true)
     return (decision, record.state)
   }
-
-  /// What the reason of a campaign begins with that is paused for it.
-  private static let unclearReason = "variants: "
 }

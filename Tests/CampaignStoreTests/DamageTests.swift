@@ -131,7 +131,7 @@ struct DamageTests {
       try await attempt { _ = try await store.control("a", .cancel) }
       try await attempt { _ = try await ledger.close(.cancel) }
       try await attempt { _ = try await store.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") }
-      try await attempt { try await store.expire("a") }
+      try await attempt { try await store.end("a") }
       try await attempt { try await store.open(creating: false) }
       return errors
     }

@@ -17,22 +17,6 @@ struct GrantTests {
     #expect(try await ledger.commit(credit: 100).granted == 10)
   }
 
-  /// Credit that was asked for retries is no credit for what may not be granted yet.
-  @Test(arguments: Backend.allCases)
-  func nothingBeyondTheBoundIsGranted(on backend: Backend) async throws {
-    let world = try await TestStore(on: backend, partitions: 1)
-    let ledger = try await world.sealed("a", count: 10)
-    var nothing = OutcomeBatch()
-    #expect(try await ledger.commit(&nothing, credit: 100, bound: 4).granted == 4)
-    _ = try await ledger.commit([0: .waiting(milliseconds: 60_000), 1: .waiting()])
-    let answer = try await ledger.commit(&nothing, credit: 100, bound: 4)
-    #expect(answer.granted == 4 && answer.retries.map(\.index) == [1])
-    // A bound below what is granted takes nothing back.
-    #expect(try await ledger.commit(&nothing, credit: 5, bound: 0).granted == 4)
-    #expect(try await ledger.commit(&nothing, credit: 5, bound: 100).granted == 9)
-    #expect(try await ledger.commit(credit: 5).granted == 10)
-  }
-
   @Test(arguments: Backend.allCases)
   func answersTakeTargetsOutOfDoubt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

@@ -26,7 +26,7 @@ struct ReceiptTests {
     try await note(.opened, 0..<10, of: "unknown")
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 0])
     // After its end they expire with it, those that come later too.
-    try await world.store.expire("a")
+    try await world.store.end("a")
     try await note(.dismissed, 0..<20)
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 20])
     let own = try await world.keyNames("{\(world.keys.namespace):*:a").filter { $0.contains("ed:a") }

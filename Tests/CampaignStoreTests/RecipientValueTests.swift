@@ -71,27 +71,23 @@ struct RecipientValueTests {
     #expect(error?.code == .invalid)
   }
 
-  /// The rest of a campaign with a canary has the values that were brought for the whole, and keeps them when the first part
-  /// ends; what has been taken in is left alone.
+  /// The values stand under the campaign, whatever parts it has, and stay until all of these have ended.
   @Test(arguments: Backend.wholeWay)
-  func restOfACanaryHasTheValuesOfTheWhole(backend: Backend) async throws {
+  func partsHaveTheValuesOfTheWhole(backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 3)
     try await world.registerUsers(0..<200)
     let lines = (0..<200).map { #"{"user":"u\#($0)","vars":{"x":"v\#($0)"}}"# }
     try await world.store.put(lines.map { try JobRecipient.line($0) }.map { ($0.user, $0.values) }, of: "c")
-    for _ in 0..<2 { try await world.store.copyValues(of: "c", toRest: "c.rest") }
-    let key = world.keys.values(Partition.of(user: "u0", count: 3), "c.rest")
-    #expect(try await world.command("TTL", key).integer ?? 0 > 0, "without a job they go by themselves")
-    let rest = try await Self.activate(
-      world, #""audience":{"segment":"*"},"vars":true"#, Self.payload.replacing(#""c""#, with: #""c.rest""#))
-    #expect(try await world.store.values(of: "u7", in: rest) == Array(#"{"x":"v7"}"#.utf8))
-    try await world.command("DEL", key)
-    try await world.store.copyValues(of: "c", toRest: "c.rest")
-    #expect(try await world.command("EXISTS", key).integer == 0)
-    try await world.command("DEL", world.keys.values(0, "d"))
-    try await world.command("SET", world.keys.values(0, "d"), "nonsense")
-    let error = await #expect(throws: StoreError.self) { try await world.store.copyValues(of: "d", toRest: "d.rest") }
-    #expect(error?.code == .invalid)
+    let whole = try await Self.activate(world, #""audience":{"segment":"*"},"vars":true,"stages":[{"share":0.5}]"#)
+    var texts: [String: String] = [:]
+    for part in ["c~1", "c~rest"] {
+      let (record, job) = try #require(try await world.store.campaignAndJob(part))
+      let campaign = try record.campaign(job, .any(APNsService()))
+      #expect(try await world.store.values(of: "u7", in: campaign) == Array(#"{"x":"v7"}"#.utf8))
+      texts.merge(try await Self.texts(world, campaign)) { _, _ in "twice" }
+    }
+    #expect(texts == Dictionary(uniqueKeysWithValues: (0..<200).map { ("u\($0)", Self.text("v\($0)")) }))
+    #expect(whole.parts.count == 2)
   }
 
   @Test(arguments: [

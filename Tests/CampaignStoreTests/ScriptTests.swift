@@ -10,7 +10,7 @@ struct ScriptTests {
     StoreScripts.moveOwners, StoreScripts.repartition, StoreScripts.submit, StoreScripts.reserve, StoreScripts.activate,
     StoreScripts.deadLetter,
     StoreScripts.rotate, StoreScripts.dequeue, StoreScripts.dequeueLeft, StoreScripts.requeue, StoreScripts.park,
-    StoreScripts.finish,
+    StoreScripts.finish, StoreScripts.endPart, StoreScripts.openGate, StoreScripts.deferGate,
     StoreScripts.control, StoreScripts.guardTrial, StoreScripts.guardWatch, StoreScripts.object, StoreScripts.bisect,
     StoreScripts.standDown, StoreScripts.housekeep, StoreScripts.join, StoreScripts.expire,
     StoreScripts.unpark, StoreScripts.reopen, StoreScripts.idle, StoreScripts.view, StoreScripts.reached,

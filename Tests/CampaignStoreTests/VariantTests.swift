@@ -5,10 +5,10 @@ import Redis
 import TestSupport
 import Testing
 
-/// What becomes of each variant is counted with what becomes of targets, and the best is said once.
+/// What becomes of each variant is counted with what becomes of targets.
 struct VariantTests {
   private static let variants = #","variants":[{"name":"a"},{"name":"b","weight":2,"payload":{"n":2}}]"#
-  private static let winner = variants + #","winner":{"after":"1h","share":0.5,"minimum":10}"#
+  private static let winner = variants + #","stages":[{"share":0.5,"winner":{"minimum":10}}]"#
 
   /// A target with the place of its variant.
   private struct Place: Hashable {
@@ -26,8 +26,7 @@ struct VariantTests {
     let places: [Int]
 
     init(
-      on backend: Backend, users: Int = 300, _ more: String = VariantTests.variants, granted: Int? = nil,
-      bound: Bool = false
+      on backend: Backend, users: Int = 300, _ more: String = VariantTests.variants, granted: Int? = nil
     ) async throws {
       world = try await TestStore(on: backend, partitions: 1)
       try await world.registerUsers(0..<users)
@@ -41,8 +40,7 @@ struct VariantTests {
       places = (0..<chunk.count).map { position in chunk.user(position).withUnsafeBytes { variants.place(of: $0) } }
       #expect(places.count == users)
       var nothing = OutcomeBatch()
-      _ = try await ledger.commit(
-        &nothing, credit: granted ?? users, bound: bound ? targets.parts[0] : nil)
+      _ = try await ledger.commit(&nothing, credit: granted ?? users)
     }
 
     func batch(_ outcomes: [(index: Int, outcome: Outcome)], attempt: UInt8 = 0) -> OutcomeBatch {
@@ -70,7 +68,7 @@ struct VariantTests {
       var expected: [Place: Int] = [:]
       for (index, outcome) in outcomes { expected[Place(variant: places[index], outcome: outcome), default: 0] += 1 }
       let counted = try await counted()
-      for (number, place) in (Array(variants.all.indices) + [CampaignVariants.rest]).enumerated() {
+      for (number, place) in variants.all.indices.enumerated() {
         #expect(counted[number].targets == places.count { $0 == place })
         let own = expected.filter { $0.key.variant == place }
         #expect(
@@ -139,7 +137,7 @@ struct VariantTests {
   /// Of what is cancelled each variant has its part: what is in doubt is nobody's to know.
   @Test(arguments: Backend.allCases)
   func whatIsCancelledIsCountedByVariant(on backend: Backend) async throws {
-    let scene = try await Scene(on: backend, Self.winner, granted: 240)
+    let scene = try await Scene(on: backend, granted: 240)
     try await scene.commit((0..<200).filter { $0 % 3 > 0 }.map { ($0, $0 % 4 == 0 ? .rejected : .accepted) })
     try await scene.ledger.commit([
       0: .waiting(milliseconds: 100_000), 3: .waiting(milliseconds: 100_000, isAmbiguous: true),
@@ -175,7 +173,7 @@ struct VariantTests {
 
   @Test(arguments: Backend.allCases)
   func receiptsAreCountedOnceByVariant(on backend: Backend) async throws {
-    let scene = try await Scene(on: backend, Self.winner)
+    let scene = try await Scene(on: backend)
     for _ in 0..<2 {
       try await scene.world.store.apply((0..<200).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") })
       try await scene.world.store.apply((100..<150).map { ReceiptEvent(.delivered, campaign: "a", user: "u\($0)") })
@@ -184,7 +182,7 @@ struct VariantTests {
     func expected(_ users: Range<Int>, _ place: Int) -> Int {
       users.count { number in Array("u\(number)".utf8).withUnsafeBytes { scene.variants.place(of: $0) } == place }
     }
-    for (number, place) in [0, 1, CampaignVariants.rest].enumerated() {
+    for (number, place) in [0, 1].enumerated() {
       #expect(counted[number].receipts[.opened] == expected(0..<200, place))
       #expect(counted[number].receipts[.delivered] == expected(100..<150, place))
     }
@@ -197,7 +195,7 @@ struct VariantTests {
   func plainCampaignHasNothingOfIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<10)
-    try await world.activate("a", #","winner":null"#)
+    try await world.activate("a", #","variants":null"#)
     let ledger = try await world.claimed("a").ledger
     let campaign = try CampaignJob.parse(TestStore.job("a", audience: #"{"segment":"*"}"#), .any(APNsService()))
     _ = try await world.expand(ledger, campaign)
@@ -213,79 +211,15 @@ struct VariantTests {
   // MARK: Deciding
 
   @Test(arguments: Backend.allCases)
-  func theBestIsSaidOnceAndStays(on backend: Backend) async throws {
-    let scene = try await Scene(on: backend, Self.winner, bound: true)
-    let (store, first) = (scene.world.store, scene.targets.parts[0])
-    #expect(scene.places.prefix(first).allSatisfy { $0 != CampaignVariants.rest })
-    #expect(scene.places.dropFirst(first).allSatisfy { $0 == CampaignVariants.rest })
-    try await scene.commit((0..<first).map { ($0, .accepted) })
-    #expect(try await store.decision(of: "a") == nil)
-    // All of b open it, and who waits: that says nothing.
-    let chunk = scene.targets.chunk
-    func open(_ place: Int) async throws {
-      try await store.apply(
-        (0..<300).filter { scene.places[$0] == place }.map { index in
-          ReceiptEvent(.opened, campaign: "a", user: String(decoding: chunk.user(index), as: UTF8.self))
-        })
-    }
-    try await open(CampaignVariants.rest)
-    guard case .unclear(let reason) = try await store.findWinner(of: scene.campaign, round: 0) else {
-      Issue.record("nobody of the test has opened it")
-      return
-    }
-    #expect(reason.hasPrefix("variants: 0 opened in all"))
-    try await open(1)
-    guard case .decided(let decision) = try await store.findWinner(of: scene.campaign, round: 0) else {
-      Issue.record("b is best")
-      return
-    }
-    #expect(decision.winner == 1 && decision.person == nil)
-    // What comes later changes nothing, whoever asks.
-    try await open(0)
-    guard case .decided(let again) = try await store.findWinner(of: scene.campaign, round: 7) else { return }
-    #expect(again == decision)
-    let error = await #expect(throws: StoreError.self) { try await store.decide("a", variant: "a", by: "ada") }
-    #expect(error?.code == .decided && error?.message.contains("variant b of campaign a") == true)
-    #expect(try await store.decide("a", variant: "b", by: "ada").decision == decision)
-    let entry = try #require(try await store.timeline(of: "a").last)
-    #expect(entry.verb == .decide && entry.isByWorker && entry.reason == "b" && entry.at == decision.at)
-    // Redis has lost it, and is told again.
-    try await scene.world.command("HDEL", scene.world.keys.campaign("a"), "winner", "decidedAt", "decidedBy")
-    try await store.restore(decision, of: scene.campaign)
-    #expect(try await store.decision(of: "a") == decision)
-  }
-
-  @Test(arguments: Backend.allCases)
-  func whoResumesWhatWasUnclearGetsTheBestSoFar(on backend: Backend) async throws {
-    let scene = try await Scene(on: backend, Self.winner)
-    let store = scene.world.store
-    try await scene.commit((0..<300).map { ($0, .accepted) })
-    for _ in 0..<2 {
-      guard case .unclear = try await store.findWinner(of: scene.campaign, round: 3) else {
-        Issue.record("nobody has opened it")
-        return
-      }
-    }
-    // Nobody is better than the first.
-    guard case .decided(let decision) = try await store.findWinner(of: scene.campaign, round: 4) else {
-      Issue.record("somebody has resumed it")
-      return
-    }
-    #expect(decision.winner == 0)
-  }
-
-  @Test(arguments: Backend.allCases)
   func aPersonDecidesBeforeItIsTimeAndWhereItIsUnclear(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("early", Self.winner)
-    let gate = try #require(try await world.store.campaign("early")?.gate)
     let (decision, state) = try await world.store.decide("early", variant: "b", by: "ada")
     #expect(decision.winner == 1 && decision.person == "ada" && state == .active)
-    #expect(try #require(try await world.store.campaign("early")?.gate) < gate)
     let entry = try #require(try await world.store.timeline(of: "early").last)
     #expect(entry.verb == .decide && !entry.isByWorker && entry.person == "ada" && entry.reason == "b")
     try await world.activate("paused", Self.winner)
-    try await world.store.control("paused", .pause, reason: "variants: 0 opened in all")
+    try await world.store.control("paused", .pause, reason: "no winner", gate: (0, needsApproval: false))
     #expect(try await world.store.decide("paused", variant: "a", by: "").state == .active)
     // What is paused for another reason stays so.
     try await world.activate("other", Self.winner)
@@ -295,7 +229,8 @@ struct VariantTests {
     try await world.activate("over", Self.winner)
     try await world.store.control("over", .cancel)
     for (id, name, code, says) in [
-      ("plain", "a", StoreError.Code.invalid, "has no variants"), ("other", "c", .invalid, "has no variant 'c'"),
+      ("plain", "a", StoreError.Code.invalid, "no stage of campaign plain looks for a winner"),
+      ("other", "c", .invalid, "has no variant 'c'"),
       ("over", "a", .decided, "is cancelled"), ("nobody", "a", .notFound, ""),
     ] {
       let error = await #expect(throws: StoreError.self) { try await world.store.decide(id, variant: name, by: "") }

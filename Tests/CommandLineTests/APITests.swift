@@ -152,7 +152,7 @@ struct APITests {
     try await house.world.drain()
     let shown = try await house.get("/campaigns/big")
     #expect(shown.bool("needsApproval") == true && shown.text("submittedBy") == "boss")
-    #expect(shown.text("state") == "paused" && shown.objects("also")?.first?.text("state") == "paused")
+    #expect(shown.text("state") == "paused" && shown.objects("parts")?.last?.text("state") == "paused")
     let own = try await house.ask("POST", "/api/v1/campaigns/big/approve", "{}")
     #expect(own.status == 409 && own.text.contains("'boss' has submitted campaign big"), "\(own)")
     #expect(own.text.contains("somebody else has to approve it"))

@@ -327,11 +327,11 @@ struct CampaignTests {
     try await simulator.load(["\(CarillonWorld.token(9)),registered,com.example.news.push-type.widgets,"])
     try await world.submit("goal", more: #","also":["widgets"]"#)
     try await world.drain()
-    let also = try #require(try await world.show("goal").objects("also")?.first)
-    #expect(also.text("id") == "goal.widgets" && also.text("state") == "completed" && also.number("targets") == 1)
+    let also = try #require(try await world.show("goal").objects("parts")?.last)
+    #expect(also.text("id") == "goal~main.widgets" && also.text("state") == "completed" && also.number("targets") == 1)
     #expect(also.object("outcomes")?.numbers == ["accepted": 1])
     let text = try await world.succeed("campaign", "show", "goal")
-    #expect(text.contains("goal.widgets completed: 1 of 1 (100%)"), "\(text)")
-    #expect(try await world.show("goal.widgets").objects("also") == nil)
+    #expect(text.contains("goal~main.widgets completed: 1 of 1 (100%)"), "\(text)")
+    #expect(try await world.show("goal~main.widgets").objects("parts") == nil)
   }
 }

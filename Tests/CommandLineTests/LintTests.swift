@@ -100,17 +100,17 @@ struct LintTests {
     #expect(
       berlin.lines == [
         "its next runs, by the clocks of Europe/Berlin:",
-        "    2026-10-23T09:00  2026-10-23T07:00:00Z  digest.20261023T0900",
-        "    2026-10-26T09:00  2026-10-26T08:00:00Z  digest.20261026T0900",
-        "    2026-10-27T09:00  2026-10-27T08:00:00Z  digest.20261027T0900",
-        "    2026-10-28T09:00  2026-10-28T08:00:00Z  digest.20261028T0900",
-        "    2026-10-29T09:00  2026-10-29T08:00:00Z  digest.20261029T0900",
+        "    2026-10-23T09:00  2026-10-23T07:00:00Z  digest~20261023T0900",
+        "    2026-10-26T09:00  2026-10-26T08:00:00Z  digest~20261026T0900",
+        "    2026-10-27T09:00  2026-10-27T08:00:00Z  digest~20261027T0900",
+        "    2026-10-28T09:00  2026-10-28T08:00:00Z  digest~20261028T0900",
+        "    2026-10-29T09:00  2026-10-29T08:00:00Z  digest~20261029T0900",
       ])
     let two = try runs(#","repeat":{\#(cron),"count":2}"#, now: "2026-10-22T12:00:00Z")
     #expect(two.runs == Array(berlin.runs.prefix(2)))
     let local = try runs(#","localTime":true,"repeat":{"cron":"0 9 * * *"}"#, now: "2026-11-30T12:00:00Z")
     #expect(local.lines[0] == "its next runs, by each device's own clock:")
-    #expect(local.lines[1] == "    2026-12-01T09:00  begins 2026-11-30T19:00:00Z  digest.20261201T0900")
+    #expect(local.lines[1] == "    2026-12-01T09:00  begins 2026-11-30T19:00:00Z  digest~20261201T0900")
     let over = try runs(
       #","repeat":{"cron":"0 9 1 1 *","end":"2026-06-01T00:00:00Z"}"#, now: "2026-11-30T12:00:00Z")
     #expect(over.lines == ["its runs: no time of '0 9 1 1 *' is left before its end"])

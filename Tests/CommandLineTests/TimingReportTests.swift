@@ -36,15 +36,15 @@ struct TimingReportTests {
       world, "}:campaign:digest",
       [
         "state", "scheduled", "app", "news", "service", "apns", "lane", "normal", "slices", "0", "sendAt",
-        "1796115600000", "repeat", "0 9 * * *", "runs", "3", "leftOut", "1", "lastRun", "digest.20261130T0900",
+        "1796115600000", "repeat", "0 9 * * *", "runs", "3", "leftOut", "1", "lastRun", "digest~20261130T0900",
       ])
     let json = try JSONObject(try await world.succeed("campaign", "show", "digest", "--json"))
     let repetition = try #require(json.object("repeat"))
     #expect(repetition.text("cron") == "0 9 * * *" && repetition.text("next") == "2026-12-01T09:00:00.000Z")
     #expect(repetition.number("runs") == 3 && repetition.number("leftOut") == 1)
-    #expect(repetition.text("last") == "digest.20261130T0900")
+    #expect(repetition.text("last") == "digest~20261130T0900")
     let text = try await world.succeed("campaign", "show", "digest")
     #expect(text.contains("repeated, the next time at 2026-12-01T09:00:00.000Z"))
-    #expect(text.contains("3, the last is digest.20261130T0900"))
+    #expect(text.contains("3, the last is digest~20261130T0900"))
   }
 }

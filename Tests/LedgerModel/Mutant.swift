@@ -31,8 +31,6 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case staleFailureCounts
   /// A retry is granted without what is known of the attempts before it.
   case grantForgetsAmbiguity
-  /// A commit grants beyond what its worker lets it.
-  case boundIgnored
   /// A closed slice is added to the totals whenever somebody finishes it.
   case bitIgnored
   /// A finished slice is opened again.
@@ -41,10 +39,6 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   // Of the worker.
   /// Sends targets beyond what was granted.
   case creditIgnored
-  /// Asks for all targets though only the first wave may have it yet.
-  case gateIgnored
-  /// Whoever takes a slice over takes the gate for open.
-  case gateForgotten
   /// Sends what it asks for before Redis has acknowledged the grant.
   case sendsBeforeGrant
   /// Sends what waits for a retry without a grant.
@@ -134,8 +128,6 @@ public struct Rules: Sendable {
   static let grace = 14
   /// Retries nearer than this are waited for.
   static let shortWait = 2
-  /// As many targets as a slice can have.
-  public static let noBound = 8
 
   /// With the rule that is broken, if any.
   public init(mutant: Mutant? = nil) {

@@ -25,16 +25,13 @@ struct CampaignVariantsTests {
     var seed = Seed("usersAreSharedOutByWeights")
     for round in 0..<8 {
       let weights = (0..<Int.random(in: 2...8, using: &seed)).map { _ in Double.random(in: 0.01...3, using: &seed) }
-      let share = Double.random(in: 0.1...0.9, using: &seed)
-      let winner = round % 2 == 0 ? nil : CampaignVariants.Winner(wait: 60, share: share)
       let variants = CampaignVariants(
-        weights.enumerated().map { .init(name: "v\($0)", weight: $1) }, winner: winner, campaign: "c\(round)")
+        weights.enumerated().map { .init(name: "v\($0)", weight: $1) }, campaign: "c\(round)")
       let users = 20_000
       var counts = CampaignVariants.places.map { _ in 0 }
       for number in 0..<users { counts[place(variants, "u\(number)")] += 1 }
-      let tested = winner == nil ? 1 : share
-      let shares = weights.map { tested * $0 / weights.reduce(0, +) }
-      for (place, share) in shares.enumerated() + [(CampaignVariants.rest, 1 - tested)] {
+      let shares = weights.map { $0 / weights.reduce(0, +) }
+      for (place, share) in shares.enumerated() {
         let expected = Double(users) * share
         let deviation = (Double(users) * share * (1 - share)).squareRoot()
         #expect(abs(Double(counts[place]) - expected) <= 5 * deviation + 1, "\(seed) \(round) \(place) \(counts)")
@@ -43,61 +40,37 @@ struct CampaignVariantsTests {
   }
 
   /// What a user draws for one thing says nothing of what the user draws for another.
-  @Test func variantsAreIndependentOfSamplesControlGroupsCanariesAndOtherCampaigns() throws {
+  @Test func variantsAreIndependentOfSamplesControlGroupsStagesAndOtherCampaigns() throws {
     let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#
     let own = try campaign(
-      two + #","control":0.5,"canary":{"share":0.5,"wait":"1m","maxFailures":0}"#,
-      audience: #"{"segment":"*","sample":0.5}"#)
-    let tested = try campaign(two + #","winner":{"after":"1h","share":0.5}"#)
-    let (variants, first) = (try #require(own.variants), try #require(tested.firstWave))
-    let (sample, control, canary) = (
-      try #require(own.sample), try #require(own.control), try #require(own.canary)
+      two + #","control":0.5,"stages":[{"share":0.5}]"#, audience: #"{"segment":"*","sample":0.5}"#)
+    let variants = try #require(own.variants)
+    let (sample, control, stages) = (
+      try #require(own.sample), try #require(own.control), try #require(own.stages)
     )
     let other = CampaignVariants(variants.all, campaign: "c2")
-    var joint = [Int](repeating: 0, count: 5)
+    var joint = [Int](repeating: 0, count: 4)
     for number in 0..<20_000 {
       let user = Array("u\(number)".utf8)
       user.withUnsafeBytes { user in
         guard variants.place(of: user) == 0 else { return }
         joint[0] += sample.has(user) ? 1 : 0
         joint[1] += control.has(user) ? 1 : 0
-        joint[2] += canary.has(user) ? 1 : 0
+        joint[2] += stages.draw.place(of: user) == 0 ? 1 : 0
         joint[3] += other.place(of: user) == 0 ? 1 : 0
-        joint[4] += first.has(user) ? 1 : 0
       }
     }
     // A quarter each, within five standard deviations.
     for count in joint { #expect(abs(count - 5000) < 307, "\(joint)") }
   }
 
-  /// Those who get the variants are those who get it first.
-  @Test func firstWaveIsTheTest() throws {
-    let tested = try campaign(
-      #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":{"after":"2h","share":0.25}"#)
-    let (variants, wave) = (try #require(tested.variants), try #require(tested.firstWave))
-    #expect(wave.wait == 7200 && wave.users.isEmpty)
-    for number in 0..<2000 {
-      Array("u\(number)".utf8).withUnsafeBytes { user in
-        #expect(wave.has(user) == (variants.place(of: user) != CampaignVariants.rest))
-        #expect(!wave.lists(user))
-      }
-    }
-    #expect(variants.name(of: 1, winner: nil) == "b" && variants.name(of: CampaignVariants.rest, winner: nil) == nil)
-    #expect(variants.name(of: CampaignVariants.rest, winner: 1) == "b" && variants.place(named: "b") == 1)
-    #expect(
-      variants.description
-        == "a 50 %, b 50 % of a test of 25 % of the users; the others get what is best by opened after 2h")
-  }
-
   // MARK: Which is best
 
   private func verdict(
-    _ counted: [Int], _ reached: [Int], minimum: Int = 1, otherwise: Int? = nil, isResumed: Bool = false
+    _ counted: [Int], _ reached: [Int], minimum: Int = 1, otherwise: Int? = nil, isOverruled: Bool = false
   ) -> CampaignVariants.Verdict {
-    CampaignVariants(
-      counted.indices.map { .init(name: "v\($0)") },
-      winner: .init(wait: 60, share: 0.5, minimum: minimum, otherwise: otherwise), campaign: "c"
-    ).verdict(counted: counted, of: reached, isResumed: isResumed)
+    CampaignVariants(counted.indices.map { .init(name: "v\($0)") }, campaign: "c").verdict(
+      .init(minimum: minimum, otherwise: otherwise), counted: counted, of: reached, isOverruled: isOverruled)
   }
 
   @Test func theBestHasTheLargestShareAndOfEqualsTheFirstInTheJob() {
@@ -113,13 +86,13 @@ struct CampaignVariantsTests {
   @Test func tooLittleSaysNothing() {
     #expect(verdict([9, 10], [100, 100], minimum: 20, otherwise: 0) == .winner(0))
     #expect(verdict([10, 10], [100, 90], minimum: 20, otherwise: 0) == .winner(1))
-    #expect(verdict([9, 10], [100, 100], minimum: 20, isResumed: true) == .winner(1))
-    #expect(verdict([0, 0], [0, 0], minimum: 20, isResumed: true) == .winner(0))
+    #expect(verdict([9, 10], [100, 100], minimum: 20, isOverruled: true) == .winner(1))
+    #expect(verdict([0, 0], [0, 0], minimum: 20, isOverruled: true) == .winner(0))
     guard case .unclear(let reason) = verdict([9, 10], [100, 100], minimum: 20) else {
       Issue.record("19 of 20 is too little")
       return
     }
-    #expect(reason.hasPrefix("variants: 19 opened in all, and it takes 20"), "\(reason)")
+    #expect(reason.hasPrefix("no winner: 19 opened in all, and it takes 20"), "\(reason)")
   }
 
   // MARK: What is wrong
@@ -146,7 +119,7 @@ struct CampaignVariantsTests {
     ),
     (#""variants":[{"name":"a"},{"name":"b","payload":{"a":"{{x:y}}"}}]"#, "variants[1].payload.a: "),
     (#""variants":[{"name":"a"},{"name":"b","payload":{"aps":7}}]"#, "variants[1].payload.aps"),
-    (#""winner":{"after":"1h","share":0.1}"#, "winner: says which of the variants the others get, and there are none"),
+    (#""stages":[{"share":0.1,"winner":{}}]"#, "stages[0].winner: is one of the variants, and the job has none"),
   ])
   func whatIsWrongWithVariantsIsSaid(more: String, says: String) {
     let error = #expect(throws: JobError.self) { try campaign(more) }
@@ -154,28 +127,16 @@ struct CampaignVariantsTests {
   }
 
   @Test(arguments: [
-    ("7", "winner: must be a JSON object"), ("{}", "winner.after: must be how long the rest waits, 1s to 7d"),
-    (#"{"after":"8d","share":0.1}"#, "winner.after: must be how long"),
-    (#"{"after":"1h"}"#, "winner.share: must be the share of the users who get the variants"),
-    (#"{"after":"1h","share":1}"#, "winner.share: must be"), (#"{"after":"1h","share":0}"#, "winner.share: must be"),
-    (#"{"after":"1h","share":0.1,"by":"clicked"}"#, "winner.by: unknown value 'clicked'"),
-    (#"{"after":"1h","share":0.1,"minimum":0}"#, "winner.minimum: must be a whole number above 0"),
-    (#"{"after":"1h","share":0.1,"otherwise":"c"}"#, "winner.otherwise: 'c' is none of the variants"),
-    (#"{"after":"1h","share":0.1,"of":0.1}"#, "winner.of: unknown field"),
-    (#"{"after":"1h","share":0.1},"test":{"users":["x"],"wait":"1h"}"#, "winner: does not go with test"),
-    (
-      #"{"after":"1h","share":0.1},"canary":{"share":0.1,"wait":"1m","maxFailures":0}"#,
-      "winner: does not go with canary"
-    ),
-    (
-      #"{"after":"1h","share":0.1},"quietHours":{"from":"22:00","to":"08:00"}"#,
-      "winner: does not go with localTime or quietHours"
-    ),
-    (#"{"after":"1h","share":0.1},"also":["widgets"]"#, "winner: does not go with also"),
+    ("7", "stages[0].winner: must be a JSON object"),
+    (#"{"by":"clicked"}"#, "stages[0].winner.by: unknown value 'clicked'"),
+    (#"{"minimum":0}"#, "stages[0].winner.minimum: must be a whole number above 0"),
+    (#"{"otherwise":"c"}"#, "stages[0].winner.otherwise: 'c' is none of the variants"),
+    (#"{"after":"1h"}"#, "stages[0].winner.after: unknown field"),
+    (#"{}},{"share":0.1,"winner":{}"#, "stages: choose a winner twice"),
   ])
   func whatIsWrongWithTheWinnerIsSaid(winner: String, says: String) {
-    let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":"#
-    let error = #expect(throws: JobError.self) { try campaign(two + winner) }
+    let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":"#
+    let error = #expect(throws: JobError.self) { try campaign(two + winner + "}]") }
     #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
   }
 
@@ -193,11 +154,13 @@ struct CampaignVariantsTests {
 
   /// The variants go well with the rest of what a job can say.
   @Test(arguments: [
-    #""canary":{"share":0.1,"wait":"1m","maxFailures":0}"#, #""test":{"users":["x"],"wait":"1h"}"#, #""control":0.1"#,
-    #""localTime":true,"sendAt":"2026-12-01T09:00:00""#, #""quietHours":{"from":"22:00","to":"08:00"}"#,
-    #""also":["widgets"]"#, #""repeat":{"cron":"0 9 * * *"},"winner":{"after":"1h","share":0.1}"#,
-    #""rate":5,"winner":{"after":"1h","share":0.1}"#,
-    #""localized":{"de":{"n":1}},"winner":{"after":"1h","share":0.1,"by":"accepted","minimum":1,"otherwise":"b"}"#,
+    #""stages":[{"share":0.1,"wait":"1m","maxFailures":0}]"#, #""stages":[{"users":["x"],"wait":"1h"}]"#,
+    #""control":0.1"#, #""localTime":true,"sendAt":"2026-12-01T09:00:00""#,
+    #""quietHours":{"from":"22:00","to":"08:00"},"stages":[{"share":0.1,"winner":{}}]"#,
+    #""also":["widgets"],"stages":[{"share":0.1,"winner":{}}]"#,
+    #""repeat":{"cron":"0 9 * * *"},"stages":[{"share":0.1,"wait":"1h","winner":{}}]"#,
+    #""rate":5,"stages":[{"share":0.1,"winner":{}}]"#,
+    #""localized":{"de":{"n":1}},"stages":[{"share":0.1,"winner":{"by":"accepted","minimum":1,"otherwise":"b"}}]"#,
   ])
   func variantsGoWith(more: String) throws {
     let all = try campaign(#""variants":[{"name":"a"},{"name":"b","weight":3,"payload":{"n":2}}],"# + more)
@@ -208,17 +171,14 @@ struct CampaignVariantsTests {
   @Test func aJobAloneAndARunOfOne() throws {
     let text = Array(
       (#"{"id":"c1","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"variants":["#
-        + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"winner":{"after":"1h","share":0.1}}"#).utf8)
+        + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
     let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"n":1}"#.utf8))
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
     #expect(try CampaignJob.parse(alone, .any(APNsService())).variants == nil)
-    #expect(CampaignJob.variants(of: text)?.all.count == 2 && CampaignJob.variants(of: alone) == nil)
-    #expect(CampaignJob.variants(of: text) == (try CampaignJob.parse(text, .any(APNsService())).variants))
-    let run = try CampaignJob.run(of: text, id: "c1.1", localTime: nil)
-    #expect(CampaignJob.variants(of: run) != CampaignJob.variants(of: text))
+    func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }
+    #expect(variants(text, "c1")?.all.count == 2 && variants(alone, "c1") == nil)
+    #expect(variants(text, "c1") == (try CampaignJob.parse(text, .any(APNsService())).variants))
+    // Each run draws anew.
+    #expect(variants(text, "c1~20261201T0900") != variants(text, "c1"))
   }
-}
-
-private func + <Element>(left: EnumeratedSequence<[Element]>, right: [(Int, Element)]) -> [(Int, Element)] {
-  left.map { ($0.offset, $0.element) } + right
 }

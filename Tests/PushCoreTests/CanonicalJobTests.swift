@@ -27,8 +27,8 @@ struct CanonicalJobTests {
       #"{"localTime":{},"quietHours":{"to":"8:00"}}"#
     ),
     (
-      #"{"winner":{"share":0.5,"otherwise":null},"variants":[{"weight":null,"name":"a","payload":{"n":null}},7]}"#,
-      #"{"variants":[{"name":"a","payload":{"n":null}},7],"winner":{"share":5e-1}}"#
+      #"{"stages":[{"winner":{"otherwise":null},"wait":null,"share":0.5}],"variants":[{"weight":null,"name":"a"},7]}"#,
+      #"{"stages":[{"share":5e-1,"winner":{}}],"variants":[{"name":"a"},7]}"#
     ),
     // Whoever submits it, it is the same job.
     (#"{"submittedBy":"ada","id":"a"}"#, #"{"id":"a"}"#), (#"{"audience":null}"#, "{}"),

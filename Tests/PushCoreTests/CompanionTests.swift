@@ -16,8 +16,7 @@ struct CompanionTests {
   }
 
   private func companion(_ changes: [String: String] = [:], _ type: String = "widgets") throws -> Campaign {
-    let payload = try #require(APNsService().refreshPayload(of: type))
-    return try CampaignJob.parse(try Companion.job(of: bytes(changes), type, payload: payload), Self.apps)
+    try CampaignJob.part(CampaignID("c1~main." + type), of: bytes(changes), Self.apps, start: 0)
   }
 
   @Test func companionGoesToTheSameUsersAtTheSameTimesAndSaysNothing() throws {
@@ -28,8 +27,8 @@ struct CompanionTests {
       "collapseId": "\"c\"", "localized": #"{"de":{"aps":{"alert":"ho"}}}"#, "uniqueKey": "\"k\"", "priority": "10",
     ]
     let (lead, other) = (try parse(changes), try companion(changes))
-    #expect(lead.also == ["widgets"] && lead.beside == nil)
-    #expect(other.id == "c1.widgets" && other.beside == "c1" && other.also == [])
+    #expect(lead.also == ["widgets"] && lead.part == nil)
+    #expect(other.id == "c1~main.widgets" && other.whole == "c1" && other.also == [])
     #expect(other.pushType == "widgets" && other.payload == Array(#"{"aps":{"content-changed":true}}"#.utf8))
     #expect(other.content == nil && other.collapseID == nil && other.rate == nil)
     #expect(other.audience == lead.audience && other.predicate == lead.predicate && other.exclusion == lead.exclusion)
@@ -48,20 +47,6 @@ struct CompanionTests {
     #expect(!rules.countsUsers)
   }
 
-  @Test func jobInAnotherWritingHasTheSameCompanion() throws {
-    let payload = try #require(APNsService().refreshPayload(of: "widgets"))
-    let one = Array(
-      #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"x"}},"also":["widgets"]}"#.utf8)
-    let other = Array(
-      #"{"also" : ["widgets"],"lane":null,"audience":{"segment": "*"},"app":"news", "id":"\u0061","template":{"payload":{}}}"#
-        .utf8)
-    let jobs = try [one, other].map {
-      try CampaignJob.canonical(try Companion.job(of: $0, "widgets", payload: payload))
-    }
-    // What is not given counts as nothing, in the companion too.
-    #expect(jobs[0] == jobs[1])
-  }
-
   static let refused: [(changes: [String: String], says: String)] = [
     (["also": "\"widgets\""], "also: must be an array"),
     (["also": #"["widget"]"#], "also[0]: 'widget' is no push that shows nothing by itself"),
@@ -73,14 +58,6 @@ struct CompanionTests {
     ),
     (["audience": #"{"tokens":["aa01"]}"#], "also: needs users"),
     (["audience": #"{"segment":"*","limit":5}"#], "also: stands beside audience.limit"),
-    (["canary": #"{"share":0.1,"wait":"1m","maxFailures":0}"#], "also: stands beside canary"),
-    (["id": "\"\(String(repeating: "a", count: 57))\""], "id: is too long for a job with also"),
-    (
-      ["id": "\"\(String(repeating: "a", count: 45))\"", "repeat": #"{"cron":"0 9 * * *"}"#],
-      "id: is too long for a job with also"
-    ),
-    (["also": "", "beside": "\"c0\""], "beside: is written by Carillon itself"),
-    (["also": "", "beside": "\"c1\"", "id": "\"c1.widgets\""], "beside: is written by Carillon itself"),
   ]
 
   @Test(arguments: refused)
@@ -90,11 +67,10 @@ struct CompanionTests {
     #expect(error?.hint != nil || error?.message.contains("must") == true)
   }
 
-  @Test func idHasRoomForTheLongestOfThem() throws {
-    #expect(throws: Never.self) { try parse(["id": "\"\(String(repeating: "a", count: 56))\""]) }
+  @Test func typesAreReadInTheirOrder() throws {
     #expect(try parse(["also": "null"]).also == [] && parse(["also": "[]"]).also == [])
     #expect(try parse(["also": #"["controls","widgets"]"#]).also == ["controls", "widgets"])
-    #expect(try companion([:], "controls").id == "c1.controls")
+    #expect(try companion(["also": #"["controls"]"#], "controls").pushType == "controls")
   }
 
   /// Widgets take provider tokens only: that is said of the job, not of its companion when it is too late.
@@ -112,9 +88,5 @@ struct CompanionTests {
   @Test func whatIsSentAloneHasNone() throws {
     let alone = try CampaignJob.alone(bytes(), token: "aa01", suffix: "x")
     #expect(try CampaignJob.parse(alone, Self.apps).also == [])
-    let payload = try #require(APNsService().refreshPayload(of: "widgets"))
-    let other = try CampaignJob.alone(
-      Companion.job(of: bytes(), "widgets", payload: payload), token: "aa01", suffix: "x")
-    #expect(try CampaignJob.parse(other, Self.apps).beside == nil)
   }
 }

@@ -39,20 +39,19 @@ struct JobSchemaTests {
     ["sendAt": "\"2026-12-01T10:00:00.250+01:00\""], ["rate": "0.5"], ["rate": "1e6"], ["spread": "\"2h\""],
     ["finishBy": "\"1970-01-01T00:00:01Z\""], ["category": "\"offers\""], ["transactional": "true"],
     ["category": "\"offers\"", "transactional": "false"], ["control": "0.05"],
-    ["test": #"{"users":["qa1","zoë"],"wait":"10m"}"#], ["submittedBy": "\"ada\""],
-    ["canary": #"{"share":0.01,"wait":"0s","maxFailures":0}"#],
-    ["canary": #"{"share":0.01,"wait":"10m","maxFailures":0.05,"minOpened":0.02}"#],
+    ["stages": #"[{"users":["qa1","zoë"],"wait":"10m","approval":true},{"share":0.05}]"#], ["submittedBy": "\"ada\""],
+    ["stages": #"[{"share":0.01,"wait":"0s","maxFailures":0,"users":null}]"#],
+    ["stages": #"[{"share":0.01,"wait":"10m","maxFailures":0.05,"minOpened":0.02,"winner":null}]"#],
     ["localized": #"{"de":{"aps":{"alert":"Hallo"}}}"#, "payload": #"{"aps":{"alert":"Hello"}}"#],
-    ["trim": "\"aps.alert\"", "payload": #"{"aps":{"alert":"{{name|you}}"}}"#, "uniqueKey": "\"push\""],
-    ["also": #"["widgets"]"#], ["also": "[]", "canary": #"{"share":0.1,"wait":"1m","maxFailures":0}"#],
     [
-      "id": "\"c0.widgets\"", "beside": "\"c0\"", "pushType": "\"widgets\"",
-      "payload": #"{"aps":{"content-changed":true}}"#,
+      "trim": "\"aps.alert\"", "payload": #"{"aps":{"alert":"{{name|you}}"}}"#, "uniqueKey": "\"push\"",
+      "campaignKey": "\"campaign\"",
     ],
+    ["also": #"["widgets"]"#], ["also": #"["widgets"]"#, "stages": #"[{"share":0.1,"wait":"1m"}]"#],
     ["variants": #"[{"name":"a"},{"name":"b","weight":2.5,"payload":{"n":1},"localized":null}]"#],
     [
       "variants": #"[{"name":"a","payload":{"n":1}},{"name":"b","payload":{"n":2}}]"#, "payload": "",
-      "winner": #"{"by":"accepted","after":"2h","share":0.25,"minimum":10,"otherwise":"b"}"#,
+      "stages": #"[{"share":0.25,"wait":"2h","winner":{"by":"accepted","minimum":10,"otherwise":"b"}}]"#,
     ],
     ["vars": "true", "payload": #"{"aps":{"alert":"{{price}}"}}"#],
     ["audience": #"{"segment":"vip & (a | !b)","where":"locale = 'en'","sample":0.5,"devices":"latest"}"#],
@@ -85,7 +84,7 @@ struct JobSchemaTests {
     ["repeat": #"{"cron":"0 9 * * mon-fri","zone":"Europe/Berlin","end":"2027-01-01T00:00:00Z","count":3}"#],
     ["repeat": #"{"cron":"0 9 * * *","skipIfRunning":true,"end":"2027-01-01T00:00:00"}"#, "localTime": "true"],
     [
-      "collapseId": "null", "sendAt": "null", "lane": "null", "rate": "null", "test": "null", "template": "null",
+      "collapseId": "null", "sendAt": "null", "lane": "null", "rate": "null", "stages": "null", "template": "null",
       "priority": "null", "repeat": "null", "localTime": "null", "localized": "null", "trim": "null",
     ],
   ]
@@ -100,14 +99,14 @@ struct JobSchemaTests {
     "audience.users[1]: has vars twice", "audience.where: column 10: this field has no order",
     "audience: names the campaign itself", "collapseId: 66 bytes, which is 2 over the 64",
     "defaultTimezone: did you mean 'Europe/Berlin'?", "expiration: RFC 3339", "expiration: is not after sendAt",
-    "finishBy: is not after sendAt", "id: give it 50 characters at most", "localized.de.aps.sound: must be",
+    "finishBy: is not after sendAt", "localized.de.aps.sound: must be",
     "localized.de: over the 4096", "localized: nothing is known of tokens", "payload.aps.alert.title: names nothing",
     "payload: for user 'ada', which is", "payload: nothing is known of tokens",
     // JSON Schema knows no other 5 than 5.0.
     "priority: must be the number 10, 5 or 1", "priority: use 5", "pushType: a channel takes liveactivity only",
     "pushType: did you mean 'alert'?", "quietHours.to: always be quiet, or never",
     "repeat.cron: '25' is no hour: it must be 0 to 23", "repeat.zone: is not a time zone",
-    "spread: from 1s to 7d", "template: is kept in the store", "test.wait: 1s to 7d", "ttl: is not a duration",
+    "spread: from 1s to 7d", "template: is kept in the store", "ttl: is not a duration",
   ]
 
   @Test(

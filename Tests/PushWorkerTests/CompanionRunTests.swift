@@ -44,7 +44,7 @@ import Testing
     async let other: Void = rig.worker("other").run()
     try await rig.worker("one").run()
     try await other
-    let (alerts, widgets) = (try await rig.results("goal"), try await rig.results("goal.widgets"))
+    let (alerts, widgets) = (try await rig.results("goal"), try await rig.results("goal~main.widgets"))
     #expect((alerts + widgets).allSatisfy { $0.outcome == .accepted })
     let reached = Set(alerts.map(\.user))
     #expect(reached.count == alerts.count && (30...90).contains(alerts.count), "\(alerts.count)")
@@ -59,7 +59,7 @@ import Testing
     try await rig.worker("w").run()
     let again = try #require(try await rig.store.show("again"))
     #expect(again.counters.outcomes == [.accepted: Self.fans - alerts.count, .capped: alerts.count])
-    #expect(try await rig.store.show("again.widgets")?.counters.outcomes == [.accepted: Self.fans / 2])
+    #expect(try await rig.store.show("again~main.widgets")?.counters.outcomes == [.accepted: Self.fans / 2])
   }
 
   /// A cancelled story takes its widgets' refresh with it, wherever that is.
@@ -71,11 +71,11 @@ import Testing
     // It would be through with its few by itself: it has to be stopped on its way.
     let worker = rig.worker("w", window: 10, drains: false)
     async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaign("story.widgets") != nil }
+    try await rig.until { try await rig.store.campaign("story~main.widgets") != nil }
     let (state, unconfirmed) = try await rig.store.controlEverywhere("story", .cancel, lease: 6000)
     #expect(state == .cancelled && unconfirmed.isEmpty)
     try await rig.until {
-      for id in ["story", "story.widgets"] {
+      for id in ["story", "story~main.widgets"] {
         guard try await rig.store.show(id)?.finishedAt != nil else { return false }
       }
       return true
@@ -84,12 +84,12 @@ import Testing
     try await running
     let received = await rig.simulator.counters().received
     var accepted = 0
-    for id in ["story", "story.widgets"] {
+    for id in ["story", "story~main.widgets"] {
       let record = try #require(try await rig.store.show(id))
       #expect(record.pending == 0)
       accepted += record.counters.outcomes[.accepted] ?? 0
       // What was through already had ended.
-      #expect(record.state == .cancelled || id == "story.widgets")
+      #expect(record.state == .cancelled || id == "story~main.widgets")
     }
     #expect(accepted == received && received < Self.fans + Self.fans / 2)
   }

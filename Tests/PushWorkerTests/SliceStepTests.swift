@@ -15,16 +15,6 @@ import Testing
     #expect(step { ($0.ungranted, $0.credit) = (3, 1000) } == .commit(credit: 3))
   }
 
-  @Test func whatWaitsForTheFirstWaveIsSetAsideAndNotFinished() {
-    #expect(step { $0.heldBack = 5 } == .holdBack)
-    #expect(step { ($0.heldBack, $0.ungranted, $0.credit) = (5, 3, 1000) } == .commit(credit: 3))
-    #expect(step { ($0.heldBack, $0.unanswered) = (5, 3) } == .wait)
-    #expect(step { ($0.heldBack, $0.doubt, $0.credit) = (5, 3, 10) } == .resend(3))
-    #expect(step { ($0.heldBack, $0.waiting, $0.nextRetry) = (5, 3, 60_000) } == .park(60_000))
-    #expect(step { ($0.heldBack, $0.intent) = (5, .cancel) } == .cancel)
-    #expect(step { ($0.heldBack, $0.intent) = (5, .leave) } == .leave)
-  }
-
   @Test func littleCreditIsNotWorthARoundTrip() {
     #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 63, 900) } == .wait)
     #expect(step { ($0.ungranted, $0.credit, $0.unanswered) = (5000, 64, 900) } == .commit(credit: 64))

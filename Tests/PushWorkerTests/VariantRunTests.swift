@@ -7,7 +7,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Each user is told their variant, and those who have waited are told the best.
+/// Each user is told their variant, and the later stages are told the best.
 struct VariantRunTests {
   private static let variants = #"""
     ,"payload":{"aps":{"alert":{"title":"Hi","body":"{{name|you}}"}},"n":1},
@@ -123,7 +123,7 @@ struct VariantRunTests {
     try await rig.store.apply((0..<50).map { ReceiptEvent(.opened, campaign: "abc", user: "u\($0)") })
     let record = try #require(try await rig.store.show("abc"))
     #expect(record.counters.outcomes == [.accepted: 240] && record.counters.resent == 20)
-    let counts = try await rig.store.variantCounts(of: record, try #require(campaign.variants)).dropLast()
+    let counts = try await rig.store.variantCounts(of: record, try #require(campaign.variants))
     #expect(counts.map(\.targets) == expected)
     #expect(counts.map(\.outcomes) == expected.map { [.accepted: $0] })
     #expect(
@@ -134,32 +134,32 @@ struct VariantRunTests {
     }
   }
 
-  /// The best is by share: `c`, of which fewer opened it than of `b`. Who decided that dies before anybody is told.
+  /// Users of the first stage, which has this share.
+  private func first(_ id: String, _ share: Double, users: Int) -> Set<Int> {
+    Set((0..<users).filter { drawn("u\($0)", "stage of campaign " + id) < share })
+  }
+
+  /// The best is by share: `c`, of which fewer opened it than of `b`.
   @Test(arguments: PushEngineKind.allCases)
   func theRestIsToldWhatDidBest(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 300)
-    let campaign = try await submit(rig, "won", #","winner":{"by":"opened","after":"1h","share":0.4}"#)
-    let first = Set((0..<300).filter { drawn("u\($0)", "variants tested by campaign won") < 0.4 })
+    let campaign = try await submit(
+      rig, "won", #","stages":[{"share":0.4,"wait":"2s","winner":{"by":"opened"}}]"#)
+    let first = first("won", 0.4, users: 300)
     let tested = first.reduce(0) { $0 + tokens($1).count }
     let workers = ["a", "b"].map { rig.worker($0, lease: 500, drains: false) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
-      try await rig.until {
-        let record = try await rig.store.show("won")
-        return record?.counters.outcomes[.accepted] == tested && record?.sealedSlices == record?.slices.total
-      }
+      try await rig.until { try await rig.store.campaign("won~1")?.finishedAt != nil }
       // All who got `c` opened it, half of the others, and everybody who has not got it yet.
       let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
       try await rig.store.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       #expect(await rig.simulator.counters().accepted == tested)
-      guard case .decided(let decision) = try await rig.store.findWinner(of: campaign, round: 0) else {
-        throw TestSupportError("nothing was decided")
-      }
-      #expect(decision.winner == 2)
+      try await rig.until { try await rig.store.campaign("won")?.winner != nil }
+      #expect(try await rig.store.decision(of: "won")?.winner == 2)
       // All others open it now: too late.
       try await rig.store.apply(first.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
-      try await rig.store.control("won", .resume)
       try await rig.until { try await rig.store.show("won")?.state == .completed }
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
@@ -176,7 +176,7 @@ struct VariantRunTests {
     let own = (0..<3).map { variant in
       first.filter { Self.variant($0, "won") == variant }.reduce(0) { $0 + tokens($1).count }
     }
-    #expect(counts.map(\.targets) == own + [360 - tested])
+    #expect(counts.map(\.targets) == [own[0], own[1], own[2] + 360 - tested])
     #expect(counts.map { $0.outcomes[.accepted] ?? 0 } == counts.map(\.targets))
   }
 
@@ -185,19 +185,19 @@ struct VariantRunTests {
   func whereItIsUnclearAPersonDecides(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 100)
-    _ = try await submit(rig, "unclear", #","winner":{"after":"1s","share":0.5}"#)
+    _ = try await submit(rig, "unclear", #","stages":[{"share":0.5,"winner":{}}]"#)
     let worker = rig.worker("w", lease: 500, drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.show("unclear")?.state == .paused }
-    #expect(try await rig.store.show("unclear")?.reason?.hasPrefix("variants: 0 opened in all") == true)
+    #expect(try await rig.store.show("unclear")?.reason?.hasPrefix("stage 1: no winner: 0 opened in all") == true)
     #expect(try await rig.store.decide("unclear", variant: "b", by: "ada").state == .active)
     try await rig.until { try await rig.store.show("unclear")?.state == .completed }
     await worker.stop()
     try await running
     let bodies = try bodies(folder)
+    let first = first("unclear", 0.5, users: 100)
     for number in 0..<100 {
-      let isFirst = drawn("u\(number)", "variants tested by campaign unclear") < 0.5
-      let variant = isFirst ? Self.variant(number, "unclear") : 1
+      let variant = first.contains(number) ? Self.variant(number, "unclear") : 1
       for token in tokens(number) { #expect(bodies[token] == Self.text(number, variant), "\(number)") }
     }
   }

@@ -125,7 +125,7 @@ public struct PushLint: Sendable {
   /// Whether it is a template: a payload may have a member of its own that is called payload, but hardly nothing besides.
   static func isTemplate(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
-    return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey"].contains($0.name) }
+    return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey", "campaignKey"].contains($0.name) }
   }
 
   /// Whether it is a payload alone, by the one member that no job has.

@@ -32,7 +32,9 @@ extension CampaignStore {
   ) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()
-    json.member("campaign", campaign.id)
+    let id = CampaignID(campaign.id)
+    json.member("campaign", id.whole)
+    if let part = id.part { json.member("part", part.description) }
     json.member("app", campaign.app)
     json.member("user", result.user.isEmpty ? nil : result.user)
     json.member("token", services[campaign.service]?.text(of: result.token) ?? "")

@@ -19,7 +19,7 @@ extension StoreCheck {
       try found(try await lists(of: id))
       guard let record else { continue }
       tally.campaigns += 1
-      if record.finishedAt == nil, record.state != .scheduled {
+      if record.hasOpenSlices {
         try found(try await lostSlices(of: record))
       }
       let partitions = store.partitions(of: record)

@@ -48,16 +48,20 @@ extension CampaignStore {
   /// - Throws: ``StoreError`` `notFound`.
   public func forEachControlUser(of id: String, _ body: ([String]) throws -> Void) async throws {
     guard let record = try await campaign(id) else { throw noSuchCampaign(id) }
-    for partition in partitions(of: record) {
-      var first = 0
-      while true {
-        var pipeline = RedisPipeline()
-        pipeline.append("LRANGE", keys.control(partition, id), first, first + Self.controlPages - 1)
-        let pages = try await run(pipeline)[0]
-        for page in pages { try body(page.withBytes(ControlUsers.users)) }
-        guard pages.count == Self.controlPages else { break }
-        first += pages.count
-      }
+    for stage in record.stages {
+      for partition in partitions(of: stage) { try await forEachControlUser(of: stage.id, in: partition, body) }
+    }
+  }
+
+  private func forEachControlUser(of id: String, in partition: Int, _ body: ([String]) throws -> Void) async throws {
+    var first = 0
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.append("LRANGE", keys.control(partition, id), first, first + Self.controlPages - 1)
+      let pages = try await run(pipeline)[0]
+      for page in pages { try body(page.withBytes(ControlUsers.users)) }
+      guard pages.count == Self.controlPages else { return }
+      first += pages.count
     }
   }
 

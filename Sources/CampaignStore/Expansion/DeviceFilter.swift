@@ -9,14 +9,15 @@ public struct DeviceFilter: Sendable {
   let environment: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
-  private let canary: Canary?
+  /// Which stage users are in, and which of the stages is meant; all are meant where there is no place.
+  private let stages: (draw: StageDraw, place: Int?)?
   private let devices: DeviceChoice
   /// Users who get nothing, and are counted.
   private let control: ControlGroup?
-  /// Users who get it before the others do.
-  private let firstWave: FirstWave?
   /// What different users are told.
   private let variants: CampaignVariants?
+  /// The place of the variant that all users get; `nil` where each draws one.
+  private let variant: Int?
   /// The Live Activity whose tokens are meant; empty where it does not matter.
   private let activity: [UInt8]
   /// From when ages are counted, in ms since the epoch.
@@ -35,11 +36,11 @@ public struct DeviceFilter: Sendable {
   ///   - environment: likewise.
   ///   - predicate: devices for which it doesn't hold are left out.
   ///   - sample: users who are not in it are left out.
-  ///   - canary: users who are not in its part are left out.
+  ///   - stages: users of another stage than the one of the place are left out; no draw leaves out whom a stage lists.
   ///   - devices: how many of those that are left each user gets it on.
   ///   - control: users who get nothing, and are counted.
-  ///   - firstWave: users who get it before the others do; no draw leaves those out whom it lists.
   ///   - variants: what different users are told.
+  ///   - variant: the place of the variant that all users get; `nil` where each draws one.
   ///   - activity: tokens of another Live Activity, and those that are of none, are left out; `nil` where it does not
   ///     matter.
   ///   - start: when the campaign began, in ms since the epoch: the same for all its slices.
@@ -48,8 +49,9 @@ public struct DeviceFilter: Sendable {
   ///   - timing: when each device gets it.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, canary: Canary? = nil, devices: DeviceChoice = .all, control: ControlGroup? = nil,
-    firstWave: FirstWave? = nil, variants: CampaignVariants? = nil, activity: String? = nil, start: Int = 0,
+    sample: UserSample? = nil, stages: (draw: StageDraw, place: Int?)? = nil, devices: DeviceChoice = .all,
+    control: ControlGroup? = nil,
+    variants: CampaignVariants? = nil, variant: Int? = nil, activity: String? = nil, start: Int = 0,
     content: PersonalContent? = nil, valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
   ) {
     self.content = content?.needsTarget == true ? content : nil
@@ -60,11 +62,11 @@ public struct DeviceFilter: Sendable {
     self.environment = Array(environment.utf8)
     self.predicate = predicate
     self.sample = sample
-    self.canary = canary
+    self.stages = stages
     self.devices = devices
     self.control = control?.isEmpty == false ? control : nil
-    self.firstWave = firstWave
     self.variants = variants
+    self.variant = variant
     self.activity = Array((activity ?? "").utf8)
     self.start = start
     self.timing = timing.isPerDevice ? TargetTiming(timing, start: start) : nil
@@ -83,10 +85,11 @@ public struct DeviceFilter: Sendable {
   ) {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
-      predicate: campaign.predicate, sample: campaign.sample, canary: campaign.canary, devices: campaign.devices,
-      control: ControlGroup(of: campaign, app: control), firstWave: campaign.firstWave,
-      variants: campaign.variants, activity: campaign.activity, start: start, content: campaign.content,
-      valuesOf: campaign.hasValues ? campaign.id : nil, timing: campaign.timing)
+      predicate: campaign.predicate, sample: campaign.sample,
+      stages: campaign.stages.map { ($0.draw, campaign.part.map { campaign.place(of: $0.stage) }) },
+      devices: campaign.devices, control: ControlGroup(of: campaign, app: control), variants: campaign.variants,
+      variant: campaign.variant, activity: campaign.activity, start: start, content: campaign.content,
+      valuesOf: campaign.hasValues ? campaign.whole : nil, timing: campaign.timing)
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
@@ -122,7 +125,8 @@ public struct DeviceFilter: Sendable {
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
     _ body: (DeviceView) -> Void
   ) {
-    guard sample?.has(user) ?? true || firstWave?.lists(user) == true, canary?.has(user) ?? true else { return }
+    if let place = stages?.place, stages?.draw.place(of: user) != place { return }
+    guard sample?.has(user) ?? true || stages?.draw.listing(user) != nil else { return }
     let attributes = attributes(json)
     var latest: DeviceView?
     for device in DeviceCursor(record) where admits(device, attributes) {
@@ -138,17 +142,11 @@ public struct DeviceFilter: Sendable {
   /// Whether a user is in a control group: the campaign means them all the same, if they have a device for it.
   func isControl(_ user: UnsafeRawBufferPointer) -> Bool {
     guard let control, control.has(user) else { return false }
-    return firstWave?.lists(user) != true
+    return stages?.draw.listing(user) == nil
   }
 
   /// The place of the variant that a user gets; 0 where all are told the same.
-  func variant(of user: UnsafeRawBufferPointer) -> Int { variants?.place(of: user) ?? 0 }
-
-  /// Into how many parts the targets of a slice fall, one behind the other; 0 where it does not matter in which order they stand.
-  var parts: Int { firstWave == nil ? 0 : 2 }
-
-  /// Into which of them those of a user belong.
-  func part(of user: UnsafeRawBufferPointer) -> Int { firstWave?.has(user) != false ? 0 : 1 }
+  func variant(of user: UnsafeRawBufferPointer) -> Int { variant ?? variants?.place(of: user) ?? 0 }
 
   /// The hour at which a user gets it, in seconds after midnight; `nil` for one who has none of their own.
   ///

@@ -11,8 +11,8 @@ extension CampaignStore {
     ledger.append(targets, to: &pipeline)
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
-      count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, departures: nil, variants: targets.variants, to: &pipeline)
+      count: targets.count, pages: targets.ends.count, control: targets.control, times: targets.times,
+      departures: nil, variants: targets.variants, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
@@ -44,7 +44,7 @@ extension CampaignStore {
   ///
   /// - Parameter start: when it began, in ms since the epoch.
   func source(of campaign: Campaign, start: Int, in partition: Int) -> MemberSource {
-    AudienceSearch(campaign, start: start).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.id))
+    AudienceSearch(campaign, start: start).map { .users($0) } ?? .tokens(keys.audience(partition, campaign.whole))
   }
 
   /// Walks over the users of one partition for whom an expression holds, with their devices.

@@ -161,8 +161,8 @@ struct BestUsers {
     var tie: UInt64
     /// Its targets, by their places among the ends; of who gets nothing the name instead.
     var targets: Range<Int>
-    /// To which part they belong; `nil` for who gets nothing.
-    var part: Int?
+    /// Whether they get nothing.
+    var isControl: Bool
   }
 
   private let quota: Int
@@ -194,18 +194,17 @@ struct BestUsers {
 
   /// The user whose targets have been added.
   ///
-  /// - Parameter part: of the slice's targets.
-  mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64, part: Int = 0) { end(user, seenAt, part) }
+  mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64) { end(user, seenAt, isControl: false) }
 
   /// A user who gets nothing.
   mutating func end(control user: UnsafeRawBufferPointer, seenAt: UInt64) {
     add { $0 += user }
-    end(user, seenAt, nil)
+    end(user, seenAt, isControl: true)
   }
 
-  private mutating func end(_ user: UnsafeRawBufferPointer, _ seenAt: UInt64, _ part: Int?) {
+  private mutating func end(_ user: UnsafeRawBufferPointer, _ seenAt: UInt64, isControl: Bool) {
     guard ends.count > begun else { return }
-    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, part: part))
+    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
     begun = ends.count
     // What can't be among the best any more goes now and then, so there are never many more than are wanted.
     if users.count > 2 * quota + 1024 { keepBest() }
@@ -213,11 +212,11 @@ struct BestUsers {
 
   /// Calls `body` with the targets of each who is taken, and their marks; of who gets nothing the name instead.
   ///
-  /// - Parameter body: also gets the part that they belong to; `nil` for who gets nothing.
-  mutating func forEachUser(_ body: (_ targets: [(bytes: ArraySlice<UInt8>, mark: Int)], _ part: Int?) -> Void) {
+  /// - Parameter body: also gets whether they get nothing.
+  mutating func forEachUser(_ body: (_ targets: [(bytes: ArraySlice<UInt8>, mark: Int)], _ isControl: Bool) -> Void) {
     keepBest()
     for user in users {
-      body(user.targets.map { (bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]], marks[$0]) }, user.part)
+      body(user.targets.map { (bytes[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]], marks[$0]) }, user.isControl)
     }
   }
 

@@ -8,8 +8,6 @@ public struct SealedTargets: Sendable {
   var bytes: [UInt8] = []
   /// Where each page ends.
   var ends: [Int] = []
-  /// How many targets each part has, one behind the other; empty where there are none.
-  public internal(set) var parts: [Int] = []
   /// Users whom the campaign means and who get nothing.
   public internal(set) var control = ControlUsers()
   /// When they may be sent; `nil` for all of them at once.

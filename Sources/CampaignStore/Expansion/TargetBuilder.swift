@@ -9,20 +9,17 @@ struct TargetBuilder {
   private var renewedAt = ContinuousClock.now
   /// Those who are taken, where not all can be: only when everybody was looked at is it known who.
   private var best: BestUsers?
-  /// The targets by their parts, where there are such: where each of them stands is known when everybody was looked at.
-  private var parts: [TargetPart]
   /// Where they have times of their own: then no page is written before all are known.
   private var sorter: TargetSorter?
   /// Where targets are counted by variant: by what it knows of each.
   private let counting: PersonalContent?
 
   /// - Parameters:
-  ///   - filter: what the campaign asks of devices; it has parts, or times, but not both.
+  ///   - filter: what the campaign asks of devices.
   ///   - quota: how many users are taken at most; `nil` for all.
   ///   - now: ms since the epoch, more or less.
   init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
     self.ledger = ledger
-    parts = Array(repeating: TargetPart(), count: filter.parts)
     best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
     sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
     counting = filter.content?.variantLanguages == nil ? nil : filter.content
@@ -94,12 +91,10 @@ struct TargetBuilder {
     write: (DeviceView, inout [UInt8]) -> Void
   ) {
     guard !filter.isControl(user) else { return addControl(user, record, json, filter) }
-    let part = parts.isEmpty ? 0 : filter.part(of: user)
-    guard best == nil else { return addBest(user, record, json, filter, part, write: write) }
+    guard best == nil else { return addBest(user, record, json, filter, write: write) }
     let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
     filter.forEachTarget(of: user, record, json) { device in
       guard Self.canBeTarget(token: device.token, user: user) else { return }
-      guard parts.isEmpty else { return parts[part].add { write(device, &$0) } }
       guard sorter == nil else {
         let place = place(of: device, timeOfDay)
         return sorter?.add(at: place) { write(device, &$0) } ?? ()
@@ -120,7 +115,7 @@ struct TargetBuilder {
 
   private mutating func addBest(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
-    _ part: Int, write: (DeviceView, inout [UInt8]) -> Void
+    write: (DeviceView, inout [UInt8]) -> Void
   ) {
     let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
     var seenAt: UInt64 = 0
@@ -130,42 +125,29 @@ struct TargetBuilder {
       let place = place(of: device, timeOfDay)
       best?.add(place) { write(device, &$0) }
     }
-    best?.end(user: user, seenAt: seenAt, part: part)
+    best?.end(user: user, seenAt: seenAt)
   }
 
   /// Adds the targets of those who are taken, once everybody was looked at.
   private mutating func takeBest() {
     guard var best else { return }
     self.best = nil
-    best.forEachUser { user, part in
+    best.forEachUser { user, isControl in
       for target in user {
-        if let part {
-          put(target.bytes, part, at: target.mark)
-        } else {
+        if isControl {
           target.bytes.withUnsafeBytes { targets.control.add($0) }
+        } else {
+          put(target.bytes, at: target.mark)
         }
       }
     }
   }
 
   /// - Parameter place: where a target with a time of its own belongs.
-  private mutating func put(_ target: ArraySlice<UInt8>, _ part: Int, at place: Int = 0) {
+  private mutating func put(_ target: ArraySlice<UInt8>, at place: Int) {
     guard sorter == nil else { return sorter?.add(at: place) { $0 += target } ?? () }
-    if parts.isEmpty {
-      targets.bytes += target
-      endTarget()
-    } else {
-      parts[part].add { $0 += target }
-    }
-  }
-
-  /// Puts the parts one behind the other.
-  private mutating func joinParts() {
-    guard !parts.isEmpty else { return }
-    targets.parts = parts.map(\.count)
-    let all = parts
-    parts = []
-    for part in all { part.forEach { put($0, 0) } }
+    targets.bytes += target
+    endTarget()
   }
 
   /// Where a target of the device belongs; 0 where all are sent at once.
@@ -180,7 +162,6 @@ struct TargetBuilder {
 
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
     guard Self.canBeTarget(token: token, user: user) else { return }
-    guard parts.isEmpty else { return parts[0].add { TargetPage.write(token: token, user: user, to: &$0) } }
     TargetPage.write(token: token, user: user, to: &targets.bytes)
     endTarget()
   }
@@ -202,7 +183,6 @@ struct TargetBuilder {
   /// Everybody was looked at.
   mutating func finish() {
     takeBest()
-    joinParts()
     sorter?.finish(&targets)
     sorter = nil
   }
@@ -231,8 +211,8 @@ struct TargetBuilder {
     flush(to: &pipeline)
     ledger.append(targets.control, to: &pipeline)
     ledger.seal(
-      count: targets.count, pages: targets.ends.count, control: targets.control, parts: targets.parts,
-      times: targets.times, departures: targets.departures, variants: targets.variants, to: &pipeline)
+      count: targets.count, pages: targets.ends.count, control: targets.control, times: targets.times,
+      departures: targets.departures, variants: targets.variants, to: &pipeline)
     targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
   }
 }
@@ -241,26 +221,5 @@ extension RedisReply? {
   /// Calls `body` with the bytes of a reply; with none where nothing was asked for.
   fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
     if let self { self.withBytes(body) } else { body(UnsafeRawBufferPointer(start: nil, count: 0)) }
-  }
-}
-
-/// Targets that stand together, as they are written.
-private struct TargetPart {
-  private var bytes: [UInt8] = []
-  private var ends: [Int] = []
-
-  var count: Int { ends.count }
-
-  mutating func add(_ write: (inout [UInt8]) -> Void) {
-    write(&bytes)
-    ends.append(bytes.count)
-  }
-
-  func forEach(_ body: (ArraySlice<UInt8>) -> Void) {
-    var start = 0
-    for end in ends {
-      body(bytes[start..<end])
-      start = end
-    }
   }
 }

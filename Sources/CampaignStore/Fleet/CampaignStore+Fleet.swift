@@ -163,6 +163,21 @@ extension CampaignStore {
       }
       fleet.problems += replies.problems
     }
+    try await joinParts(&fleet)
+  }
+
+  /// Makes one campaign of each campaign and its parts.
+  private func joinParts(_ fleet: inout Fleet) async throws {
+    let parts = fleet.campaigns.filter { $0.record.of != nil }
+    guard !parts.isEmpty || fleet.campaigns.contains(where: { !$0.record.partIDs.isEmpty }) else { return }
+    fleet.campaigns.removeAll { $0.record.of != nil }
+    let records = try await withParts(fleet.campaigns.map(\.record))
+    for (index, record) in records.enumerated() where !record.partIDs.isEmpty {
+      let own = parts.filter { $0.record.of == record.id }
+      fleet.campaigns[index].record = record
+      fleet.campaigns[index].record.waiting = own.compactMap(\.record.waiting).first
+      fleet.campaigns[index].openSlices = own.reduce(0) { $0 + $1.openSlices }
+    }
   }
 
   private func readWebhooks(_ fleet: inout Fleet) async throws {

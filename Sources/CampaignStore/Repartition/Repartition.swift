@@ -394,7 +394,11 @@ private struct RepartitionMove {
 
   private mutating func reslice(_ id: String, _ spread: Int) async throws {
     guard let (record, job) = try await here.campaignAndJob(id), !record.state.isFinal else { return }
-    let campaign = try CampaignJob.parse(job, .any(here.services.service(ofApp: record.app)))
+    let campaign = try record.campaign(job, .any(here.services.service(ofApp: record.app)))
+    // Whom a job lists stands under the campaign, whatever parts it has.
+    guard campaign.part == nil else {
+      return try await reslice(id, to: there.listedPartitions(of: campaign))
+    }
     for start in stride(from: 0, to: spread, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()
       for partition in start..<min(start + CampaignStore.batch, spread) {
@@ -408,7 +412,10 @@ private struct RepartitionMove {
     }
     // What is repeated is sent to nobody itself.
     let isSent = campaign.timing.repetition == nil
-    let partitions = isSent ? try await there.writeAudience(of: campaign) : []
+    try await reslice(id, to: isSent ? there.writeAudience(of: campaign) : [])
+  }
+
+  private mutating func reslice(_ id: String, to partitions: [Int]) async throws {
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.reslice, keys: [keys.campaign(id), keys.open(id), keys.finished(id), keys.running]

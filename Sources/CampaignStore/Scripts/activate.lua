@@ -1,76 +1,92 @@
 #!lua
--- activate: writes a campaign, lists its slices, puts it on its lane or into the schedule, and acknowledges the job.
+-- activate: writes a campaign and all of its parts, opens the slices of its first stage, and acknowledges the job.
 -- Keeps: a campaign is activated once, and its job leaves the processing list only with it. From here on its id is
 -- taken even when the campaign's record has gone: a worker that stood still for longer must not begin it again. One
 -- whose time is still ahead is on no lane and does not run: `promote` begins it. One that needs approval is paused.
+-- A campaign with parts and its parts are written in one step, each names the other. The stages behind the first wait
+-- at their gates, and have no open slices (`opengate`).
 -- What changes is noted for webhooks too (the stream `changes`): a remark, which stops nothing where it can't be made.
 -- While the store is held, or when it has another number of partitions than the worker knows, nothing is written.
--- The jobs of a campaign's companions are on the intake list with it, or it is not there: nobody loses one or pushes it
--- twice. A companion begins as its campaign is: paused, waiting for approval, or cancelled, which ends it.
--- KEYS 1 campaign, 2 open slices, 3 lane, 4 all campaigns, 5 worker's intake, 6 job, 7 running campaigns,
---      8 finished slices, 9 schedule, 10 wake channel, 11 store, 12 changes, 13 intake list, 14 ended campaigns,
---      15 the campaign whose companion it is (its own where it is none), 16... jobs of its companions
--- ARGV 1 id, 2 job as taken, 3 seconds an id is remembered after the campaign has begun, 4 when it begins in ms since
---      the epoch (0: now), 5 digest of the job as `reserve` said it, 6 number of partitions of the store, 7 number
---      of partitions listed, 8 why it needs approval ('': it does not), 9 number of companions, then of each its job
---      and that in its canonical form, then partitions, then a bitmap of those that have no slice ('' for none), then
---      fields and values of the campaign
--- Returns 1, 0 when it had been activated before, -1 when nothing may begin here now, -2 when the id of a companion
---         names another job, or 2 when it has ended with the campaign whose companion it is
-local known = redis.call('GET', KEYS[6])
+-- A run begins as its repeated campaign is: paused, or cancelled, which ends it. It is no run unless that lists it.
+-- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
+--      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the repeated campaign that it is a run of (its
+--      own where it is none), 14... of the campaign and of each part: campaign, open slices, finished slices
+-- ARGV 1 job as taken, 2 seconds an id is remembered after the campaign has begun, 3 when it begins in ms since the
+--      epoch (0: now), 4 digest of the job as `reserve` said it, 5 number of partitions of the store, 6 why it needs
+--      approval ('': it does not), 7 number of partitions listed, then partitions, then a bitmap of those that have no
+--      slice ('' for none), then of the campaign and of each part: id, 'sent' | 'parts' (has parts) | 'gated' (waits at
+--      a gate), number of fields and values, fields and values
+-- Returns 1, 0 when it had been activated before, -1 when nothing may begin here now, -2 when its repeated campaign
+--         does not list it, or 2 when it has ended with its repeated campaign
+local known = redis.call('GET', KEYS[2])
 if known and #known > 40 or redis.call('EXISTS', KEYS[1]) == 1 then
-  redis.call('LREM', KEYS[5], 1, ARGV[2])
+  redis.call('LREM', KEYS[3], 1, ARGV[1])
+  redis.call('HDEL', KEYS[13], 'pending')
   return 0
 end
 local store = redis.call('HMGET', KEYS[11], 'partitions', 'nextPartitions')
-if store[2] or store[1] and store[1] ~= ARGV[6] then return -1 end
+if store[2] or store[1] and store[1] ~= ARGV[5] then return -1 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local ahead = math.max(0, tonumber(ARGV[4]) - now)
-local companions = tonumber(ARGV[9])
-local first = 10 + 2 * companions
-local behind = first + tonumber(ARGV[7])
-for i = 1, companions do
-  local other = redis.call('GET', KEYS[15 + i])
-  if other and other:sub(1, 40) ~= redis.sha1hex(ARGV[9 + 2 * i]) then return -2 end
-end
-local lead = KEYS[15] ~= KEYS[1] and redis.call('HMGET', KEYS[15], 'state', 'approval', 'reason') or {}
-local has_ended, waits = lead[1] == 'cancelled', ARGV[8] ~= '' or lead[1] == 'paused'
+local ahead = math.max(0, tonumber(ARGV[3]) - now)
+local listed = tonumber(ARGV[7])
+local bitmap, at = ARGV[8 + listed], 9 + listed
+local id = ARGV[at]
+local is_run = KEYS[13] ~= KEYS[1]
+local lead = is_run and redis.call('HMGET', KEYS[13], 'state', 'lastRun', 'reason') or {}
+if is_run and lead[2] ~= id then return -2 end
+local has_ended, waits = lead[1] == 'cancelled', ARGV[6] ~= '' or lead[1] == 'paused'
+local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
 -- First what may be of another type, and then is refused: a reference to what is not there leads nowhere.
-redis.call('ZADD', KEYS[4], now, ARGV[1])
-for i = 1, companions do
-  if not redis.call('GET', KEYS[15 + i]) then
-    redis.call('LPUSH', KEYS[13], ARGV[8 + 2 * i])
-    redis.call('SET', KEYS[15 + i], redis.sha1hex(ARGV[9 + 2 * i]), 'EX', ARGV[3] + math.ceil(ahead / 1000))
+redis.call('ZADD', KEYS[5], now, id)
+
+local function state_of(kind)
+  if has_ended then return 'cancelled' end
+  if waits then return 'paused' end
+  if kind == 'gated' then return 'waiting' end
+  return ahead > 0 and 'scheduled' or 'active'
+end
+
+local function write(place, part, kind, fields)
+  local state, slices = state_of(kind), kind == 'parts' and 0 or listed
+  redis.call('ZADD', KEYS[5], now, part)
+  redis.call('HSET', KEYS[place], 'state', state, 'createdAt', now, 'slices', slices, 'partitions', ARGV[5],
+    unpack(fields))
+  if has_ended then redis.call('HSET', KEYS[place], 'finishedAt', now, 'finished', slices) end
+  if kind == 'gated' then redis.call('HSET', KEYS[place], 'gated', 1) end
+  if kind ~= 'parts' and bitmap ~= '' then
+    redis.call('SET', KEYS[place + 2], bitmap)
+    redis.call('HSET', KEYS[place], 'absent', bitmap)
   end
+  if has_ended or kind == 'gated' then return 0 end
+  if state == 'active' then redis.call('SADD', KEYS[6], part) end
+  if kind == 'parts' then return 0 end
+  redis.call('DEL', KEYS[place + 1])
+  for i = 8, 7 + listed, 500 do redis.call('RPUSH', KEYS[place + 1], unpack(ARGV, i, math.min(i + 499, 7 + listed))) end
+  if state == 'scheduled' then redis.call('ZADD', KEYS[7], ARGV[3], part) end
+  if state == 'active' then redis.call('RPUSH', KEYS[4], part) end
+  return state == 'active' and listed or 0
 end
+
+local opened, has_gates = 0, false
+for place = 14, #KEYS, 3 do
+  local kind, number = ARGV[at + 1], tonumber(ARGV[at + 2])
+  local fields = {unpack(ARGV, at + 3, at + 2 + number)}
+  opened = opened + write(place, ARGV[at], kind, fields)
+  has_gates = has_gates or kind == 'gated'
+  at = at + 3 + number
+end
+if reason and (waits or has_ended) then redis.call('HSET', KEYS[1], 'reason', reason) end
+if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'approval', 'needed') end
 if has_ended then
-  redis.call('HSET', KEYS[1], 'finishedAt', now, 'finished', ARGV[7], 'reason', lead[3] or '')
-  redis.call('ZADD', KEYS[14], now, ARGV[1])
-elseif waits then
-  local reason = ARGV[8] ~= '' and ARGV[8] or lead[3]
-  if ARGV[8] ~= '' or lead[2] == 'needed' then redis.call('HSET', KEYS[1], 'approval', 'needed') end
-  if reason then redis.call('HSET', KEYS[1], 'reason', reason) end
-elseif ahead > 0 then
-  redis.call('ZADD', KEYS[9], ARGV[4], ARGV[1])
-else
-  redis.call('RPUSH', KEYS[3], ARGV[1])
-  redis.call('SADD', KEYS[7], ARGV[1])
+  redis.call('ZADD', KEYS[8], now, id)
+elseif has_gates then
+  redis.call('ZADD', KEYS[9], now + ahead, id)
 end
-redis.call('DEL', KEYS[2])
-redis.call('SET', KEYS[6], ARGV[5] .. ' activated', 'EX', ARGV[3] + math.ceil(ahead / 1000))
-local state = has_ended and 'cancelled' or waits and 'paused' or ahead > 0 and 'scheduled' or 'active'
-redis.call('HSET', KEYS[1], 'state', state, 'createdAt', now, 'slices', ARGV[7], 'partitions', ARGV[6],
-  unpack(ARGV, behind + 1))
-if ARGV[behind] ~= '' then
-  redis.call('SET', KEYS[8], ARGV[behind])
-  redis.call('HSET', KEYS[1], 'absent', ARGV[behind])
-end
-if not has_ended then
-  for i = first, behind - 1, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, behind - 1))) end
-end
-redis.call('LREM', KEYS[5], 1, ARGV[2])
-redis.pcall('XADD', KEYS[12], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state)
+if is_run then redis.call('HDEL', KEYS[13], 'pending') end
+redis.call('SET', KEYS[2], ARGV[4] .. ' activated', 'EX', ARGV[2] + math.ceil(ahead / 1000))
+redis.call('LREM', KEYS[3], 1, ARGV[1])
+redis.pcall('XADD', KEYS[12], 'MAXLEN', '~', 1000, '*', 'campaign', id, 'state', redis.call('HGET', KEYS[1], 'state'))
 if has_ended then return 2 end
-if ahead == 0 and not waits then redis.call('PUBLISH', KEYS[10], 'slices ' .. ARGV[7]) end
+if opened > 0 then redis.call('PUBLISH', KEYS[10], 'slices ' .. opened) end
 return 1

@@ -67,7 +67,7 @@ local function count_unknown()
 end
 
 local function cancel_variants(unknown)
-  for v = 1, 9 do
+  for v = 1, 8 do
     local left = tonumber(redis.call('HGET', KEYS[1], 16 * v + 31) or 0)
     if left > 0 then
       for state = 16, 30 do left = left - (redis.call('HGET', KEYS[1], 16 * v + state) or 0) end

@@ -17,7 +17,7 @@
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
--- ARGV 1 claim id, 2 lease ms, 3 credit, and perhaps the first target that is not granted yet, 4 resent, 5 seal,
+-- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal,
 --      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
 --      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
 --      details, 11 app, 12 rules of what is counted for users ('' for nothing), 13... the records of each stretch, and
@@ -353,11 +353,7 @@ end
 local retries, fresh_decisions, retry_decisions = {}, {}, {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
-  local credit, bound = tonumber(ARGV[3]), count
-  if not credit then
-    local number, first = ARGV[3]:match('^(%d+) (%d+)$')
-    credit, bound = tonumber(number), math.min(count, tonumber(first))
-  end
+  local credit = tonumber(ARGV[3])
   local departed, departed_users
   if credit > 0 then departed, departed_users = departed_since(KEYS[13], slice[15]) end
   local decides = credit > 0 and (departed or rules)
@@ -380,7 +376,7 @@ if expected then
       if departed then suspect(KEYS[14], index, index, departed, departed_users, suspects) end
     end
   end
-  local first, fresh = granted, math.max(0, math.min(credit, math.min(bound, ready) - granted))
+  local first, fresh = granted, math.max(0, math.min(credit, ready - granted))
   granted, doubt = granted + fresh, doubt + fresh
   if departed and fresh > 0 then suspect(KEYS[14], first, granted - 1, departed, departed_users, suspects) end
   local withheld = withheld_of(KEYS[14], KEYS[6], 15, #KEYS, ARGV[11], suspects)

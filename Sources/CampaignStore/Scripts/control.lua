@@ -1,89 +1,144 @@
 #!lua flags=allow-oom
--- control: pauses, resumes, approves or cancels a campaign, and notes who did.
--- Keeps: a paused campaign is on no lane and not in the schedule; a cancelled one is on its lane until its slices have
--- been closed (see `unpark`). What has not begun has nothing to close: cancelled, it has ended, and `promote` finds
--- nothing to begin. Every call raises the control epoch, by which workers say what they have applied (see
+-- control: pauses, resumes, approves or cancels a campaign with all of its parts, and notes who did.
+-- Keeps: a campaign and its parts change in one step, each from the state that it is in. What is paused is on no lane
+-- and not in the schedule; what is cancelled is on its lane until its slices have been closed (see `unpark`). What has
+-- not begun has nothing to close: cancelled, it has ended, and `promote` finds nothing to begin. A campaign with parts
+-- ends with the last of them. Every call raises the control epoch, by which workers say what they have applied (see
 -- `synccontrol`). A resumed campaign has a new guard trial, in a round of its own: whoever resumed it may have mended
 -- what was wrong. Or it is not guarded any more, until it is resumed the next time. Earlier answers to its app count
 -- no longer. While the store is held what has not begun does not: it waits in the schedule. So does what is repeated,
--- which is never begun itself. One that needs approval is resumed only by being approved, and by somebody else than who
--- submitted it. One that runs and of which all but a first wave wait goes on with these when it is resumed. A worker
--- speaks of a round: what it found before the campaign was resumed may have been mended, and changes nothing.
--- KEYS 1 campaign, 2 lane, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 control epoch,
---      8 guard trial, 9 answers of the app, 10 guard watch, 11 objections,
---      12 wake channel, 13 store, 14 changes, 15 timeline, 16 the campaign that ARGV 7 is of
--- ARGV 1 id, 2 'pause' | 'resume' | 'approve' | 'cancel', 3 reason ('' for none), 4 'unguarded' | '',
---      5 'person' | 'worker': whose word it is, 6 who it is ('' where nobody says), 7 how often the caller knows the
---      campaign to have been resumed ('' for whatever it is)
--- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 5, 6 and 3. It keeps the last 200.
--- Returns {state that follows, epoch, 1 when this call ended the campaign else 0}, or false when there is none
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'gate', 'repeat')
-local was = campaign[1]
-if not was then return false end
-if ARGV[7] ~= '' and tonumber(redis.call('HGET', KEYS[16], 'round') or 0) > tonumber(ARGV[7]) then
-  return {was, tonumber(redis.call('GET', KEYS[7]) or 0), 0}
-end
-local epoch = redis.call('INCR', KEYS[7])
+-- which is never begun itself. What waits at a gate waits there again when it is resumed. One that needs approval is
+-- resumed only by being approved, and by somebody else than who submitted it. Who resumes or approves what a gate has
+-- paused overrules that verdict, and no other. A worker speaks of a round: what it found before the campaign was
+-- resumed may have been mended, and changes nothing.
+-- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
+--      channel, 8 store, 9 changes, 10 gates, 11... of each campaign, followed by its parts: campaign, open slices,
+--      guard trial, guard watch, objections, timeline
+-- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel', 2 reason ('' for none), 3 'unguarded' | '', 4 'person' | 'worker':
+--      whose word it is, 5 who it is ('' where nobody says), 6 how often the caller knows the campaign to have been
+--      resumed ('' for whatever it is), 7 place of the stage whose gate pauses it ('' for none), 8 '1' where that gate
+--      needs approval, 9... their ids
+-- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. It keeps the last 200.
+-- Returns {epoch, then for each of them {state that follows, 1 when this call ended it else 0}, or {} when it is gone};
+--         false when the first is gone
+local first = redis.call('HMGET', KEYS[11], 'state', 'round')
+if not first[1] then return false end
+local changes_nothing = ARGV[6] ~= '' and tonumber(first[2] or 0) > tonumber(ARGV[6])
+local epoch = changes_nothing and tonumber(redis.call('GET', KEYS[5]) or 0) or redis.call('INCR', KEYS[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local begun = redis.call('SISMEMBER', KEYS[4], ARGV[1]) == 1
-local verb, due, state = ARGV[2], tonumber(campaign[2] or 0), was
-local approves = verb == 'approve' and was == 'paused' and campaign[4] == 'needed' and ARGV[6] ~= ''
-  and ARGV[6] ~= campaign[5]
-if approves then verb = 'resume' end
-if verb == 'pause' and (was == 'active' or was == 'scheduled') then
-  state = 'paused'
-elseif verb == 'resume' and was == 'paused' and (approves or campaign[4] ~= 'needed') then
-  local is_held = redis.call('HGET', KEYS[13], 'nextPartitions')
-  state = not begun and (due > now or is_held or campaign[7]) and 'scheduled' or 'active'
-elseif verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'paused') then
-  state = 'cancelled'
+local is_held = redis.call('HGET', KEYS[8], 'nextPartitions')
+-- Of the campaign whose parts follow: whether it is resumed, and by approval.
+local resumes, approves = false, false
+
+local function follows(was, begun, due, campaign)
+  local verb = ARGV[1]
+  if verb == 'pause' and (was == 'active' or was == 'scheduled' or was == 'waiting') then return 'paused' end
+  if verb == 'cancel' and (was == 'active' or was == 'scheduled' or was == 'waiting' or was == 'paused') then
+    return 'cancelled'
+  end
+  if not resumes or was ~= 'paused' then return was end
+  if campaign[7] then return 'waiting' end
+  return not begun and (due > now or is_held or campaign[6]) and 'scheduled' or 'active'
 end
-redis.call('PUBLISH', KEYS[12], 'control ' .. epoch)
-if verb == 'resume' and was == 'active' and tonumber(campaign[6] or 0) > now then
-  redis.call('HSET', KEYS[1], 'gate', now)
+
+local function note(base, id, state, campaign)
+  redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', id, 'state', state, 'reason', ARGV[2],
+    'by', ARGV[4])
+  redis.call('RPUSH', KEYS[base + 5], table.concat({now, ARGV[1], ARGV[4], ARGV[5], ARGV[2]}, '\t'))
+  redis.call('LTRIM', KEYS[base + 5], -200, -1)
+  if approves then redis.call('HSET', KEYS[base], 'approval', 'given', 'approvedBy', ARGV[5]) end
+  if resumes or ARGV[2] == '' then
+    redis.call('HDEL', KEYS[base], 'reason')
+  else
+    redis.call('HSET', KEYS[base], 'reason', ARGV[2])
+  end
+  if state == 'paused' and ARGV[4] == 'worker' then
+    redis.call('HSET', KEYS[base], 'pausedItself', 1)
+  else
+    redis.call('HDEL', KEYS[base], 'pausedItself')
+  end
+  if state == 'paused' and ARGV[7] ~= '' then
+    redis.call('HSET', KEYS[base], 'verdict', ARGV[7])
+    if ARGV[8] == '1' then redis.call('HSET', KEYS[base], 'approval', 'needed') end
+  elseif resumes and campaign[10] then
+    redis.call('HSET', KEYS[base], 'overruled', campaign[10])
+    redis.call('HDEL', KEYS[base], 'verdict')
+  end
+  if resumes then redis.call('ZADD', KEYS[10], 'XX', now, id) end
 end
-if state == was then return {state, epoch, 0} end
-redis.call('HSET', KEYS[1], 'state', state)
-redis.pcall('XADD', KEYS[14], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state, 'reason', ARGV[3],
-  'by', ARGV[5])
-if approves then redis.call('HSET', KEYS[1], 'approval', 'given', 'approvedBy', ARGV[6]) end
-redis.call('RPUSH', KEYS[15], table.concat({now, ARGV[2], ARGV[5], ARGV[6], ARGV[3]}, '\t'))
-redis.call('LTRIM', KEYS[15], -200, -1)
-if verb == 'resume' then
-  redis.call('DEL', KEYS[8], KEYS[9], KEYS[10], KEYS[11])
-  redis.call('HINCRBY', KEYS[1], 'round', 1)
-  redis.call('HSET', KEYS[1], 'unguarded', ARGV[4] == 'unguarded' and 1 or 0)
+
+local function begin_round(base)
+  redis.call('DEL', KEYS[base + 2], KEYS[base + 3], KEYS[base + 4], KEYS[6])
+  redis.call('HINCRBY', KEYS[base], 'round', 1)
+  redis.call('HSET', KEYS[base], 'unguarded', ARGV[3] == 'unguarded' and 1 or 0)
 end
-if verb == 'resume' or ARGV[3] == '' then
-  redis.call('HDEL', KEYS[1], 'reason')
-else
-  redis.call('HSET', KEYS[1], 'reason', ARGV[3])
+
+local function put(base, id, state, begun, due, campaign)
+  if state == 'scheduled' then
+    if not campaign[9] then redis.call('ZADD', KEYS[3], due, id) end
+    return 0
+  end
+  redis.call('ZREM', KEYS[3], id)
+  if state == 'paused' then redis.call('LREM', KEYS[1], 0, id) end
+  if state == 'paused' or state == 'waiting' then return 0 end
+  if state == 'cancelled' and not begun and not campaign[9] then
+    redis.call('HSET', KEYS[base], 'finishedAt', now, 'finished', campaign[3])
+    redis.call('DEL', KEYS[base + 1])
+    if not campaign[8] then redis.call('ZADD', KEYS[4], now, id) end
+    return 1
+  end
+  redis.call('SADD', KEYS[2], id)
+  if campaign[9] then return 0 end
+  local open = redis.call('LLEN', KEYS[base + 1])
+  if open > 0 then
+    if not redis.call('LPOS', KEYS[1], id) then redis.call('RPUSH', KEYS[1], id) end
+    redis.call('PUBLISH', KEYS[7], 'slices ' .. open)
+  end
+  return 0
 end
-if state == 'paused' and ARGV[5] == 'worker' then
-  redis.call('HSET', KEYS[1], 'pausedItself', 1)
-else
-  redis.call('HDEL', KEYS[1], 'pausedItself')
+
+local answer, whole, is_over = {epoch}, nil, true
+-- Ends a campaign of which no part is left.
+local function end_whole()
+  if not whole or not is_over or whole.state ~= 'cancelled' then return end
+  if redis.call('HEXISTS', KEYS[whole.base], 'finishedAt') == 1 then return end
+  redis.call('HSET', KEYS[whole.base], 'finishedAt', now)
+  redis.call('SREM', KEYS[2], whole.id)
+  redis.call('ZREM', KEYS[10], whole.id)
+  redis.call('ZADD', KEYS[4], now, whole.id)
+  answer[whole.place][2] = 1
 end
-if state == 'scheduled' then
-  redis.call('ZADD', KEYS[5], due, ARGV[1])
-  return {state, epoch, 0}
+
+for place = 9, #ARGV do
+  local id, base = ARGV[place], 11 + 6 * (place - 9)
+  local campaign = redis.call('HMGET', KEYS[base], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'repeat',
+    'gated', 'of', 'parts', 'verdict')
+  local was = campaign[1]
+  if not was then
+    answer[#answer + 1] = {}
+  else
+    local begun, due = redis.call('SISMEMBER', KEYS[2], id) == 1, tonumber(campaign[2] or 0)
+    if not campaign[8] then
+      end_whole()
+      whole, is_over = nil, true
+      approves = ARGV[1] == 'approve' and was == 'paused' and campaign[4] == 'needed' and ARGV[5] ~= ''
+        and ARGV[5] ~= campaign[5]
+      resumes = was == 'paused' and (approves or ARGV[1] == 'resume' and campaign[4] ~= 'needed')
+    end
+    local state = changes_nothing and was or follows(was, begun, due, campaign)
+    answer[#answer + 1] = {state, 0}
+    if campaign[9] then whole = {base = base, id = id, state = state, place = #answer} end
+    if state ~= was then
+      redis.call('HSET', KEYS[base], 'state', state)
+      if not campaign[8] then note(base, id, state, campaign) end
+    end
+    -- The rounds of a campaign and of its parts are the same, whatever has ended of it.
+    if resumes and not changes_nothing then begin_round(base) end
+    if state ~= was then answer[#answer][2] = put(base, id, state, begun, due, campaign) end
+    if campaign[8] and redis.call('HEXISTS', KEYS[base], 'finishedAt') == 0 then is_over = false end
+  end
 end
-redis.call('ZREM', KEYS[5], ARGV[1])
-if state == 'paused' then
-  redis.call('LREM', KEYS[2], 0, ARGV[1])
-  return {state, epoch, 0}
-end
-if state == 'cancelled' and not begun then
-  redis.call('HSET', KEYS[1], 'finishedAt', now, 'finished', campaign[3])
-  redis.call('DEL', KEYS[3])
-  redis.call('ZADD', KEYS[6], now, ARGV[1])
-  return {state, epoch, 1}
-end
-redis.call('SADD', KEYS[4], ARGV[1])
-local open = redis.call('LLEN', KEYS[3])
-if open > 0 then
-  if not redis.call('LPOS', KEYS[2], ARGV[1]) then redis.call('RPUSH', KEYS[2], ARGV[1]) end
-  redis.call('PUBLISH', KEYS[12], 'slices ' .. open)
-end
-return {state, epoch, 0}
+end_whole()
+if not changes_nothing then redis.call('PUBLISH', KEYS[7], 'control ' .. epoch) end
+return answer

@@ -16,7 +16,8 @@
 local reference = ARGV[1] .. ':' .. ARGV[2]
 local was_held = redis.call('LREM', KEYS[3], 0, reference) > 0
 redis.call('ZREM', KEYS[6], reference)
-local state = redis.call('HGET', KEYS[1], 'state')
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'of')
+local state = campaign[1]
 if not state then return {0, 'gone'} end
 if not was_held then redis.call('LREM', KEYS[5], 0, ARGV[1]) end
 if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 1 and not add_slice(KEYS[1], ARGV[1]) then return {0, state} end
@@ -33,7 +34,8 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
-redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[2], 'state', state)
+-- The end of a part is told of with that of its campaign (`endpart`).
+if not campaign[2] then redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[2], 'state', state) end
 redis.call('LREM', KEYS[4], 0, ARGV[2])
 redis.call('DEL', KEYS[5])
 redis.call('ZADD', KEYS[7], now, ARGV[2])

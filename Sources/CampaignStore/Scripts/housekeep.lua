@@ -6,13 +6,14 @@
 -- amount however many workers there are. Which job is taken in next is noted when it becomes the next, so that somebody
 -- who looks knows since when it waits (`oldest`).
 -- KEYS 1 housekeeper, 2 workers, 3 parked, 4 ended campaigns, 5 schedule, 6 control epoch, 7 notes, 8 wake channel,
---      9 running campaigns, 10 registrations, 11 receipts, 12 producers' list, 13... lanes
+--      9 running campaigns, 10 registrations, 11 receipts, 12 producers' list, 13 gates, 14... lanes
 -- ARGV 1 instance of the worker, 2 ms that the lease lasts, 3 instance that is known to be dead ('' for none), 4 ms
 --      without a heartbeat after which a worker is taken for dead, 5 references to return at most, 6 ms until the next
 --      beat while a campaign runs, 7 the same while none does ('' for no beat this time)
 -- Returns false when another has the lease, or {now ms, {workers taken for dead}, {parked references that are due},
 --         {campaigns that ended that long ago and whose keys have no expiry yet}, {scheduled campaigns that are due},
---         ms until the next one (-1: none), {fields and values of the notes}, registrations, receipts}
+--         ms until the next one or the next gate (-1: none), {fields and values of the notes}, registrations,
+--         receipts, {campaigns whose gates are due, and since when}}
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[3] then return false end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -20,7 +21,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local expired = now - tonumber(ARGV[4])
 local campaigns = 0
-for i = 13, #KEYS do campaigns = campaigns + redis.call('LLEN', KEYS[i]) end
+for i = 14, #KEYS do campaigns = campaigns + redis.call('LLEN', KEYS[i]) end
 local next_beat = (campaigns > 0 or redis.call('SCARD', KEYS[9]) > 0) and ARGV[6] or ARGV[7]
 if next_beat ~= '' then
   redis.call('PUBLISH', KEYS[8], 'beat ' .. campaigns .. ' ' .. (redis.call('GET', KEYS[6]) or 0) .. ' ' .. next_beat)
@@ -39,9 +40,13 @@ if waiting[3] > 0 then
 elseif noted then
   redis.call('HDEL', KEYS[7], 'nextJob', 'nextJobSince')
 end
-local ahead = redis.call('ZRANGEBYSCORE', KEYS[5], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local ahead = -1
+for i = 5, 13, 8 do
+  local next_one = redis.call('ZRANGEBYSCORE', KEYS[i], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  if next_one and (ahead < 0 or next_one - now < ahead) then ahead = next_one - now end
+end
 return {now, redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', expired, 'LIMIT', 0, ARGV[5]),
   redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, ARGV[5]),
   redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', expired, 'LIMIT', 0, 1),
-  redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, ARGV[5]), ahead[2] and ahead[2] - now or -1,
-  notes, waiting[1], waiting[2]}
+  redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, ARGV[5]), ahead, notes, waiting[1], waiting[2],
+  redis.call('ZRANGEBYSCORE', KEYS[13], '-inf', now, 'WITHSCORES', 'LIMIT', 0, 16)}

@@ -15,7 +15,7 @@ local mends, id, found = ARGV[1] == '1', ARGV[2], {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'createdAt', 'finishedAt', 'startedAt', 'lane',
-  'slices', 'finished', 'partitions')
+  'slices', 'finished', 'partitions', 'parts', 'of')
 local state, has_ended = campaign[1], campaign[4]
 local is_there = redis.call('EXISTS', KEYS[1]) == 1
 -- Nothing is known of a campaign without a state: a worker takes it out.
@@ -68,10 +68,11 @@ if not is_there then
 end
 local takes = not has_ended and (state == 'active' or state == 'cancelled')
 hold(2, 'all', true, campaign[3] or now)
-hold(4, 'schedule', state == 'scheduled', campaign[2] or now)
+-- Of a campaign with parts these are sent, and in the schedule.
+hold(4, 'schedule', state == 'scheduled' and not campaign[10], campaign[2] or now)
 if takes then
   hold_running(true)
-elseif has_ended or state == 'scheduled' then
+elseif has_ended or state == 'scheduled' or state == 'waiting' then
   hold_running(false)
 end
 if not takes then
@@ -79,7 +80,8 @@ if not takes then
 elseif redis.call('LLEN', KEYS[7]) > 0 then
   hold_lanes(true)
 end
-if has_ended and redis.call('TTL', KEYS[1]) == -1 then hold(5, 'ended', true, has_ended) end
+-- A part expires with its campaign.
+if has_ended and not campaign[11] and redis.call('TTL', KEYS[1]) == -1 then hold(5, 'ended', true, has_ended) end
 
 local sum = 0
 local targets, fields = 0, redis.call('HGETALL', KEYS[1])
@@ -90,7 +92,7 @@ end
 if sum ~= targets then note('outcomes') end
 -- The bitmap has the finished slices, and the partitions without one; what fills its last byte counts for nothing. A
 -- campaign that was cancelled before it began has no finished slice, and of one that expires the bitmap goes first.
-if not (has_ended and (not campaign[5] or redis.call('EXISTS', KEYS[8]) == 0)) then
+if not campaign[10] and not (has_ended and (not campaign[5] or redis.call('EXISTS', KEYS[8]) == 0)) then
   local count = redis.call('BITCOUNT', KEYS[8])
   local partitions = tonumber(campaign[9] or 0)
   for i = partitions, math.ceil(partitions / 8) * 8 - 1 do count = count - redis.call('GETBIT', KEYS[8], i) end

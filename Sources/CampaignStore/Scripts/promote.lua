@@ -3,12 +3,13 @@
 -- Keeps: it begins once, whoever calls this and however often; only Redis' clock counts. The schedule has the
 -- scheduled campaigns and no others: one that has gone, begun, or been paused or cancelled leaves it, one that is
 -- missing comes back. While the store is held, or when it has another number of partitions than the worker knows,
--- nothing begins. A recurring campaign is not begun itself (see `repeat`).
--- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes
--- ARGV 1 id, 2 number of partitions of the store as the worker knows it
+-- nothing begins. A recurring campaign is not begun itself (see `repeat`). A campaign with parts begins with the first.
+-- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes, 9 the
+--      campaign that it is a part of (its own where it is none)
+-- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 id of that campaign
 -- Returns 1 when this call began it, else 0
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'repeat')
-if campaign[1] ~= 'scheduled' then
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'repeat', 'parts')
+if campaign[1] ~= 'scheduled' or campaign[4] then
   redis.call('ZREM', KEYS[3], ARGV[1])
   return 0
 end
@@ -25,6 +26,10 @@ redis.call('HSET', KEYS[1], 'state', 'active')
 redis.call('ZREM', KEYS[3], ARGV[1])
 redis.call('RPUSH', KEYS[2], ARGV[1])
 redis.call('SADD', KEYS[4], ARGV[1])
-redis.pcall('XADD', KEYS[8], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', 'active')
+if ARGV[1] == ARGV[3] or redis.call('HGET', KEYS[9], 'state') == 'scheduled' then
+  redis.call('HSET', KEYS[9], 'state', 'active')
+  redis.call('SADD', KEYS[4], ARGV[3])
+  redis.pcall('XADD', KEYS[8], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[3], 'state', 'active')
+end
 redis.call('PUBLISH', KEYS[6], 'slices ' .. redis.call('LLEN', KEYS[5]))
 return 1

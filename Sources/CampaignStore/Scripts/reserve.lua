@@ -2,15 +2,12 @@
 -- reserve: takes an id for a job that came from the intake list.
 -- Keeps: an id names one job for 90 days. A worker that died between this and the activation left the id reserved and
 -- not activated: the same job then goes on where it stopped.
--- The job of a part, which Carillon derives from another job, is taken in only where its id was reserved for it when it
--- was derived: a producer can't write such a job.
 -- KEYS 1 job: a digest, and ' activated' once it is, 2 campaign
--- ARGV 1 job in its canonical form, 2 seconds an id is remembered, 3 '1' for the job of a part
--- Returns {'new' | 'duplicate' | 'conflict' | 'forged', digest of the job}
+-- ARGV 1 job in its canonical form, 2 seconds an id is remembered
+-- Returns {'new' | 'duplicate' | 'conflict', digest of the job}
 local digest = redis.sha1hex(ARGV[1])
 local known = redis.call('GET', KEYS[1])
 if known and known:sub(1, 40) ~= digest then return {'conflict', digest} end
 if known and #known > 40 or redis.call('EXISTS', KEYS[2]) == 1 then return {'duplicate', digest} end
-if ARGV[3] == '1' and not known then return {'forged', digest} end
 redis.call('SET', KEYS[1], digest, 'EX', ARGV[2])
 return {'new', digest}

@@ -4,10 +4,18 @@
 -- KEYS 1 campaign, 2 open slices, 3 finished slices, 4 running campaigns
 -- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of those that have no slice ('' for none), 4... the others
 -- Returns 1, or 0 when it has begun or is gone
-local state = redis.call('HGET', KEYS[1], 'state')
-if state ~= 'scheduled' and state ~= 'paused' or redis.call('SISMEMBER', KEYS[4], ARGV[1]) == 1 then return 0 end
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'gated', 'parts')
+local state = campaign[1]
+if state ~= 'scheduled' and state ~= 'paused' and state ~= 'waiting' then return 0 end
+if redis.call('SISMEMBER', KEYS[4], ARGV[1]) == 1 then return 0 end
 redis.call('DEL', KEYS[2], KEYS[3])
-for i = 4, #ARGV, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, #ARGV))) end
+if campaign[3] then
+  redis.call('HSET', KEYS[1], 'partitions', ARGV[2])
+  return 1
+end
+-- What waits at a gate has no open slices yet.
+local last = campaign[2] and 3 or #ARGV
+for i = 4, last, 500 do redis.call('RPUSH', KEYS[2], unpack(ARGV, i, math.min(i + 499, last))) end
 redis.call('HSET', KEYS[1], 'partitions', ARGV[2], 'slices', #ARGV - 3)
 if ARGV[3] == '' then
   redis.call('HDEL', KEYS[1], 'absent')

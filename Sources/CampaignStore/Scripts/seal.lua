@@ -6,14 +6,12 @@
 -- Says of which version targets and ledger are: a worker that can't read them keeps its hands off. Where targets have
 -- times of their own, none is ready until the first of them has come (see `commit`). The number of departures from
 -- before the expansion is the slice's: by it `commit` sees that targets may have become invalid since.
--- Targets that are told apart stand in parts, one behind the other. A control group becomes the slice's in the same
--- step, and is counted: whoever is in it is no target.
+-- A control group becomes the slice's in the same step, and is counted: whoever is in it is no target.
 -- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group
 -- ARGV 1 claim id, 2 number of targets, 3 number of pages that they stand on, 4 lease ms, 5 version of
---      targets and ledger, 6 number of users in the control group, 7 number of pages that they stand on, 8 numbers
---      of targets in each part ('' for none), 9 when the targets may be sent (`SendTimes`; '' for at once), 10 number
---      of departures before the expansion (-1: not known), 11... where there are variants: fields and how many targets
---      each variant has
+--      targets and ledger, 6 number of users in the control group, 7 number of pages that they stand on, 8 when the
+--      targets may be sent (`SendTimes`; '' for at once), 9 number of departures before the expansion (-1: not
+--      known), 10... where there are variants: fields and how many targets each variant has
 -- Returns 1, or -1 when the claim is stale or the list is not what its builder believes
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
@@ -31,13 +29,12 @@ if ARGV[6] ~= '0' then
   redis.call('PERSIST', KEYS[5])
   redis.call('HSET', KEYS[1], 'control', ARGV[6])
 end
-if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], 'parts', ARGV[8]) end
 local time = redis.call('TIME')
 redis.call('HSET', KEYS[1], 'phase', 'sealed', 'seal', ARGV[1], 'count', count, 'format', ARGV[5],
-  'departed', ARGV[10], 'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]))
-if ARGV[9] ~= '' then
-  local _, due = struct.unpack('>I4I6', ARGV[9], 5)
-  redis.call('HSET', KEYS[1], 'times', ARGV[9], 'ready', 0, 'readyAt', due)
+  'departed', ARGV[9], 'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]))
+if ARGV[8] ~= '' then
+  local _, due = struct.unpack('>I4I6', ARGV[8], 5)
+  redis.call('HSET', KEYS[1], 'times', ARGV[8], 'ready', 0, 'readyAt', due)
 end
-if ARGV[11] then redis.call('HSET', KEYS[1], unpack(ARGV, 11)) end
+if ARGV[10] then redis.call('HSET', KEYS[1], unpack(ARGV, 10)) end
 return 1

@@ -17,6 +17,8 @@ struct ContentSource {
   private(set) var languages: [Language]
   /// The name under which the push's own id stands; `nil` for none.
   let uniqueKey: String?
+  /// The name under which the campaign's id stands; `nil` for none.
+  let campaignKey: String?
   /// The names from the payload to the text that may be shortened; `nil` for none.
   let trimmed: [String]?
   private let fields: JobFields
@@ -34,7 +36,11 @@ struct ContentSource {
       throw JobError(field: path, message: "must be a JSON object, not \(payload.kindName)")
     }
     languages = try Self.languages(fields)
-    uniqueKey = try Self.uniqueKey(fields, members)
+    uniqueKey = try Self.key("uniqueKey", fields, members)
+    campaignKey = try Self.key("campaignKey", fields, members)
+    if let uniqueKey, uniqueKey == campaignKey {
+      throw fields.error("campaignKey", "is the same as uniqueKey", hint: "name another")
+    }
     trimmed = try fields.string("trim").map { $0.split(separator: ".").map(String.init) }
   }
 
@@ -130,13 +136,16 @@ struct ContentSource {
     return languages
   }
 
-  private static func uniqueKey(_ fields: JobFields, _ members: [JSONValue.Member]) throws(JobError) -> String? {
-    guard let key = try fields.string("uniqueKey") else { return nil }
+  /// The name of a member that Carillon adds to the payload.
+  private static func key(
+    _ name: String, _ fields: JobFields, _ members: [JSONValue.Member]
+  ) throws(JobError) -> String? {
+    guard let key = try fields.string(name) else { return nil }
     guard PlainName.isValid(key) else {
-      throw fields.error("uniqueKey", "\(Excerpt.quoted(key)) can't be a key", hint: "it must be \(PlainName.form)")
+      throw fields.error(name, "\(Excerpt.quoted(key)) can't be a key", hint: "it must be \(PlainName.form)")
     }
     guard !members.contains(where: { $0.name == key }) else {
-      throw fields.error("uniqueKey", "the payload has a member \(Excerpt.quoted(key)) already", hint: "name another")
+      throw fields.error(name, "the payload has a member \(Excerpt.quoted(key)) already", hint: "name another")
     }
     return key
   }

@@ -45,18 +45,25 @@ struct PayloadReader {
   private(set) var badgeStep: Int?
   /// What is being read: the key of the push's own id, and where the payload stands.
   private var uniqueKey: String?
+  private var campaignKey: String?
   private var root = ""
+  /// What ``campaignKey`` stands for.
+  private let campaign: String
 
-  /// - Parameter bytes: the text that the job stands in.
-  init(in bytes: [UInt8], audience: JSONValue?) {
+  /// - Parameters:
+  ///   - bytes: the text that the job stands in.
+  ///   - campaign: the campaign's id.
+  init(in bytes: [UInt8], audience: JSONValue?, campaign: String = "") {
     self.bytes = bytes
     self.audience = audience
+    self.campaign = campaign
   }
 
   /// The payload itself, and then one form for each language.
   mutating func forms(of source: ContentSource) throws(JobError) -> [PayloadForm] {
     uniqueKey = source.uniqueKey
-    if !source.languages.isEmpty || uniqueKey != nil { isPersonal = true }
+    campaignKey = source.campaignKey
+    if !source.languages.isEmpty || uniqueKey != nil || campaignKey != nil { isPersonal = true }
     var forms = [try form(source, nil, source.payload, path: source.path)]
     for language in source.languages {
       let value = language.patches.reduce(source.payload) { MergePatch.apply($1, to: $0) }
@@ -112,13 +119,16 @@ struct PayloadReader {
     guard case .object(let members) = value.kind else { return template }
     template.add([UInt8(ascii: "{")])
     try write(members, to: &template, path: path, trimmed: trimmed?[...])
-    if let uniqueKey {
-      guard !members.contains(where: { $0.name == uniqueKey }) else {
-        throw JobError(field: path + "." + uniqueKey, message: "is what uniqueKey names", hint: "name another")
+    var isFirst = members.isEmpty
+    for (field, key) in [("uniqueKey", uniqueKey), ("campaignKey", campaignKey)] {
+      guard let key else { continue }
+      guard !members.contains(where: { $0.name == key }) else {
+        throw JobError(field: path + "." + key, message: "is what \(field) names", hint: "name another")
       }
-      template.add(Array("\(members.isEmpty ? "" : ",")\"\(uniqueKey)\":\"".utf8))
-      template.add(.id)
+      template.add(Array("\(isFirst ? "" : ",")\"\(key)\":\"".utf8))
+      if field == "uniqueKey" { template.add(.id) } else { template.add(Array(campaign.utf8)) }
       template.add([UInt8(ascii: "\"")])
+      isFirst = false
     }
     template.add([UInt8(ascii: "}")])
     return template

@@ -9,8 +9,6 @@ public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>
   /// The number that the push puts on the app's icon, as it was decided when the target was admitted; `nil` for none.
   public var badge: Int?
-  /// The place of the variant that those get who have waited for the best; `nil` before it is known.
-  public var winner: Int?
 
   static let missing = 0xffff
 

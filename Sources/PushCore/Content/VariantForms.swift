@@ -1,8 +1,7 @@
 /// Which form of the payload each variant of a campaign has for each language. Pure.
 ///
 /// A target is sealed with one number for both: the variant's place times the languages that there are of all variants,
-/// plus the language. So who waits for the best (``CampaignVariants/rest``) is sealed with a language, and what is sent is
-/// known once the best is.
+/// plus the language.
 struct VariantForms: Sendable, Equatable {
   /// Of all variants together, as normal tags; the first is empty, for whoever has none of the others.
   let languages: [[UInt8]]
@@ -40,11 +39,8 @@ struct VariantForms: Sendable, Equatable {
     return variant * languages.count + (language ?? 0)
   }
 
-  /// The form of a target's payload. Where the best is not known, it is the first: nobody is to be sent that.
+  /// The form of a target's payload.
   func form(_ values: TargetValues) -> Int {
-    var (variant, language) = values.form.quotientAndRemainder(dividingBy: languages.count)
-    if variant == CampaignVariants.rest { variant = values.winner ?? 0 }
-    let place = variant * languages.count + language
-    return forms.indices.contains(place) ? forms[place] : 0
+    forms.indices.contains(values.form) ? forms[values.form] : 0
   }
 }

@@ -32,8 +32,8 @@ public struct ReceiptEvent: Sendable, Equatable, Hashable {
           + Kind.allCases.map(\.rawValue).joined(separator: ", "))
     }
     let campaign = try fields.required("campaign")
-    guard PlainName.isValid(campaign) else {
-      throw .init(description: "campaign: \(Excerpt.quoted(campaign)) is not \(PlainName.form)")
+    guard CampaignID.isValid(campaign) else {
+      throw .init(description: "campaign: \(Excerpt.quoted(campaign)) is not \(CampaignID.form)")
     }
     self.init(kind, campaign: campaign, user: try fields.user())
     _ = try fields.take("at")

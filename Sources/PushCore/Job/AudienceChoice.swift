@@ -6,6 +6,8 @@ public struct EarlierAudience: Hashable, Sendable {
   public let outcomes: [Outcome]
   /// Whether they opened it, by the word of the app; `nil` whether they did or not.
   public let opened: Bool?
+  /// The ids of its stages, where it has parts: the store's to say.
+  public var parts: [String] = []
 
   /// Whoever got it, or may have got it: no answer came before its worker died.
   public static let reached: [Outcome] = [.accepted, .unknown]

@@ -1,7 +1,7 @@
 /// A campaign as its job describes it: validated, with every default filled in. It has a property for each field that a job
 /// may have.
 public struct Campaign: Sendable, Equatable {
-  /// The idempotency key: 1 to 64 of `A-Za-z0-9._-`.
+  /// The idempotency key: 1 to 64 of `A-Za-z0-9._-`. Of a run or a part, what ``CampaignID`` makes of it.
   public var id: String
   /// The name of an app of the configuration.
   public var app: String
@@ -17,8 +17,8 @@ public struct Campaign: Sendable, Equatable {
   public var devices: DeviceChoice
   /// The share of these users who get nothing, so that the others can be held against them; `nil` for none.
   public var control: UserSample?
-  /// Who gets it first, and how long the rest waits; `nil` when all get it at once.
-  public var firstWave: FirstWave?
+  /// Who gets it first, and what must become of them; `nil` when all get it at once.
+  public var stages: CampaignStages?
   /// What different users are told; `nil` when all are told the same.
   public var variants: CampaignVariants?
   /// The segments that are rules and on which its audience depends, as they were when it began. The job only names them:
@@ -63,12 +63,12 @@ public struct Campaign: Sendable, Equatable {
   public var timeToLive: Int
   /// Who submitted it, as whoever did says; `nil` for nobody.
   public var submittedBy: String?
-  /// Of which part of its users it is, where some are first; `nil` where all are.
-  public var canary: Canary?
   /// The push types of its companions.
   public var also: [String] = []
-  /// The campaign whose companion it is; `nil` for one of its own.
-  public var beside: String?
+  /// Which part of a campaign it is; `nil` for a whole campaign.
+  public var part: CampaignPart?
+  /// The place of the variant that all of its users get: the winner of an earlier stage; `nil` where each user draws one.
+  public var variant: Int?
 
   /// Seconds that results stay unless the job says otherwise: a week.
   public static let defaultTimeToLive = 7 * 86400
@@ -76,7 +76,7 @@ public struct Campaign: Sendable, Equatable {
   /// Memberwise; validation is ``CampaignJob``'s.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
-    limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil, firstWave: FirstWave? = nil,
+    limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil, stages: CampaignStages? = nil,
     variants: CampaignVariants? = nil, exclusion: AudienceExclusion = AudienceExclusion(),
     category: String? = nil,
     isTransactional: Bool = false, payload: [UInt8], content: PersonalContent? = nil,
@@ -84,8 +84,7 @@ public struct Campaign: Sendable, Equatable {
     priority: Int = 10,
     expiration: Expiration = .unset, collapseID: String? = nil, lane: Lane = .normal, sendAt: Int? = nil,
     rate: CampaignRate? = nil, timing: CampaignTiming = CampaignTiming(), results: ResultsMode = .failures,
-    ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil,
-    canary: Canary? = nil
+    ambiguity: Ambiguity = .resend, timeToLive: Int = Campaign.defaultTimeToLive, submittedBy: String? = nil
   ) {
     self.id = id
     self.app = app
@@ -95,7 +94,7 @@ public struct Campaign: Sendable, Equatable {
     self.limit = limit
     self.devices = devices
     self.control = control
-    self.firstWave = firstWave
+    self.stages = stages
     self.variants = variants
     self.exclusion = exclusion
     self.category = category
@@ -116,7 +115,6 @@ public struct Campaign: Sendable, Equatable {
     self.ambiguity = ambiguity
     self.timeToLive = timeToLive
     self.submittedBy = submittedBy
-    self.canary = canary
   }
 
   /// Until when all its pushes may be delivered, in UNIX seconds; `nil` for no limit, and where each has its own.
@@ -137,13 +135,25 @@ public struct Campaign: Sendable, Equatable {
     if case .activity(let name) = audience { name } else { nil }
   }
 
-  /// Whether Carillon wrote its job, from the job of another campaign: it is a companion, or the rest of a canary.
-  public var isDerived: Bool { beside != nil || canary?.first != nil }
-
   /// The lists of users that it does not go to.
   public var suppression: [SuppressionList] {
     guard !isTransactional else { return [] }
     return [SuppressionList(app: app)] + (category.map { [SuppressionList(app: app, category: $0)] } ?? [])
+  }
+
+  /// The same campaign with the stages of the earlier campaigns that its audience depends on.
+  ///
+  /// - Parameter parts: by the id of an earlier campaign, the ids of its stages.
+  public func referring(to parts: [String: [String]]) -> Campaign {
+    var campaign = self
+    if case .campaign(var earlier) = audience {
+      earlier.parts = parts[earlier.campaign] ?? []
+      campaign.audience = .campaign(earlier)
+    }
+    for index in campaign.exclusion.campaigns.indices {
+      campaign.exclusion.campaigns[index].parts = parts[campaign.exclusion.campaigns[index].campaign] ?? []
+    }
+    return campaign
   }
 
   /// The campaigns that its audience depends on, each once: they must have ended before it is known whom it goes to.

@@ -1,7 +1,7 @@
 extension CampaignJob {
   /// Fields that say something of many users or pushes only.
   private static let ofMany: Set = [
-    "control", "test", "canary", "template", "vars", "also", "beside", "variants", "winner",
+    "control", "stages", "template", "vars", "also", "variants",
   ]
 
   /// The same job for one device token, under an id of its own: at once, and at no rate.
@@ -52,21 +52,19 @@ extension CampaignJob {
     return json.take()
   }
 
-  /// The job of one of the campaigns that a job asks for again and again.
+  /// The job of a run of a repeated job. It keeps the id of the repeated job: the id of the run is the store's to say.
   ///
   /// - Parameters:
   ///   - job: a valid job.
-  ///   - id: of that campaign.
   ///   - localTime: what each device's clock shows at its time; `nil` where it begins at once.
   /// - Throws: when the job is not valid JSON.
-  public static func run(of job: [UInt8], id: String, localTime: Int?) throws(JSONSyntaxError) -> [UInt8] {
+  public static func run(of job: [UInt8], localTime: Int?) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
     var json = JSONWriter()
     json.beginObject()
-    json.member("id", id)
     if let localTime { json.member("sendAt", WallTime.format(localTime)) }
-    for member in members where !["id", "sendAt", "repeat"].contains(member.name) {
+    for member in members where !["sendAt", "repeat"].contains(member.name) {
       json.name(member.name)
       json.raw(job[member.value.range])
     }

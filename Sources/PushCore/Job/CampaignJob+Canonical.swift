@@ -2,7 +2,8 @@ extension CampaignJob {
   /// What a job says, in the one way in which it can be written: two jobs are the same when these are equal.
   ///
   /// Who submits it is not what it says. A member that is `null` counts as not given: in the job, in its audience and in
-  /// whom that excludes, in what says when it is sent, in its variants and in how the best is found. In the payload it is what the producer wants to be sent, as are
+  /// whom that excludes, in what says when it is sent, in its variants
+  /// and in its stages. In the payload it is what the producer wants to be sent, as are
   /// the letters of every string.
   ///
   /// - Throws: when the job is not valid JSON.
@@ -16,7 +17,7 @@ extension CampaignJob {
     JSONValue.writeCanonical(
       members.filter { $0.name != "submittedBy" }
         .given(alsoIn: [
-          ["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"], ["variants"], ["winner"],
+          ["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"], ["variants"], ["stages", "winner"],
         ]), to: &json)
     return json.take()
   }

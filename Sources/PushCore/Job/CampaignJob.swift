@@ -12,9 +12,8 @@ public enum CampaignJob {
     [
       "id", "app", "audience", "payload", "pushType", "priority", "expiration", "collapseId", "lane", "sendAt",
       "rate", "spread", "finishBy", "results", "ambiguity", "ttl", "category", "transactional", "control",
-      "test", "submittedBy", "canary", "localized", "trim", "uniqueKey", "template", "vars", "also",
-      "beside",
-    ] + JobVariants.fields + JobTiming.fields
+      "stages", "variants", "submittedBy", "localized", "trim", "uniqueKey", "campaignKey", "template", "vars", "also",
+    ] + JobTiming.fields
   private static let plannedFields: Set<String> = []
 
   /// The campaign that a job describes, every default filled in.
@@ -22,12 +21,13 @@ public enum CampaignJob {
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
   ///   - apps: those that it may be for.
+  ///   - id: of its campaign, where that is a run of a repeated job; `nil` for the id that the job gives.
   ///   - now: UNIX seconds; `nil` where the job may have waited, or has begun.
   /// - Throws: the first thing that is wrong. What the rules only warn of (``PushRule/Severity/warning``) is not.
   public static func parse(
-    _ job: some Collection<UInt8>, _ apps: JobApps, now: Int? = nil
+    _ job: some Collection<UInt8>, _ apps: JobApps, as id: String? = nil, now: Int? = nil
   ) throws(JobError) -> Campaign {
-    let (campaign, findings) = try examine(job, apps, now: now)
+    let (campaign, findings) = try examine(job, apps, as: id, now: now)
     if let finding = findings.first(where: { $0.rule.severity == .error }) { throw JobError(finding) }
     return campaign
   }
@@ -37,10 +37,11 @@ public enum CampaignJob {
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
   ///   - apps: those that it may be for.
+  ///   - id: of its campaign, where that is a run of a repeated job; `nil` for the id that the job gives.
   ///   - now: UNIX seconds; `nil` leaves out what depends on the time, as it must where a job may have waited.
   /// - Throws: the first thing that is wrong with the job apart from those rules.
   public static func examine(
-    _ job: some Collection<UInt8>, _ apps: JobApps, now: Int? = nil
+    _ job: some Collection<UInt8>, _ apps: JobApps, as id: String? = nil, now: Int? = nil
   ) throws(JobError) -> (campaign: Campaign, findings: [Finding]) {
     guard job.count <= maximumSize else {
       throw JobError(
@@ -54,9 +55,15 @@ public enum CampaignJob {
       bytes = dated
       root = try parsed(bytes)
     }
-    let (campaign, service) = try read(root, in: bytes, apps)
+    let (campaign, service) = try read(root, in: bytes, apps, as: id)
+    if let start = [now, campaign.sendAt.map { $0 / 1000 }].compactMap(\.self).max(),
+      let problem = campaign.problemOfStages(start: start)
+    {
+      throw problem
+    }
     var findings = service.findings(in: root, bytes, now: now)
     for type in campaign.also {
+      _ = try companion(of: campaign, type, bytes, apps, service)
       // Such as an app whose certificate is for no such push: said now, and not when the campaign has begun.
       for finding in service.findings(ofRefresh: type)
       where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
@@ -64,6 +71,61 @@ public enum CampaignJob {
       }
     }
     return (campaign, findings)
+  }
+
+  /// The companion of a campaign for a type of push.
+  private static func companion(
+    of campaign: Campaign, _ type: String, _ job: [UInt8], _ apps: JobApps, _ service: any PushService
+  ) throws(JobError) -> Campaign {
+    guard let payload = service.refreshPayload(of: type) else {
+      throw JobError(field: "also", message: "\(Excerpt.quoted(type)) is no push that shows nothing by itself")
+    }
+    let bytes: [UInt8]
+    do {
+      bytes = try Companion.job(of: job, type, payload: payload)
+    } catch {
+      throw JobError(field: "", message: "not valid JSON: \(error)")
+    }
+    var companion = try read(parsed(bytes), in: bytes, apps, as: campaign.whole).campaign
+    companion.stages = campaign.stages
+    return companion
+  }
+
+  /// A part of a campaign.
+  ///
+  /// - Parameters:
+  ///   - id: of the part.
+  ///   - job: of the campaign.
+  ///   - apps: those that it may be for.
+  ///   - start: when the part begins, or is to begin, in UNIX seconds: times that count from there follow from it.
+  ///   - variant: the place of the variant that an earlier stage chose; `nil` for none.
+  public static func part(
+    _ id: CampaignID, of job: [UInt8], _ apps: JobApps, start: Int, variant: Int? = nil
+  ) throws(JobError) -> Campaign {
+    guard let part = id.part else { return try parse(job, apps, as: id.whole) }
+    var bytes = job
+    if let dated = try dated(parsed(job), job, apps, startingAt: start) { bytes = dated }
+    var campaign = try parse(bytes, apps, as: id.whole)
+    guard campaign.parts.contains(part) else {
+      throw JobError(field: "", message: "the job makes no part \(Excerpt.quoted("\(part)"))")
+    }
+    if let type = part.companion {
+      let (whole, service) = try read(parsed(bytes), in: bytes, apps, as: id.whole)
+      campaign = try companion(of: whole, type, bytes, apps, service)
+    }
+    campaign.id = id.description
+    campaign.part = part
+    campaign.also = []
+    campaign.variant = variant
+    if let stages = campaign.stages {
+      campaign.rate = stages.rate(campaign.rate, ofStage: campaign.place(of: part.stage), start: start)
+    }
+    if let local = campaign.timing.localTime, campaign.place(of: part.stage) > 0 {
+      let later = local.onFirstDay(notBefore: start)
+      campaign.timing.localTime = later
+      campaign.sendAt = later.beginning * 1000
+    }
+    return campaign
   }
 
   private static func parsed(_ bytes: [UInt8]) throws(JobError) -> JSONValue {
@@ -95,24 +157,33 @@ public enum CampaignJob {
     return try service.dated(bytes, pushType: type, start: start)
   }
 
+  /// A job with the times of its push written out as they are when it begins at `start`, in UNIX seconds; `nil` where it has
+  /// none such.
+  private static func dated(
+    _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int
+  ) throws(JobError) -> [UInt8]? {
+    guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
+      case .string(let type)? = members.value("pushType")?.kind, let service = apps.service(of: app)
+    else { return nil }
+    return try service.dated(bytes, pushType: type, start: start)
+  }
+
   /// The campaign of a job, held against the contract but not against its service's rules; and the service.
   public static func read(
-    _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps
+    _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps, as given: String? = nil
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
     let fields = try JobFields(root, path: "", known: fields, planned: plannedFields)
-    let id = try readID(fields)
+    let own = try readID(fields)
+    let id = given ?? own
     let (app, service) = try readApp(fields, apps)
     let options = try service.options(of: fields, to: destination(root))
-    let lead = try Companion.readLead(fields, id: id, pushType: options.pushType)
-    // A companion goes to the same users as its campaign.
-    let drawn = lead ?? id
     let audience = try JobAudience(
-      fields.required("audience"), in: bytes, of: service, campaign: drawn, path: "audience")
+      fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
     let members = try JobVariants.members(of: fields)
     let variants = try JobVariants.read(fields, members, campaign: id, to: audience.audience)
     let payload = try JobPayload(
-      fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"))
-    let timing = try JobTiming(fields, id: id, audience: audience.audience)
+      fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"), campaign: id)
+    let timing = try JobTiming(fields, audience: audience.audience)
     var campaign = Campaign(
       id: id,
       app: app,
@@ -122,8 +193,8 @@ public enum CampaignJob {
       limit: audience.limit,
       devices: audience.devices,
       control: try readControl(
-        fields, campaign: drawn, audience.audience, isTransactional: fields.flag("transactional")),
-      firstWave: try readTest(fields, audience.audience) ?? variants?.wave(of: id),
+        fields, campaign: id, audience.audience, isTransactional: fields.flag("transactional")),
+      stages: try JobStages.read(fields, campaign: id, audience, variants),
       variants: variants,
       exclusion: audience.exclusion,
       category: try readCategory(fields),
@@ -143,16 +214,8 @@ public enum CampaignJob {
       results: try fields.choice("results", default: .failures),
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields),
-      submittedBy: try readSubmitter(fields),
-      canary: try Canary(fields, of: id, audience))
-    campaign.beside = lead
-    campaign.also = try Companion.read(fields, id: id, pushType: options.pushType, audience, of: service)
-    if campaign.timing.isPerDevice, campaign.firstWave != nil || campaign.canary != nil {
-      throw JobError(
-        field: campaign.canary != nil ? "canary" : variants?.winner == nil ? "test" : "winner",
-        message: "does not go with localTime or quietHours: the rest would wait for two things at once",
-        hint: "leave one of them out")
-    }
+      submittedBy: try readSubmitter(fields))
+    campaign.also = try Companion.read(fields, pushType: options.pushType, audience, of: service)
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",
@@ -166,7 +229,7 @@ public enum CampaignJob {
   public static func timing(of job: [UInt8]) -> (id: String, timing: CampaignTiming)? {
     guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
       let id = try? readID(JobFields(members)),
-      let timing = try? JobTiming(JobFields(members), id: id, audience: .users([])).timing
+      let timing = try? JobTiming(JobFields(members), audience: .users([])).timing
     else { return nil }
     return (id, timing)
   }
@@ -205,11 +268,6 @@ public enum CampaignJob {
         "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: apps.names))
     }
     return (app, service)
-  }
-
-  private static func readTest(_ fields: JobFields, _ audience: Audience) throws(JobError) -> FirstWave? {
-    guard let test = fields.value("test") else { return nil }
-    return try FirstWave(test, audience, path: fields.path("test"))
   }
 
   private static func readCategory(_ fields: JobFields) throws(JobError) -> String? {

@@ -95,9 +95,9 @@ struct JobAudience {
   }
 
   private static func earlier(_ id: String, _ fields: JobFields) throws(JobError) -> EarlierAudience {
-    guard PlainName.isValid(id) else {
+    guard CampaignID.isValid(id) else {
       throw fields.error(
-        "campaign", "\(Excerpt.quoted(id)) is not a campaign id", hint: "it must be \(PlainName.form)")
+        "campaign", "\(Excerpt.quoted(id)) is not a campaign id", hint: "it must be \(CampaignID.form)")
     }
     return EarlierAudience(
       campaign: id, outcomes: try readOutcomes(fields),

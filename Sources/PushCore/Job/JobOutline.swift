@@ -7,6 +7,13 @@ public struct JobOutline: Sendable, Equatable {
   /// The lane that it asks for; `nil` when there is no such lane.
   public var lane: Lane?
 
+  /// Memberwise.
+  public init(id: String, app: String? = nil, lane: Lane? = nil) {
+    self.id = id
+    self.app = app
+    self.lane = lane
+  }
+
   /// - Returns: `nil` when the job gives no id that could be one.
   public init?(_ job: [UInt8]) {
     guard job.count <= CampaignJob.maximumSize,

@@ -12,11 +12,12 @@ struct JobPayload {
   ///   - bytes: the text that they stand in.
   ///   - audience: whom it goes to.
   ///   - value: the same as the job says it.
+  ///   - id: the campaign's.
   init(
     _ job: JobFields, variants: [JobVariants.Member] = [], in bytes: [UInt8], to audience: Audience,
-    as value: JSONValue? = nil
+    as value: JSONValue? = nil, campaign id: String = ""
   ) throws(JobError) {
-    var reader = PayloadReader(in: bytes, audience: value)
+    var reader = PayloadReader(in: bytes, audience: value, campaign: id)
     let sources = try ContentSource.all(of: job, variants)
     var forms: [[PersonalContent.Form]] = []
     for source in sources { forms.append(try reader.forms(of: source).map(PersonalContent.Form.init)) }
@@ -53,7 +54,7 @@ extension PayloadForm {
   /// The payload of a job in all its languages, the payload itself first; of its variants one behind the other.
   ///
   /// - Parameter bytes: the text that the job stands in.
-  /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey`, `trim` or `variants` by itself.
+  /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey`, `campaignKey`, `trim` or `variants` by itself.
   public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadForm] {
     try byVariant(of: job, in: bytes).flatMap(\.forms)
   }
@@ -76,7 +77,10 @@ extension PayloadForm {
     of job: [JSONValue.Member], in bytes: [UInt8]
   ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
     let fields = JobFields(job)
-    var reader = PayloadReader(in: bytes, audience: job.value("audience"))
+    var id = (try? fields.string("id")) ?? ""
+    // The id of each run is so much longer.
+    if fields.value("repeat") != nil { id += String(repeating: "0", count: Repetition.suffixLength) }
+    var reader = PayloadReader(in: bytes, audience: job.value("audience"), campaign: id)
     let variants = try JobVariants.members(of: fields)
     var all: [(name: String, forms: [PayloadForm])] = []
     for (index, source) in try ContentSource.all(of: fields, variants).enumerated() {

@@ -112,6 +112,16 @@ public enum JobSchema {
       "localized": #"{"type":"object"}"#, "template": someText,
     ], required: ["name"])
 
+  private static let stage = object(
+    [
+      "users": list(user, most: CampaignStages.maximumUsers), "share": realShare, "wait": anyDuration, "approval": flag,
+      "maxFailures": #"{"type":"number","minimum":0,"maximum":1}"#, "minOpened": share,
+      "winner": object([
+        "by": words(CampaignVariants.Measure.allCases.map(\.rawValue)),
+        "minimum": #"{"type":"integer","minimum":1,"maximum":1000000000}"#, "otherwise": name,
+      ]),
+    ], ",\"oneOf\":[\(given("users")),\(given("share"))]")
+
   private static let payload = #"{"type":"object","properties":{"aps":{"type":"object"}}}"#
 
   private static let members: [String: String] = [
@@ -127,25 +137,15 @@ public enum JobSchema {
     "spread": orNull(duration), "finishBy": orNull(instant), "results": orNull(words(["all", "failures", "none"])),
     "ambiguity": orNull(words(["resend", "skip"])), "ttl": orNull(duration), "category": orNull(name),
     "transactional": orNull(flag), "control": orNull(realShare),
-    "test": orNull(object(["users": list(user, most: 100), "wait": duration], required: ["users", "wait"])),
+    "stages": orNull(
+      "{\"type\":\"array\",\"minItems\":1,\"maxItems\":\(CampaignStages.maximum),\"items\":\(stage)}"),
     "submittedBy": orNull(someText),
-    "canary": orNull(
-      object(
-        [
-          "share": realShare, "wait": anyDuration, "maxFailures": #"{"type":"number","minimum":0,"maximum":1}"#,
-          "minOpened": share, "of": name,
-        ], required: ["share", "wait", "maxFailures"])),
     "localized": orNull(#"{"type":"object"}"#), "trim": orNull(someText), "uniqueKey": orNull(someText),
-    "template": orNull(someText), "vars": orNull(flag), "beside": orNull(name),
+    "campaignKey": orNull(someText),
+    "template": orNull(someText), "vars": orNull(flag),
     "also": orNull(#"{"type":"array","uniqueItems":true,"items":{"type":"string"}}"#),
     "variants": orNull(
       "{\"type\":\"array\",\"minItems\":2,\"maxItems\":\(CampaignVariants.maximum),\"items\":\(variant)}"),
-    "winner": orNull(
-      object(
-        [
-          "by": words(CampaignVariants.Measure.allCases.map(\.rawValue)), "after": duration, "share": realShare,
-          "minimum": #"{"type":"integer","minimum":1,"maximum":1000000000}"#, "otherwise": name,
-        ], required: ["after", "share"])),
     "localTime": orNull(any(flag, object(["attribute": someText], required: ["attribute"]))),
     "defaultTimezone": orNull(someText), "late": orNull(anyDuration),
     "quietHours": orNull(
@@ -196,19 +196,18 @@ public enum JobSchema {
 
   private static let rules: [String] = [
     any(given("payload"), given("template"), given("variants")), notBoth(given("payload"), given("template")),
-    when(given("winner"), given("variants")), notBoth(given("winner"), given("test")),
-    notBoth(given("winner"), given("canary")), notBoth(given("winner"), given("also")),
     notBoth(given("rate"), given("spread")), notBoth(given("rate"), given("finishBy")),
     notBoth(given("spread"), given("finishBy")), notBoth(given("category"), isTrue("transactional")),
     notBoth(given("control"), isTrue("transactional")),
-    when(member("audience", namesNoUsers), absent(["control", "test", "canary", "quietHours", "variants"])),
+    when(member("audience", namesNoUsers), absent(["control", "stages", "quietHours", "variants"])),
     when(member("audience", namesNoUsers), "{\"not\":\(isLocal)}"),
     when(isLocal, any(given("sendAt"), given("repeat"))), notBoth(isLocal, given("spread")),
     "{\"if\":\(isLocal),\"then\":\(times(wall)),\"else\":\(times(instant))}",
     when(
       #"{"required":["also"],"properties":{"also":{"type":"array","minItems":1}}}"#,
-      "{\"allOf\":[\(absent(["canary"])),\(member("audience", "{\"allOf\":[{\"not\":\(namesNoUsers)},\(absent(["limit"]))]}"))]}"
+      member("audience", "{\"allOf\":[{\"not\":\(namesNoUsers)},\(absent(["limit"]))]}")
     ),
+    when(given("stages"), member("audience", absent(["limit"]))),
     when(given("late"), isLocal), when(given("defaultTimezone"), any(isLocal, given("quietHours"))),
     notBoth(given("repeat"), given("finishBy")),
     when(given("repeat"), member("expiration", "{\"not\":\(instant)}")),

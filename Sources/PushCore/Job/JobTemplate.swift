@@ -25,7 +25,7 @@ public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
   public var description: String { name + (version.map { "@\($0)" } ?? "") }
 }
 
-/// A version of a template: `payload`, and `localized`, `trim` and `uniqueKey` if it has them. It never changes.
+/// A version of a template: `payload`, and `localized`, `trim`, `uniqueKey` and `campaignKey` if it has them. It never changes.
 public struct JobTemplate: Equatable, Sendable {
   /// Its name.
   public let name: String
@@ -41,7 +41,7 @@ public struct JobTemplate: Equatable, Sendable {
 
   /// The largest template in bytes: what a push can say in some tens of languages.
   public static let maximumSize = 65_536
-  static let fields = ["payload", "localized", "trim", "uniqueKey"]
+  static let fields = ["payload", "localized", "trim", "uniqueKey", "campaignKey"]
 
   /// A template's content without white space.
   ///

@@ -14,10 +14,8 @@ struct JobTiming {
   /// Runs at most that a job may ask for.
   private static let mostRuns = 100_000
 
-  /// - Parameters:
-  ///   - id: of the campaign.
-  ///   - audience: whom it goes to.
-  init(_ fields: JobFields, id: String, audience: Audience) throws(JobError) {
+  /// - Parameter audience: whom it goes to.
+  init(_ fields: JobFields, audience: Audience) throws(JobError) {
     let isLocal = try readLocalTime(fields)
     if fields.value("quietHours") != nil { timing.quietHours = try Self.readQuietHours(fields) }
     try refuseWithoutDevices(fields, audience)
@@ -40,7 +38,7 @@ struct JobTiming {
     } else {
       sendAt = try Self.readInstant(fields)
     }
-    if repeats { try readRepetition(fields, id, isLocal: isLocal) }
+    if repeats { try readRepetition(fields, isLocal: isLocal) }
   }
 
   // MARK: Each device's own time
@@ -157,15 +155,10 @@ struct JobTiming {
 
   // MARK: Again and again
 
-  private mutating func readRepetition(_ fields: JobFields, _ id: String, isLocal: Bool) throws(JobError) {
+  private mutating func readRepetition(_ fields: JobFields, isLocal: Bool) throws(JobError) {
     let inner = try JobFields(
       try fields.required("repeat"), path: fields.path("repeat"),
       known: ["cron", "zone", "end", "count", "skipIfRunning"], planned: [])
-    guard id.utf8.count + Repetition.suffixLength <= PlainName.maximumLength else {
-      throw fields.error(
-        "id", "is too long to be repeated: each run has an id of its own, \(Excerpt.quoted(id)) and its time",
-        hint: "give it \(PlainName.maximumLength - Repetition.suffixLength) characters at most")
-    }
     if fields.value("finishBy") != nil {
       throw fields.error("finishBy", "is one instant, but the job is repeated", hint: "give spread or a rate instead")
     }

@@ -49,7 +49,7 @@ extension Campaign {
   /// Whether it keeps to the caps of its app, and counts for them: not what is urgent or transactional, nor what names no
   /// users, nor what shows nothing by itself.
   public var keepsToCaps: Bool {
-    guard beside == nil else { return false }
+    guard part?.companion == nil else { return false }
     return switch audience {
     case .segment, .users, .campaign: lane != .urgent && !isTransactional
     case .tokens, .activity, .channel: false

@@ -59,6 +59,14 @@ public struct LocalTime: Sendable, Equatable {
   /// UNIX seconds before which no clock shows it.
   public var beginning: Int { (attribute == nil ? wall : midnight) - Self.furthestAhead }
 
+  /// The same time of day on the first day on which no clock has shown it at an instant.
+  ///
+  /// - Parameter instant: UNIX seconds.
+  func onFirstDay(notBefore instant: Int) -> LocalTime {
+    let days = max(0, instant - beginning + 86_399).floorDivided(by: 86_400).quotient
+    return LocalTime(wall: wall + days * 86_400, attribute: attribute)
+  }
+
   /// What the clock shows when a user gets it.
   ///
   /// - Parameter timeOfDay: seconds after midnight; `nil` for those who have not said.

@@ -86,9 +86,21 @@ public struct Repetition: Sendable, Equatable {
     return nil
   }
 
-  /// The id of a run's campaign: `digest.20261201T0900`.
+  /// The id of a run's campaign: `digest~20261201T0900`.
   public static func id(of run: Run, parent: String) -> String {
-    parent + "." + WallTime.format(run.wall).filter { $0 != "-" && $0 != ":" }.prefix(13)
+    parent + String(CampaignID.separator) + WallTime.format(run.wall).filter { $0 != "-" && $0 != ":" }.prefix(13)
+  }
+
+  /// Splits the id of a run.
+  ///
+  /// - Returns: the id of the repeated job, and what the clocks that count show at the time of the run; `nil` for the id of
+  ///   no run.
+  public static func run(_ id: String) -> (parent: String, wall: Int)? {
+    guard let place = id.lastIndex(of: CampaignID.separator) else { return nil }
+    let time = Array(id[id.index(after: place)...])
+    guard time.count == suffixLength - 1 else { return nil }
+    let text = "\(String(time[0..<4]))-\(String(time[4..<6]))-\(String(time[6..<11])):\(String(time[11...])):00"
+    return WallTime.seconds(text).map { (String(id[..<place]), $0) }
   }
 
   /// Characters that such an id has beyond that of the job.

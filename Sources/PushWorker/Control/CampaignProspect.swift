@@ -19,8 +19,6 @@ struct CampaignProspect {
   var earlierEndedAt: UInt64?
   /// When all segments that it names or excludes were last seen to exist, in `EventLoop.now`.
   var segmentsSeenAt: UInt64?
-  /// Whether its first part has ended well, or was looked at by a person.
-  var isCanaryOver = false
   /// How many targets a slice of it has by what the store estimates, if it was asked.
   var estimatedTargetsPerSlice: Int?
   /// Slices of it that were not finished when one was claimed last.

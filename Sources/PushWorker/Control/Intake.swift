@@ -8,10 +8,12 @@ enum Intake: Equatable {
   /// It goes to the dead list.
   case deadLetter(reason: String, hint: String)
 
-  /// - Parameter apps: of the configuration.
-  init(_ job: [UInt8], _ apps: JobApps) {
+  /// - Parameters:
+  ///   - apps: of the configuration.
+  ///   - run: the id of its campaign, where that is a run of a repeated job; `nil` for the id that the job gives.
+  init(_ job: [UInt8], _ apps: JobApps, as run: String? = nil) {
     do {
-      self = .activate(try CampaignJob.parse(job, apps))
+      self = .activate(try CampaignJob.parse(job, apps, as: run))
     } catch {
       self = .deadLetter(reason: error.reason, hint: error.hint ?? "")
     }
@@ -19,13 +21,6 @@ enum Intake: Equatable {
 
   /// What follows from what the store said to a campaign; `nil` when it runs, or ran before.
   init?(_ campaign: Campaign, _ admission: Admission) {
-    if admission == .forged {
-      self = .deadLetter(
-        reason:
-          "\(campaign.beside == nil ? "canary.of" : "beside"): only Carillon writes this field, into a job that it "
-          + "derives from another one", hint: "leave it out; \"also\" and \"canary\" make Carillon derive such jobs")
-      return
-    }
     guard admission == .conflict else { return nil }
     self = .deadLetter(reason: "id: \(campaign.id) was used for another job", hint: "give the job an id of its own")
   }

@@ -20,8 +20,6 @@ final class SliceSession {
   private(set) var intent = SliceSituation.Intent.send
   /// Sealed targets; `nil` before they are known.
   private(set) var count: Int?
-  /// Targets that may be granted already; `nil` when all may.
-  var firstWave: Int?
   /// Credit of the worker's budget that this slice holds.
   private(set) var credit = 0
   /// Handed to the pool and not answered.
@@ -57,10 +55,7 @@ final class SliceSession {
   var isReady: Bool { count != nil }
 
   /// Targets that were never granted, and could be.
-  var ungranted: Int { max(0, min(firstWave ?? .max, (count ?? 0) - claim.later) - claim.granted) }
-
-  /// Targets that wait until the first wave has been looked at.
-  var heldBack: Int { (count ?? 0) - claim.later - claim.granted - ungranted }
+  var ungranted: Int { max(0, (count ?? 0) - claim.later - claim.granted) }
 
   /// Takes note of the targets, once they are sealed.
   ///
@@ -136,7 +131,6 @@ final class SliceSession {
       || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.watch.isDue)
     situation.doubt = doubt.targets.count
     situation.ungranted = ungranted
-    situation.heldBack = heldBack
     if times != nil, ungranted > 0, !claim.mustReconcile {
       situation.blocked = times?.blocked(from: claim.granted, before: claim.granted + ungranted, now: clock) ?? 0
     }
@@ -164,16 +158,11 @@ final class SliceSession {
 
   /// Whether nothing is left of it once outcomes are recorded that have been taken for it.
   func ends(with batch: OutcomeBatch) -> Bool {
-    intent == .send && isReady && ungranted == 0 && heldBack == 0 && unanswered == 0 && held.isEmpty
+    intent == .send && isReady && ungranted == 0 && unanswered == 0 && held.isEmpty
       && outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0 && claim.later == 0
       && claim.uncertain == 0
       && !claim.mustReplay
       && !claim.mustReconcile && batch.isFinal
-  }
-
-  /// Whether a target that has been read gets the best variant, and nobody has said here which that is.
-  func awaitsWinner(_ index: Int) -> Bool {
-    context.awaitsWinner && variant(of: index) == UInt8(CampaignVariants.rest + 1)
   }
 
   /// What the ledger calls the variant of a target that has been read; 0 for none.

@@ -18,8 +18,6 @@ enum SliceStep: Equatable {
   case cancel
   /// Only retries, and targets whose time has yet to come, are left, the nearest in this many ms.
   case park(Int)
-  /// Only what waits for the first wave to be looked at is left.
-  case holdBack
   /// Give the slice back: it is paused, or the worker stops.
   case leave
   /// The slice is somebody else's, and all that was ours to say has been said.
@@ -60,8 +58,6 @@ struct SliceSituation: Equatable {
   var doubt = 0
   /// Targets never granted that could be.
   var ungranted = 0
-  /// Targets that wait until the first wave has been looked at.
-  var heldBack = 0
   /// Of them, how many are next and can't be sent now.
   var blocked = 0
   /// Targets that wait for a retry, or for their own time.
@@ -118,7 +114,7 @@ struct SliceSituation: Equatable {
       case .cancel: return .cancel
       case .send:
         if doubt == 0, ungranted == 0 {
-          guard waiting > 0 else { return heldBack > 0 ? .holdBack : .finish }
+          guard waiting > 0 else { return .finish }
           if let nextRetry, nextRetry > Self.shortWait { return .park(nextRetry) }
         }
       }

@@ -10,7 +10,7 @@ final class CampaignContext {
   private(set) var campaign: Campaign
   /// Whether the campaign has the definitions of its segments that are in force.
   private(set) var isNarrowed: Bool
-  /// The job without white space.
+  /// The job without white space; of a part that of its campaign.
   let job: [UInt8]
   let app: AppChannel
   let route: Route
@@ -28,7 +28,7 @@ final class CampaignContext {
   /// UNIX seconds after which nothing is sent any more; `nil` for no limit, and where each target has its own.
   let deadline: Int?
   /// When it began, in ms since the epoch.
-  private let start: Int
+  let start: Int
   /// Until when its pushes may be delivered, in UNIX seconds; 0 for one attempt.
   private let expiration: Int?
   private let zones: ZoneDatabase
@@ -52,10 +52,6 @@ final class CampaignContext {
   var isOutdated = false
   /// What is yet to be expanded of it.
   var prospect = CampaignProspect()
-  /// Until when all but the first wave wait, in ms since the epoch, as was heard last; `nil` when nobody does.
-  var gate: Int?
-  /// Which variant those get who wait for the best, as was heard last; `nil` before it is said.
-  var decision: VariantDecision?
   /// Pushes that it was given credit for, as campaigns of its lane and pool take turns by.
   private(set) var served = 0
 
@@ -69,7 +65,6 @@ final class CampaignContext {
     self.job = job
     createdAt = record.createdAt
     round = record.round
-    gate = record.gate
     self.app = app
     self.route = route
     self.limits = limits
@@ -97,8 +92,8 @@ final class CampaignContext {
     isNarrowed = true
   }
 
-  /// Whether some of its users wait for the best variant, and nobody has said here which that is.
-  var awaitsWinner: Bool { campaign.variants?.winner != nil && decision == nil }
+  /// The stages of the campaigns that its audience refers to are known.
+  func refer(to campaign: Campaign) { self.campaign = campaign }
 
   /// Names its pushes in a pool, as long as it lives.
   var flow: Int { Int(bitPattern: ObjectIdentifier(self)) }

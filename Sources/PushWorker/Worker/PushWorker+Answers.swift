@@ -87,7 +87,6 @@ extension PushWorker {
     var batch = composer.batch(isUnproven: false, capacity: indexes.count)
     var unproven: PushBatch?
     var tooLarge: [Int] = []
-    var early: [Int] = []
     let isPersonal = session.context.filter.isPersonal
     for index in indexes {
       guard let (chunk, position) = session.targets.place(of: index), position < chunk.count else {
@@ -95,16 +94,10 @@ extension PushWorker {
           .mismatch, "slice \(session.slice) has no target \(index), though it was sealed with \(session.count ?? 0)",
           hint: "Redis lost writes that it had acknowledged; see its persistence settings")
       }
-      // Granted by an owner who knew which variant is best.
-      if session.context.hasVariants, session.awaitsWinner(index) {
-        early.append(index)
-        continue
-      }
       let token = chunk.token(position)
       meet(token)
       let tag = session.tag.tag(index)
       var values = isPersonal ? chunk.values(position) : nil
-      if session.context.hasVariants { values?.winner = session.context.decision?.winner }
       if let badge = session.decisions[index].badge {
         if values == nil { values = TargetValues.none }
         values?.badge = badge
@@ -118,17 +111,13 @@ extension PushWorker {
       }
       if !fits { tooLarge.append(index) }
     }
-    session.context.unspend(tooLarge.count + early.count)
+    session.context.unspend(tooLarge.count)
     for index in tooLarge { settle(session, index, .rejected, reason: .payloadTooLarge) }
-    for index in early { settle(session, index, nil, after: Self.patienceForWinner) }
     submit(session, batch)
     if let unproven { submit(session, unproven) }
     if !indexes.isEmpty { pass(.sent) }
     if breaks(.acknowledgeFirst) { acknowledgeFirst(session, indexes) }
   }
-
-  /// ms until a target is granted once more of which nobody here knows what it gets.
-  private static let patienceForWinner = 1000
 
   private func submit(_ session: SliceSession, _ batch: PushBatch) {
     guard !batch.pushes.isEmpty else { return }

@@ -44,7 +44,7 @@ extension PushWorker {
       batch: batch,
       request: CommitRequest(
         seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: credit,
-        bound: session.firstWave, resent: session.doubt.resent), at: now)
+        resent: session.doubt.resent), at: now)
   }
 
   /// Nobody knows what became of a commit.
@@ -277,7 +277,6 @@ extension PushWorker {
     var batch = context.composer.batch(isUnproven: false, capacity: 1)
     var values = chunk.values(position)
     values.badge = badge
-    values.winner = context.decision?.winner
     guard batch.append(chunk.token(position), values, tag: 0, by: context.composer), let push = batch.pushes.first
     else {
       return nil

@@ -196,23 +196,27 @@ extension PushWorker {
     var (seen, gone): (Set<String>, Set<String>) = ([], [])
     for context in contexts where seen.insert(context.campaign.id).inserted {
       let id = context.campaign.id
-      guard try await control.standing(of: id) == nil else { continue }
-      guard failover.mayBeForgotten(context) else {
-        gone.insert(id)
-        continue
-      }
       do {
-        // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
-        _ = try await control.activate(
-          context.campaign, job: context.job, worker: configuration.name, narrowed: true)
+        let whole = context.campaign.whole
+        if try await control.standing(of: whole) == nil {
+          guard failover.mayBeForgotten(context) else {
+            gone.insert(id)
+            continue
+          }
+          // Others may hold slices of it in partitions of which Redis has forgotten who was in them.
+          let campaign =
+            whole == id
+            ? context.campaign : try CampaignJob.parse(context.job, configuration.jobApps, as: whole)
+          _ = try await control.activate(campaign, job: context.job, worker: configuration.name, narrowed: true)
+        }
+        // What was sent to some of a stage is sent to all.
+        try await control.restoreStage(of: context.campaign, job: context.job, start: context.start)
       } catch let error as StoreError where error.code == .invalid {
         // Such as a segment that Redis has lost as well.
         gone.insert(id)
+      } catch is JobError {
+        gone.insert(id)
       }
-    }
-    // What was sent to some of those who waited is sent to all.
-    for context in contexts where !gone.contains(context.campaign.id) {
-      if let decision = context.decision { try await control.restore(decision, of: context.campaign) }
     }
     for (id, verb) in campaigns.recent where try await control.standing(of: id)?.state == .active {
       try await control.control(id, verb, reason: "as it was before Redis lost its last writes")

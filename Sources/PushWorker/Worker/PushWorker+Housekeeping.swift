@@ -67,6 +67,7 @@ extension PushWorker {
       log.report("could not begin a scheduled campaign", error)
       await mend(error)
     }
+    await lookAtGates(chores.gates)
     if housekeeping.looksAround() {
       if membership.canTellTheDead(EventLoop.now) {
         for instance in presence.look(try await control.sights()) where instance != membership.instance {
@@ -84,6 +85,25 @@ extension PushWorker {
     // Those that lead nowhere must not hold up the others.
     if chores.isMoreDue { return 0 }
     return min(Housekeeping.beat, chores.nextScheduled ?? .max)
+  }
+
+  /// Looks whether stages of campaigns can begin. What is wrong with one holds up nothing else.
+  private func lookAtGates(_ gates: [(id: String, dueAt: Int)]) async {
+    for (id, dueAt) in gates {
+      do {
+        switch try await control.lookAtGate(of: id, dueAt: dueAt) {
+        case .opened(let stage, let winner):
+          if let winner { log.tell(.decided(campaign: id, variant: winner)) }
+          log.tell(.opened(campaign: id, stage: stage))
+          wakeClaims()
+        case .paused(let reason): log.tell(.paused(campaign: id, reason: reason))
+        case .waits: break
+        }
+      } catch {
+        log.report("could not look at the gate of campaign \(id)", error)
+        await mend(error)
+      }
+    }
   }
 
   /// Gives back what a dead worker, or an earlier life of this one, holds.

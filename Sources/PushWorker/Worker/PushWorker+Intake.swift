@@ -75,52 +75,59 @@ extension PushWorker {
     return try await blocking.awaitJob(worker: configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
-  /// Does with a job what is to be done. Only failures of the way to Redis are thrown.
-  private func take(in job: [UInt8]) async throws {
-    var resolved = job
+  /// A job on its way in.
+  private struct Arrival {
+    /// As it stands on our list.
+    var entry: [UInt8]
+    var job: [UInt8]
+    /// The job with the content of its template, where it names one.
+    var resolved: [UInt8]
+    /// The id of its campaign, where that is a run of a repeated job.
+    var run: String?
+  }
+
+  /// Does with what stands on our list what is to be done. Only failures of the way to Redis are thrown.
+  private func take(in entry: [UInt8]) async throws {
+    var arrival = Arrival(entry: entry, job: entry, resolved: entry)
+    if let id = RunRequest.id(entry) {
+      guard let job = try await control.job(ofRun: id) else {
+        return try await control.dismissRun(entry, worker: configuration.name)
+      }
+      arrival = Arrival(entry: entry, job: job, resolved: job, run: id)
+    }
     var next: Intake?
     do {
-      resolved = try await control.resolve(job)
-      next = Intake(resolved, configuration.jobApps)
+      arrival.resolved = try await control.resolve(arrival.job)
+      next = Intake(arrival.resolved, configuration.jobApps, as: arrival.run)
     } catch let error as StoreError {
       guard let refusal = Intake(error) else { throw error }
       next = refusal
     }
     while let step = next {
       switch step {
-      case .activate(let campaign): next = try await activate(campaign, job, resolved)
+      case .activate(let campaign): next = try await activate(campaign, arrival)
       case .deadLetter(let reason, let hint):
-        let key = try await control.deadLetter(job, reason: reason, hint: hint, worker: configuration.name)
-        log.tell(.deadLettered(key: key, campaign: JobOutline(job)?.id, reason: reason))
+        try await deadLetter(arrival, reason: reason, hint: hint)
         next = nil
       }
     }
   }
 
-  /// Puts the rest of a campaign with a canary into the queue, before the first part begins: should this worker die in
-  /// between, whoever takes the job in again does both, and the rest knows that it has to wait.
-  ///
-  /// - Returns: what is to be done with the job where that can't be.
-  private func enqueueRest(of campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
-    let parsed: Campaign
-    do {
-      parsed = try CampaignJob.parse(try CampaignJob.rest(of: resolved), configuration.jobApps)
-    } catch let error as JobError {
-      return .deadLetter(reason: "the rest of it can't be run: \(error.reason)", hint: error.hint ?? "")
-    }
-    if campaign.hasValuesBeside { try await control.copyValues(of: campaign.id, toRest: parsed.id) }
-    guard try await control.submit(try CampaignJob.rest(of: job), as: parsed) == .conflict else { return nil }
-    return .deadLetter(
-      reason: "id: the rest of \(campaign.id) is campaign \(parsed.id), and that id was used for another job",
-      hint: "give the job an id of its own")
+  private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws {
+    let key =
+      if let run = arrival.run {
+        try await control.deadLetter(
+          run: run, request: arrival.entry, job: arrival.job, reason: reason, hint: hint, worker: configuration.name)
+      } else {
+        try await control.deadLetter(arrival.job, reason: reason, hint: hint, worker: configuration.name)
+      }
+    let id = arrival.run ?? JobOutline(arrival.job)?.id
+    log.tell(.deadLettered(key: key, campaign: id, reason: reason))
   }
 
   /// Why a campaign waits for somebody's approval; `nil` where it need not.
   private func whyApprovalIsNeeded(_ campaign: Campaign) async throws -> String? {
-    // The rest of one that was approved waits for its first part, and a companion for its campaign.
-    guard let most = configuration.apps[campaign.app]?.approvalAbove, campaign.canary?.first == nil,
-      campaign.beside == nil
-    else { return nil }
+    guard let most = configuration.apps[campaign.app]?.approvalAbove else { return nil }
     // What the names of rules mean: without that they would mean nobody.
     var known = campaign
     known.definitions = try await control.definitions()
@@ -131,17 +138,11 @@ extension PushWorker {
   }
 
   /// - Returns: what is to be done with the job instead; `nil` for nothing.
-  private func activate(_ campaign: Campaign, _ job: [UInt8], _ resolved: [UInt8]) async throws -> Intake? {
+  private func activate(_ campaign: Campaign, _ arrival: Arrival) async throws -> Intake? {
     do {
-      // A repeated job is split when its runs begin.
-      if campaign.canary?.first == nil, campaign.canary != nil, campaign.timing.repetition == nil,
-        let refusal = try await enqueueRest(of: campaign, job, resolved)
-      {
-        return refusal
-      }
       let admission = try await control.activate(
-        campaign, job: job, resolved: resolved, worker: configuration.name,
-        approval: try await whyApprovalIsNeeded(campaign))
+        campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.run == nil ? nil : arrival.entry,
+        worker: configuration.name, approval: try await whyApprovalIsNeeded(campaign))
       if admission == .new {
         pass(.activated)
         log.tell(.activated(campaign: campaign.id, isTransactional: campaign.isTransactional))

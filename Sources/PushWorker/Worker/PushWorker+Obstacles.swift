@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Slices of a campaign are expanded only when nothing is in their way: its first part has ended well, the campaigns that its audience refers to have ended,
+/// Slices of a campaign are expanded only when nothing is in their way: the campaigns that its audience refers to have ended,
 /// the segments that it names exist, and Redis has room for what is left of it, as memory must not run out in the middle. What is sealed goes on, whatever
 /// happens. A campaign that waits says why.
 extension PushWorker {
@@ -15,8 +15,7 @@ extension PushWorker {
 
   /// Whether slices of a campaign can be expanded now. Where not, the campaign waits and says so.
   func canExpand(_ context: CampaignContext) async throws -> Bool {
-    var reason = try await canaryObstacle(of: context)
-    if reason == nil { reason = try await unfinishedEarlier(of: context) }
+    var reason = try await unfinishedEarlier(of: context)
     if reason == nil { reason = try await missingSegment(of: context) }
     if reason == nil { reason = try await shortage(for: context) }
     let now = EventLoop.now
@@ -39,46 +38,6 @@ extension PushWorker {
     return context.prospect.quotas != nil
   }
 
-  /// Whether all but the first wave of a campaign still wait: for their time, or for the best variant.
-  func isHeldBack(_ context: CampaignContext) -> Bool {
-    context.awaitsWinner || context.gate.map { Int(now) < $0 } ?? false
-  }
-
-  /// ms for which a slice is set aside at most that waits for its campaign's gate: whoever opens that sooner opens what is
-  /// parked, but not what is parked a moment later.
-  private static let longestHold = 60_000
-
-  /// ms until the gate of a campaign is looked at again.
-  func untilGate(of context: CampaignContext) -> Int {
-    max(200, min((context.gate ?? 0) - Int(now), Self.longestHold))
-  }
-
-  /// Finds out how many targets of a slice belong to the first wave, while the others wait.
-  func holdBack(_ session: SliceSession) async throws {
-    if session.context.awaitsWinner { try await lookForWinner(of: session.context) }
-    guard isHeldBack(session.context) else { return }
-    // Where nobody says how many these are, nobody is.
-    session.firstWave = try await session.ledger.parts().first ?? 0
-  }
-
-  /// Learns which variant those get who wait, or finds it out once it is time. Where it is unclear, the campaign is paused.
-  private func lookForWinner(of context: CampaignContext) async throws {
-    let id = context.campaign.id
-    guard Int(now) >= context.gate ?? 0 else {
-      // A person may have said so.
-      context.decision = try await control.decision(of: id)
-      return
-    }
-    switch try await control.findWinner(of: context.campaign, round: context.round) {
-    case .decided(let decision):
-      context.decision = decision
-      let name = context.campaign.variants?.name(of: decision.winner, winner: nil)
-      log.tell(.decided(campaign: id, variant: name ?? ""))
-    case .unclear(let reason): pauseCampaign(id, round: context.round, reason)
-    case .gone: break
-    }
-  }
-
   /// Gives a slice back that can't be expanded.
   func setAside(_ session: SliceSession, for milliseconds: Int = PushWorker.pause) async throws {
     try await session.ledger.unclaim()
@@ -99,44 +58,6 @@ extension PushWorker {
   func lookAtObstacles() async throws {
     for context in campaigns.contexts.values where context.prospect.obstacle != nil {
       if try await canExpand(context) { wakeClaims() }
-    }
-  }
-
-  /// ms for which the rest of a campaign waits for its first part to become one.
-  private static let beginning = 60_000
-
-  /// What keeps the rest of a campaign from being sent whose canary has not ended well; `nil` for nothing.
-  private func canaryObstacle(of context: CampaignContext) async throws -> String? {
-    guard let canary = context.campaign.canary, let first = canary.first, !context.prospect.isCanaryOver else {
-      return nil
-    }
-    let id = context.campaign.id
-    guard let record = try await control.campaign(first) else {
-      if Int(now) - context.createdAt < Self.beginning {
-        return "canary: campaign \(first), its first part, has not begun"
-      }
-      let reason = "canary: there is no campaign \(first) any more, so nobody knows what became of it"
-      // Whoever resumed it knows that.
-      if context.round > 0 { return nil }
-      pauseCampaign(id, round: context.round, reason + "; resume or cancel the rest")
-      return reason
-    }
-    let opened = try await canary.leastOpened == nil ? 0 : control.receipts(of: record)[.opened] ?? 0
-    let finding = Canary.Finding(
-      outcomes: record.counters.outcomes, opened: opened, finishedAt: record.finishedAt,
-      isCancelled: record.state == .cancelled)
-    switch canary.verdict(finding, isResumed: context.round > 0, now: Int(now)) {
-    case .goOn:
-      context.prospect.isCanaryOver = true
-      return nil
-    case .wait(let reason): return reason
-    case .pause(let reason):
-      pauseCampaign(id, round: context.round, reason)
-      return reason
-    case .cancel:
-      let reason = "canary: campaign \(first), its first part, was cancelled"
-      try await control.control(id, .cancel, reason: reason)
-      return reason
     }
   }
 
@@ -179,6 +100,7 @@ extension PushWorker {
       if let id = try await control.unfinishedEarlier(of: context.campaign) {
         return "audience: campaign \(id), which it refers to, has not ended"
       }
+      context.refer(to: try await control.withEarlierParts(context.campaign))
       context.prospect.earlierEndedAt = now
       return nil
     } catch let error as StoreError where error.code == .invalid {

@@ -176,7 +176,6 @@ extension PushWorker {
       }
       noteSeal(targets, of: session)
     }
-    try await holdBack(session)
     return true
   }
 
@@ -256,7 +255,6 @@ extension PushWorker {
     if scheduler.note(unfinished: standing.unfinished) { wakeClaims() }
     if let known = campaigns.context(id, round: standing.round), known.isNarrowed || !standing.isNarrowed {
       known.prospect.unfinished = standing.unfinished
-      known.gate = standing.gate
       // Its guard has tripped, and that did not get through.
       if standing.state == .active, let reason = known.guard.tripReason { pauseByGuard(known, reason) }
       return .found(known, standing.state)
@@ -267,8 +265,7 @@ extension PushWorker {
       return .found(known, record.state)
     }
     do throws(JobError) {
-      var campaign = try CampaignJob.parse(job, configuration.jobApps)
-      campaign.definitions = record.definitions
+      let campaign = try record.campaign(job, configuration.jobApps)
       guard let app = configuration.apps[campaign.app] else { return .unknownApp }
       guard !campaign.timing.isPerDevice || store.zones.isThere else {
         throw JobError(
@@ -350,9 +347,6 @@ extension PushWorker {
       } else {
         try await requeue(session)
       }
-      return true
-    case .holdBack:
-      try await setAside(session, for: untilGate(of: session.context))
       return true
     case .leave:
       try await session.ledger.unclaim()
@@ -440,6 +434,10 @@ extension PushWorker {
     if let state {
       campaigns.drop(campaign)
       log.tell(.ended(campaign: campaign, state: state))
+      let whole = CampaignID(campaign).whole
+      if whole != campaign, let state = try? await control.standing(of: whole)?.state, state.isFinal {
+        log.tell(.ended(campaign: whole, state: state))
+      }
     }
     if state != nil || upkeep.isDeliveryDue { await deliverFeedback() }
   }

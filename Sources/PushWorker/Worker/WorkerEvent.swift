@@ -23,8 +23,10 @@ public enum WorkerEvent: Sendable {
   case followed(campaign: String, state: CampaignState)
   /// It sends a campaign that was resumed.
   case resumed(campaign: String)
-  /// Those who have waited for the best variant of a campaign get this one.
+  /// A gate has chosen the variant that the later stages of a campaign get.
   case decided(campaign: String, variant: String)
+  /// The next stage of a campaign begins.
+  case opened(campaign: String, stage: String)
   /// A slice or a campaign was taken out because what Redis has of it can't be right, and put on the dead list.
   case takenOut(String, reason: String)
   /// This worker does from now on what one does for all.

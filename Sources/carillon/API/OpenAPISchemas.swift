@@ -51,7 +51,7 @@ enum OpenAPISchemas {
     """,
     "Campaign": """
     {"type":"object","required":["id","state"],"properties":{"id":{"type":"string"},\
-    "state":{"enum":["queued","scheduled","active","paused","cancelled","completed","failed"]},\
+    "state":{"enum":["queued","scheduled","waiting","active","paused","cancelled","completed","failed"]},\
     "reason":{"type":["string","null"]},"needsApproval":{"type":"boolean"},"submittedBy":{"type":"string"},\
     "approvedBy":{"type":"string"},"app":{"type":["string","null"]},"lane":{"type":["string","null"]},\
     "targets":{"type":["integer","null"]},"estimate":{"type":["integer","null"]},\
@@ -59,9 +59,9 @@ enum OpenAPISchemas {
     "inDoubt":{"type":["integer","null"]},"retrying":{"type":["integer","null"]},"pruned":{"type":["integer","null"]},\
     "quarantined":{"type":["integer","null"]},"resent":{"type":["integer","null"]},"slices":{"type":"object"},\
     "variants":{"type":"array","items":{"type":"object","required":["name","weight","targets","outcomes","receipts"]}},\
-    "winner":{"type":"object","required":["variant","by","share","after","rest"]},\
+    "winner":{"type":"object","required":["variant","by","minimum"]},\
     "backend":{"type":"object","required":["share","since","reason"]},\
-    "also":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
+    "parts":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
     "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
     "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}
     """,
@@ -77,7 +77,8 @@ enum OpenAPISchemas {
     """,
     "Controlled": """
     {"type":"object","required":["id","state","unconfirmed"],"properties":{"id":{"type":"string"},\
-    "state":{"type":"string"},"unconfirmed":{"type":"array","items":{"type":"string"}}}}
+    "state":{"type":"string"},"unconfirmed":{"type":"array","items":{"type":"string"}},\
+    "parts":{"type":"array","items":{"type":"object","required":["id","state"]}}}}
     """,
     "Nothing": #"{"type":"object","additionalProperties":false}"#,
     "Manifest": """

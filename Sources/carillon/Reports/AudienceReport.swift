@@ -12,9 +12,8 @@ struct AudienceReport: JSONReport {
 
   /// The same of a campaign that the store has; `nil` where nobody here can read its job.
   init?(of record: CampaignRecord, job: [UInt8]) {
-    guard let service = PushServices.known[record.service], var campaign = try? CampaignJob.parse(job, .any(service))
+    guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
     else { return nil }
-    campaign.definitions = record.definitions
     self.init(campaign)
   }
 
@@ -41,19 +40,19 @@ struct AudienceReport: JSONReport {
     if let predicate = campaign.predicate { json.member("where", predicate.description) }
     if let sample = campaign.sample { json.member("sample", sample.share) }
     if let limit = campaign.limit { json.member("limit", limit) }
-    if let canary = campaign.canary {
-      json.name("canary")
-      json.beginObject()
-      json.member("share", canary.share)
-      json.member(canary.first == nil ? "rest" : "first", canary.first ?? campaign.id + Canary.suffix)
-      json.endObject()
-    }
-    if let wave = campaign.firstWave, wave.share == nil {
-      json.name("test")
-      json.beginObject()
-      json.member("users", wave.users.count)
-      json.member("wait", wave.wait)
-      json.endObject()
+    if let stages = campaign.stages {
+      json.array("stages", stages.all) { json, stage in
+        json.beginObject()
+        switch stage.members {
+        case .users(let users): json.member("users", users.count)
+        case .share(let share): json.member("share", share)
+        }
+        json.member("wait", stage.wait)
+        if stage.approval { json.member("approval", true) }
+        if let share = stage.mostFailures { json.member("maxFailures", share) }
+        if let share = stage.leastOpened { json.member("minOpened", share) }
+        json.endObject()
+      }
     }
     if let control = campaign.control { json.member("control", control.share) }
     if campaign.devices != .all { json.member("devices", campaign.devices.rawValue) }
@@ -101,15 +100,8 @@ struct AudienceReport: JSONReport {
     if let predicate = campaign.predicate { text += ", where \(predicate)" }
     if let sample = campaign.sample { text += ", a sample of \(sample.share)" }
     if let limit = campaign.limit { text += ", at most \(limit.grouped) users, those seen last" }
-    if let canary = campaign.canary {
-      text +=
-        canary.first.map { ", without the first \(canary.share) of them, campaign \($0)" }
-        ?? ", the first \(canary.share) of them; the rest is campaign \(campaign.id)\(Canary.suffix)"
-    }
+    if let stages = campaign.stages { text += ", in stages: \(stages)" }
     if let variants = campaign.variants { text += ", variants \(variants)" }
-    if let wave = campaign.firstWave, wave.share == nil {
-      text += ", \(wave.users.count) test users first and the rest \(wave.wait) s later"
-    }
     if let control = campaign.control { text += ", but \(control.share) of them, who get nothing" }
     if campaign.devices == .latest { text += ", the latest device of each" }
     if let segment = campaign.exclusion.segment { text += ", without \(segment)" }

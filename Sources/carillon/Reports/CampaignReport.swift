@@ -12,8 +12,6 @@ struct CampaignReport: JSONReport {
   var receipts: [ReceiptEvent.Kind: Int]?
   /// What became of its variants, where that was looked at; `nil` for none.
   var variants: VariantsReport?
-  /// Its companions, where they were looked at and were taken in.
-  var companions: [CampaignRecord] = []
   /// Its app's backend, where that is not well and it goes slower for it.
   var backend: BackendStanding?
   /// When it is looked at, in ms since the epoch.
@@ -95,19 +93,20 @@ struct CampaignReport: JSONReport {
     json.member("quarantined", record.counters.quarantined)
     json.member("resent", record.counters.resent)
     if record.counters.control > 0 { json.member("control", record.counters.control) }
-    if !record.companions.isEmpty {
-      json.array("also", record.companions) { json, id in
-        let companion = companions.first { $0.id == id }
+    if !record.parts.isEmpty {
+      json.array("parts", record.parts) { json, part in
         json.beginObject()
-        json.member("id", id)
-        json.member("state", companion?.state.rawValue ?? QueuedReport.state)
-        json.member("targets", companion?.counters.targets ?? 0)
+        json.member("id", part.id)
+        json.member("state", part.state.rawValue)
+        json.member("targets", part.counters.targets)
         json.name("outcomes")
         json.beginObject()
         for outcome in Outcome.allCases {
-          if let count = companion?.counters.outcomes[outcome] { json.member(outcome.name, count) }
+          if let count = part.counters.outcomes[outcome] { json.member(outcome.name, count) }
         }
         json.endObject()
+        json.member("startedAt", part.startedAt.map(Timestamp.format(milliseconds:)))
+        json.member("finishedAt", part.finishedAt.map(Timestamp.format(milliseconds:)))
         json.endObject()
       }
     }
@@ -127,7 +126,6 @@ struct CampaignReport: JSONReport {
     record.waiting?.write(to: &json)
     json.member("createdAt", Timestamp.format(milliseconds: record.createdAt))
     json.member("sendAt", record.sendAt.map(Timestamp.format(milliseconds:)))
-    if heldUntil != nil { json.member("restAt", heldUntil) }
     json.member("startedAt", record.startedAt.map(Timestamp.format(milliseconds:)))
     json.member("finishedAt", record.finishedAt.map(Timestamp.format(milliseconds:)))
     json.endObject()
@@ -170,33 +168,24 @@ struct CampaignReport: JSONReport {
     ] where count > 0 {
       rows.append((name, count.grouped))
     }
-    for id in record.companions {
-      let companion = companions.first { $0.id == id }
-      let line = companion.map { ": " + CampaignReport($0).progress } ?? ""
-      rows.append(("also", "\(id) \(companion?.state.rawValue ?? QueuedReport.state)\(line)"))
+    for part in record.parts {
+      let progress = part.isGated ? "" : ": " + CampaignReport(part).progress
+      rows.append(
+        (CampaignID(part.id).part?.isStage == true ? "stage" : "also", part.id + " " + part.state.rawValue + progress))
     }
     for kind in ReceiptEvent.Kind.allCases {
       if let count = receipts?[kind], count > 0 { rows.append((kind.rawValue, "\(count.grouped) users")) }
     }
-    rows += variants?.rows(gate: record.gate) ?? []
+    rows += variants?.rows ?? []
     rows.append(("slices", "\(record.slices.finished.grouped) of \(record.slices.total.grouped) done"))
     rows.append(("created", Timestamp.format(milliseconds: record.createdAt)))
     if let sendAt = record.sendAt { rows.append(("send at", Timestamp.format(milliseconds: sendAt))) }
-    if let heldUntil, variants == nil {
-      rows.append(("the rest", "waits until \(heldUntil); carillon campaign resume \(record.id) goes on at once"))
-    }
     if let startedAt = record.startedAt { rows.append(("started", Timestamp.format(milliseconds: startedAt))) }
     if let finishedAt = record.finishedAt {
       rows.append(("finished", Timestamp.format(milliseconds: finishedAt)))
       if let speed = averageSpeed { rows.append(("speed", "\(speed.grouped) a second")) }
     }
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
-  }
-
-  /// Until when all but the first wave wait; `nil` when nobody does.
-  private var heldUntil: String? {
-    guard let gate = record.gate, gate > now, record.finishedAt == nil else { return nil }
-    return Timestamp.format(milliseconds: gate)
   }
 
   /// The state, and when that will change by itself.

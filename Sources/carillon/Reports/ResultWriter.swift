@@ -7,24 +7,24 @@ struct ResultWriter {
   private let campaign: String
   private let service: any PushService
   private let ids: PushID
-  /// What its users were told, and which variant those got who waited; `nil` where all were told the same.
-  private let variants: (all: CampaignVariants, winner: Int?)?
+  /// What its users were told; `nil` where all were told the same.
+  private let variants: CampaignVariants?
   private var csv: CSVWriter?
   private var json = JSONWriter()
 
   /// - Parameters:
   ///   - campaign: its id.
   ///   - service: whose tokens it was sent to.
-  ///   - variants: what its users were told, and which variant those got who waited; `nil` where all were told the same.
+  ///   - variants: what its users were told; `nil` where all were told the same.
   ///   - format: CSV begins with its header.
   ///   - spreadsheetSafe: see ``PushCore/CSVWriter``.
   init(
-    campaign: String, service: any PushService, variants: (all: CampaignVariants, winner: Int?)? = nil,
+    campaign: String, service: any PushService, variants: CampaignVariants? = nil,
     format: DeviceRowReader.Format, spreadsheetSafe: Bool = false
   ) {
     self.campaign = campaign
     self.service = service
-    ids = PushID(campaign: campaign)
+    ids = PushID(campaign: CampaignID(campaign).whole)
     self.variants = variants
     guard format == .csv else { return }
     var header = CSVWriter(spreadsheetSafe: spreadsheetSafe)
@@ -44,8 +44,9 @@ struct ResultWriter {
       ("apnsId", UUIDText.text(ids.apnsID(token: result.token.bytes))),
       ("at", result.at == 0 ? nil : Timestamp.format(milliseconds: Int(result.at))),
     ]
-    if let (all, winner) = variants {
-      row.append(("variant", result.variant.flatMap { all.name(of: $0, winner: winner) }))
+    if let variants {
+      row.append(
+        ("variant", result.variant.flatMap { variants.all.indices.contains($0) ? variants.all[$0].name : nil }))
     }
     return row
   }

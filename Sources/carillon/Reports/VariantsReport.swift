@@ -2,12 +2,14 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// The variants of a campaign, with what became of each, and which of them the others get.
+/// The variants of a campaign, with what became of each, and which of them the later stages get.
 struct VariantsReport {
   let variants: CampaignVariants
-  /// By variant, and behind them of those who wait for the best.
+  /// How the winner is chosen; `nil` where no stage looks for one.
+  let winner: CampaignStages.Winner?
+  /// By variant.
   let counts: [VariantCounts]
-  /// Which variant those get; `nil` before it is said.
+  /// Which variant the later stages get; `nil` before it is said.
   let decision: VariantDecision?
 
   /// What the variants of a job are.
@@ -35,21 +37,15 @@ struct VariantsReport {
       json.endObject()
     }
     json.endArray()
-    guard let winner = variants.winner else { return }
+    guard let winner else { return }
     json.name("winner")
     json.beginObject()
     json.member("variant", name)
     json.member("by", winner.measure.rawValue)
-    json.member("share", winner.share)
-    json.member("after", winner.wait)
     json.member("minimum", winner.minimum)
     json.member("otherwise", winner.otherwise.map { variants.all[$0].name })
     json.member("decidedAt", decision.map { Timestamp.format(milliseconds: $0.at) })
     json.member("decidedBy", decision?.person)
-    json.name("rest")
-    json.beginObject()
-    Self.write(counts[counts.count - 1], to: &json)
-    json.endObject()
     json.endObject()
   }
 
@@ -67,21 +63,21 @@ struct VariantsReport {
     json.endObject()
   }
 
-  /// The name of the variant that those get who wait; `nil` before it is said.
-  private var name: String? { variants.name(of: CampaignVariants.rest, winner: decision?.winner) }
+  /// The name of the variant that the later stages get; `nil` before it is said.
+  private var name: String? {
+    decision.flatMap { variants.all.indices.contains($0.winner) ? variants.all[$0.winner].name : nil }
+  }
 
   /// A row for each variant, and what is said of the best.
-  func rows(gate: Int?) -> [(String, String)] {
+  var rows: [(String, String)] {
     var rows = variants.all.indices.map { ("variant \(variants.all[$0].name)", Self.text(of: counts[$0])) }
-    guard let winner = variants.winner else { return rows }
+    guard let winner else { return rows }
     if let name, let decision {
       let who = decision.person.map { ", by \($0)" } ?? ", by \(winner.measure.rawValue)"
       rows.append(("winner", name + who + ", " + Timestamp.format(milliseconds: decision.at)))
     } else {
-      let time = gate.map { ", at " + Timestamp.format(milliseconds: $0) } ?? ""
-      rows.append(("winner", "by \(winner.measure.rawValue)" + time + "; carillon campaign decide names one before"))
+      rows.append(("winner", "by \(winner.measure.rawValue); carillon campaign decide names one before"))
     }
-    rows.append(("  the rest", Self.text(of: counts[counts.count - 1])))
     return rows
   }
 
@@ -101,20 +97,22 @@ struct VariantsReport {
 }
 
 extension CampaignStore {
-  /// What users of a campaign were told, and which variant those got who waited; `nil` where all were told the same.
-  func variants(of id: String) async throws -> (all: CampaignVariants, winner: Int?)? {
-    guard let (_, job) = try await campaignAndJob(id), let variants = CampaignJob.variants(of: job) else { return nil }
-    return (variants, try await decision(of: id)?.winner)
+  /// What users of a campaign were told; `nil` where all were told the same.
+  func variants(of id: String) async throws -> CampaignVariants? {
+    guard let (_, job) = try await campaignAndJob(id) else { return nil }
+    return CampaignJob.variants(of: job, campaign: CampaignID(id).whole)
   }
 
   /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
   func fill(_ report: inout CampaignReport) async throws {
     guard let (record, job) = try await campaignAndJob(report.record.id) else { return }
     report.audience = AudienceReport(of: record, job: job)
-    report.receipts = try await receipts(of: record)
-    guard let variants = CampaignJob.variants(of: job) else { return }
+    report.receipts = try await receipts(of: report.record)
+    guard let service = PushServices.known[record.service],
+      let campaign = try? record.campaign(job, .any(service)), let variants = campaign.variants
+    else { return }
     report.variants = VariantsReport(
-      variants: variants, counts: try await variantCounts(of: record, variants),
-      decision: try await decision(of: record.id))
+      variants: variants, winner: campaign.stages?.all.compactMap(\.winner).first,
+      counts: try await variantCounts(of: report.record, variants), decision: try await decision(of: campaign.whole))
   }
 }

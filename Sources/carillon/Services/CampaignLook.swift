@@ -17,9 +17,6 @@ extension CampaignStore {
   func look(_ id: String) async throws -> CampaignLook? {
     let look = try await look(id) { try await show(id) }
     guard case .campaign(var report)? = look else { return look }
-    for companion in report.record.companions {
-      if let record = try await show(companion) { report.companions.append(record) }
-    }
     if report.record.state == .active, report.record.lane != .urgent {
       let (app, now) = (report.record.app, try await time() / 1000)
       report.backend = try await backends()[app].flatMap { $0.isSlowed && $0.isCurrent(now) ? $0 : nil }

@@ -11,6 +11,8 @@ struct CampaignVerbOutcome: JSONReport {
   var unconfirmed: [String] = []
   /// Whether it was no campaign yet, and its job was taken off the queue.
   var wasQueued = false
+  /// Its parts, and of a repeated campaign the last run, with the states that they are in.
+  var others: [(id: String, state: CampaignState)] = []
 
   func write(to json: inout JSONWriter) {
     json.beginObject()
@@ -20,7 +22,21 @@ struct CampaignVerbOutcome: JSONReport {
     json.beginArray()
     for worker in unconfirmed { json.value(worker) }
     json.endArray()
+    if !others.isEmpty {
+      json.array("parts", others) { json, other in
+        json.beginObject()
+        json.member("id", other.id)
+        json.member("state", other.state.rawValue)
+        json.endObject()
+      }
+    }
     json.endObject()
+  }
+
+  /// The same for people.
+  var text: String {
+    let others = others.map { "\($0.id) \($0.state.rawValue)" }
+    return "\(id) \(state.rawValue)" + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))")
   }
 }
 
@@ -52,7 +68,16 @@ extension CampaignStore {
         hint: outcome.state.isFinal
           ? "it has ended; a job under another id starts a new one" : "see: carillon campaign show \(id)")
     }
+    outcome.others = try await others(than: id)
     return outcome
+  }
+
+  /// What a verb acts on beside a campaign: its parts, and of a repeated one the last run.
+  private func others(than id: String) async throws -> [(id: String, state: CampaignState)] {
+    guard let record = try await campaign(CampaignID(id).whole) else { return [] }
+    var others = record.parts.map { (id: $0.id, state: $0.state) }
+    if let id = record.repetition?.lastRun, let run = try await campaign(id) { others.append((id, run.state)) }
+    return others
   }
 
   private static func states(wantedBy verb: ControlVerb) -> Set<CampaignState> {
@@ -61,7 +86,7 @@ extension CampaignStore {
     case .resume, .approve: [.active, .scheduled]
     case .cancel: [.cancelled]
     // Changes no state by itself.
-    case .decide: []
+    case .decide, .open: []
     }
   }
 }

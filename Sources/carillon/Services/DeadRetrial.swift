@@ -27,30 +27,22 @@ extension CampaignStore {
       try await retryEvent(dead)
       return "the event \(key) is on the list \(list.rawValue) again"
     }
+    if let run = dead.id, Repetition.run(run) != nil {
+      try await retry(run: run, from: key)
+      return "\(run) is in the queue again"
+    }
     do {
       let campaign = try await CampaignJob.parse(resolve(dead.job), apps)
-      try await checkOrigin(of: campaign)
       switch try await submit(dead.job, as: campaign, from: key) {
       case .new: return "\(campaign.id) is in the queue again"
       case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"
-      case .conflict, .forged: throw CommandError.conflict(campaign.id)
+      case .conflict: throw CommandError.conflict(campaign.id)
       }
     } catch {
       // A whole row of them may be under way: say which one.
       var error = CommandError(error)
       if error.code == .input || error.code == .conflict { error.message = "job \(key): \(error.message)" }
       throw error
-    }
-  }
-
-  /// Refuses a job that claims to be derived from the job of a campaign which does not list it.
-  private func checkOrigin(of campaign: Campaign) async throws {
-    guard let lead = campaign.beside ?? campaign.canary?.first else { return }
-    let record = try await self.campaign(lead)
-    guard record?.companions.contains(campaign.id) == true || record?.rest == campaign.id else {
-      throw JobError(
-        field: campaign.beside == nil ? "canary.of" : "beside",
-        message: "campaign \(lead) does not list \(campaign.id): only Carillon writes this field", hint: "drop the job")
     }
   }
 

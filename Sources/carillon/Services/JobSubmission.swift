@@ -20,11 +20,6 @@ struct JobSubmission {
     self.job = job
     let resolved = try await resolved()
     campaign = try CampaignJob.parse(resolved, apps)
-    guard !campaign.isDerived else {
-      throw JobError(
-        field: campaign.beside == nil ? "canary.of" : "beside",
-        message: "only Carillon writes this field, into a job that it derives from another one", hint: "leave it out")
-    }
     // What only the time makes wrong keeps nobody from submitting the same job again.
     warnings = try CampaignJob.examine(resolved, apps, now: Int(Date.now.timeIntervalSince1970)).findings
   }
@@ -36,7 +31,7 @@ struct JobSubmission {
     switch try await store.submit(job, as: campaign) {
     case .new: return false
     case .duplicate: return true
-    case .conflict, .forged: throw CommandError.conflict(campaign.id)
+    case .conflict: throw CommandError.conflict(campaign.id)
     }
   }
 
@@ -69,9 +64,6 @@ struct JobSubmission {
 
   /// Whom it would reach if it began now, and the bytes of Redis' memory that takes.
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
-    var campaign = campaign
-    // Both parts together.
-    campaign.canary = nil
     let filter = try await store.filter(of: campaign, configuration)
     let reached = try await store.count(campaign, filter: filter)
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))

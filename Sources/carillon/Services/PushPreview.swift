@@ -34,9 +34,7 @@ struct PushPreview {
     job: [UInt8], user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
     let now = Int(Date.now.timeIntervalSince1970)
-    var campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
-    // Of a job that is yet to be submitted both parts are looked at: who is not in the first is in the rest.
-    campaign.canary = nil
+    let campaign = try await CampaignJob.parse(store.resolve(job), apps, now: now)
     try await self.init(campaign, nil, user, store, configuration)
   }
 
@@ -45,13 +43,20 @@ struct PushPreview {
     id: String, user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
     guard let (record, job) = try await store.campaignAndJob(id) else { throw try await store.absent(id) }
-    try await self.init(CampaignJob.parse(job, apps), record, user, store, configuration)
+    try await self.init(record.campaign(job, apps), record, user, store, configuration)
   }
 
   private init(
     _ campaign: Campaign, _ record: CampaignRecord?, _ user: String, _ store: CampaignStore,
     _ configuration: CarillonConfiguration
   ) async throws {
+    var campaign = campaign
+    // The variant of a later stage, once it is chosen.
+    if let winner = record?.winner, let place = campaign.stages?.winnerPlace,
+      campaign.stages.map({ stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) > place }) == true
+    {
+      campaign.variant = winner
+    }
     let filter = try await store.filter(of: campaign, configuration)
     let known = try await store.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
     guard let service = configuration.pushServices()[campaign.app] else {
@@ -63,16 +68,20 @@ struct PushPreview {
     self.campaign = campaign
     self.user = user
     isFixed = known.isSealed
-    let winner = record == nil || campaign.variants == nil ? nil : try await store.decision(of: campaign.id)?.winner
-    let place = campaign.variants.map { variants in Array(user.utf8).withUnsafeBytes(variants.place) }
-    variant = place.flatMap { campaign.variants?.name(of: $0, winner: winner) }
-    waits = place != nil && variant == nil
+    let winner = record == nil || campaign.variants == nil ? nil : try await store.decision(of: campaign.whole)?.winner
+    let isLater = campaign.stages.flatMap { stages in
+      stages.winnerPlace.map { Array(user.utf8).withUnsafeBytes(stages.draw.place) > $0 }
+    }
+    let place = campaign.variants.flatMap { variants in
+      isLater == true ? winner : Array(user.utf8).withUnsafeBytes(variants.place)
+    }
+    variant = place.flatMap { campaign.variants?.all[$0].name }
+    waits = campaign.variants != nil && variant == nil
     hasDevices = !known.positions.isEmpty
     pushes = (waits ? [] : known.positions).compactMap { position in
       guard let token = DeviceToken(bytes: known.chunk.token(position)) else { return nil }
       var batch = composer.batch(isUnproven: false, capacity: 1)
-      var values = known.chunk.values(position)
-      values.winner = winner
+      let values = known.chunk.values(position)
       guard batch.append(known.chunk.token(position), values, tag: 0, by: composer),
         let push = batch.pushes.first
       else { return (token, nil) }

@@ -54,8 +54,10 @@ final class WorkerLog: Sendable {
       log(.info, .campaigns, "resumed", "goes on with a campaign that was resumed", ["campaign": "\(id)"])
     case .decided(let id, let variant):
       log(
-        .info, .campaigns, "decided", "sends the variant that is best to those who have waited for it",
+        .info, .campaigns, "decided", "chose the variant that the later stages get",
         ["campaign": "\(id)", "variant": "\(variant)"])
+    case .opened(let id, let stage):
+      log(.info, .campaigns, "opened", "began the next stage", ["campaign": "\(id)", "stage": "\(stage)"])
     case .takenOut(let what, let reason):
       log(
         .error, .redis, "takenOut", "took out what is damaged in Redis, and put it on the dead list",

@@ -34,7 +34,7 @@ extension LedgerRecord {
 extension SliceLedger {
   /// Commits as an owner who has heard of everything so far.
   func commit(
-    _ batch: inout OutcomeBatch, credit: Int, bound: Int? = nil, resent: Int = 0
+    _ batch: inout OutcomeBatch, credit: Int, resent: Int = 0
   ) async throws -> CommitAnswer {
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", store.keys.slice(slice.partition, of: slice.campaign), "seal", "seq", "replays")
@@ -43,8 +43,7 @@ extension SliceLedger {
     return try await commit(
       &batch,
       CommitRequest(
-        seal: Array(known[0].bytes ?? []), standing: .acknowledged(version), credit: credit, bound: bound,
-        resent: resent))
+        seal: Array(known[0].bytes ?? []), standing: .acknowledged(version), credit: credit, resent: resent))
   }
 
   /// Commits records that concern nothing but the ledger.

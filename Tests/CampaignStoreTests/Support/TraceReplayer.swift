@@ -148,7 +148,7 @@ struct TraceReplayer {
       ? .replay(granted: call.highWater)
       : .acknowledged(SliceVersion(sequence: call.seq, replays: call.replays))
     let answer = try await ledger(call.claim, call.slice).commit(
-      &batch, CommitRequest(seal: seal, standing: standing, credit: call.credit, bound: call.bound, resent: call.resent)
+      &batch, CommitRequest(seal: seal, standing: standing, credit: call.credit, resent: call.resent)
     )
     guard reply.result == .done else { return try expect(!answer.isSealed, "commit: \(answer)") }
     try expect(answer.isOwner == reply.isOwner && answer.granted == reply.granted, "commit: \(answer)")

@@ -1,3 +1,4 @@
+import APNs
 import CampaignStore
 import Foundation
 import Glibc
@@ -33,7 +34,7 @@ enum VariantCases {
       let campaign = FaultCampaign("ab") {
         $0.content = #""payload":{"aps":{"alert":"a"}}"#
         $0.more["variants"] = #"[{"name":"a"},{"name":"b","weight":2,"payload":{"aps":{"alert":"b"}}}]"#
-        $0.more["winner"] = #"{"by":"accepted","after":"2s","share":0.5,"minimum":1}"#
+        $0.more["stages"] = #"[{"share":0.5,"wait":"1s","winner":{"by":"accepted","minimum":1}}]"#
       }
       try await world.submit(campaign)
       try await world.reached(20, of: campaign)
@@ -93,25 +94,25 @@ enum VariantCases {
     var findings = Findings(campaign: campaign.id)
     let show = try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
     guard let (_, job) = try await world.store.campaignAndJob(campaign.id),
-      let variants = CampaignJob.variants(of: job), let winner = show.object("winner"),
-      let best = winner.text("variant")
+      let campaign = try? CampaignJob.parse(job, .any(APNsService())), let variants = campaign.variants,
+      let stages = campaign.stages, let best = show.object("winner")?.text("variant")
     else { return ["nobody has said which variant is best: \(show)"] }
     let requests = Dictionary(grouping: try world.simulatorLog().requests, by: \.id)
     var counted: [String: Int] = [:]
     for result in try ExportedResult.all(in: await world.succeed("results", "export", campaign.id, "--format", "csv")) {
-      let place = Array(result.user.utf8).withUnsafeBytes { variants.place(of: $0) }
-      let waits = place == CampaignVariants.rest
+      let (place, stage) = Array(result.user.utf8).withUnsafeBytes {
+        (variants.place(of: $0), stages.draw.place(of: $0))
+      }
+      let waits = stage > 0
       let name = waits ? best : variants.all[place].name
-      counted[(waits ? "the rest" : name) + " " + result.outcome, default: 0] += 1
+      counted[name + " " + result.outcome, default: 0] += 1
       if result.variant != name { findings.add("says another variant than was drawn", result.user) }
       for request in requests[result.id, default: []] where request.body != #"{"aps":{"alert":"\#(name)"}}"# {
         findings.add(waits ? "told the rest another than the best" : "told another variant", request.body)
       }
     }
     var said: [String: Int] = [:]
-    let parts =
-      (show.objects("variants") ?? []).map { ($0.text("name") ?? "", $0) }
-      + (winner.object("rest").map { [("the rest", $0)] } ?? [])
+    let parts = (show.objects("variants") ?? []).map { ($0.text("name") ?? "", $0) }
     for (name, part) in parts {
       var sum = 0
       for (outcome, count) in part.object("outcomes")?.numbers ?? [:] {

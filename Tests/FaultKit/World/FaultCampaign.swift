@@ -15,8 +15,6 @@ public struct FaultCampaign: Sendable {
   public var content = #""payload":{"aps":{"alert":"hi"}}"#
   /// The targets it must have; `nil` for all devices of the world.
   public var tokens: [String]?
-  /// Whether these are all that it may have, and it goes to some of them.
-  public var isPart = false
   /// What becomes of targets in doubt.
   public var ambiguity = Ambiguity.resend
   /// Which results are kept besides: `all`, `failures`, `none`.

@@ -15,12 +15,6 @@ extension World {
     targets = 2 + random.below(random.once(in: 4) ? 7 : 4)
     places = 2 + random.below(2)
     now = 1000
-    wave = Rules.noBound
-    gateAt = 0
-    if random.once(in: 4) {
-      wave = random.below(targets + 1)
-      gateAt = now + 10 + random.below(50)
-    }
     step = 0
     store = StoreState(slices: slices)
     runID = 1

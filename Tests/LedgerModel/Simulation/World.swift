@@ -7,10 +7,6 @@ struct World: Sendable {
   var store = StoreState(slices: 2)
   var slices = 2
   var targets = 4
-  /// How many of a slice's targets, the first of its list, may have it before the gate.
-  var wave = Rules.noBound
-  /// When the others may; whoever opens it sooner is a person.
-  var gateAt = 0
   /// Counts the lives of Redis.
   var runID = 1
   /// Whether Redis has ever lost anything in this schedule.
@@ -59,9 +55,6 @@ struct World: Sendable {
   static func target(_ slice: Int, _ number: Int) -> Int { slice * 8 + number }
 
   func target(of run: Run, _ index: Int) -> Int { Self.target(run.slice, Int(run.order[index])) }
-
-  /// From which index on nobody may get it yet.
-  var bound: Int { now < gateAt ? wave : Rules.noBound }
 
   func isRunning(_ place: Int) -> Bool { workers[place].isAlive && workers[place].pausedUntil <= now }
 }

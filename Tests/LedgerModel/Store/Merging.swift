@@ -44,8 +44,7 @@ extension SliceState {
       lease = now + Rules.lease
     }
     if reply.isExpected || rules.breaks(.noFence) && !isReplay {
-      let bound = rules.breaks(.boundIgnored) ? Rules.noBound : call.bound
-      grant(call.credit, below: bound, behind: call.records.indexes, now, rules, &reply)
+      grant(call.credit, behind: call.records.indexes, now, rules, &reply)
     }
     if reply.isExpected || !isOwner { resent += call.resent }
     reply.seq = seq
@@ -107,7 +106,7 @@ extension SliceState {
   /// Retries that are due first, earliest first, then targets never granted. A tick is many milliseconds: what came with
   /// this very commit is behind what else is due in it.
   private mutating func grant(
-    _ asked: Int, below bound: Int, behind new: SmallSet, _ now: Int, _ rules: Rules, _ reply: inout StoreReply
+    _ asked: Int, behind new: SmallSet, _ now: Int, _ rules: Rules, _ reply: inout StoreReply
   ) {
     var credit = asked
     while credit > 0 {
@@ -126,7 +125,7 @@ extension SliceState {
       reply.records.set(next, RecordState.granted, attempt: attempt[next], isAmbiguous: isAmbiguous)
       credit -= 1
     }
-    reply.fresh = max(0, min(credit, min(bound, count) - granted))
+    reply.fresh = max(0, min(credit, count - granted))
     granted += reply.fresh
     doubt += reply.fresh
   }

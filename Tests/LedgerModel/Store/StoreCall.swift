@@ -67,8 +67,6 @@ public struct StoreCall: Sendable {
   public internal(set) var seq = 0
   public internal(set) var replays = 0
   public internal(set) var credit = 0
-  /// No target from this index on may be granted.
-  public internal(set) var bound = Rules.noBound
   public internal(set) var resent = 0
   public internal(set) var highWater = 0
   public internal(set) var records = RecordRow()

@@ -89,8 +89,7 @@ extension World {
       commit(place, position, credit: 0)
       return true
     }
-    let bound = bound(for: run)
-    let ungranted = max(0, min(bound, run.count) - run.granted)
+    let ungranted = max(0, run.count - run.granted)
     let due = run.waiting > 0 && run.nextRetry <= now ? run.waiting : 0
     var wanted = sends && mayAsk && !run.mustReconcile ? min(free, ungranted + due) : 0
     if wanted > 1 { wanted = 1 + random.below(wanted) }
@@ -126,11 +125,7 @@ extension World {
       workers[place].runs[position].stage = .close
     case .send:
       guard run.doubt.isEmpty, ungranted == 0, !run.mustReconcile else { return false }
-      if run.waiting == 0, run.granted < run.count {
-        // The others wait for the gate.
-        workers[place].runs[position].ticks = max(1, gateAt - now)
-        workers[place].runs[position].stage = .release
-      } else if run.waiting == 0 {
+      if run.waiting == 0 {
         workers[place].runs[position].stage = .close
       } else if run.nextRetry > now + Rules.shortWait {
         workers[place].runs[position].ticks = run.nextRetry - now
@@ -141,12 +136,6 @@ extension World {
     }
     if isTraced { note("worker \(place) slice \(run.slice): \(workers[place].runs[position].stage)") }
     return true
-  }
-
-  /// From which index on a worker asks for nothing.
-  private func bound(for run: Run) -> Int {
-    if rules.breaks(.gateIgnored) || rules.breaks(.gateForgotten) && run.seal != run.claim { return Rules.noBound }
-    return bound
   }
 
   /// Targets in doubt are sent again, or nobody knows, as the campaign wants it.
@@ -178,7 +167,6 @@ extension World {
     call.seq = run.seq
     call.replays = run.replays
     call.credit = credit
-    call.bound = bound(for: run)
     call.resent = run.resent
     call.records = run.pending
     run.asked = credit

@@ -30,9 +30,6 @@ extension World {
         "worker \(place) sends target \(target) (slice \(run.slice) index \(index) attempt \(run.attempt[index])) without a grant"
       )
     }
-    if index >= bound {
-      fail("worker \(place) sends target \(target) (slice \(run.slice) index \(index)) before the gate")
-    }
     permits[place][position][index] = 0
     workers[place].runs[position].unsent.remove(index)
     workers[place].runs[position].underWay.insert(index)

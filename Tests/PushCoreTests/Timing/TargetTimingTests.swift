@@ -108,7 +108,9 @@ struct RepetitionTests {
     let daily = try repetition("0 9 * * *") { $0.end = 1_796_288_400 }
     var run = try #require(daily.next(after: seconds("2026-12-01T08:59"), nil, in: .utc))
     #expect(run == .init(begins: try seconds("2026-12-01T09:00"), wall: try seconds("2026-12-01T09:00")))
-    #expect(Repetition.id(of: run, parent: "digest") == "digest.20261201T0900")
+    #expect(Repetition.id(of: run, parent: "digest") == "digest~20261201T0900")
+    #expect(Repetition.run("digest~20261201T0900")?.parent == "digest")
+    #expect(Repetition.run("digest~20261201T0900")?.wall == run.wall && Repetition.run("digest") == nil)
     for day in ["2026-12-02", "2026-12-03"] {
       run = try #require(daily.next(after: run.begins, nil, in: .utc))
       #expect(run.begins == (try seconds(day + "T09:00")))

@@ -25,7 +25,7 @@ struct AudienceCase: Sendable {
   var testers: Set<String> = []
   /// The weights of its variants.
   var weights: [Double] = []
-  /// The share of users who get these, where the others wait for the best.
+  /// The share of users in the stage that looks for the winner; the others get that.
   var tested: Double?
 
   /// What of each field is shown: in the table of `Tests/README.md`.
@@ -124,7 +124,7 @@ struct AudienceCase: Sendable {
         means: { $0.segments.contains("sports") }, control: 0.2),
       AudienceCase(
         id: "tested", audience: #"{"segment":"news","sample":0.5}"#,
-        more: #","control":0.1,"test":{"users":["user-1","user-2","user-3","user-4","user-5"],"wait":"1s"}"#,
+        more: #","control":0.1,"stages":[{"users":["user-1","user-2","user-3","user-4","user-5"],"wait":"1s"}]"#,
         means: { $0.segments.contains("news") }, sample: 0.5, control: 0.1,
         testers: ["user-1", "user-2", "user-3", "user-4", "user-5"]),
       AudienceCase(
@@ -135,7 +135,7 @@ struct AudienceCase: Sendable {
       AudienceCase(
         id: "told-the-best", audience: #"{"segment":"sports"}"#,
         more: #","variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"#
-          + #""winner":{"by":"accepted","after":"1s","share":0.3,"minimum":1,"otherwise":"a"}"#,
+          + #""stages":[{"share":0.3,"winner":{"by":"accepted","minimum":1,"otherwise":"a"}}]"#,
         means: { $0.segments.contains("sports") }, weights: [1, 1], tested: 0.3),
       AudienceCase(
         id: "all-at-once",

@@ -116,10 +116,10 @@ struct AudienceProofTests {
     return results.count { $0.outcome == .accepted }
   }
 
-  /// Which variant a user gets by its weights; those who wait for the best have a place behind all that there can be.
-  private func variant(_ user: String, of one: AudienceCase) -> Int? {
+  /// Which variant a user gets by its weights, or behind the stage that looks for the winner.
+  private func variant(_ user: String, of one: AudienceCase, winner: Int?) -> Int? {
     guard !one.weights.isEmpty else { return nil }
-    if let tested = one.tested, drawn(user, "variants tested by campaign " + one.id) >= tested { return 8 }
+    if let tested = one.tested, drawn(user, "stage of campaign " + one.id) >= tested { return winner }
     let share = drawn(user, "variant of campaign " + one.id) * one.weights.reduce(0, +)
     var sum = 0.0
     return one.weights.firstIndex { weight in
@@ -132,12 +132,15 @@ struct AudienceProofTests {
   private func holdVariants(
     _ one: AudienceCase, _ record: CampaignRecord, _ results: [TargetResult], _ rig: WorkerRig, _ seed: UInt64
   ) async throws {
-    for result in results { #expect(result.variant == variant(result.user, of: one), "\(one.id), seed \(seed)") }
+    let winner = try await rig.store.decision(of: one.id)?.winner
+    for result in results {
+      #expect(result.variant == variant(result.user, of: one, winner: winner), "\(one.id), seed \(seed)")
+    }
     guard !one.weights.isEmpty, let (_, job) = try await rig.store.campaignAndJob(one.id),
-      let variants = CampaignJob.variants(of: job)
+      let variants = CampaignJob.variants(of: job, campaign: one.id)
     else { return }
     let counts = try await rig.store.variantCounts(of: record, variants)
-    for (place, count) in zip(Array(one.weights.indices) + [8], counts) {
+    for (place, count) in zip(one.weights.indices, counts) {
       let own = results.filter { $0.variant == place }
       #expect(count.targets == own.count, "\(one.id), seed \(seed)")
       for outcome in Outcome.allCases {

@@ -24,7 +24,8 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Lets a paused campaign go on; one whose time is still ahead is scheduled again.",
       discussion: """
-        One that runs, and of which all but its test users wait, goes on with the others at once.
+        A campaign that the gate behind a stage has paused goes on with the next stage. Any other pause leaves the gate as \
+        it is.
 
         Whoever was refused before the campaign paused itself is sent to again. It pauses itself again when its answers \
         are still as bad; --unguarded takes APNs at its word instead: what is gone is removed, what is bad goes into \
@@ -49,7 +50,8 @@ extension CampaignCommand {
       abstract:
         "Ends a campaign: targets that were not sent are recorded as cancelled, users not expanded yet never become targets. There is no way back.",
       discussion: """
-        Returns when every worker has stopped sending it. A campaign that is scheduled never starts. A job that no \
+        Returns when every worker has stopped sending it. All stages and companions end with it, and of a repeated \
+        campaign the last run. A campaign that is scheduled never starts. A job that no \
         worker has taken in yet is taken off the queue, and its id is free again.
         """)
 
@@ -64,9 +66,10 @@ extension CampaignCommand {
   /// `carillon campaign approve`.
   struct Approve: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lets a campaign go on that waits for approval, as it is large; not by who submitted it.",
+      abstract: "Approve a campaign that needs approval. The approver must not be the submitter.",
       discussion: """
-        Above how many targets that is the configuration says, apps.NAME.approval.above.
+        A campaign needs approval when it has more targets than apps.NAME.approval.above says, and behind a stage with \
+        "approval": true.
 
         Example:
           carillon campaign approve spring-sale-2026 --by grace
@@ -118,6 +121,6 @@ extension CarillonCommand {
         their logs\n
         """)
     }
-    try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
+    try StandardOutput.printLine(global.json ? outcome.json : outcome.text)
   }
 }

@@ -7,10 +7,11 @@ extension CampaignCommand {
   /// `carillon campaign decide`.
   struct Decide: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Names the variant that those get who wait for the best; once said it stays.",
+      abstract: "Choose the winning variant. This can't be changed later.",
       discussion: """
-        By itself a campaign with a winner in its job decides when its time has come. This is for who knows sooner, and for a \
-        campaign that has paused itself as too little was counted: that goes on. campaign show has what was counted.
+        The gate behind the stage with winner chooses the variant that the later stages get. Use this command to choose it \
+        before, or when the campaign has paused itself because too little was counted: it then goes on. campaign show has the \
+        counts.
 
         Example:
           carillon campaign decide spring-sale-2026 b --by grace
@@ -26,7 +27,7 @@ extension CampaignCommand {
       let (decision, state) = try await store.decide(id, variant: variant, by: who.by ?? "")
       await store.note(.commandLine, "campaign.decide", id, detail: variant)
       let report = DecisionReport(id: id, variant: variant, state: state, decision: decision)
-      try StandardOutput.printLine(global.json ? report.json : "\(id) \(state.rawValue): the rest gets \(variant)")
+      try StandardOutput.printLine(global.json ? report.json : "\(id) \(state.rawValue): later stages get \(variant)")
     }
   }
 }

@@ -3,21 +3,23 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A share of the users gets it first, while workers and Redis die: nobody of the rest gets anything before the verdict, and
-/// where that is bad not before a person says so.
-enum CanaryCases {
+/// A share of the users gets it first, while workers and Redis die: nobody of the rest gets anything before its gate has
+/// opened, and where the gate has paused the campaign not before a person says so.
+enum StageCases {
   static let all = [killed, redisKilled, stands]
 
   private static let window = 50
-  private static let invariant = "the rest begins after the verdict, and everybody gets it once"
+  private static let invariant = "the rest begins behind its gate, and everybody gets it once"
 
-  /// The two parts, and the world they are sent in.
+  /// A campaign with a stage, and the world that it is sent in.
   private struct Scene {
     /// Seconds.
     private static let wait = 2
     let world: FaultWorld
-    let first: FaultCampaign
-    let rest: FaultCampaign
+    let campaign: FaultCampaign
+
+    var first: String { campaign.id + "~1" }
+    var rest: String { campaign.id + "~rest" }
 
     init(_ stage: Stage, redis: [String] = []) async throws {
       let devices = stage.times(short: 800, full: 2000)
@@ -28,41 +30,36 @@ enum CanaryCases {
         $0.simulator = ["--latency", "200ms", "--log-bodies"]
         $0.redis = redis
       }
-      let folder = try ScratchFolder("canary")
+      let folder = try ScratchFolder("stages")
       let values = (0..<devices).map { #"{"user":"u\#($0)","vars":{"price":"\#($0) €"}}"# }
       let file = try folder.write("values.ndjson", values.joined(separator: "\n"))
-      first = FaultCampaign("story") {
+      campaign = FaultCampaign("story") {
         $0.content = #""payload":{"aps":{"alert":"{{price|nothing}}"}}"#
-        $0.more["canary"] = #"{"share":0.4,"wait":"\#(Scene.wait)s","maxFailures":0.1}"#
+        $0.more["stages"] = #"[{"share":0.4,"wait":"\#(Scene.wait)s","maxFailures":0.1}]"#
         $0.more["vars"] = "true"
-        $0.isPart = true
       }
-      rest = FaultCampaign(first.id + ".rest") { $0.isPart = true }
-      try await world.succeed("campaign", "vars", first.id, file)
+      try await world.succeed("campaign", "vars", campaign.id, file)
     }
 
-    func begin() async throws {
-      try await world.submit(first)
-      world.expect(rest)
-    }
+    func begin() async throws { try await world.submit(campaign) }
 
-    /// Waits for the end of the rest, and holds both parts against each other.
+    /// Waits for the end of the campaign, and holds both parts against each other.
     ///
     /// - Parameter resumedAt: ms since the epoch when somebody let the rest go on in spite of the verdict.
     func finish(_ stage: Stage, resumedAt: Int? = nil) async throws {
-      try await world.ended(rest)
+      try await world.ended(campaign)
       try await stage.check(world)
       func tokens(_ id: String) async throws -> Set<String> {
         let csv = try await world.succeed("results", "export", id, "--format", "csv")
         return Set(try ExportedResult.all(in: csv).map(\.token))
       }
-      let (early, late) = (try await tokens(first.id), try await tokens(rest.id))
+      let (early, late) = (try await tokens(first), try await tokens(rest))
       stage.require(early.isDisjoint(with: late), "\(early.intersection(late).count) are in both parts")
       stage.require(
         early.count + late.count == world.tokens.count, "\(early.count) and \(late.count) are not everybody")
       stage.require(early.count > world.tokens.count / 4, "only \(early.count) were first")
       let requests = try world.simulatorLog().requests
-      let end = try await world.store.campaign(first.id)?.finishedAt ?? .max
+      let end = try await world.store.campaign(first)?.finishedAt ?? .max
       let verdict = resumedAt ?? end + Self.wait * 1000
       for request in requests where late.contains(request.token) {
         stage.require(request.at >= verdict, "one of the rest got it \(verdict - request.at) ms before the verdict")
@@ -84,10 +81,10 @@ enum CanaryCases {
       let scene = try await Scene(stage, redis: redis)
       let fleet = try await Fleet(stage, scene.world, size: 3)
       try await scene.begin()
-      try await scene.world.reached(20, of: scene.first)
+      try await scene.world.reached(20, of: scene.campaign)
       // In the first part, while it is waited, and in the rest.
       var left = stage.times(short: 3, full: 10)
-      while left > 0, try await !scene.world.hasEnded(scene.rest) {
+      while left > 0, try await !scene.world.hasEnded(scene.campaign) {
         stage.fired(fault, duplicates: try await act(stage, scene.world, fleet))
         left -= 1
         await stage.elapse(milliseconds: 500...1500)
@@ -97,23 +94,23 @@ enum CanaryCases {
   }
 
   static let killed = parts(
-    "canary-and-kill", fault: "SIGKILL in the first part, the wait or the rest", bound: "window × kills"
+    "stages-and-kill", fault: "SIGKILL in the first part, the wait or the rest", bound: "window × kills"
   ) { _, _, fleet in
     try await fleet.killOne() ? window : 0
   }
 
   static let redisKilled = parts(
-    "canary-and-redis-killed", fault: "Redis SIGKILL with AOF everysec in the first part, the wait or the rest",
+    "stages-and-redis-killed", fault: "Redis SIGKILL with AOF everysec in the first part, the wait or the rest",
     bound: "0: no worker died", redis: ["--appendonly", "yes", "--appendfsync", "everysec"]
   ) { _, world, _ in
     try await world.server.restart()
     return 0
   }
 
-  /// The first part goes badly: whoever dies, the rest stands until somebody has resumed it.
+  /// The stage goes badly: whoever dies, the rest stands until somebody has resumed it.
   static let stands = FaultCase(
-    "canary-stands", faults: ["SIGKILL while the rest of a bad canary stands"],
-    invariant: "a rest whose canary went badly waits for a person", bound: "window × kills"
+    "stages-stand", faults: ["SIGKILL while the gate behind a bad stage is shut"],
+    invariant: "a rest behind a stage that went badly waits for a person", bound: "window × kills"
   ) { stage in
     let scene = try await Scene(stage)
     let fleet = try await Fleet(stage, scene.world, size: 3)
@@ -124,16 +121,18 @@ enum CanaryCases {
     }
     try await scene.world.simulator.set(#"{"tokenFailures":[\#(failures.joined(separator: ","))]}"#)
     try await scene.begin()
-    try await scene.world.reached(20, of: scene.first)
+    try await scene.world.reached(20, of: scene.campaign)
     for _ in 0..<2 {
       if try await fleet.killOne() {
-        stage.fired("SIGKILL while the rest of a bad canary stands", duplicates: window)
+        stage.fired("SIGKILL while the gate behind a bad stage is shut", duplicates: window)
       }
       await stage.elapse(milliseconds: 300...1000)
     }
-    try await until("the rest is paused") { try await scene.world.store.campaign(scene.rest.id)?.state == .paused }
-    let said = try await scene.world.store.campaign(scene.rest.id)?.reason ?? ""
-    stage.require(said.contains("pushes of campaign story failed"), "it is paused, as \(said)")
+    try await until("the campaign is paused") {
+      try await scene.world.store.campaign(scene.campaign.id)?.state == .paused
+    }
+    let said = try await scene.world.store.campaign(scene.campaign.id)?.reason ?? ""
+    stage.require(said.contains("pushes failed, more than 10 %"), "it is paused, as \(said)")
     let sent = try scene.world.simulatorLog().requests.count
     for _ in 0..<stage.times(short: 2, full: 5) {
       if try await fleet.killOne() { stage.allow(duplicates: window) }
@@ -143,7 +142,7 @@ enum CanaryCases {
     stage.require(more == 0, "\(more) were sent while it stood")
     try await scene.world.simulator.set(#"{"tokenFailures":[]}"#)
     let resumedAt = Int(Date().timeIntervalSince1970 * 1000)
-    try await scene.world.succeed("campaign", "resume", scene.rest.id)
+    try await scene.world.succeed("campaign", "resume", scene.campaign.id)
     try await scene.finish(stage, resumedAt: resumedAt)
   }
 }

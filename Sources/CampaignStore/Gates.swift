@@ -1,0 +1,167 @@
+public import PushCore
+import Redis
+
+/// What came of looking at a campaign's gate.
+public enum GateFinding: Sendable, Equatable {
+  /// The next stage has begun.
+  ///
+  /// - Parameter winner: the name of the variant that it chose; `nil` where it chose none.
+  case opened(stage: String, winner: String?)
+  /// The campaign is paused, and a person decides.
+  case paused(String)
+  /// The gate is looked at again later, or is gone.
+  case waits
+}
+
+/// The gates of campaigns with stages: when one opens, its stage and the companions of that begin. Any worker may look, at
+/// the same time as others; a stage begins once (`opengate.lua`).
+extension CampaignStore {
+  /// ms until a gate is looked at again whose stage has targets without an outcome, or whose campaign is paused. Whoever
+  /// ends that has the gate looked at then (`endpart.lua`, `control.lua`); this is for what was lost.
+  private static let gateInterval = 60_000
+
+  /// Looks at the gate that a campaign waits at, and opens it, or pauses the campaign.
+  ///
+  /// - Parameter dueAt: since when it is due, by ``Chores``.
+  public func lookAtGate(of id: String, dueAt: Int) async throws -> GateFinding {
+    guard let (record, job) = try await campaignAndJob(id), let place = record.stage, !record.state.isFinal,
+      let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
+      let gate = StageGate(behind: place, of: campaign), let stages = campaign.stages
+    else {
+      try await deferGate(of: id, dueAt: dueAt, until: nil)
+      return .waits
+    }
+    let now = try await time() / 1000
+    guard record.state == .active else {
+      try await deferGate(of: id, dueAt: dueAt, until: now + Self.gateInterval)
+      return .waits
+    }
+    let finding = try await finding(at: place, of: campaign, record, stages.all[place])
+    switch gate.verdict(finding, now: now) {
+    case .unfinished: try await deferGate(of: id, dueAt: dueAt, until: now + Self.gateInterval)
+    case .wait(let due): try await deferGate(of: id, dueAt: dueAt, until: due)
+    case .pause(let reason, let needsApproval):
+      let state = try await control(
+        id, .pause, reason: reason, round: record.round, gate: (place, needsApproval: needsApproval))
+      if state == .paused { return .paused(reason) }
+    case .open(let winner):
+      let winner = winner ?? (stages.winnerPlace.map { $0 <= place } == true ? record.winner : nil)
+      guard try await openGate(behind: place, of: campaign, job, start: now, winner: winner) else { break }
+      let name = stages.winnerPlace == place ? winner.flatMap { campaign.variants?.all[$0].name } : nil
+      return .opened(stage: Self.name(ofStage: place + 1, of: campaign), winner: name)
+    }
+    return .waits
+  }
+
+  private static func name(ofStage place: Int, of campaign: Campaign) -> String {
+    campaign.parts(ofStage: place).first?.description ?? ""
+  }
+
+  /// What became of a stage.
+  private func finding(
+    at place: Int, of campaign: Campaign, _ record: CampaignRecord, _ stage: CampaignStages.Stage
+  ) async throws -> StageGate.Finding {
+    var finding = StageGate.Finding(finishedAt: nil, winner: record.winner, isOverruled: record.overruled == place)
+    let ids = (0...place).map { place in
+      CampaignID(whole: campaign.id, part: campaign.parts(ofStage: place).first).description
+    }
+    guard let last = ids.last, let part = try await self.campaign(last) else { return finding }
+    finding.finishedAt = part.finishedAt
+    guard part.finishedAt != nil else { return finding }
+    finding.outcomes = part.counters.outcomes
+    if stage.leastOpened != nil { finding.opened = try await receipts(of: part)[.opened] ?? 0 }
+    if let winner = stage.winner, let variants = campaign.variants {
+      var counts = variants.all.map { _ in VariantCounts() }
+      for id in ids {
+        guard let part = try await self.campaign(id) else { continue }
+        for (place, count) in try await variantCounts(of: part, variants).enumerated() { counts[place].add(count) }
+      }
+      finding.variants = Self.figures(counts, by: winner.measure)
+    }
+    return finding
+  }
+
+  /// - Parameter time: when it is looked at next, in ms since the epoch; `nil` for never again.
+  private func deferGate(of id: String, dueAt: Int, until time: Int?) async throws {
+    var pipeline = RedisPipeline()
+    pipeline.script(StoreScripts.deferGate, keys: [keys.gates]) {
+      $0.append(id)
+      $0.append(dueAt)
+      $0.append(time.map(String.init) ?? "")
+    }
+    _ = try await run(pipeline)
+  }
+
+  /// Begins the stage behind a gate, with its companions.
+  ///
+  /// - Parameters:
+  ///   - place: of the stage before the gate.
+  ///   - job: of the campaign.
+  ///   - start: when the stage begins, in ms since the epoch.
+  ///   - winner: the place of the variant that it gets; `nil` where each user draws one.
+  ///   - isAgain: whether it has begun, and Redis has lost that.
+  /// - Returns: whether this call has begun it.
+  func openGate(
+    behind place: Int, of campaign: Campaign, _ job: [UInt8], start: Int, winner: Int?, isAgain: Bool = false
+  ) async throws -> Bool {
+    let apps = JobApps.any(services.service(ofApp: campaign.app))
+    var parts: [Campaign] = []
+    for part in campaign.parts(ofStage: place + 1) {
+      do {
+        let id = CampaignID(whole: campaign.id, part: part)
+        parts.append(try CampaignJob.part(id, of: job, apps, start: start / 1000, variant: winner))
+      } catch {
+        throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
+      }
+    }
+    let partitions = listedPartitions(of: campaign)
+    let hasGate = place + 1 < campaign.stages?.all.count ?? 0
+    var pipeline = RedisPipeline()
+    pipeline.script(
+      StoreScripts.openGate,
+      keys: [
+        keys.campaign(campaign.id), keys.gates, keys.lane(campaign.lane.rawValue), keys.running, keys.schedule,
+        keys.wake,
+        keys.timeline(campaign.id), keys.store,
+      ] + parts.flatMap { [keys.campaign($0.id), keys.open($0.id)] }
+    ) {
+      $0.append(campaign.id)
+      $0.append(place + 1)
+      $0.append(start)
+      $0.append(hasGate ? String(start) : "")
+      $0.append(winner.map(String.init) ?? "")
+      $0.append(winner.flatMap { campaign.variants?.all[$0].name } ?? "")
+      $0.append(keys.partitions)
+      $0.append(isAgain ? 1 : 0)
+      $0.append(Self.name(ofStage: place + 1, of: campaign))
+      $0.append(partitions.count)
+      for partition in partitions { $0.append(partition) }
+      for part in parts {
+        let begins = max(start, part.timing.localTime == nil ? 0 : part.sendAt ?? 0)
+        $0.append(part.id)
+        $0.append(part.timing.localTime == nil ? "" : String(begins))
+        $0.append(part.commonExpiration(startingAt: begins / 1000).map(String.init) ?? "")
+      }
+    }
+    return try await run(pipeline)[0].integer == 1
+  }
+
+  /// Begins a stage again whose beginning Redis has lost, at the time at which it had begun.
+  ///
+  /// - Parameters:
+  ///   - part: a part of that stage.
+  ///   - job: of its campaign.
+  ///   - start: when it had begun, in ms since the epoch.
+  public func restoreStage(of part: Campaign, job: [UInt8], start: Int) async throws {
+    guard let stage = part.part?.stage, part.place(of: stage) > 0 else { return }
+    guard try await campaign(part.id)?.isGated == true else { return }
+    let whole: Campaign
+    do {
+      whole = try CampaignJob.parse(job, .any(services.service(ofApp: part.app)), as: part.whole)
+    } catch {
+      throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
+    }
+    _ = try await openGate(
+      behind: part.place(of: stage) - 1, of: whole, job, start: start, winner: part.variant, isAgain: true)
+  }
+}

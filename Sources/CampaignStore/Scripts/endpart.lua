@@ -1,0 +1,33 @@
+#!lua flags=allow-oom
+-- endpart: takes note that a part of a campaign has ended: its gate is looked at now, or the campaign ends with it.
+-- Keeps: a campaign ends once, when all of its parts have ended, however often this runs. Its outcome is that of its
+-- stages together; companions do not count. A part that was taken out has failed.
+-- KEYS 1 campaign, 2 gates, 3 ended campaigns, 4 running campaigns, 5 changes, 6... its parts
+-- ARGV 1 id, then for each part '1' for a stage, '0' for a companion
+-- Returns 1 when the campaign has ended, now or before, else 0
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'finishedAt')
+local state = campaign[1]
+if not state then return 0 end
+if campaign[2] then return 1 end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZADD', KEYS[2], 'XX', now, ARGV[1])
+local refused, delivered, has_failed = 0, 0, false
+for i = 6, #KEYS do
+  local part = redis.call('HMGET', KEYS[i], 'state', 'finishedAt', '16', '24', '19', '20', '21', '22', 'takenOut')
+  if part[1] and not part[2] then return 0 end
+  if not part[1] or tonumber(part[9] or 0) > 0 then has_failed = true end
+  if ARGV[i - 4] == '1' then
+    for field = 5, 8 do refused = refused + (part[field] or 0) end
+    delivered = delivered + (part[3] or 0) + (part[4] or 0)
+  end
+end
+if state ~= 'cancelled' then
+  state = (has_failed or refused > 0 and delivered == 0) and 'failed' or 'completed'
+  redis.pcall('XADD', KEYS[5], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[1], 'state', state)
+end
+redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('SREM', KEYS[4], ARGV[1])
+redis.call('ZADD', KEYS[3], now, ARGV[1])
+return 1

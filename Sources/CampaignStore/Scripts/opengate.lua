@@ -1,0 +1,60 @@
+#!lua flags=allow-oom
+-- opengate: begins the next stage of a campaign: puts it and its companions on their lane, or into the schedule.
+-- Keeps: a stage begins once, in its turn, at one time: from that its expiration and other times follow, so a worker
+-- that tells again of a beginning which Redis has lost says when it was. Of a campaign that is paused or cancelled none
+-- begins.
+-- The winner is said once; all later stages keep to it. Who has overruled a verdict has overruled that of this gate.
+-- While the store is held, or when it has another number of partitions than the worker knows, nothing begins.
+-- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of
+--      each part that begins: campaign, open slices
+-- ARGV 1 id of the campaign, 2 place of the stage, 3 when it begins, in ms since the epoch, 4 when the gate behind it
+--      is looked at ('': there is none), 5 place of the winner ('' for none), 6 its name, 7 number of partitions of the
+--      store, 8 '1' to tell again of a beginning that Redis has lost, 9 name of the stage, 10 number of partitions
+--      listed, then partitions, then of each part: id, when it is sent, in ms ('' for at once), expiration ('' none)
+-- Returns 1, or 0 when nothing begins
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'stage', 'winner')
+local is_again = ARGV[8] == '1'
+if campaign[1] ~= 'active' and not (is_again and campaign[1] == 'paused') then return 0 end
+local place, stage = tonumber(ARGV[2]), tonumber(campaign[2] or 0)
+if stage >= place or stage + 1 < place and not is_again then return 0 end
+local store = redis.call('HMGET', KEYS[8], 'partitions', 'nextPartitions')
+if store[2] or store[1] and store[1] ~= ARGV[7] then return 0 end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local listed = tonumber(ARGV[10])
+local at, opened = 11 + listed, 0
+for i = 9, #KEYS, 2 do
+  local id, due = ARGV[at], tonumber(ARGV[at + 1]) or 0
+  if redis.call('HDEL', KEYS[i], 'gated') == 1 then
+    local state = campaign[1] == 'paused' and 'paused' or due > now and 'scheduled' or 'active'
+    redis.call('HSET', KEYS[i], 'state', state, 'start', ARGV[3], 'expiration', ARGV[at + 2])
+    if due > 0 then redis.call('HSET', KEYS[i], 'sendAt', due) end
+    if ARGV[5] ~= '' then redis.call('HSET', KEYS[i], 'variant', ARGV[5]) end
+    redis.call('DEL', KEYS[i + 1])
+    for first = 11, 10 + listed, 500 do
+      redis.call('RPUSH', KEYS[i + 1], unpack(ARGV, first, math.min(first + 499, 10 + listed)))
+    end
+    if state == 'scheduled' then redis.call('ZADD', KEYS[5], due, id) end
+    if state == 'active' then
+      redis.call('RPUSH', KEYS[3], id)
+      redis.call('SADD', KEYS[4], id)
+      opened = opened + listed
+    end
+  end
+  at = at + 3
+end
+redis.call('HSET', KEYS[1], 'stage', place)
+redis.call('HDEL', KEYS[1], 'verdict', 'overruled')
+if ARGV[5] ~= '' and not campaign[3] then
+  redis.call('HSET', KEYS[1], 'winner', ARGV[5], 'decidedAt', now, 'decidedBy', '')
+  redis.call('RPUSH', KEYS[7], table.concat({now, 'decide', 'worker', '', ARGV[6]}, '\t'))
+end
+redis.call('RPUSH', KEYS[7], table.concat({now, 'open', 'worker', '', 'stage ' .. ARGV[9]}, '\t'))
+redis.call('LTRIM', KEYS[7], -200, -1)
+if ARGV[4] == '' then
+  redis.call('ZREM', KEYS[2], ARGV[1])
+else
+  redis.call('ZADD', KEYS[2], ARGV[4], ARGV[1])
+end
+if opened > 0 then redis.call('PUBLISH', KEYS[6], 'slices ' .. opened) end
+return 1

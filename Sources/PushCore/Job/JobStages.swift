@@ -1,0 +1,154 @@
+/// The rules for `stages` of a job.
+enum JobStages {
+  private static let known = [
+    "users", "share", "wait", "approval", "maxFailures", "minOpened", "winner",
+  ]
+
+  /// The stages of a campaign; `nil` where the job has none.
+  ///
+  /// - Parameters:
+  ///   - id: the campaign's.
+  ///   - audience: of the job.
+  ///   - variants: of the job.
+  static func read(
+    _ job: JobFields, campaign id: String, _ audience: JobAudience, _ variants: CampaignVariants?
+  ) throws(JobError) -> CampaignStages? {
+    guard let value = job.value("stages") else { return nil }
+    guard case .array(let elements) = value.kind, 1...CampaignStages.maximum ~= elements.count else {
+      throw job.error(
+        "stages", "must be an array of 1 to \(CampaignStages.maximum) stages",
+        hint: #"a stage looks like: {"share": 0.05, "wait": "30m", "maxFailures": 0.02}"#)
+    }
+    switch audience.audience {
+    case .segment, .users, .campaign: break
+    case .tokens, .activity, .channel:
+      throw job.error("stages", "need users, of whom some are first", hint: "give a segment or users instead")
+    }
+    guard audience.limit == nil else {
+      throw job.error(
+        "stages", "do not go with audience.limit: who is within the limit would be known only behind the last stage",
+        hint: "import the users as a segment, and leave out the limit")
+    }
+    var stages: [CampaignStages.Stage] = []
+    for (index, element) in elements.enumerated() {
+      let fields = try JobFields(element, path: job.path("stages[\(index)]"), known: known, planned: [])
+      stages.append(try stage(fields, variants))
+    }
+    let shares = stages.reduce(0) { sum, stage in if case .share(let share) = stage.members { sum + share } else { sum }
+    }
+    guard shares < 1 else {
+      throw job.error(
+        "stages", "the shares add up to \(shares), and leave nobody for the rest", hint: "make them less than 1 in all")
+    }
+    guard stages.count(where: { $0.winner != nil }) <= 1 else {
+      throw job.error("stages", "choose a winner twice", hint: "leave winner in one stage")
+    }
+    return CampaignStages(stages, campaign: id)
+  }
+
+  private static func stage(
+    _ fields: JobFields, _ variants: CampaignVariants?
+  ) throws(JobError) -> CampaignStages.Stage {
+    var stage = CampaignStages.Stage(try members(fields))
+    if let text = try fields.string("wait") {
+      guard let wait = DurationText.seconds(text), CampaignStages.waits ~= wait else {
+        throw fields.error(
+          "wait", "\(Excerpt.quoted(text)) is not a duration of up to 7d", hint: "it must be \(DurationText.form)")
+      }
+      stage.wait = wait
+    }
+    stage.approval = try fields.flag("approval")
+    stage.mostFailures = try share("maxFailures", fields, orNone: true)
+    stage.leastOpened = try share("minOpened", fields)
+    stage.winner = try winner(fields, variants)
+    return stage
+  }
+
+  private static func members(_ fields: JobFields) throws(JobError) -> CampaignStages.Members {
+    guard (fields.value("users") == nil) != (fields.value("share") == nil) else {
+      throw fields.error(
+        "users", fields.value("users") == nil ? "and share are missing" : "stands beside share",
+        hint: "give one of them: who is in the stage")
+    }
+    if let share = try share("share", fields) {
+      guard share < 1 else {
+        throw fields.error("share", "must be a number above 0 and below 1", hint: "0.01 is a hundredth of the users")
+      }
+      return .share(share)
+    }
+    guard let users = try fields.strings("users"), 1...CampaignStages.maximumUsers ~= users.count else {
+      throw fields.error("users", "must be 1 to \(CampaignStages.maximumUsers) users")
+    }
+    for (index, user) in users.enumerated() {
+      if let problem = UserID.problem(user) { throw fields.error("users[\(index)]", problem) }
+    }
+    return .users(users)
+  }
+
+  private static func share(
+    _ name: String, _ fields: JobFields, orNone: Bool = false
+  ) throws(JobError) -> Double? {
+    guard let value = fields.value(name) else { return nil }
+    guard case .number(let text) = value.kind, let share = Double(text), share > 0 || orNone && share == 0, share <= 1
+    else { throw fields.error(name, "must be a share, \(orNone ? "from 0 to 1" : "above 0 and at most 1")") }
+    return share
+  }
+
+  private static func winner(
+    _ stage: JobFields, _ variants: CampaignVariants?
+  ) throws(JobError) -> CampaignStages.Winner? {
+    guard let value = stage.value("winner") else { return nil }
+    guard let variants else {
+      throw stage.error(
+        "winner", "is one of the variants, and the job has none", hint: "leave it out, or give the job variants")
+    }
+    let fields = try JobFields(
+      value, path: stage.path("winner"), known: ["by", "minimum", "otherwise"], planned: [])
+    return CampaignStages.Winner(
+      measure: try fields.choice("by", default: .opened), minimum: try minimum(fields),
+      otherwise: try otherwise(fields, variants))
+  }
+
+  private static func minimum(_ fields: JobFields) throws(JobError) -> Int {
+    guard let value = fields.value("minimum") else { return CampaignStages.Winner.standardMinimum }
+    guard case .number(let text) = value.kind, let minimum = Int(text), 1...1_000_000_000 ~= minimum else {
+      throw fields.error(
+        "minimum", "must be a whole number above 0: how many events all variants together need")
+    }
+    return minimum
+  }
+
+  private static func otherwise(
+    _ fields: JobFields, _ variants: CampaignVariants
+  ) throws(JobError) -> Int? {
+    guard let name = try fields.string("otherwise") else { return nil }
+    guard let place = variants.place(named: name) else {
+      throw fields.error(
+        "otherwise", "\(Excerpt.quoted(name)) is none of the variants",
+        hint: Nearest.hint(name, among: variants.all.map(\.name)))
+    }
+    return place
+  }
+}
+
+extension Campaign {
+  /// What of a job with stages ends before its rest can begin; `nil` for nothing.
+  ///
+  /// - Parameter start: when the campaign begins, in UNIX seconds.
+  public func problemOfStages(start: Int) -> JobError? {
+    guard let stages else { return nil }
+    let rest = start + stages.leastDuration(isLocal: timing.localTime != nil)
+    let begins = "the rest begins at \(Timestamp.format(milliseconds: rest * 1000)) at the earliest, behind the stages"
+    if case .at(let seconds) = expiration, seconds <= rest {
+      return JobError(
+        field: "expiration", message: "is over before the last pushes begin: " + begins,
+        hint: "give a later time, or a duration: it counts from when each stage begins")
+    }
+    if case .until(let milliseconds)? = rate, milliseconds / 1000 <= rest {
+      return JobError(
+        field: "finishBy", message: "is over before the last pushes begin: " + begins,
+        hint: "give a later time, or shorter waits")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,132 @@
+/// The gate behind a stage: decides whether the next stage begins. Pure: the caller supplies the counts and the time.
+public struct StageGate: Sendable {
+  /// What became of the stage.
+  public struct Finding: Sendable, Equatable {
+    /// When all of its targets had an outcome, in ms since the epoch; `nil` before.
+    public var finishedAt: Int?
+    /// The outcomes of its pushes.
+    public var outcomes: [Outcome: Int]
+    /// Users who have opened it.
+    public var opened: Int
+    /// By variant, what the winner is judged by, and of how many, in all stages so far.
+    public var variants: (counted: [Int], of: [Int])
+    /// The place of the variant that a person has chosen; `nil` for none.
+    public var winner: Int?
+    /// Whether a person has resumed or approved the campaign after the gate had paused it.
+    public var isOverruled: Bool
+
+    /// Memberwise.
+    public init(
+      finishedAt: Int?, outcomes: [Outcome: Int] = [:], opened: Int = 0,
+      variants: (counted: [Int], of: [Int]) = ([], []), winner: Int? = nil, isOverruled: Bool = false
+    ) {
+      self.finishedAt = finishedAt
+      self.outcomes = outcomes
+      self.opened = opened
+      self.variants = variants
+      self.winner = winner
+      self.isOverruled = isOverruled
+    }
+
+    public static func == (left: Finding, right: Finding) -> Bool {
+      left.finishedAt == right.finishedAt && left.outcomes == right.outcomes && left.opened == right.opened
+        && left.variants == right.variants && left.winner == right.winner && left.isOverruled == right.isOverruled
+    }
+  }
+
+  /// What follows.
+  public enum Verdict: Sendable, Equatable {
+    /// The stage has targets without an outcome.
+    case unfinished
+    /// The wait is over at this time, in ms since the epoch.
+    case wait(until: Int)
+    /// The next stage begins.
+    ///
+    /// - Parameter winner: the place of the variant that all later stages get; `nil` where the gate chooses none.
+    case open(winner: Int?)
+    /// The campaign pauses, and a person decides.
+    case pause(String, needsApproval: Bool)
+  }
+
+  private let stage: CampaignStages.Stage
+  private let number: Int
+  private let campaign: String
+  private let variants: CampaignVariants?
+
+  /// - Parameters:
+  ///   - place: of the stage before the gate, from 0.
+  ///   - campaign: one with stages.
+  /// - Returns: `nil` where no gate stands behind that stage.
+  public init?(behind place: Int, of campaign: Campaign) {
+    guard let stages = campaign.stages, stages.all.indices.contains(place) else { return nil }
+    stage = stages.all[place]
+    number = place + 1
+    self.campaign = campaign.whole
+    variants = campaign.variants
+  }
+
+  /// Decides whether the next stage begins.
+  ///
+  /// - Parameter now: ms since the epoch.
+  public func verdict(_ finding: Finding, now: Int) -> Verdict {
+    guard let finishedAt = finding.finishedAt else { return .unfinished }
+    let due = finishedAt + stage.wait * 1000
+    guard now >= due else { return .wait(until: due) }
+    let winner = self.winner(finding)
+    if finding.isOverruled { return .open(winner: winner.place) }
+    let reasons = [failures(finding), opens(finding), winner.reason].compactMap(\.self)
+    guard reasons.isEmpty, !stage.approval else {
+      let wish =
+        stage.approval
+        ? "`carillon campaign approve \(campaign) --by NAME` begins the next stage"
+        : "`carillon campaign resume \(campaign)` begins the next stage all the same"
+      let what = reasons.isEmpty ? ["it needs approval"] : reasons
+      return .pause(
+        "stage \(number): \(what.joined(separator: "; ")); \(wish)", needsApproval: stage.approval)
+    }
+    return .open(winner: winner.place)
+  }
+
+  /// How many pushes the service took, refused, and found without a device.
+  private static func answers(_ outcomes: [Outcome: Int]) -> (reached: Int, failed: Int, all: Int) {
+    let failed = outcomes.reduce(0) { $0 + ($1.key.isRefusal ? $1.value : 0) }
+    let reached = outcomes[.accepted] ?? 0
+    let gone = (outcomes[.unregistered] ?? 0) + (outcomes[.expiredToken] ?? 0)
+    return (reached, failed, reached + failed + gone)
+  }
+
+  private func failures(_ finding: Finding) -> String? {
+    guard let most = stage.mostFailures else { return nil }
+    let (_, failed, all) = Self.answers(finding.outcomes)
+    guard all > 0 else { return "no push of it was answered, so the share of failures is unknown" }
+    guard Double(failed) > most * Double(all) else { return nil }
+    return "\(failed) of \(all) pushes failed, more than \(Self.percent(most)); see "
+      + "`carillon results export \(campaign)`"
+  }
+
+  private func opens(_ finding: Finding) -> String? {
+    guard let least = stage.leastOpened else { return nil }
+    let (reached, _, _) = Self.answers(finding.outcomes)
+    guard reached > 0 else { return "no push of it was accepted, so nobody can have opened it" }
+    guard Double(finding.opened) < least * Double(reached) else { return nil }
+    return "\(finding.opened) of \(reached) users have opened it, less than \(Self.percent(least))"
+  }
+
+  /// The winner, and why a person has to name it.
+  private func winner(_ finding: Finding) -> (place: Int?, reason: String?) {
+    guard let winner = stage.winner, let variants else { return (nil, nil) }
+    if let place = finding.winner { return (place, nil) }
+    switch variants.verdict(
+      winner, counted: finding.variants.counted, of: finding.variants.of, isOverruled: finding.isOverruled)
+    {
+    case .winner(let place): return (place, nil)
+    case .unclear(let reason): return (nil, reason + "; `carillon campaign decide \(campaign) VARIANT` names a winner")
+    }
+  }
+
+  /// A share for people: `2.5 %`.
+  static func percent(_ share: Double) -> String {
+    let tenths = Int((share * 1000).rounded())
+    return tenths % 10 == 0 ? "\(tenths / 10) %" : "\(tenths / 10).\(tenths % 10) %"
+  }
+}

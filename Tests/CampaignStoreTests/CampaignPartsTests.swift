@@ -1,0 +1,450 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// A campaign with stages or companions is one campaign: written in one step, controlled in one step, ended with the last
+/// of its parts.
+struct CampaignPartsTests {
+  private static let stages = #","stages":[{"share":0.3,"wait":"1h","maxFailures":0.1}],"also":["widgets"]"#
+  private static let now = #","stages":[{"share":0.3},{"share":0.3}],"expiration":"4h""#
+
+  private func states(_ id: String, _ world: TestStore) async throws -> [CampaignState] {
+    let record = try #require(try await world.store.campaign(id))
+    return [record.state] + record.parts.map(\.state)
+  }
+
+  /// Ends a part as if all of its targets had been accepted.
+  ///
+  /// - Parameter outcomes: of its targets, by their codes.
+  private func end(_ id: String, outcomes: [Outcome: Int] = [:], _ world: TestStore) async throws {
+    let (record, job) = try #require(try await world.store.campaignAndJob(id))
+    let campaign = try record.campaign(job, .any(APNsService()))
+    _ = try await world.store.narrow(campaign)
+    for partition in world.store.partitions(of: try #require(try await world.store.campaign(id))) {
+      let slice = SliceReference(campaign: id, partition: partition)
+      var counters: [(String, Int)] = []
+      if partition == 0 {
+        counters = outcomes.map { ("\($0.key.rawValue)", $0.value) } + [("targets", outcomes.values.reduce(0, +))]
+      }
+      _ = try await world.store.finish(slice, adding: counters, lane: .normal, worker: "w")
+    }
+  }
+
+  /// Looks at the gates that are due.
+  private func look(_ world: TestStore) async throws -> [GateFinding] {
+    var findings: [GateFinding] = []
+    for (id, dueAt) in try await world.store.chores("w", timeout: 1000).gates {
+      findings.append(try await world.store.lookAtGate(of: id, dueAt: dueAt))
+    }
+    return findings
+  }
+
+  private func gate(_ id: String, _ world: TestStore) async throws -> Int? {
+    try await world.command("ZSCORE", world.keys.gates, id).string.flatMap { Int($0) }
+  }
+
+  private func problems(_ world: TestStore) async throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    _ = try await world.store.check(pause: .zero) { findings += $0 }
+    return findings
+  }
+
+  // MARK: Beginning
+
+  @Test(arguments: Backend.wholeWay)
+  func campaignAndPartsAreWrittenTogetherAndOnce(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a", Self.stages)
+    let record = try #require(try await world.store.campaign("a"))
+    #expect(record.partIDs == ["a~1", "a~1.widgets", "a~rest", "a~rest.widgets"] && record.stage == 0)
+    #expect(record.parts.map(\.of) == Array(repeating: "a", count: 4))
+    #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
+    // On the lane are those that can be sent, and nothing is on the list of producers.
+    #expect(
+      try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a~1", "a~1.widgets"])
+    #expect(try await world.command("LLEN", world.keys.campaigns).integer == 0)
+    #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 0)
+    let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages)
+    let again = try await world.store.activate(
+      CampaignJob.parse(job, .any(APNsService())), job: job, worker: "other", narrowed: true)
+    #expect(again == .duplicate)
+    // One campaign in every list of campaigns.
+    #expect(try await world.store.campaigns().map(\.id) == ["a"])
+    #expect(try await world.store.campaigns(.init(), from: nil, count: 10).elements.map(\.id) == ["a"])
+    #expect(try await problems(world) == [])
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func campaignWithoutThemHasNoParts(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", #","stages":null,"also":[]"#)
+    let fields = try await world.command("HKEYS", world.keys.campaign("a")).compactMap(\.string)
+    #expect(Set(fields).isDisjoint(with: ["parts", "of", "stage", "gated", "start", "variant"]))
+    #expect(try await world.command("EXISTS", world.keys.gates).integer == 0)
+    // A campaign with a companion and no stages has one of each.
+    try await world.activate("b", #","also":["widgets","controls"]"#)
+    #expect(try await world.store.campaign("b")?.partIDs == ["b~main", "b~main.widgets", "b~main.controls"])
+    #expect(try await states("b", world) == [.active, .active, .active, .active])
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func scheduledCampaignBeginsWithItsFirstStage(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let time = try await world.store.time() / 1000 + 3_600_000
+    try await world.activate("a", Self.stages + #","sendAt":"\#(Timestamp.format(milliseconds: time))""#)
+    #expect(try await states("a", world) == [.scheduled, .scheduled, .scheduled, .waiting, .waiting])
+    #expect(try await world.store.isIdle())
+    #expect(try await world.store.repairSchedule(from: 0).begun == [])
+    #expect(try await problems(world) == [])
+    for id in ["a", "a~1", "a~1.widgets"] { try await world.command("HSET", world.keys.campaign(id), "sendAt", 1) }
+    #expect(try await Set(world.store.repairSchedule(from: 0).begun) == ["a~1", "a~1.widgets"])
+    #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
+    #expect(try await !world.store.isIdle())
+  }
+
+  // MARK: Gates
+
+  @Test(arguments: Backend.wholeWay)
+  func gateOpensWhenOutcomesAndWaitAreThere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a", Self.stages)
+    // Of stage 1 there are targets without an outcome: the gate is looked at again, but not soon.
+    #expect(try await look(world) == [.waits])
+    #expect(try await look(world) == [])
+    try await end("a~1", outcomes: [.accepted: 10], world)
+    let finishedAt = try #require(try await world.store.campaign("a~1")?.finishedAt)
+    #expect(try await look(world) == [.waits])
+    #expect(try await gate("a", world) == finishedAt + 3_600_000)
+    #expect(try await states("a", world) == [.active, .completed, .active, .waiting, .waiting])
+    // An hour later.
+    try await world.command("HINCRBY", world.keys.campaign("a~1"), "finishedAt", -3_600_000)
+    try await world.command("ZADD", world.keys.gates, 1, "a")
+    #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
+    #expect(try await states("a", world) == [.active, .completed, .active, .active, .active])
+    #expect(try await gate("a", world) == nil)
+    #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 2)
+    // The list of gates may get lost: one that is missing comes back, and one that is not needed leaves again.
+    _ = try await world.store.repairSchedule(from: 0)
+    #expect(try await gate("a", world) == 0)
+    #expect(try await look(world) == [.waits])
+    #expect(try await gate("a", world) == nil)
+    #expect(try await world.store.timeline(of: "a").map(\.verb) == [.open])
+    #expect(try await problems(world) == [])
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func stageBeginsOnceAndItsTimesCountFromThere(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", Self.now)
+    let begun = try #require(try await world.store.campaign("a~1"))
+    #expect(begun.expiration == begun.start / 1000 + 4 * 3600)
+    try await end("a~1", outcomes: [.accepted: 10], world)
+    let due = try #require(try await gate("a", world))
+    let findings = try await withThrowingTaskGroup(of: GateFinding.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          let client = try await backend.connect()
+          defer { Task { await client.close() } }
+          let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
+          return try await store.lookAtGate(of: "a", dueAt: due)
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(findings.count { $0 == .opened(stage: "2", winner: nil) } == 1)
+    #expect(try await world.store.campaign("a")?.stage == 1)
+    let second = try #require(try await world.store.campaign("a~2"))
+    #expect(second.start >= due && second.expiration == second.start / 1000 + 4 * 3600)
+    #expect(try await world.store.campaign("a~rest")?.isGated == true)
+    // Redis has lost that it has begun, and a worker tells it again: at the same time.
+    let (record, job) = try #require(try await world.store.campaignAndJob("a~2"))
+    let part = try record.campaign(job, .any(APNsService()))
+    try await world.command("HSET", world.keys.campaign("a"), "stage", 0)
+    try await world.command("HSET", world.keys.campaign("a~2"), "state", "waiting", "gated", 1)
+    try await world.command("HDEL", world.keys.campaign("a~2"), "start", "expiration")
+    for _ in 0..<2 { try await world.store.restoreStage(of: part, job: job, start: second.start) }
+    let again = try #require(try await world.store.campaign("a~2"))
+    #expect(again.start == second.start && again.expiration == second.expiration && !again.isGated)
+    #expect(try await world.store.campaign("a")?.stage == 1)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func verdictPausesAndAResumeOverrulesThatOneAlone(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", #","stages":[{"share":0.1,"maxFailures":0},{"share":0.1,"maxFailures":0}]"#)
+    // A pause and a resume before the verdict are none of it.
+    try await world.store.control("a", .pause)
+    try await world.store.control("a", .resume)
+    try await end("a~1", outcomes: [.accepted: 9, .rejected: 1], world)
+    guard case .paused(let reason)? = try await look(world).first else {
+      Issue.record("it is not paused")
+      return
+    }
+    #expect(reason.hasPrefix("stage 1: 1 of 10 pushes failed, more than 0 %"))
+    #expect(try await states("a", world) == [.paused, .completed, .paused, .paused])
+    #expect(try await world.store.campaign("a")?.verdict == 0)
+    #expect(try await look(world).allSatisfy { $0 == .waits })
+    try await world.store.control("a", .resume)
+    #expect(try await states("a", world) == [.active, .completed, .waiting, .waiting])
+    #expect(try await look(world) == [.opened(stage: "2", winner: nil)])
+    // The next gate is judged anew.
+    try await end("a~2", outcomes: [.accepted: 9, .rejected: 1], world)
+    guard case .paused? = try await look(world).first else {
+      Issue.record("the second gate was overruled, too")
+      return
+    }
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func gateAsksForApprovalBySomebodyElse(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", #","stages":[{"users":["u1"],"approval":true}],"submittedBy":"ada""#)
+    try await end("a~1", outcomes: [.accepted: 1], world)
+    guard case .paused(let reason)? = try await look(world).first else {
+      Issue.record("it is not paused")
+      return
+    }
+    #expect(reason.hasPrefix("stage 1: it needs approval; `carillon campaign approve a --by NAME`"))
+    for (person, code) in [("ada", StoreError.Code.unapproved), ("", .unapproved)] {
+      let error = await #expect(throws: StoreError.self) {
+        _ =
+          try await person.isEmpty
+          ? world.store.resume("a", unguarded: false, by: "bob") : world.store.approve("a", by: person)
+      }
+      #expect(error?.code == code)
+    }
+    #expect(try await world.store.approve("a", by: "grace") == .active)
+    #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
+    #expect(try await world.store.campaign("a")?.approvedBy == "grace")
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func winnerIsSaidOnceAndLaterStagesKeepToIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let variants = #","variants":[{"name":"x"},{"name":"y","payload":{"n":1}}],"stages":"#
+    let job = #"[{"share":0.2,"winner":{"by":"accepted","minimum":1,"otherwise":"y"}},{"share":0.2}]"#
+    try await world.activate("a", variants + job)
+    // Nothing was counted.
+    try await end("a~1", world)
+    #expect(try await look(world) == [.opened(stage: "2", winner: "y")])
+    #expect(try await world.store.decision(of: "a")?.winner == 1)
+    #expect(try await world.store.campaign("a~2")?.variant == 1)
+    #expect(try await world.store.campaign("a~1")?.variant == nil)
+    let error = await #expect(throws: StoreError.self) { try await world.store.decide("a", variant: "x", by: "ada") }
+    #expect(error?.code == .decided)
+    try await end("a~2", world)
+    #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
+    #expect(try await world.store.campaign("a~rest")?.variant == 1)
+    // What a person says stands, whatever the gate would.
+    try await world.activate("b", variants + job)
+    #expect(try await world.store.decide("b", variant: "x", by: "ada").decision.person == "ada")
+    try await end("b~1", world)
+    #expect(try await look(world) == [.opened(stage: "2", winner: "x")])
+    #expect(try await world.store.campaign("b~2")?.variant == 0)
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func laterStageWaitsForItsLocalTime(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let wall = WallTime.format(try await world.store.time() / 1_000_000)
+    try await world.activate("a", #","localTime":true,"sendAt":"\#(wall)","stages":[{"share":0.5}]"#)
+    try await end("a~1", world)
+    #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
+    let rest = try #require(try await world.store.campaign("a~rest"))
+    let begins = try #require(rest.sendAt)
+    // Its clocks show it first on another day, and the campaign goes on meanwhile.
+    #expect(rest.state == .scheduled && begins > rest.start && begins - rest.start <= 86_400_000)
+    #expect(try await states("a", world) == [.active, .completed, .scheduled])
+    #expect(try await world.command("ZSCORE", world.keys.schedule, "a~rest").string == "\(begins)")
+    #expect(try await problems(world) == [])
+  }
+
+  // MARK: Ending
+
+  @Test(arguments: Backend.wholeWay)
+  func campaignEndsWithItsLastPartAndExpiresAsAWhole(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    try await world.activate("a", #","stages":[{"share":0.3}],"also":["widgets"]"#)
+    try await end("a~1", outcomes: [.accepted: 3], world)
+    _ = try await look(world)
+    try await end("a~rest", outcomes: [.accepted: 6, .rejected: 1], world)
+    // A companion is left.
+    #expect(try await world.store.campaign("a")?.finishedAt == nil)
+    for id in ["a", "a~1", "a~rest"] { #expect(try await world.command("TTL", world.keys.campaign(id)).integer == -1) }
+    #expect(try await problems(world) == [])
+    try await end("a~1.widgets", outcomes: [.rejected: 5], world)
+    try await end("a~rest.widgets", outcomes: [.rejected: 5], world)
+    let record = try #require(try await world.store.campaign("a"))
+    // Companions are reported apart.
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 9, .rejected: 1])
+    #expect(record.counters.targets == 10 && record.slices == (4, 4))
+    for id in ["a"] + record.partIDs {
+      #expect(try #require(try await world.command("TTL", world.keys.campaign(id)).integer) > 0, "\(id)")
+    }
+    #expect(try await world.store.isIdle())
+    #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
+    #expect(try await problems(world) == [])
+    let changes = try await world.store.changes(after: "0-0").changes.map(\.subject)
+    #expect(changes == [.campaign(id: "a", state: "active"), .campaign(id: "a", state: "completed")])
+  }
+
+  /// The worker that finished the last slice of a stage died before it said so.
+  @Test(arguments: Backend.wholeWay)
+  func stageThatEndedUnnoticedIsNoticedByTheHousekeeper(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", Self.now)
+    try await end("a~1", outcomes: [.accepted: 1], world)
+    try await world.command("ZADD", world.keys.gates, 1 << 50, "a")
+    try await world.command("ZADD", world.keys.ended, 1, "a~1")
+    #expect(try await look(world) == [])
+    #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
+    #expect(try await look(world) == [.opened(stage: "2", winner: nil)])
+    // And the last part, which ends the campaign.
+    try await end("a~2", outcomes: [.accepted: 1], world)
+    _ = try await look(world)
+    try await end("a~rest", outcomes: [.accepted: 1], world)
+    try await world.command("HDEL", world.keys.campaign("a"), "finishedAt")
+    try await world.command("HSET", world.keys.campaign("a"), "state", "active")
+    try await world.command("ZADD", world.keys.ended, 1, "a~rest")
+    _ = try await look(world)
+    #expect(try await states("a", world) == [.completed, .completed, .completed, .completed])
+  }
+
+  @Test(arguments: Backend.wholeWay)
+  func campaignHasFailedWhenNothingOfItWasAccepted(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", #","stages":[{"share":0.3}]"#)
+    try await end("a~1", outcomes: [.rejected: 3], world)
+    _ = try await look(world)
+    try await end("a~rest", outcomes: [.rejected: 3], world)
+    #expect(try await states("a", world) == [.failed, .failed, .failed])
+    #expect(try await world.store.campaign("a")?.reason?.hasPrefix("none of its 6 pushes was accepted") == true)
+  }
+
+  // MARK: Control
+
+  /// What a campaign is when it is controlled.
+  enum Moment: String, CaseIterable, Sendable {
+    /// It is scheduled.
+    case before
+    /// Its first stage is sent.
+    case during
+    /// Its first stage has ended, and the rest waits for its gate.
+    case waiting
+    /// The rest is sent.
+    case after
+  }
+
+  private static let jobs = [
+    #","stages":[{"share":0.3,"wait":"1h"}]"#, #","also":["widgets"]"#, stages,
+    #","stages":[{"users":["u1"],"approval":true},{"share":0.1}],"also":["widgets"]"#,
+  ]
+
+  private func bring(_ id: String, _ job: String, to moment: Moment, _ world: TestStore) async throws {
+    let time = moment == .before ? 3_600_000 : -1000
+    let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + time)
+    try await world.activate(id, job + #","sendAt":"\#(sendAt)","submittedBy":"ada""#)
+    guard moment == .waiting || moment == .after else { return }
+    let first = try #require(try await world.store.campaign(id)?.partIDs.first)
+    try await end(first, outcomes: [.accepted: 1], world)
+    guard moment == .after else { return }
+    try await world.command("HINCRBY", world.keys.campaign(first), "finishedAt", -3_600_000)
+    try await world.command("ZADD", world.keys.gates, 1, id)
+    let finding = try await world.store.lookAtGate(of: id, dueAt: 1)
+    if case .paused = finding {
+      #expect(try await world.store.approve(id, by: "bob") == .active)
+      _ = try await world.store.lookAtGate(of: id, dueAt: try #require(try await gate(id, world)))
+    }
+  }
+
+  /// Pause, resume and cancel reach every part, in whatever state it is; a resume brings each back to where it was.
+  @Test(arguments: Moment.allCases)
+  func controlReachesEveryPart(moment: Moment) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    for (number, job) in Self.jobs.enumerated() {
+      let id = "c\(number)"
+      // A campaign with a companion alone has no gate.
+      guard moment != .after || job.contains("stages") else { continue }
+      try await bring(id, job, to: moment, world)
+      let were = try await states(id, world)
+      let paused = were.map { $0.isFinal ? $0 : .paused }
+      #expect(try await world.store.control(id, .pause, reason: "looks wrong") == .paused)
+      #expect(try await states(id, world) == paused, "\(moment) \(job)")
+      #expect(try await world.command("LLEN", world.keys.lane("normal")).integer == 0)
+      #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
+      #expect(try await problems(world) == [], "\(moment) \(job)")
+      // By the id of a part it is the whole that is meant.
+      #expect(try await world.store.control(id + "~rest", .resume) == were[0])
+      #expect(try await states(id, world) == were, "\(moment) \(job)")
+      #expect(try await problems(world) == [], "\(moment) \(job)")
+      try await world.store.control(id, .pause)
+      #expect(try await world.store.control(id, .cancel) == .cancelled)
+      #expect(try await states(id, world) == were.map { $0.isFinal ? $0 : .cancelled }, "\(moment) \(job)")
+      let record = try #require(try await world.store.campaign(id))
+      // What has begun is closed by workers; all else has ended with it.
+      let begun = zip(record.parts, were.dropFirst()).filter { $1 == .active }.map(\.0.id)
+      for part in record.parts { #expect((part.finishedAt == nil) == begun.contains(part.id), "\(moment) \(part.id)") }
+      for part in begun { try await end(part, world) }
+      #expect(try await world.store.campaign(id)?.finishedAt != nil, "\(moment) \(job)")
+      #expect(try await world.store.control(id, .resume) == .cancelled)
+      #expect(try await problems(world) == [], "\(moment) \(job)")
+    }
+    #expect(try await world.store.isIdle())
+  }
+
+  /// Approval is needed, and given, once for the whole.
+  @Test(arguments: Backend.wholeWay)
+  func approvalIsOfTheWhole(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages + #","submittedBy":"ada""#)
+    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    #expect(
+      try await world.store.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large") == .new)
+    #expect(try await states("a", world) == Array(repeating: .paused, count: 5))
+    #expect(try await world.store.control("a", .resume) == .paused)
+    #expect(try await world.store.control("a~1.widgets", .resume) == .paused)
+    await #expect(throws: StoreError.self) { try await world.store.approve("a~1", by: "ada") }
+    #expect(try await world.store.approve("a", by: "grace") == .active)
+    #expect(try await states("a", world) == [.active, .active, .active, .waiting, .waiting])
+  }
+
+  /// The rounds of all parts are the same: what a worker found of one before a resume changes nothing.
+  @Test(arguments: Backend.wholeWay)
+  func roundsOfPartsAreTheSame(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", Self.stages)
+    try await end("a~1", world)
+    for _ in 0..<2 {
+      try await world.store.control("a", .pause)
+      try await world.store.control("a", .resume)
+    }
+    let record = try #require(try await world.store.campaign("a"))
+    #expect(record.round == 2 && record.parts.map(\.round) == [2, 2, 2, 2])
+    #expect(try await world.store.control("a~rest", .pause, reason: "late", round: 1) == .active)
+    #expect(try await world.store.control("a~rest", .pause, reason: "now", round: 2) == .paused)
+    #expect(try await states("a", world) == [.paused, .completed, .paused, .paused, .paused])
+  }
+
+  // MARK: Repartition
+
+  @Test(arguments: Backend.wholeWay)
+  func repartitionKeepsParts(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 2)
+    let time = try await world.store.time() / 1000 + 3_600_000
+    let users = (0..<20).map { "\"u\($0)\"" }.joined(separator: ",")
+    try await world.activate(
+      "a", audience: "{\"users\":[\(users)]}",
+      #","stages":[{"share":0.5}],"sendAt":"\#(Timestamp.format(milliseconds: time))""#)
+    let spread = try await world.store.hold(for: 4)
+    #expect(try await world.store.repartition(to: 4, spread: spread).campaigns == 3)
+    let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 4))
+    let store = CampaignStore(redis: world.store.redis, keys: keys, services: TestStore.services)
+    let record = try #require(try await store.campaign("a"))
+    #expect(record.partitions == 4 && record.parts.map(\.partitions) == [4, 4])
+    #expect(try await world.command("LLEN", keys.open("a~1")).integer == record.parts[0].slices.total)
+    #expect(try await world.command("LLEN", keys.open("a~rest")).integer == 0)
+  }
+}

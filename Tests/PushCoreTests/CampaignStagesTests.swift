@@ -1,0 +1,267 @@
+import APNs
+import TestSupport
+import Testing
+
+@testable import PushCore
+
+/// Who is in which stage, what a job may ask for, and the parts that it makes.
+struct CampaignStagesTests {
+  private static let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+  private static let three = #"""
+    [{"users":["ed","mia"],"wait":"5m","approval":true},
+     {"share":0.05,"wait":"30m","maxFailures":0.02,"minOpened":0.01},
+     {"share":0.2,"wait":"2h"}]
+    """#
+
+  private func bytes(_ stages: String, _ more: [String: String] = [:]) -> [UInt8] {
+    Array(job(["payload": #"{"aps":{"alert":"hi"}}"#, "stages": stages].merging(more) { $1 }).utf8)
+  }
+
+  private func parse(_ stages: String, _ more: [String: String] = [:], now: Int? = nil) throws -> Campaign {
+    try CampaignJob.parse(bytes(stages, more), Self.apps, now: now)
+  }
+
+  private func part(_ name: String, _ stages: String, _ more: [String: String] = [:], start: Int = 0) throws -> Campaign
+  {
+    try CampaignJob.part(CampaignID("c1~" + name), of: bytes(stages, more), Self.apps, start: start)
+  }
+
+  private func place(_ stages: CampaignStages, _ user: String) -> Int {
+    Array(user.utf8).withUnsafeBytes(stages.draw.place)
+  }
+
+  @Test func stagesAreRead() throws {
+    let campaign = try parse(Self.three)
+    let stages = try #require(campaign.stages)
+    #expect(
+      stages.all == [
+        .init(.users(["ed", "mia"]), wait: 300, approval: true),
+        .init(.share(0.05), wait: 1800, mostFailures: 0.02, leastOpened: 0.01), .init(.share(0.2), wait: 7200),
+      ])
+    #expect(campaign.parts.map(\.description) == ["1", "2", "3", "rest"])
+    #expect(
+      stages.description
+        == "2 users, once approved and 5m later 5 % of the users, 30m later 20 % of the users, 2h later the rest")
+    #expect(try parse("null").parts.isEmpty)
+    #expect(try parse("null", ["also": #"["widgets"]"#]).parts.map(\.description) == ["main", "main.widgets"])
+    let both = try parse(#"[{"share":0.1}]"#, ["also": #"["widgets"]"#])
+    #expect(both.parts.map(\.description) == ["1", "1.widgets", "rest", "rest.widgets"])
+    // What is repeated is not sent itself.
+    #expect(try parse(Self.three, ["repeat": #"{"cron":"0 9 * * *"}"#]).parts.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("7", "stages: must be an array of 1 to 8 stages"), ("[]", "stages: must be an array of 1 to 8 stages"),
+    ("[7]", "stages[0]: must be a JSON object"), ("[{}]", "stages[0].users: and share are missing"),
+    (#"[{"users":["a"],"share":0.1}]"#, "stages[0].users: stands beside share"),
+    (#"[{"share":1}]"#, "stages[0].share: must be a number above 0 and below 1"),
+    (#"[{"share":0}]"#, "stages[0].share: must be a share"),
+    (#"[{"share":0.6},{"share":0.4}]"#, "stages: the shares add up to 1.0"),
+    (#"[{"users":[]}]"#, "stages[0].users: must be 1 to 100 users"),
+    (#"[{"users":["a\tb"]}]"#, "stages[0].users[0]: "),
+    (#"[{"share":0.1,"wait":"8d"}]"#, "stages[0].wait: '8d' is not a duration of up to 7d"),
+    (#"[{"share":0.1,"maxFailures":2}]"#, "stages[0].maxFailures: must be a share, from 0 to 1"),
+    (#"[{"share":0.1,"minOpened":0}]"#, "stages[0].minOpened: must be a share"),
+    (#"[{"share":0.1,"approval":"yes"}]"#, "stages[0].approval: "),
+    (#"[{"share":0.1,"wiat":"1h"}]"#, "stages[0].wiat: unknown field"),
+  ])
+  func whatIsWrongIsSaid(stages: String, says: String) {
+    let error = #expect(throws: JobError.self) { try parse(stages) }
+    #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
+  }
+
+  @Test(arguments: [#"{"tokens":["aa01"]}"#, #"{"segment":"*","limit":5}"#, #"{"activity":"match"}"#])
+  func audiencesWithoutStagesAreRefused(audience: String) {
+    let error = #expect(throws: JobError.self) { try parse(#"[{"share":0.1}]"#, ["audience": audience]) }
+    #expect(error?.field == "stages" && error?.hint != nil, "\(error?.reason ?? "")")
+  }
+
+  // MARK: Who is in which
+
+  @Test func eachUserIsInOneStageAndSharesAreAsWritten() throws {
+    let stages = try #require(try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#).stages)
+    var counts = [0, 0, 0, 0]
+    for number in 0..<20_000 { counts[place(stages, "u\(number)")] += 1 }
+    // Within five standard deviations.
+    for (place, share) in [(0, 0.1), (2, 0.3), (3, 0.6)] {
+      let deviation = (20_000 * share * (1 - share)).squareRoot()
+      #expect(abs(Double(counts[place]) - 20_000 * share) <= 5 * deviation + 1, "\(counts)")
+    }
+    #expect(counts[1] == 1 && place(stages, "u7") == 1)
+    // Another campaign draws anew; the same one draws the same, whatever else its job says.
+    let other = CampaignStages(stages.all, campaign: "c2")
+    #expect((0..<100).contains { place(stages, "u\($0)") != place(other, "u\($0)") })
+    #expect(try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#, ["lane": "\"bulk\""]).stages == stages)
+  }
+
+  @Test func whoIsListedIsInTheFirstStageThatListsThem() throws {
+    let stages = try #require(
+      try parse(#"[{"share":0.5},{"users":["ada","bob"]},{"users":["bob","zoë","zoë"]}]"#).stages)
+    #expect(["ada", "bob", "zoë"].map { place(stages, $0) } == [1, 1, 2])
+    func listing(_ user: String) -> Int? { Array(user.utf8).withUnsafeBytes(stages.draw.listing) }
+    #expect(listing("zoë") == 2 && listing("zo") == nil && listing("") == nil && listing("xyz") == nil)
+  }
+
+  // MARK: Parts
+
+  @Test func partsAreOfTheSameUsersAndCountFromTheirStart() throws {
+    let more = [
+      "expiration": "\"4h\"", "maxDuration": "\"2h\"", "control": "0.1", "audience": #"{"segment":"*","sample":0.5}"#,
+      "also": #"["widgets"]"#, "quietHours": #"{"from":"22:00","to":"08:00"}"#, "defaultTimezone": "\"Europe/Berlin\"",
+    ]
+    let whole = try parse(#"[{"share":0.1}]"#, more)
+    for name in ["1", "rest", "1.widgets", "rest.widgets"] {
+      let part = try part(name, #"[{"share":0.1}]"#, more, start: 1000)
+      #expect(part.id == "c1~" + name && part.whole == "c1" && part.part?.description == name)
+      #expect(part.stages == whole.stages && part.sample == whole.sample && part.control == whole.control)
+      #expect(
+        part.timing == whole.timing && part.expiration == whole.expiration && part.parts.isEmpty && part.also.isEmpty)
+      #expect(part.commonExpiration(startingAt: 1000) == 1000 + 4 * 3600)
+      let isCompanion = name.hasSuffix("widgets")
+      #expect(part.keepsToCaps == !isCompanion && part.pushType == (isCompanion ? "widgets" : "alert"))
+    }
+    #expect(throws: JobError.self) { try part("2", #"[{"share":0.1}]"#) }
+    #expect(throws: JobError.self) { try part("main", #"[{"share":0.1}]"#) }
+  }
+
+  /// What a companion is sent is checked with the job.
+  @Test func companionsAreCheckedWithTheJob() throws {
+    for more in [
+      ["quietHours": #"{"from":"22:00","to":"08:00"}"#, "defaultTimezone": "\"Europe/Berlin\""],
+      ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "late": "\"2h\""],
+    ] { #expect(throws: Never.self) { try parse("null", more.merging(["also": #"["widgets"]"#]) { $1 }) } }
+  }
+
+  @Test func ratesOfTheWholeAreDivided() throws {
+    let stages = #"[{"users":["a"],"wait":"100s"},{"share":0.25,"wait":"300s"}]"#
+    func rates(_ more: [String: String], _ starts: [Int]) throws -> [CampaignRate?] {
+      try zip(["1", "2", "rest"], starts).map { try part($0, stages, more, start: $1).rate }
+    }
+    #expect(try rates(["rate": "50"], [0, 0, 0]) == [.perSecond(50), .perSecond(50), .perSecond(50)])
+    #expect(try rates(["spread": "\"1h\""], [0, 0, 0]) == [nil, .over(seconds: 900), .over(seconds: 2700)])
+    // Of 2,000 s there are 1,600 left for pushes; the rest has what its beginning leaves.
+    let end = ["finishBy": "\"1970-01-01T00:33:20Z\""]
+    #expect(try rates(end, [0, 100, 800]) == [nil, .over(seconds: 400), .until(milliseconds: 2_000_000)])
+  }
+
+  @Test func eachStageWaitsForItsLocalTime() throws {
+    let more = ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\""]
+    let (stages, wall) = (#"[{"share":0.1,"wait":"1h"}]"#, 1_796_115_600)
+    let beginning = wall - 14 * 3600
+    #expect(try part("1", stages, more, start: beginning).timing.localTime?.wall == wall)
+    // On the first day on which no clock has shown it.
+    for (start, days) in [(beginning, 0), (beginning + 1, 1), (beginning + 86_400, 1), (beginning + 86_401, 2)] {
+      let rest = try part("rest", stages, more, start: start)
+      #expect(rest.timing.localTime?.wall == wall + days * 86_400)
+      #expect(rest.sendAt == (beginning + days * 86_400) * 1000)
+    }
+  }
+
+  @Test func whatEndsBeforeTheWaitsIsRefused() throws {
+    let stages = #"[{"share":0.1,"wait":"1h"},{"share":0.1,"wait":"1h"}]"#
+    let now = 1_796_115_600
+    let (early, late) = ("\"2026-12-01T11:00:00Z\"", "\"2026-12-01T11:00:01Z\"")
+    for field in ["expiration", "finishBy"] {
+      let error = #expect(throws: JobError.self) { try parse(stages, [field: early], now: now) }
+      #expect(error?.field == field && error?.message.contains("before the last pushes begin") == true)
+      #expect(throws: Never.self) { try parse(stages, [field: late], now: now) }
+      #expect(throws: JobError.self) { try parse(stages, [field: late, "sendAt": "\"2026-12-01T09:00:01Z\""]) }
+    }
+    #expect(throws: Never.self) { try parse(stages, ["expiration": "\"1m\""], now: now) }
+    // Each stage waits for another day.
+    let local = ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "expiration": "\"2026-12-02T09:00:00Z\""]
+    #expect(throws: JobError.self) { try parse(stages, local) }
+  }
+
+  // MARK: Gates
+
+  private func verdict(
+    _ stage: String, _ finding: StageGate.Finding, now: Int = 10_000, variants: Bool = false
+  ) throws -> StageGate.Verdict {
+    let more = variants ? ["variants": #"[{"name":"a"},{"name":"b","payload":{"n":1}}]"#] : [:]
+    let gate = try #require(StageGate(behind: 0, of: parse("[\(stage)]", more)))
+    return gate.verdict(finding, now: now)
+  }
+
+  @Test func gateWaitsForOutcomesAndThenAsLongAsWritten() throws {
+    let stage = #"{"share":0.1,"wait":"8s","maxFailures":0}"#
+    #expect(try verdict(stage, .init(finishedAt: nil)) == .unfinished)
+    let finding = StageGate.Finding(finishedAt: 2001, outcomes: [.accepted: 1])
+    #expect(try verdict(stage, finding, now: 10_000) == .wait(until: 10_001))
+    #expect(try verdict(stage, finding, now: 10_001) == .open(winner: nil))
+    #expect(StageGate(behind: 1, of: try parse("[\(stage)]")) == nil)
+  }
+
+  @Test(
+    arguments: [
+      (#"{"share":0.1}"#, [:], 0, nil), (#"{"share":0.1,"approval":true}"#, [:], 0, "stage 1: it needs approval; "),
+      (#"{"share":0.1,"maxFailures":0.1}"#, [.accepted: 9, .rejected: 1], 0, nil),
+      (
+        #"{"share":0.1,"maxFailures":0.1}"#, [.accepted: 8, .rejected: 1], 0,
+        "stage 1: 1 of 9 pushes failed, more than 10 %"
+      ),
+      // Devices that are gone are no failures, and count as answers.
+      (#"{"share":0.1,"maxFailures":0.1}"#, [.accepted: 4, .unregistered: 5, .rejected: 1], 0, nil),
+      (#"{"share":0.1,"maxFailures":0}"#, [.capped: 5], 0, "stage 1: no push of it was answered"),
+      (#"{"share":0.1,"minOpened":0.25}"#, [.accepted: 8], 2, nil),
+      (#"{"share":0.1,"minOpened":0.25}"#, [.accepted: 8], 1, "stage 1: 1 of 8 users have opened it, less than 25 %"),
+      (#"{"share":0.1,"minOpened":0.25}"#, [.rejected: 8], 0, "stage 1: no push of it was accepted"),
+    ] as [(String, [Outcome: Int], Int, String?)])
+  func gateHoldsWhatItAsksFor(stage: String, outcomes: [Outcome: Int], opened: Int, says: String?) throws {
+    let finding = StageGate.Finding(finishedAt: 1, outcomes: outcomes, opened: opened)
+    switch try verdict(stage, finding) {
+    case .open(winner: nil): #expect(says == nil)
+    case .pause(let reason, let needsApproval):
+      #expect(says.map(reason.hasPrefix) == true, "\(reason)")
+      #expect(needsApproval == stage.contains("approval") && reason.contains("carillon campaign "))
+    default: Issue.record("neither open nor paused")
+    }
+    // A person has seen that.
+    var overruled = finding
+    overruled.isOverruled = true
+    #expect(try verdict(stage, overruled) == .open(winner: nil))
+  }
+
+  @Test func gateChoosesTheWinner() throws {
+    let stage = #"{"share":0.1,"winner":{"minimum":10}}"#
+    func finding(_ counted: [Int], winner: Int? = nil, isOverruled: Bool = false) -> StageGate.Finding {
+      .init(finishedAt: 1, variants: (counted, [100, 100]), winner: winner, isOverruled: isOverruled)
+    }
+    #expect(try verdict(stage, finding([4, 6]), variants: true) == .open(winner: 1))
+    guard case .pause(let reason, false) = try verdict(stage, finding([4, 5]), variants: true) else {
+      Issue.record("nine are too few")
+      return
+    }
+    #expect(reason.hasPrefix("stage 1: no winner: 9 opened in all, and it takes 10"), "\(reason)")
+    #expect(try verdict(stage, finding([4, 5], isOverruled: true), variants: true) == .open(winner: 1))
+    #expect(try verdict(stage, finding([4, 5], winner: 0), variants: true) == .open(winner: 0))
+    let otherwise = #"{"share":0.1,"winner":{"minimum":10,"otherwise":"a"}}"#
+    #expect(try verdict(otherwise, finding([4, 5]), variants: true) == .open(winner: 0))
+  }
+
+  // MARK: The campaign's id in the payload
+
+  @Test func payloadCarriesTheCampaignsID() throws {
+    let bytes = bytes(#"[{"share":0.1}]"#, ["campaignKey": "\"campaign\"", "uniqueKey": "\"push\""])
+    func payload(_ campaign: Campaign) throws -> String {
+      var payload: [UInt8] = []
+      #expect(try #require(campaign.content).write(.none, id: (0, 1), most: 4096, to: &payload))
+      return String(decoding: payload, as: UTF8.self)
+    }
+    #expect(try payload(CampaignJob.parse(bytes, Self.apps)).hasSuffix(#","campaign":"c1"}"#))
+    for name in ["c1~1", "c1~rest"] {
+      let part = try CampaignJob.part(CampaignID(name), of: bytes, Self.apps, start: 0)
+      #expect(try payload(part).hasSuffix(#","campaign":"c1"}"#))
+    }
+    let run = try CampaignJob.parse(bytes, Self.apps, as: "c1~20261201T0900")
+    #expect(try payload(run).hasSuffix(#","campaign":"c1~20261201T0900"}"#) && run.content?.needsTarget == false)
+    for (key, says) in [
+      ("aps", "has a member 'aps' already"), ("push", "is the same as uniqueKey"), ("a b", "can't be a key"),
+    ] {
+      let error = #expect(throws: JobError.self) {
+        try parse("null", ["campaignKey": "\"\(key)\"", "uniqueKey": "\"push\""])
+      }
+      #expect(error?.message.contains(says) == true, "\(error?.message ?? "")")
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+import TestSupport
+import Testing
+
+/// What stages go with: each user of the audience has one outcome, in one stage, and no stage begins before its gate opens.
+@Suite struct StageCombinationTests {
+  private static let users = 120
+
+  /// What a job has beside its stages, and what becomes of it.
+  struct Row: Sendable, CustomTestStringConvertible {
+    var name: String
+    /// Members of the job; `NOW` is an hour that is quiet now, `LATER` one that is not, `SOON` in some seconds.
+    var more: String
+    /// The share of the users who get it; `nil` for those whom a draw has.
+    var share: Double? = 1
+    var outcome = Outcome.accepted
+    /// ms that the pushes take at least.
+    var takes = 0
+    /// Users who had their push of the day.
+    var capped = 0
+
+    var testDescription: String { name }
+  }
+
+  static let rows = [
+    Row(name: "nothing else", more: ""),
+    Row(name: "quiet hours, hold", more: #","quietHours":{"from":"LATER:00","to":"LATER:30"},"defaultTimezone":"UTC""#),
+    Row(
+      name: "quiet hours, drop", more: #","quietHours":{"from":"NOW:00","to":"LATER:00","then":"drop"}"#,
+      outcome: .expired),
+    Row(name: "rate", more: #","rate":100"#, takes: 700),
+    Row(name: "spread", more: #","spread":"2s""#, takes: 1500),
+    Row(name: "finishBy", more: #","finishBy":"SOON""#, takes: 2000),
+    Row(name: "control", more: #","control":0.3"#, share: nil),
+    Row(name: "also", more: #","also":["widgets"]"#),
+    Row(name: "caps", more: "", capped: 40),
+    Row(name: "expiration", more: #","expiration":"1s""#),
+    Row(name: "maxDuration", more: #","maxDuration":"1s""#),
+    Row(name: "variants", more: #","variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#),
+    Row(
+      name: "everything", more: #","rate":200,"control":0.2,"also":["widgets"],"expiration":"5s""#, share: nil,
+      takes: 200),
+  ]
+
+  private func text(_ more: String, _ now: Int) -> String {
+    let hour = now / 3600 % 24
+    func text(_ hour: Int) -> String { hour % 24 < 10 ? "0\(hour % 24)" : "\(hour % 24)" }
+    return more.replacing("LATER", with: text(hour + 12)).replacing("NOW", with: text(hour))
+      .replacing("SOON", with: Timestamp.format(milliseconds: (now + 6) * 1000))
+  }
+
+  @Test(arguments: rows)
+  func stagesGoWithIt(row: Row) async throws {
+    var rig = try await WorkerRig(engine: .native, partitions: 4)
+    try await rig.register(Self.users)
+    if row.capped > 0 {
+      rig.channel.caps = [FrequencyCap(most: 1, seconds: 86_400)]
+      let users = (0..<row.capped).map { "\"u\($0)\"" }.joined(separator: ",")
+      try await rig.submit("before", audience: "{\"users\":[\(users)]}")
+      try await rig.worker("w").run()
+    }
+    let now = try await rig.store.time() / 1_000_000
+    try await rig.submit(
+      "story",
+      #","stages":[{"users":["u1","u2"],"wait":"1s"},{"share":0.4,"wait":"1s"}]"# + text(row.more, now))
+    // A worker that goes in the middle of it, and one that stays.
+    let first = rig.worker("one", lease: 500, drains: false)
+    async let gone: Void = first.run()
+    try await rig.until { try await rig.store.campaign("story~1")?.finishedAt != nil }
+    await first.stop()
+    try await gone
+    try await rig.worker("two", lease: 500).run()
+    let record = try #require(try await rig.store.show("story"))
+    #expect(record.state == .completed && record.parts.filter { $0.state != .completed }.isEmpty)
+    let results = try await rig.results("story")
+    #expect(results.count == Set(results.map(\.user)).count)
+    let control = record.counters.control
+    #expect(results.count + control == Self.users && (row.share == nil) == (control > 0))
+    let outcomes = Dictionary(grouping: results) { $0.outcome }.mapValues(\.count)
+    #expect(outcomes[row.outcome] == results.count - row.capped && outcomes[.capped] ?? 0 == row.capped)
+    // Whom a stage lists no draw leaves out, and they are first.
+    let listed = try await rig.results("story~1")
+    #expect(listed.map(\.user).sorted() == ["u1", "u2"])
+    var end = 0
+    for id in ["story~1", "story~2", "story~rest"] {
+      let part = try #require(try await rig.store.campaign(id))
+      // No stage begins before the outcomes of the one before, and the wait.
+      let at = try await rig.results(id).map { Int($0.at) }
+      #expect(at.allSatisfy { $0 >= end + (end > 0 ? 1000 : 0) }, "\(id)")
+      end = try #require(part.finishedAt)
+    }
+    let all = results.map { Int($0.at) }
+    let took = try #require(all.max()) - #require(all.min())
+    #expect(took >= 2000 + row.takes, "\(took)")
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+  }
+
+  @Test func limitIsRefused() throws {
+    let job =
+      #"{"id":"a","app":"news","audience":{"segment":"*","limit":5},"payload":{"aps":{}},"stages":[{"share":0.1}]}"#
+    let error = #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any(APNsService())) }
+    #expect(error?.message.contains("do not go with audience.limit") == true)
+  }
+}

@@ -1,0 +1,139 @@
+import PushTransport
+import APNs
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushWorker
+import TestSupport
+import Testing
+
+/// Some of a campaign's users get it first, and the others when the gate opens.
+@Suite struct StageRunTests {
+  private static let users = 400
+
+  /// Waits for a state of a campaign, or a part.
+  private func reached(_ state: CampaignState, _ id: String, _ rig: WorkerRig) async throws {
+    try await rig.until { try await rig.store.campaign(id)?.state == state }
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func restFollowsByItself(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
+    try await rig.register(Self.users)
+    try await rig.submit(
+      "story", #","stages":[{"users":["u7","nobody"]},{"share":0.2,"wait":"1s","maxFailures":0.1}]"#)
+    async let other: Void = rig.worker("other").run()
+    try await rig.worker("one").run()
+    try await other
+    let parts = ["story~1", "story~2", "story~rest"]
+    var results: [[TargetResult]] = []
+    for part in parts { results.append(try await rig.results(part)) }
+    #expect(results[0].map(\.user) == ["u7"] && (40...120).contains(results[1].count), "\(results[1].count)")
+    let all = try await rig.results("story")
+    #expect(all.count == Self.users && Set(all.map(\.user)).count == Self.users)
+    #expect(all.allSatisfy { $0.outcome == .accepted })
+    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    // Nobody got it before all of the stage before had an answer, and the wait was over.
+    for (place, wait) in [(0, 0), (1, 1000)] {
+      let end = UInt64(try #require(try await rig.store.campaign(parts[place])?.finishedAt))
+      #expect(results[place + 1].allSatisfy { $0.at >= end + UInt64(wait) })
+    }
+    let record = try #require(try await rig.store.show("story"))
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: Self.users])
+    #expect(record.parts.map(\.state) == [.completed, .completed, .completed])
+    #expect(try await rig.store.timeline(of: "story").map(\.reason) == ["stage 2", "stage rest"])
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignPausesWithTheReasonAndGoesOnWhenSomebodyResumesIt(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
+    // A quarter of the tokens are another app's; the guard lets that pass here.
+    try await rig.register(Self.users) { $0 % 4 == 1 ? .bad : .registered }
+    try await rig.submit("story", #","stages":[{"share":0.2,"maxFailures":0.1}]"#)
+    let worker = rig.worker("w", guard: GuardPolicy(threshold: 1, pruneShare: 1, minimum: 1), drains: false)
+    async let running: Void = worker.run()
+    // A pause and resume before the verdict leaves it as it is.
+    try await rig.store.controlWhenThere("story", .pause, rig)
+    try await rig.store.control("story", .resume)
+    try await reached(.paused, "story", rig)
+    let record = try #require(try await rig.store.show("story"))
+    #expect(record.reason?.contains("pushes failed, more than 10 %") == true && record.pausedItself)
+    #expect(record.parts.map(\.state) == [.completed, .paused])
+    let sent = record.counters.targets
+    #expect(await rig.simulator.counters().received == sent)
+    #expect(try await rig.store.control("story", .resume) == .active)
+    try await reached(.completed, "story", rig)
+    await worker.stop()
+    try await running
+    #expect(try await rig.results("story").count == Self.users)
+  }
+
+  /// Who is there when the gate opens gets it; who has gone meanwhile does not.
+  @Test(arguments: PushEngineKind.allCases)
+  func stageHasThoseWhoAreThereWhenItBegins(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
+    try await rig.register(100)
+    try await rig.submit("story", #","stages":[{"users":["u1"],"approval":true}],"submittedBy":"ada""#)
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await reached(.paused, "story", rig)
+    #expect(try await rig.store.campaign("story")?.needsApproval == true)
+    try await rig.register(120)
+    await #expect(throws: StoreError.self) { try await rig.store.resume("story", unguarded: false, by: "bob") }
+    await #expect(throws: StoreError.self) { try await rig.store.approve("story", by: "ada") }
+    #expect(try await rig.store.approve("story", by: "bob") == .active)
+    try await reached(.completed, "story", rig)
+    await worker.stop()
+    try await running
+    #expect(try await rig.results("story").count == 120)
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func cancelEndsEveryStage(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 2)
+    try await rig.register(100)
+    try await rig.submit("story", #","rate":0.001,"stages":[{"share":0.5}]"#)
+    let worker = rig.worker("w", drains: false)
+    async let running: Void = worker.run()
+    try await rig.until { try await rig.store.campaign("story")?.startedAt != nil }
+    #expect(try await rig.store.control("story", .cancel) == .cancelled)
+    try await rig.until { try await rig.store.campaign("story")?.finishedAt != nil }
+    await worker.stop()
+    try await running
+    #expect(await rig.simulator.counters().received <= 1)
+    let record = try #require(try await rig.store.show("story"))
+    #expect(record.state == .cancelled && record.parts.map(\.state) == [.cancelled, .cancelled])
+  }
+
+  /// A later campaign that names this one means all of its stages.
+  @Test(arguments: PushEngineKind.allCases)
+  func correctionReachesEverybodyAndExclusionNobody(engine: PushEngineKind) async throws {
+    let rig = try await WorkerRig(engine: engine, partitions: 4)
+    try await rig.register(Self.users)
+    try await rig.submit("story", #","stages":[{"share":0.1}]"#)
+    // Both are submitted before the first has a record.
+    try await rig.submit("correction", audience: #"{"campaign":"story"}"#)
+    try await rig.submit("again", audience: #"{"segment":"*","exclude":{"campaign":"story"}}"#)
+    try await rig.worker("w").run()
+    #expect(try await rig.results("story").count == Self.users)
+    #expect(try await rig.results("correction").count == Self.users)
+    #expect(try await rig.results("again").isEmpty)
+    // An open counts for the stage that its user is in.
+    try await rig.store.apply((0..<Self.users).map { ReceiptEvent(.opened, campaign: "story", user: "u\($0)") })
+    for id in ["story~1", "story~rest", "story"] {
+      let record = try #require(try await rig.store.campaign(id))
+      #expect(try await rig.store.receipts(of: record)[.opened] == record.counters.targets, "\(id)")
+    }
+    try await rig.submit("reminder", audience: #"{"campaign":"story","opened":false}"#)
+    try await rig.worker("w").run()
+    #expect(try await rig.results("reminder").isEmpty)
+  }
+}
+
+extension CampaignStore {
+  /// Controls a campaign as soon as a worker has taken it in.
+  fileprivate func controlWhenThere(_ id: String, _ verb: ControlVerb, _ rig: WorkerRig) async throws {
+    try await rig.until { try await campaign(id) != nil }
+    try await control(id, verb)
+  }
+}
