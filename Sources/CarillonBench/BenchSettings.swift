@@ -35,6 +35,6 @@ enum BenchParts {
     ("personal", PersonalPart()), ("scraped", ScrapedPart()), ("growth", GrowthPart()),
     ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
     ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),
-    ("events", EventsPart()), ("scale", ScalePart()),
+    ("events", EventsPart()), ("departures", DeparturesPart()), ("scale", ScalePart()),
   ]
 }

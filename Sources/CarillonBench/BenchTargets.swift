@@ -27,6 +27,7 @@ enum BenchTargets {
     "import.redis": .atMost(6),
     "small.seconds": .atMost(1),
     "events.rate": .atLeast(50_000),
+    "departures.ratio": .atLeast(0.95),
     "scale.share": .atMost(5),
   ]
   /// The share of all cores that the benchmark's own processes must have used for the machine to have been the limit.

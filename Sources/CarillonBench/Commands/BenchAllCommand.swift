@@ -81,7 +81,7 @@ struct BenchAllCommand: CarillonCommand {
   }
 
   func run() async throws {
-    let signals = StopSignals()
+    let signals = ProcessSignals(ProcessSignals.stops)
     let numbers = signals.numbers
     // Its sources end with it.
     defer { withExtendedLifetime(signals) {} }

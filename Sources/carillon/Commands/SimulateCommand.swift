@@ -40,7 +40,7 @@ struct SimulateCommand: CarillonCommand {
 
   func run() async throws {
     if let initialise { return try create(SimulatorFolder(path: initialise)) }
-    let signals = StopSignals()
+    let signals = ProcessSignals(ProcessSignals.stops)
     var configuration = try SimulatorFolder(path: directory ?? "").load()
     configuration.port = port
     configuration.controlPort = controlPort
@@ -86,7 +86,7 @@ struct SimulateCommand: CarillonCommand {
   }
 
   /// Waits for a signal, or for the log to fail.
-  private func end(of simulator: Simulator, _ signals: StopSignals) async -> RequestLogError? {
+  private func end(of simulator: Simulator, _ signals: ProcessSignals) async -> RequestLogError? {
     let numbers = signals.numbers
     return await withTaskGroup(of: RequestLogError?.self) { group in
       group.addTask {

@@ -47,7 +47,7 @@ struct WorkerCommand: CarillonCommand {
     let stop = WorkerStop()
     let configuration = try global.loadConfiguration()
     let name = self.name ?? Self.ownName
-    let signals = StopSignals()
+    let signals = ProcessSignals(ProcessSignals.stops)
     let notifier = ServiceNotifier(ProcessInfo.processInfo.environment)
     let stopper = Task {
       var deadline = configuration.worker.deadline

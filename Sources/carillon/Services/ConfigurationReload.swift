@@ -1,5 +1,4 @@
 import CommandSupport
-import Dispatch
 import Foundation
 import Glibc
 import PushCore
@@ -50,11 +49,10 @@ actor ConfigurationReload {
   /// - Parameter renew: called when a worker has to take up its work anew.
   func run(renew: @escaping @Sendable () async -> Void) async {
     let (requests, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(4))
-    // As in StopSignals: the source sees a signal beside its disposition, which must not be to die.
-    signal(SIGHUP, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
-    source.setEventHandler { continuation.yield(true) }
-    source.resume()
+    let signals = ProcessSignals([SIGHUP])
+    let asked = Task {
+      for await _ in signals.numbers { continuation.yield(true) }
+    }
     let clock = Task {
       while !Task.isCancelled {
         try? await Task.sleep(for: Self.interval)
@@ -64,7 +62,7 @@ actor ConfigurationReload {
     }
     defer {
       clock.cancel()
-      source.cancel()
+      asked.cancel()
     }
     for await isAsked in requests {
       guard !Task.isCancelled else { return }

@@ -127,7 +127,7 @@ private struct StopRequest {
   }
 
   private let flag = Flag()
-  private let signals = StopSignals()
+  private let signals = ProcessSignals(ProcessSignals.stops)
 
   init() {
     Task { [flag, numbers = signals.numbers] in

@@ -19,7 +19,8 @@ struct FullScreen: ~Copyable {
   /// For one reader.
   let events: AsyncStream<Event>
   private let former: termios
-  private let sources: [any DispatchSourceProtocol]
+  private let keys: any DispatchSourceProtocol
+  private let signals: Task<Void, Never>
 
   /// Takes the terminal over.
   ///
@@ -42,13 +43,15 @@ struct FullScreen: ~Copyable {
     self.former = former
     let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(64))
     self.events = events
-    sources = Self.watch(continuation)
+    signals = Self.watchSignals(continuation)
+    keys = Self.watchKeys(continuation)
     // A terminal that is gone is found out by the first lines.
     try? Self.write("\u{1B}[?1049h\u{1B}[?25l")
   }
 
   deinit {
-    for source in sources { source.cancel() }
+    keys.cancel()
+    signals.cancel()
     try? Self.write("\u{1B}[?25h\u{1B}[?1049l")
     // tcsetattr(3): TCSADRAIN waits until what was written has gone out.
     withUnsafePointer(to: former) { _ = tcsetattr(STDIN_FILENO, TCSADRAIN, $0) }
@@ -69,7 +72,14 @@ struct FullScreen: ~Copyable {
     "\u{1B}[H" + lines.prefix(height).map { $0.prefix(width) + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
   }
 
-  private static func watch(_ continuation: AsyncStream<Event>.Continuation) -> [any DispatchSourceProtocol] {
+  private static func watchSignals(_ continuation: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
+    let signals = ProcessSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH])
+    return Task {
+      for await number in signals.numbers { continuation.yield(number == SIGWINCH ? .resized : .end) }
+    }
+  }
+
+  private static func watchKeys(_ continuation: AsyncStream<Event>.Continuation) -> any DispatchSourceProtocol {
     let keys = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
     keys.setEventHandler {
       var byte: UInt8 = 0
@@ -77,15 +87,7 @@ struct FullScreen: ~Copyable {
       continuation.yield(read(STDIN_FILENO, &byte, 1) == 1 ? .key(byte) : .end)
     }
     keys.resume()
-    let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH].map { number in
-      // As in StopSignals: the source sees a signal beside its disposition, which must not be to die.
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { continuation.yield(number == SIGWINCH ? .resized : .end) }
-      source.resume()
-      return source
-    }
-    return [keys] + signals
+    return keys
   }
 
   private static func write(_ text: String) throws(FileError) {

@@ -7,7 +7,7 @@ public enum FaultCases {
     KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + ControlCases.all
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
     + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
-    + NeighbourCases.all + RateCases.all + CountedCases.all + OwnTimeCases.all + StageCases.all
+    + NeighbourCases.all + RateCases.all + CountedCases.all + OwnTimeCases.all + DepartureCases.all + StageCases.all
     + VariantCases.all + UpgradeCases.all + AlertCases.all + EventCases.all + StoreCases.all + ClusterCases.all
     + SentinelCases.all + MutantCases.all
 
@@ -17,7 +17,8 @@ public enum FaultCases {
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment",
-      "isolation-killed", "rate-and-kill", "counted-and-kill", "own-time-and-kill", "stages-and-kill",
+      "isolation-killed", "rate-and-kill", "counted-and-kill", "own-time-and-kill", "departures-and-kill",
+      "stages-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",
       "cluster-slot-moved",
     ]

@@ -25,6 +25,8 @@ public struct FaultCampaign: Sendable {
   public var end = "completed"
   /// Tokens that may end as `unknown` though nobody asked for `skip`: poison.
   public var mayBeUnknown: Set<String> = []
+  /// Tokens that need not be targets: their users may be gone before the expansion.
+  public var mayBeLeftOut: Set<String> = []
 
   /// - Parameter id: one of its own.
   public init(_ id: String) { self.id = id }

@@ -23,7 +23,7 @@ struct AdminServe: CarillonCommand {
   @OptionGroup var endpoint: ListenOption
 
   func run() async throws {
-    let signals = StopSignals()
+    let signals = ProcessSignals(ProcessSignals.stops)
     let configuration = try global.loadConfiguration()
     let standard = CarillonConfiguration.Admin.standard
     guard let listen = try endpoint.address(configuration, standard: standard) else {

@@ -1,0 +1,106 @@
+import APNs
+import CampaignStore
+import CommandSupport
+import Foundation
+import PushCore
+import Redis
+
+/// A campaign whose targets are sealed and wait for their time, while one user in a hundred opts out, logs out, gets another
+/// user's device or is erased. What a check of each target costs, and whether it is right.
+struct DeparturesPart: BenchPart {
+  /// One user of so many departs.
+  private static let share = 100
+  /// Seconds that a campaign waits for its time: expansion and departures end before.
+  private static let patience = 6.0
+  private static let interval = Duration.milliseconds(20)
+
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    let devices = BenchDevices(count: settings.targets, seed: settings.seed)
+    var rates: [Bool: [Double]] = [:]
+    for round in 0..<settings.rounds {
+      for departs in [false, true] {
+        report.progress("departures: \(departs ? "1 %" : "none"), round \(round + 1) of \(settings.rounds)")
+        rates[departs, default: []].append(try await run(devices, departs: departs, world))
+      }
+    }
+    let name = "\(devices.count.grouped) targets that waited"
+    try report.add(
+      Figure("departures.none", "\(name), nobody departed: targets a second", "/s", samples: rates[false] ?? []))
+    try report.add(
+      Figure(
+        "departures.some", "\(name), 1 % of the users departed: targets a second", "/s", samples: rates[true] ?? []))
+    let ratios = zip(rates[true] ?? [], rates[false] ?? []).map { $0 / $1 }
+    try report.add(Figure("departures.ratio", "the second rate / the first", "", samples: ratios))
+  }
+
+  /// - Returns: targets a second, from the time for which the campaign waited to its end.
+  private func run(_ devices: BenchDevices, departs: Bool, _ world: BenchWorld) async throws -> Double {
+    let redis = try await world.startRedis(devices)
+    let simulator = try await world.startSimulator()
+    let worker = try await world.startWorker(
+      "w", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
+    let store = redis.store
+    // Whole seconds, as a local time has them.
+    let delay = Self.patience * max(1, Double(devices.count) / 200_000)
+    let due = (WallClock.now + delay).rounded(.up)
+    var job = CampaignRun.job("campaign")
+    job.removeLast()
+    job += #","sendAt":"\#(WallTime.format(Int(due)))","localTime":true}"#
+    _ = try await redis.client.command("LPUSH", store.keys.campaigns, job)
+    try await wait(for: worker) {
+      try await store.show("campaign")?.counters.later == devices.count
+    }
+    let departed = departs ? try await depart(devices, store) : [:]
+    guard WallClock.now < due else {
+      throw CommandError(.failed, "expansion and departures took longer than \(delay) s", hint: "measure fewer targets")
+    }
+    try await wait(for: worker) { try await store.campaign("campaign")?.state != .active }
+    guard let campaign = try await store.campaign("campaign"), campaign.state == .completed,
+      let end = campaign.finishedAt
+    else { throw CommandError(.failed, "the campaign did not complete") }
+    var wrong = 0
+    try await store.forEachResult(of: "campaign") { page in
+      wrong += page.count { $0.outcome != departed[$0.user] ?? .accepted }
+      return true
+    }
+    guard wrong == 0 else { throw CommandError(.failed, "\(wrong) targets have another outcome than they should") }
+    await world.stop(worker)
+    await world.stop(simulator.process)
+    await world.stop(redis)
+    return Double(devices.count) / (Double(end) / 1000 - due)
+  }
+
+  private func wait(for worker: BenchProcess, _ condition: () async throws -> Bool) async throws {
+    while try await !condition() {
+      guard worker.poll() == nil else { throw CommandError(.failed, "the worker ended while a campaign ran") }
+      try await Task.sleep(for: Self.interval)
+    }
+  }
+
+  /// Has users depart, in four ways.
+  ///
+  /// - Returns: what is to become of their targets.
+  private func depart(_ devices: BenchDevices, _ store: CampaignStore) async throws -> [String: Outcome] {
+    let users = stride(from: 0, to: devices.users, by: Self.share).map { "u\($0)" }
+    let groups = (0..<4).map { group in users.indices.filter { $0 % 4 == group }.map { users[$0] } }
+    try await store.add(groups[0], to: SuppressionList(app: "news").segment)
+    let now = try await store.time() / 1000
+    for user in groups[1] {
+      let tokens = try await store.user(user)?.devices.compactMap { DeviceToken(bytes: $0.token) } ?? []
+      _ = try await store.unregister(tokens, of: APNsService(), at: now)
+    }
+    var moved: [DeviceRegistration] = []
+    for user in groups[2] {
+      for var device in try await store.user(user)?.devices ?? [] {
+        device.registeredAt = UInt64(now)
+        moved.append(DeviceRegistration(user: "other-" + user, device: device))
+      }
+    }
+    try await store.register(moved)
+    for user in groups[3] { _ = try await store.forget(user) }
+    var outcomes: [String: Outcome] = [:]
+    for user in groups[0] { outcomes[user] = .optedOut }
+    for user in groups[1...].joined() { outcomes[user] = .deviceGone }
+    return outcomes
+  }
+}
