@@ -6,11 +6,15 @@ import Testing
 /// The scripts against the model of the ledger: what random schedules of faults did to the model's Redis is done to a real
 /// one, and after every call both have to stand alike. See LedgerModel/README.md.
 struct ModelTraceTests {
+  /// Schedules with what is rare: a departure of a target in doubt, one that was withheld and whose owner died, a cancel
+  /// of such a one, a seal that was restored.
+  private static let known: [UInt64] = [98, 428, 2159, 5310]
+
   @Test(arguments: Backend.allCases) func scriptsDoWhatTheModelDoes(on backend: Backend) async throws {
     var seed = Seed("scriptsDoWhatTheModelDoes on \(backend)")
     var calls = 0
-    for _ in 0..<20 {
-      let trace = StoreTrace(seed: seed.next())
+    for number in Self.known + (0..<20).map({ _ in seed.next() }) {
+      let trace = StoreTrace(seed: number)
       var replayer = try await TraceReplayer(trace, on: backend)
       for operation in trace.operations {
         try await replayer.perform(operation)

@@ -9,7 +9,8 @@ public struct SmallSet: Equatable, Sendable, Sequence, IteratorProtocol {
   /// Those below a number.
   init(below number: Int) { bits = UInt8(truncatingIfNeeded: (1 << number) - 1) }
 
-  var isEmpty: Bool { bits == 0 }
+  /// Whether it has none.
+  public var isEmpty: Bool { bits == 0 }
   /// How many there are.
   public var count: Int { bits.nonzeroBitCount }
   /// Whether a number is in it.

@@ -8,12 +8,14 @@ struct MutantTests {
     .sealNotChecked, .replayMovesSequence, .raisedUnseen, .waitingFromStale, .replaysWaiting, .closesWithDoubt,
     .failedReadDiscards, .doubtsOfOthers, .sealsAfterFall, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
     .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .replayNotJournaled,
-    .noReopen, .staleSealKept, .staleFailureCounts, .grantForgetsAmbiguity, .exhaustionForgetsAmbiguity,
+    .noReopen, .restoredSealTrusted, .staleSealKept, .staleFailureCounts, .grantForgetsAmbiguity,
+    .exhaustionForgetsAmbiguity,
   ]
 
   /// Rare ones that a known schedule finds out.
   private static let schedules: [(Mutant, UInt64)] = [
     (.exhaustionForgetsAmbiguity, 6139), (.grantForgetsAmbiguity, 7683), (.staleFailureCounts, 75_410),
+    (.restoredSealTrusted, 5310),
   ]
 
   @Test(arguments: schedules)

@@ -13,4 +13,22 @@ struct ScheduleTests {
     for kind in FaultKind.allCases { #expect(summary.faults[kind] > 0, "\(kind) never happened") }
     #expect(summary.takeovers > 0)
   }
+
+  /// Who departs while a slice is expanded is what the number of departures is for.
+  @Test func usersDepartInTheMidstOfAnExpansion() {
+    var seed = Seed("usersDepartInTheMidstOfAnExpansion")
+    var behind: [StoreCall.Kind: Int] = [:]
+    for _ in 0..<500 {
+      var last: [Int: StoreCall.Kind] = [:]
+      for operation in StoreTrace(seed: seed.next()).operations {
+        guard case .call(let call) = operation.step else { continue }
+        switch call.kind {
+        case .claim, .append, .seal, .commit, .regrant: last[call.slice] = call.kind
+        case .depart: if let kind = last[call.slice] { behind[kind, default: 0] += 1 }
+        default: break
+        }
+      }
+    }
+    for kind: StoreCall.Kind in [.claim, .append, .seal, .commit] { #expect(behind[kind, default: 0] > 0, "\(kind)") }
+  }
 }

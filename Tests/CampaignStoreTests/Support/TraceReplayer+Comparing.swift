@@ -1,4 +1,5 @@
 @testable import CampaignStore
+import APNs
 import LedgerModel
 import PushCore
 import Redis
@@ -8,6 +9,7 @@ extension TraceReplayer {
   private static let names = ["none", "expanding", "sealed", "done", "cancelled"]
   private static let numbers = [
     "count", "granted", "doubt", "waiting", "seq", "replays", "deaths", "resent", "16", "17", "22", "24", "25",
+    "28",
   ]
 
   private func claimText(_ claim: Int, _ slice: Int) -> String {
@@ -21,12 +23,23 @@ extension TraceReplayer {
     ] + Ending.allCases.map { Int(slice.tally[$0.place]) }
   }
 
-  /// State, attempt and, of a target without an outcome of its own, its history.
+  /// State, attempt and, of a target without an outcome of its own, its history and, if it is withheld, as what.
   private func ledgerBytes(_ slice: SliceState) -> [UInt8] {
     (0..<slice.count).flatMap { index in
-      let history = AttemptHistory(isAmbiguous: slice.ambiguous.contains(index) && slice.state[index] < 16)
-      return [slice.state[index], slice.attempt[index], history.rawValue]
+      let record = Self.record(slice, index)
+      return [record[0], record[1], slice.state[index] < 16 ? record[5] : 0, record[3]]
     }
+  }
+
+  private static func record(_ slice: SliceState, _ index: Int) -> [UInt8] {
+    var history = AttemptHistory(isAmbiguous: slice.ambiguous.contains(index))
+    history.isWithheld = slice.withheld.contains(index)
+    var bytes: [UInt8] = []
+    LedgerRecord(
+      state: LedgerRecord.State(code: slice.state[index]) ?? .granted, attempt: slice.attempt[index], history: history,
+      status: history.isWithheld ? UInt16(Outcome.deviceGone.rawValue) : 0
+    ).write(to: &bytes)
+    return bytes
   }
 
   /// Users whom a campaign to those of this one reaches that have such an outcome, as the script finds them.
@@ -54,10 +67,12 @@ extension TraceReplayer {
 
   func expected(_ number: Int) -> String {
     let slice = model.slices[number]
-    let targets = slice.phase == .sealed ? (0..<slice.count).map { Self.target(number, slice.order[$0]) } : []
+    let targets = slice.phase == .sealed ? (0..<slice.count).flatMap { Self.target(number, slice.order[$0]) } : []
+    let departed = slice.phase == .sealed ? "\(slice.departed)" : ""
     return describe(
       Self.names[Int(slice.phase.rawValue)], claimText(slice.claim, number), claimText(slice.seal, number),
-      values(slice), ledgerBytes(slice), Array(slice.retry).map(String.init), targets)
+      values(slice), ledgerBytes(slice), Array(slice.retry).map(String.init), targets,
+      "\(departed) of \(slice.departures) without \(Array(slice.gone))")
   }
 
   func stored(_ number: Int) async throws -> String {
@@ -69,26 +84,33 @@ extension TraceReplayer {
       let whole = Array(reply.bytes ?? []) + Array(repeating: 0, count: count * 12)
       for record in stride(from: 0, to: count * 12, by: 12) {
         let history = whole[record] < 16 ? whole[record + 5] : 0
-        bytes += [whole[record], whole[record + 1], history]
+        bytes += [whole[record], whole[record + 1], history, whole[record] < 16 ? whole[record + 3] : 0]
       }
     }
     let retry = try await test.command("ZRANGE", test.keys.retry(number, Self.id), 0, -1)
-    var targets: [[UInt8]] = []
+    var targets: [UInt8] = []
     if text["phase"] == "sealed" {
       let reply = try await test.command("LRANGE", test.keys.targets(number, Self.id), 0, -1)
-      targets = reply.map { Array($0.bytes ?? []) }
+      targets = reply.flatMap { Array($0.bytes ?? []) }
+    }
+    let departures = try await test.command("HGET", test.keys.departures(number), "n").integer ?? 0
+    var gone: [Int] = []
+    for target in 0..<self.targets {
+      let user = Self.user(number, UInt8(target))
+      if try await test.command("HEXISTS", test.keys.devices(number), user).integer == 0 { gone.append(target) }
     }
     return describe(
       text["phase"] ?? "none", text["claim"] ?? "", text["seal"] ?? "", Self.numbers.map { numbers[$0] ?? 0 }, bytes,
-      retry.compactMap(\.string).sorted(), targets)
+      retry.compactMap(\.string).sorted(), targets, "\(text["departed"] ?? "") of \(departures) without \(gone)")
   }
 
   private func describe(
     _ phase: String, _ claim: String, _ seal: String, _ numbers: [Int], _ ledger: [UInt8], _ retry: [String],
-    _ targets: [[UInt8]]
+    _ targets: [UInt8], _ departures: String
   ) -> String {
     let counters = zip(Self.numbers, numbers).map { "\($0) \($1)" }.joined(separator: " ")
-    return "\(phase) claim \(claim) seal \(seal) \(counters) ledger \(ledger) retry \(retry) targets \(targets)"
+    return "\(phase) claim \(claim) seal \(seal) \(counters) ledger \(ledger) retry \(retry) targets \(targets) "
+      + "departed \(departures)"
   }
 
   /// The model has no word of its own for a campaign that has failed: pushes of it did, and none was or may have been
@@ -177,7 +199,25 @@ extension TraceReplayer {
     for slice in control.finished { try await test.command("SETBIT", keys.finished(Self.id), slice, 1) }
   }
 
+  static let registeredAt: UInt64 = 1000
+
+  /// Gives a device to every user of a slice who has not departed.
+  func loadUsers(of number: Int) async throws {
+    let (keys, slice) = (test.keys, model.slices[number])
+    try await test.command("DEL", keys.devices(number), keys.departures(number))
+    for target in 0..<UInt8(targets) where !slice.gone.contains(Int(target)) {
+      var device = DeviceRecord(token: Self.token(number, target), service: TestStore.service.name)
+      device.app = "news"
+      device.registeredAt = Self.registeredAt
+      var record: [UInt8] = []
+      try device.write(to: &record)
+      try await test.command("HSET", keys.devices(number), Self.user(number, target), record)
+    }
+    if slice.departures > 0 { try await test.command("HSET", keys.departures(number), "n", slice.departures) }
+  }
+
   private mutating func load(slice number: Int, now: Int) async throws {
+    try await loadUsers(of: number)
     let (keys, slice) = (test.keys, model.slices[number])
     let key = keys.slice(number, of: Self.id)
     let building = keys.building(number, Self.id, claim: claimText(slice.claim, number))
@@ -192,23 +232,24 @@ extension TraceReplayer {
     }
     if slice.seal != 0 {
       try await test.command(
-        "HSET", key, "seal", claimText(slice.seal, number), "format", TargetPage.formatVersion, "departed", 0)
+        "HSET", key, "seal", claimText(slice.seal, number), "format", TargetPage.formatVersion)
     }
+    if slice.phase == .sealed { try await test.command("HSET", key, "departed", slice.departed) }
+    if !slice.withheld.isEmpty { try await test.command("HSET", key, "withheld", 1) }
     for (field, value) in zip(Self.numbers, values(slice)) where value != 0 {
       try await test.command("HSET", key, field, value)
     }
     if slice.phase == .expanding, slice.claim != 0 {
       try await test.command("RPUSH", building, "")
-      for position in 0..<min(slice.built, 8) {
-        try await test.command("RPUSH", building, Self.target(number, slice.building[position]))
-      }
+      // Whoever goes on claims anew, and builds another.
+      let page = (0..<min(slice.built, 8)).flatMap { Self.target(number, slice.building[$0]) }
+      if !page.isEmpty { try await test.command("RPUSH", building, page) }
     }
+    let page = (0..<slice.count).flatMap { Self.target(number, slice.order[$0]) }
+    if !page.isEmpty { try await test.command("RPUSH", keys.targets(number, Self.id), page) }
     for index in 0..<slice.count {
-      try await test.command("RPUSH", keys.targets(number, Self.id), Self.target(number, slice.order[index]))
-      let history = AttemptHistory(isAmbiguous: slice.ambiguous.contains(index)).rawValue
-      if slice.state[index] != 0 || slice.attempt[index] != 0 || history != 0 {
-        var record = [slice.state[index], slice.attempt[index]] + Array(repeating: 0, count: LedgerRecord.size - 2)
-        record[5] = history
+      let record = Self.record(slice, index)
+      if record.contains(where: { $0 != 0 }) {
         try await test.command("SETRANGE", keys.ledger(number, Self.id), index * 12, record)
       }
     }

@@ -12,6 +12,8 @@ struct TraceReplayer {
   let test: TestStore
   let rules: Rules
   let slices: Int
+  /// Of each slice.
+  let targets: Int
   var model: StoreState
   private var ledgers: [Int: SliceLedger] = [:]
   /// Set while a call of the store does more than the model's: both are compared after the next.
@@ -21,18 +23,22 @@ struct TraceReplayer {
     test = try await TestStore(on: backend, partitions: trace.slices)
     rules = trace.rules
     slices = trace.slices
+    targets = trace.targets
     model = StoreState(slices: trace.slices)
+    for slice in 0..<slices { try await loadUsers(of: slice) }
   }
 
   static func worker(_ name: Int) -> String { "w\(name)" }
 
   static func target(_ slice: Int, _ number: UInt8) -> [UInt8] {
     var entry: [UInt8] = []
-    [UInt8(slice), number].withUnsafeBytes { token in
+    token(slice, number).withUnsafeBytes { token in
       Array(user(slice, number).utf8).withUnsafeBytes { TargetPage.write(token: token, user: $0, to: &entry) }
     }
     return entry
   }
+
+  static func token(_ slice: Int, _ number: UInt8) -> [UInt8] { [UInt8(slice), number] }
 
   static func user(_ slice: Int, _ number: UInt8) -> String { "u\(slice).\(number)" }
 
@@ -84,23 +90,35 @@ struct TraceReplayer {
       case .claimed(let standing):
         try expect(reply.result == .done, "claimed")
         try expect(standing.granted == reply.granted && standing.inDoubt == reply.doubt, "\(standing)")
+        try expect(standing.departures == reply.departures, "\(standing)")
       case .held: try expect(reply.result == .held, "held")
       case .finished: try expect(reply.result == .finished, "finished")
       }
     case .append:
-      // A page for each: what the model tells apart can be told apart in the list.
-      let pages = (0..<call.count).map { Self.target(call.slice, call.order[$0]) }
+      // Nobody is left: there is nothing to add.
+      guard call.count > 0 else { break }
       var pipeline = RedisPipeline()
-      ledger(call.claim, call.slice).append(SealedTargets(pages: pages), to: &pipeline)
+      let page = (0..<call.count).flatMap { Self.target(call.slice, call.order[$0]) }
+      ledger(call.claim, call.slice).append(SealedTargets(pages: [page]), to: &pipeline)
       let length = try await store.run(pipeline).last?.integer
       let isOwner = before.slices[call.slice].claim == call.claim && before.slices[call.slice].phase == .expanding
-      try expect(!isOwner || length == model.slices[call.slice].built + 1, "append: \(length ?? 0)")
+      // A page each time, behind the empty one.
+      try expect(!isOwner || length == model.slices[call.slice].built / call.count + 1, "append: \(length ?? 0)")
     case .seal:
       var pipeline = RedisPipeline()
-      ledger(call.claim, call.slice).seal(count: call.count, pages: call.count, departures: 0, to: &pipeline)
+      ledger(call.claim, call.slice).seal(
+        count: call.count, pages: min(call.count, 1), departures: call.departures < 0 ? nil : call.departures,
+        to: &pipeline)
       let sealed = try await store.run(pipeline)[0].integer
       try expect((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")
     case .commit, .replay: try await commit(call, reply)
+    case .regrant:
+      let asked = Array(call.indexes)
+      let seal = call.seal == 0 ? [] : ledger(call.seal, call.slice).claim
+      let decisions = try await ledger(call.claim, call.slice).regrant(asked, seal: seal)
+      try expect((decisions != nil) == (reply.result == .done), "regrant: \(decisions.map { "\($0)" } ?? "-")")
+      try compare(zip(asked, decisions ?? []).map { ($0, $1) }, reply)
+    case .depart: try await depart(call)
     case .unclaim: try await ledger(call.claim, call.slice).unclaim()
     case .close:
       let answer = try await ledger(call.claim, call.slice).close(call.cancels ? .cancel : .finish)
@@ -154,7 +172,40 @@ struct TraceReplayer {
     try expect(answer.isOwner == reply.isOwner && answer.granted == reply.granted, "commit: \(answer)")
     let retries = answer.retries.map(\.index).sorted()
     let granted = Array(reply.records.indexes)
+    let first = reply.granted - reply.fresh
+    let decisions =
+      answer.firstDecisions.enumerated().map { (first + $0.offset, $0.element) }
+      + zip(answer.retries.map(\.index), answer.retryDecisions).map { ($0, $1) }
+    try compare(decisions, reply)
     try expect(retries == granted, "retries \(retries), expected \(granted), after \(call), answered \(answer)")
+  }
+
+  /// Who is withheld is who has lost the device.
+  private func compare(_ decisions: [(index: Int, decision: GrantDecision)], _ reply: StoreReply) throws {
+    let withheld = decisions.filter { $0.decision != .send }
+    let expected = Array(reply.withheld)
+    try expect(
+      withheld.map(\.index).sorted() == expected && withheld.allSatisfy { $0.decision.withheld == .deviceGone },
+      "withheld \(withheld), expected \(expected)")
+  }
+
+  /// Takes a user's device: by the script itself, for the name of a user may belong into another partition.
+  private func depart(_ call: StoreCall) async throws {
+    let (keys, partition, number) = (test.keys, call.slice, UInt8(call.target))
+    let answer = try await test.redis.script(
+      StoreScripts.edit,
+      keys: [
+        keys.devices(partition), keys.users(partition), keys.quarantine(partition), keys.attributes(partition),
+        keys.pressure(partition), keys.removals(partition), keys.retained(partition), keys.departures(partition),
+      ]
+    ) {
+      $0.append(Self.user(partition, number))
+      $0.append(Self.token(partition, number))
+      $0.append("remove")
+      $0.append(Int(Self.registeredAt))
+      $0.append("")
+    }.get()
+    try expect(answer.first?.integer == 1, "\(call): \(answer)")
   }
 
   private func counters(_ tally: SIMD8<Int16>) -> SliceCounters {
@@ -177,7 +228,7 @@ struct TraceReplayer {
     for number in 0..<slices {
       let (stored, expected) = (try await stored(number), expected(number))
       if stored != expected { return "slice \(number) is \(stored), expected \(expected)" }
-      for endings in [[Ending.accepted, .unknown], [.cancelled], [.failed]] {
+      for endings in [[Ending.accepted, .unknown], [.cancelled], [.failed], [.gone]] {
         let (found, expected) = (try await reached(number, endings), expectedReached(number, endings))
         if found != expected { return "slice \(number): \(endings) are \(found), expected \(expected)" }
       }

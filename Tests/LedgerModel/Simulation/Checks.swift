@@ -31,6 +31,9 @@ extension World {
     if waiting != slice.waiting || waiting != slice.retry.count {
       return "\(slice.waiting) waiting, \(waiting) by its records, \(slice.retry.count) in the retry set"
     }
+    for index in slice.withheld where slice.state[index] != RecordState.granted || index >= slice.granted {
+      return "index \(index) is withheld and not granted"
+    }
     if tally != slice.tally { return "outcomes \(slice.tally), \(tally) by its records" }
     return nil
   }
@@ -68,6 +71,7 @@ extension World {
         case .failed: evidence & 4 != 0
         case .unknown: evidence & 8 != 0 || apns.excused[target] > 0 || hasForgotten || slice.phase == .cancelled
         case .cancelled: wasCancelled
+        case .gone: departed >> UInt32(target) & 1 == 1
         }
       if !holds { fail("target \(target) (slice \(call.slice) index \(index)) is \(ending) without a reason") }
       checkDelivered(target, ending)
@@ -89,7 +93,7 @@ extension World {
     if before.claim != 0, before.lease > now { fail("slice \(call.slice): two live owners") }
     guard slice.phase == .sealed, slice.doubt > 0 else { return }
     takeovers += 1
-    for index in 0..<slice.granted where slice.state[index] == RecordState.granted {
+    for index in 0..<slice.granted where slice.state[index] == RecordState.granted && !slice.withheld.contains(index) {
       apns.excused[Self.target(call.slice, Int(slice.order[index]))] += 1
     }
   }

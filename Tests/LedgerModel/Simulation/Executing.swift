@@ -3,7 +3,8 @@ extension World {
   /// Executes a call at Redis, and looks whether that was right.
   mutating func execute(_ call: StoreCall) -> StoreReply {
     let before = store.slices[call.slice]
-    history.append(store, at: now)
+    // What writes nothing can't be lost.
+    if call.kind != .regrant { history.append(store, at: now) }
     let reply = store.apply(call, now: now, rules: rules)
     operations?.append(StoreOperation(step: .call(call), now: now))
     if isTraced { note("redis \(describe(call)) → \(describe(reply, of: call))") }
@@ -59,7 +60,8 @@ extension World {
   /// The fault that is due for a call; most are kept for commits, which have most to lose.
   private mutating func takeArmed(for call: StoreCall) -> FaultKind? {
     guard let kind = armed else { return nil }
-    if call.kind != .commit, random.below(4) > 0 { return nil }
+    // A schedule in which nobody departs draws as if nobody was asked about.
+    if call.kind == .regrant ? step & 3 > 0 : call.kind != .commit && random.below(4) > 0 { return nil }
     armed = nil
     injected.add(kind)
     if isTraced { note("FAULT \(kind) at \(describe(call))") }
@@ -76,6 +78,8 @@ extension World {
         text += " \(index):\(call.records.state[index])@\(call.records.attempt[index])"
       }
       for index in call.grants.indexes { text += " grant \(index)@\(call.grants.attempt[index])" }
+    case .depart: text += " target \(call.target)"
+    case .regrant: text += " seal \(call.seal) indexes \(Array(call.indexes))"
     case .claim, .append, .seal, .unclaim, .close: text += " claim \(call.claim)" + (call.cancels ? " cancel" : "")
     default: text += " name \(call.name)"
     }
@@ -87,9 +91,11 @@ extension World {
     case .commit, .replay:
       "\(reply.result) owner \(reply.isOwner) expected \(reply.isExpected) seq \(reply.seq)/\(reply.replays) "
         + "H \(reply.granted) fresh \(reply.fresh) doubt \(reply.doubt) waiting \(reply.waiting) "
-        + "retries \(Array(reply.records.indexes))"
+        + "retries \(Array(reply.records.indexes)) withheld \(Array(reply.withheld))"
+    case .regrant: "\(reply.result) withheld \(Array(reply.withheld))"
     case .claim:
-      "\(reply.result) \(reply.phase) H \(reply.granted) doubt \(reply.doubt) seq \(reply.seq)/\(reply.replays)"
+      "\(reply.result) \(reply.phase) H \(reply.granted) doubt \(reply.doubt) seq \(reply.seq)/\(reply.replays) "
+        + "departures \(reply.departures)"
     case .dequeue: "\(reply.result) \(reply.slice)"
     case .look: "\(reply.state)"
     default: "\(reply.result)"

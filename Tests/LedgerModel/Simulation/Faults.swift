@@ -26,6 +26,8 @@ public enum FaultKind: UInt8, CaseIterable, Sendable {
   case referenceLost
   /// A slice that is held or finished has another reference.
   case referenceTwice
+  /// A user loses a device, opts out, or is erased.
+  case departure
 }
 
 /// A fault of a schedule.

@@ -33,6 +33,12 @@ extension World {
       control(.cancel)
       // Whoever cancels may be cut short: then the parked ones come back when they are due.
       if random.once(in: 2) || operations != nil { _ = execute(StoreCall(.unpark)) }
+    case .departure:
+      var call = StoreCall(.depart, slice: random.below(slices))
+      call.target = random.below(targets)
+      guard !store.slices[call.slice].gone.contains(call.target) else { return false }
+      departed |= 1 << UInt32(Self.target(call.slice, call.target))
+      _ = execute(call)
     case .referenceLost:
       let slice = random.below(slices)
       for name in 0..<4 { store.control.processing[name].remove(slice) }

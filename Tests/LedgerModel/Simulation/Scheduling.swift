@@ -28,6 +28,8 @@ extension World {
       apns.behaviour[target] = random.once(in: 8) ? 1 : random.once(in: 6) ? UInt8(2 + random.below(3)) : 0
     }
     permits = Four(repeating: Four(repeating: SIMD8()))
+    barred = Four(repeating: Four(repeating: SmallSet()))
+    departed = 0
     history.removeAll()
     takeovers = 0
     resumeAt = -1
@@ -47,13 +49,23 @@ extension World {
     var random = SeededGenerator(seed: ~seed)
     faults.removeAll(keepingCapacity: true)
     nextFault = 0
-    let kinds = FaultKind.allCases.count
+    // Departures are planned for themselves: without one a schedule is what it was before there were any.
+    let kinds = FaultKind.allCases.count - 1
     for _ in 0..<random.below(8) {
       let kind = FaultKind(rawValue: UInt8(random.below(kinds))) ?? .crash
       faults.append(
         Fault(
           kind: kind, step: 5 + random.below(Self.troubledSteps - 60), number: UInt32(truncatingIfNeeded: random.next())
         ))
+    }
+    // By this number the schedules that MutantTests names are without one.
+    var departing = SeededGenerator(seed: seed ^ 0x9a01 << 40)
+    if departing.once(in: 2) {
+      for _ in 0...departing.below(4) {
+        // Many of them about when slices are sealed.
+        let step = 1 + departing.below(departing.once(in: 2) ? 40 : Self.troubledSteps - 60)
+        faults.append(Fault(kind: .departure, step: step, number: UInt32(truncatingIfNeeded: departing.next())))
+      }
     }
     faults.sort { $0.step < $1.step }
   }

@@ -21,6 +21,10 @@ struct World: Sendable {
   var apns = APNsState()
   /// Which attempt of an index a worker's run may send; 0 for none, else attempt + 1.
   var permits = Four(repeating: Four(repeating: SIMD8<UInt8>()))
+  /// Which indexes a worker's run must not send: their users had departed when they were granted, or it has yet to ask.
+  var barred = Four(repeating: Four(repeating: SmallSet()))
+  /// Targets whose users have departed at some time, whether Redis still knows it or not.
+  var departed: UInt32 = 0
   var faults: [Fault] = []
   var nextFault = 0
   /// Bits of the faults that are left out.

@@ -89,6 +89,7 @@ extension SliceState {
     }
     state[index] = new
     attempt[index] = number
+    withheld.remove(index)
     if row.ambiguous.contains(index), new < 16 { ambiguous.insert(index) }
     if let ending = Ending(rawValue: new) {
       tally[ending.place] += 1
@@ -104,11 +105,12 @@ extension SliceState {
   }
 
   /// Retries that are due first, earliest first, then targets never granted. A tick is many milliseconds: what came with
-  /// this very commit is behind what else is due in it.
+  /// this very commit is behind what else is due in it. Whoever has departed is granted all the same, and withheld.
   private mutating func grant(
     _ asked: Int, behind new: SmallSet, _ now: Int, _ rules: Rules, _ reply: inout StoreReply
   ) {
     var credit = asked
+    let isChecked = departed != departures
     while credit > 0 {
       var next = -1
       for index in retry where due[index] <= now && !reply.records.indexes.contains(index) {
@@ -123,10 +125,23 @@ extension SliceState {
       attempt[next] += 1
       let isAmbiguous = ambiguous.contains(next) && !rules.breaks(.grantForgetsAmbiguity)
       reply.records.set(next, RecordState.granted, attempt: attempt[next], isAmbiguous: isAmbiguous)
+      withhold(next, isChecked && !rules.breaks(.retriesUnchecked), &reply)
       credit -= 1
     }
     reply.fresh = max(0, min(credit, count - granted))
+    for index in granted..<(granted + reply.fresh) {
+      withhold(index, isChecked && !rules.breaks(.grantsUnchecked), &reply)
+    }
     granted += reply.fresh
     doubt += reply.fresh
+  }
+
+  /// Looks whether the user of a target that is being granted has departed.
+  private mutating func withhold(_ index: Int, _ isChecked: Bool, _ reply: inout StoreReply) {
+    guard hasDeparted(index) else { return }
+    reply.departed.insert(index)
+    guard isChecked else { return }
+    withheld.insert(index)
+    reply.withheld.insert(index)
   }
 }

@@ -1,4 +1,5 @@
-/// One slice as Redis has it: the fields of its hash, its targets, ledger and retry set.
+/// One slice as Redis has it: the fields of its hash, its targets, ledger and retry set, and who has departed from its
+/// partition.
 public struct SliceState: Equatable, Sendable {
   /// The life of a slice.
   public enum Phase: UInt8, Sendable {
@@ -40,11 +41,18 @@ public struct SliceState: Equatable, Sendable {
   /// Targets by ``Ending``.
   public internal(set) var tally = SIMD8<Int16>()
   public internal(set) var resent = 0
+  /// Targets, by number, whose users have departed, and how many departures that took.
+  public internal(set) var gone = SmallSet()
+  public internal(set) var departures = 0
+  /// The number of departures that the seal noted; -1 where it is not known.
+  public internal(set) var departed = 0
+  /// Granted targets that are not to be sent.
+  public internal(set) var withheld = SmallSet()
 
   /// Where, behind the endings, a closed slice's other counters stand.
-  public static let targetsPlace = 5
+  public static let targetsPlace = 6
   /// See ``targetsPlace``.
-  public static let resentPlace = 6
+  public static let resentPlace = 7
 
   var hasEnded: Bool { phase == .done || phase == .cancelled }
 
@@ -78,6 +86,7 @@ public struct SliceState: Equatable, Sendable {
     reply.doubt = doubt
     reply.waiting = waiting
     reply.order = order
+    reply.departures = departures
     return reply
   }
 
@@ -92,7 +101,7 @@ public struct SliceState: Equatable, Sendable {
     return StoreReply()
   }
 
-  mutating func seal(_ call: StoreCall, now: Int) -> StoreReply {
+  mutating func seal(_ call: StoreCall, now: Int, rules: Rules) -> StoreReply {
     var reply = StoreReply()
     guard claim == call.claim, phase == .sealed ? count == call.count && seal == claim : built == call.count else {
       reply.result = .refused
@@ -104,6 +113,7 @@ public struct SliceState: Equatable, Sendable {
       built = 0
       phase = .sealed
       seal = claim
+      departed = rules.breaks(.departuresNotedAtSeal) ? departures : call.departures
       lease = now + Rules.lease
     }
     reply.order = order
@@ -133,7 +143,8 @@ public struct SliceState: Equatable, Sendable {
       if call.cancels {
         if phase == .expanding { count = 0 }
         // What waits stands in `retry`, and nothing else does.
-        let unknown = doubt + (rules.breaks(.cancelForgetsAmbiguity) ? 0 : retry.intersection(ambiguous).count)
+        var unknown = doubt + (rules.breaks(.cancelForgetsAmbiguity) ? 0 : retry.intersection(ambiguous).count)
+        if !rules.breaks(.cancelForgetsWithheld) { unknown -= withheld.subtracting(ambiguous).count }
         tally[Ending.unknown.place] += Int16(unknown)
         tally[Ending.cancelled.place] += Int16(count - granted + doubt + waiting - unknown)
         phase = .cancelled
@@ -149,10 +160,34 @@ public struct SliceState: Equatable, Sendable {
       }
       endClaim()
       deaths = 0
+      departed = 0
     }
     reply.tally = tally
     reply.tally[Self.targetsPlace] = Int16(count)
     reply.tally[Self.resentPlace] = Int16(resent)
+    return reply
+  }
+
+  /// A user loses the device that is this target.
+  mutating func depart(_ target: Int, rules: Rules) {
+    gone.insert(target)
+    if !rules.breaks(.departureNotCounted) { departures += 1 }
+  }
+
+  /// Whether the user of a target has departed.
+  func hasDeparted(_ index: Int) -> Bool { gone.contains(Int(order[index])) }
+
+  /// Decides about targets in doubt, whoever asks.
+  func regrant(_ call: StoreCall, rules: Rules) -> StoreReply {
+    var reply = StoreReply()
+    guard phase == .sealed, seal == call.seal else {
+      reply.result = .refused
+      return reply
+    }
+    for index in call.indexes where index < count && hasDeparted(index) {
+      reply.departed.insert(index)
+      if departed != departures, !rules.breaks(.resendsUnchecked) { reply.withheld.insert(index) }
+    }
     return reply
   }
 
@@ -166,6 +201,7 @@ public struct SliceState: Equatable, Sendable {
   public func ending(of index: Int) -> Ending? {
     if let ending = Ending(rawValue: state[index]) { return ending }
     guard phase == .cancelled else { return nil }
-    return ambiguous.contains(index) || state[index] == RecordState.granted && index < granted ? .unknown : .cancelled
+    let isInDoubt = state[index] == RecordState.granted && index < granted && !withheld.contains(index)
+    return ambiguous.contains(index) || isInDoubt ? .unknown : .cancelled
   }
 }

@@ -5,9 +5,10 @@ public enum Ending: UInt8, CaseIterable, Sendable {
   case failed = 22
   case unknown = 24
   case cancelled = 25
+  case gone = 28
 
   /// Whether it says that the push was not delivered, though APNs has not refused the target for good.
-  var saysUndelivered: Bool { self == .failed || self == .cancelled }
+  var saysUndelivered: Bool { self == .failed || self == .cancelled || self == .gone }
 
   /// Its place in a row of counters.
   public var place: Int {
@@ -17,6 +18,7 @@ public enum Ending: UInt8, CaseIterable, Sendable {
     case .failed: 2
     case .unknown: 3
     case .cancelled: 4
+    case .gone: 5
     }
   }
 }
@@ -49,7 +51,7 @@ public struct RecordRow: Equatable, Sendable {
 public struct StoreCall: Sendable {
   /// Which script.
   public enum Kind: UInt8, Sendable {
-    case activate, look, dequeue, claim, append, seal, commit, replay, read, unclaim, close
+    case activate, look, dequeue, claim, append, seal, commit, replay, regrant, read, unclaim, close, depart
     case finish, park, postpone, requeue, dismiss, heartbeat, inspect, removeWorker, reopen, control, unpark
   }
 
@@ -75,6 +77,12 @@ public struct StoreCall: Sendable {
   /// With `append`: the targets.
   public internal(set) var order = SIMD8<UInt8>()
   public internal(set) var count = 0
+  /// With `seal`: how many had departed before the expansion; -1 when a seal is restored.
+  public internal(set) var departures = 0
+  /// With `regrant`: targets in doubt.
+  public internal(set) var indexes = SmallSet()
+  /// With `depart`: whose user departs.
+  public internal(set) var target = 0
   public internal(set) var cancels = false
   public internal(set) var ticks = 0
   public internal(set) var verb = Verb.pause
@@ -116,6 +124,12 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var ticks = -1
   /// Retries granted, or records read.
   public internal(set) var records = RecordRow()
+  /// Of the targets that are granted, asked about or read: those that are not to be sent.
+  public internal(set) var withheld = SmallSet()
+  /// Of the targets that are granted or asked about: those whose users have departed. No script says so; the checks go by it.
+  public internal(set) var departed = SmallSet()
+  /// How many users have departed from the partition.
+  public internal(set) var departures = 0
   public internal(set) var order = SIMD8<UInt8>()
   public internal(set) var state = ControlState.Campaign.absent
   public internal(set) var tally = SIMD8<Int16>()

@@ -15,8 +15,10 @@ public struct StoreState: Sendable {
     case .dequeue: reply = control.dequeue(call, now: now)
     case .claim: reply = slices[call.slice].claim(call, now: now, rules: rules)
     case .append: reply = slices[call.slice].append(call)
-    case .seal: reply = slices[call.slice].seal(call, now: now)
+    case .seal: reply = slices[call.slice].seal(call, now: now, rules: rules)
     case .commit, .replay: reply = slices[call.slice].commit(call, now: now, rules: rules)
+    case .regrant: reply = slices[call.slice].regrant(call, rules: rules)
+    case .depart: slices[call.slice].depart(call.target, rules: rules)
     case .read:
       let slice = slices[call.slice]
       reply.phase = slice.phase
@@ -27,6 +29,7 @@ public struct StoreState: Sendable {
         reply.records.set(
           index, slice.state[index], attempt: slice.attempt[index], isAmbiguous: slice.ambiguous.contains(index))
       }
+      reply.withheld = slice.withheld.intersection(reply.records.indexes)
     case .unclaim: reply = slices[call.slice].unclaim(call)
     case .close: reply = slices[call.slice].close(call, rules: rules)
     case .finish: reply = control.finish(call, rules: rules)

@@ -59,11 +59,13 @@ extension World {
         run.inherits = reply.doubt > 0
         run.stage = reply.doubt > 0 ? .study : .drive
       } else {
+        run.departures = reply.departures
         run.stage = .append
       }
     }
     workers[place].runs[position] = run
     permits[place][position] = SIMD8()
+    barred[place][position] = SmallSet()
     if run.stage == .study || run.stage == .drive { journalMark(place, position) }
   }
 
@@ -78,6 +80,7 @@ extension World {
     workers[place].journal[entry].sealedAt = now
     workers[place].journal[entry].order = reply.order
     workers[place].journal[entry].count = reply.count
+    workers[place].journal[entry].departures = workers[place].runs[position].departures
   }
 
   /// Which targets are granted without an answer, and not in hand here.
@@ -93,20 +96,24 @@ extension World {
       guard !known.contains(index), !run.doubt.contains(index) else { continue }
       let attempt = reply.records.attempt[index]
       permits[place][position][index] = attempt + 1
+      barred[place][position].insert(index)
       if reply.records.ambiguous.contains(index) { run.ambiguous.insert(index) } else { run.ambiguous.remove(index) }
+      let isWithheld = reply.withheld.contains(index)
+      if isWithheld { run.withheld.insert(index) } else { run.withheld.remove(index) }
       // What was granted in an answer that got lost was never sent; its credit is still lent.
-      if !run.inherits, run.limbo > 0 {
+      if !run.inherits, run.limbo > 0, !isWithheld {
         run.limbo -= 1
         run.attempt[index] = attempt
         if run.intent == .send {
           run.unsent.insert(index)
+          run.unchecked.insert(index)
         } else {
           run.pending.set(index, RecordState.waiting, attempt: attempt, isAmbiguous: run.ambiguous.contains(index))
         }
       } else {
         run.doubt.insert(index)
         run.doubtAttempt[index] = attempt
-        excuse(target(of: run, index), from: place, claimed: run.claimedAt)
+        if !isWithheld { excuse(target(of: run, index), from: place, claimed: run.claimedAt) }
       }
     }
     let limbo = run.limbo
@@ -197,13 +204,13 @@ extension World {
       } else {
         workers[place].runs[position].ambiguous.remove(index)
       }
-      take(place, position, index)
+      take(place, position, index, reply)
     }
     var first = reply.granted - reply.fresh
     if rules.breaks(.noReconcile) || rules.breaks(.raisedUnseen) { first = sent.granted }
     for index in first..<max(first, reply.granted) where !workers[place].runs[position].inHand.contains(index) {
       workers[place].runs[position].attempt[index] = 0
-      take(place, position, index)
+      take(place, position, index, reply)
     }
     for index in (reply.granted - reply.fresh)..<reply.granted { permits[place][position][index] = 1 }
     for index in reply.records.indexes { permits[place][position][index] = reply.records.attempt[index] + 1 }
@@ -212,7 +219,13 @@ extension World {
     }
   }
 
-  private mutating func take(_ place: Int, _ position: Int, _ index: Int) {
+  private mutating func take(_ place: Int, _ position: Int, _ index: Int, _ reply: StoreReply) {
+    if reply.departed.contains(index) {
+      barred[place][position].insert(index)
+    } else {
+      barred[place][position].remove(index)
+    }
+    if reply.withheld.contains(index) { return workers[place].withhold(position, index) }
     workers[place].runs[position].unsent.insert(index)
     // Whoever has been told to stop meanwhile does not send it.
     if workers[place].runs[position].intent != .send { workers[place].settle(position, index) }

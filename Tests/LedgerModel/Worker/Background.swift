@@ -43,6 +43,7 @@ extension World {
     run.stage = .look
     workers[place].runs[position] = run
     permits[place][position] = SIMD8()
+    barred[place][position] = SmallSet()
   }
 
   /// A sign of life, and what it brings to light.

@@ -28,12 +28,13 @@ extension World {
       workers[place].runs[position].claimedAt = now
     case .append:
       call.kind = .append
-      call.order = shuffled()
-      call.count = targets
+      (call.order, call.count) = expanded(run.slice)
       workers[place].runs[position].order = call.order
+      workers[place].runs[position].count = call.count
     case .seal:
       call.kind = .seal
-      call.count = targets
+      call.count = run.count
+      call.departures = run.departures
     case .study, .reconcile:
       call.kind = .read
       call.highWater = run.granted
@@ -66,13 +67,21 @@ extension World {
     now >= workers[place].graceUntil || rules.breaks(.noGraceForCredit)
   }
 
-  private mutating func shuffled() -> SIMD8<UInt8> {
+  /// Reads whom the slice has: in any order, and nobody who has departed.
+  private mutating func expanded(_ slice: Int) -> (order: SIMD8<UInt8>, count: Int) {
     var order = SIMD8<UInt8>(0, 1, 2, 3, 4, 5, 6, 7)
     for position in stride(from: targets - 1, to: 0, by: -1) {
       let other = random.below(position + 1)
       (order[position], order[other]) = (order[other], order[position])
     }
-    return order
+    let gone = store.slices[slice].gone
+    guard !gone.isEmpty else { return (order, targets) }
+    var count = 0
+    for position in 0..<targets where !gone.contains(Int(order[position])) {
+      order[count] = order[position]
+      count += 1
+    }
+    return (order, count)
   }
 
   /// A slice that is claimed and sealed.
@@ -138,25 +147,66 @@ extension World {
     return true
   }
 
-  /// Targets in doubt are sent again, or nobody knows, as the campaign wants it.
+  /// Targets in doubt are sent again, or nobody knows, as the campaign wants it. What was withheld when it was granted was
+  /// never sent.
   private mutating func resend(_ place: Int, _ position: Int, _ number: Int) {
-    var left = number
-    for index in workers[place].runs[position].doubt where left > 0 {
-      left -= 1
+    let run = workers[place].runs[position]
+    var chosen = SmallSet()
+    for index in run.doubt where chosen.count < number { chosen.insert(index) }
+    let withheld = rules.breaks(.withheldIgnored) ? SmallSet() : chosen.intersection(run.withheld)
+    let isOver = rules.skips && !rules.breaks(.skipResends)
+    let asked = chosen.subtracting(run.withheld)
+    var departed = SmallSet()
+    if !isOver, !asked.isEmpty {
+      guard let reply = regrant(place, position, asked) else { return }
+      // Another has closed it.
+      guard reply.result == .done else { return commit(place, position, credit: 0) }
+      departed = reply.withheld
+    }
+    for index in chosen {
       workers[place].runs[position].doubt.remove(index)
       workers[place].lend(1, position)
-      workers[place].runs[position].attempt[index] = workers[place].runs[position].doubtAttempt[index]
-      if rules.skips, !rules.breaks(.skipResends) {
+      workers[place].runs[position].attempt[index] = run.doubtAttempt[index]
+      if !isOver { workers[place].runs[position].resent += 1 }
+      if withheld.contains(index) {
+        workers[place].withhold(position, index)
+      } else if isOver {
         workers[place].record(position, index, Ending.unknown.rawValue)
       } else {
-        workers[place].runs[position].resent += 1
         if !rules.breaks(.resendForgetsDoubt) { workers[place].runs[position].ambiguous.insert(index) }
-        workers[place].runs[position].unsent.insert(index)
+        if departed.contains(index) {
+          workers[place].withhold(position, index)
+        } else {
+          workers[place].runs[position].unsent.insert(index)
+        }
       }
     }
-    if isTraced {
-      note("worker \(place) slice \(workers[place].runs[position].slice): \(number) of those in doubt again")
+    if isTraced { note("worker \(place) slice \(run.slice): \(number) of those in doubt again") }
+  }
+
+  /// Asks about targets that were granted in an answer that got lost: they were certainly not sent.
+  mutating func checkUnsent(_ place: Int, _ position: Int) {
+    guard let reply = regrant(place, position, workers[place].runs[position].unchecked), reply.result == .done else {
+      return
     }
+    workers[place].runs[position].unchecked = SmallSet()
+    for index in reply.withheld {
+      workers[place].runs[position].unsent.remove(index)
+      workers[place].withhold(position, index)
+    }
+  }
+
+  /// Asks which targets may be sent.
+  private mutating func regrant(_ place: Int, _ position: Int, _ indexes: SmallSet) -> StoreReply? {
+    let run = workers[place].runs[position]
+    var call = StoreCall(.regrant, slice: run.slice, name: workers[place].name, claim: run.claim)
+    call.seal = run.seal
+    call.indexes = indexes
+    guard let reply = self.call(call) else { return nil }
+    if reply.result == .done {
+      barred[place][position] = barred[place][position].subtracting(indexes).union(reply.departed)
+    }
+    return reply
   }
 
   private mutating func commit(_ place: Int, _ position: Int, credit: Int) {

@@ -155,6 +155,7 @@ extension World {
     case .seal:
       call.kind = .seal
       call.count = entry.count
+      call.departures = rules.breaks(.restoredSealTrusted) ? entry.departures : -1
     case .close:
       call.kind = .close
       call.cancels = entry.cancels

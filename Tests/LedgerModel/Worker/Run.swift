@@ -28,6 +28,8 @@ struct Run: Sendable {
   var replays = 0
   var order = SIMD8<UInt8>()
   var count = 0
+  /// How many had departed from the partition when it was claimed.
+  var departures = 0
   var granted = 0
   /// Credit of the worker's window that this slice holds.
   var credit = 0
@@ -37,6 +39,8 @@ struct Run: Sendable {
   var asked = 0
   /// Granted and not handed to APNs.
   var unsent = SmallSet()
+  /// Of them: granted in an answer that got lost, and to be asked about before they are sent.
+  var unchecked = SmallSet()
   /// Handed over and not answered, and what will come of each.
   var underWay = SmallSet()
   var fate = SIMD8<UInt8>()
@@ -49,6 +53,8 @@ struct Run: Sendable {
   /// Inherited: granted, and perhaps sent, by somebody else.
   var doubt = SmallSet()
   var doubtAttempt = SIMD8<UInt8>()
+  /// Of them: withheld when they were granted.
+  var withheld = SmallSet()
   var resent = 0
   var resentInCall = 0
   var waiting = 0
@@ -90,6 +96,7 @@ struct JournalEntry: Sendable {
   var sealedAt = -1
   var order = SIMD8<UInt8>()
   var count = 0
+  var departures = 0
   /// When this claim closed the slice; -1 for never.
   var closedAt = -1
   var cancels = false

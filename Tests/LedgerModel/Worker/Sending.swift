@@ -6,7 +6,9 @@ extension World {
     for offset in 0..<4 {
       let position = (first + offset) & 3
       guard let index = pick(workers[place].runs[position].unsent) else { continue }
-      handOver(place, position, index)
+      if workers[place].runs[position].unchecked.contains(index) { checkUnsent(place, position) }
+      let run = workers[place].runs[position]
+      if run.unsent.contains(index), !run.unchecked.contains(index) { handOver(place, position, index) }
       return true
     }
     return false
@@ -29,6 +31,9 @@ extension World {
       fail(
         "worker \(place) sends target \(target) (slice \(run.slice) index \(index) attempt \(run.attempt[index])) without a grant"
       )
+    }
+    if barred[place][position].contains(index) {
+      fail("worker \(place) sends target \(target) (slice \(run.slice) index \(index)) though its user has departed")
     }
     permits[place][position][index] = 0
     workers[place].runs[position].unsent.remove(index)

@@ -103,11 +103,18 @@ struct Worker: Sendable {
   /// A target that was granted and is not going to be sent now: it waits, and is granted again before it is sent.
   mutating func settle(_ position: Int, _ index: Int) {
     runs[position].unsent.remove(index)
+    runs[position].unchecked.remove(index)
     if runs[position].intent == .lost {
       giveBack(1, position)
     } else {
       record(position, index, RecordState.waiting)
     }
+  }
+
+  /// A target that was granted and is withheld: it ends, and may have been delivered by an earlier attempt.
+  mutating func withhold(_ position: Int, _ index: Int) {
+    let mayHaveIt = runs[position].ambiguous.contains(index)
+    record(position, index, mayHaveIt ? Ending.unknown.rawValue : Ending.gone.rawValue)
   }
 
   /// Lets go of a slice, wherever it was.
