@@ -127,13 +127,17 @@ extension CampaignStore {
     return StorePage(elements: jobs, next: jobs.count == count ? jobs.last?.key : nil)
   }
 
-  /// Campaigns that are scheduled, with when they begin in ms since the epoch, the next one first.
+  /// Campaigns that are scheduled, with when they begin in ms since the epoch, the next one first. Of several parts of a
+  /// campaign the first counts.
   public func scheduled(count: Int) async throws -> [(id: String, at: Int)] {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.schedule, 0, count - 1, "WITHSCORES")
     let reply = try await run(pipeline)[0]
+    var seen: Set<String> = []
     return stride(from: 0, to: reply.count - 1, by: 2).compactMap { index in
-      guard let id = reply[index].string, let at = reply[index + 1].integer else { return nil }
+      guard let id = reply[index].string.map({ CampaignID($0).whole }), let at = reply[index + 1].integer,
+        seen.insert(id).inserted
+      else { return nil }
       return (id, at)
     }
   }

@@ -97,6 +97,7 @@ struct CampaignPartsTests {
     try await world.activate("a", Self.stages + #","sendAt":"\#(Timestamp.format(milliseconds: time))""#)
     #expect(try await states("a", world) == [.scheduled, .scheduled, .scheduled, .waiting, .waiting])
     #expect(try await world.store.isIdle())
+    #expect(try await world.store.scheduled(count: 10).map(\.id) == ["a"])
     #expect(try await world.store.repairSchedule(from: 0).begun == [])
     #expect(try await problems(world) == [])
     for id in ["a", "a~1", "a~1.widgets"] { try await world.command("HSET", world.keys.campaign(id), "sendAt", 1) }

@@ -173,6 +173,40 @@ struct CampaignStagesTests {
     #expect(throws: JobError.self) { try parse(stages, local) }
   }
 
+  @Test func lintRefusesItToo() throws {
+    let stages = #"[{"share":0.1,"wait":"1h"}]"#
+    let now = 1_796_115_600
+    func problems(_ more: [String: String]) throws -> [String] {
+      try PushLint(bytes(stages, more), apps: Self.apps, now: now).findings(.error).map(\.path)
+    }
+    #expect(try problems(["expiration": "\"2026-12-01T09:30:00Z\""]) == ["expiration"])
+    #expect(try problems(["finishBy": "\"2026-12-01T09:30:00Z\""]) == ["finishBy"])
+    #expect(try problems(["expiration": "\"2026-12-01T10:30:00Z\""]) == [])
+  }
+
+  /// Dates in the payload that have passed when the last stage begins.
+  @Test func datesOfThePayloadHoldForTheLastStage() throws {
+    let now = 1_796_115_600
+    func job(_ stale: String) -> [String: String] {
+      [
+        "pushType": "\"liveactivity\"",
+        "payload": #"{"aps":{"event":"start","attributes-type":"A","attributes":{},"content-state":{},"alert":{"#
+          + "\"title\":\"x\",\"body\":\"y\"},\"stale-date\":\(stale)}}",
+      ]
+    }
+    let stages = #"[{"share":0.1,"wait":"1h"}]"#
+    let error = #expect(throws: JobError.self) { try parse(stages, job("\(now + 1800)"), now: now) }
+    #expect(error?.message.contains("(when the last stage begins)") == true, "\(error?.message ?? "")")
+    #expect(throws: Never.self) { try parse(stages, job("\(now + 7200)"), now: now) }
+    // Written as a duration it counts from when each stage begins.
+    #expect(throws: Never.self) { try parse(stages, job("\"30m\""), now: now) }
+    let bytes = bytes(stages, job("\"30m\""))
+    for start in [now, now + 3600] {
+      let part = try CampaignJob.part(CampaignID("c1~rest"), of: bytes, Self.apps, start: start)
+      #expect(String(decoding: part.payload, as: UTF8.self).contains("\"stale-date\":\(start + 1800)"))
+    }
+  }
+
   // MARK: Gates
 
   private func verdict(

@@ -82,7 +82,7 @@ public struct PushLint: Sendable {
       for index in drafts.indices { drafts[index].become(type) }
     }
     switch kind {
-    case .job: (findings, variants) = Self.jobFindings(judged, in: judgedBytes, apps)
+    case .job: (findings, variants) = Self.jobFindings(judged, in: judgedBytes, of: bytes, apps, now: now)
     case .template: findings = Self.templateFindings(bytes)
     case .payload, .legacy: break
     }
@@ -209,10 +209,11 @@ public struct PushLint: Sendable {
   // MARK: More findings
 
   private static func jobFindings(
-    _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps
+    _ root: JSONValue, in bytes: [UInt8], of job: [UInt8], _ apps: JobApps, now: Int?
   ) -> ([Finding], CampaignVariants?) {
     do {
-      let campaign = try CampaignJob.read(root, in: bytes, apps).campaign
+      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps)
+      try CampaignJob.checkParts(of: campaign, job, apps, service, now: now)
       return (PushInspector.repeatedVariants(root, bytes), campaign.variants)
     } catch {
       return ([Finding(.job, error.field, error.message, hint: error.hint)], nil)

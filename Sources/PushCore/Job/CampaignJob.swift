@@ -56,14 +56,9 @@ public enum CampaignJob {
       root = try parsed(bytes)
     }
     let (campaign, service) = try read(root, in: bytes, apps, as: id)
-    if let start = [now, campaign.sendAt.map { $0 / 1000 }].compactMap(\.self).max(),
-      let problem = campaign.problemOfStages(start: start)
-    {
-      throw problem
-    }
+    try checkParts(of: campaign, Array(job), apps, service, now: now)
     var findings = service.findings(in: root, bytes, now: now)
     for type in campaign.also {
-      _ = try companion(of: campaign, type, bytes, apps, service)
       // Such as an app whose certificate is for no such push: said now, and not when the campaign has begun.
       for finding in service.findings(ofRefresh: type)
       where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
@@ -71,6 +66,40 @@ public enum CampaignJob {
       }
     }
     return (campaign, findings)
+  }
+
+  /// Checks the parts of a campaign as they are when they are sent: stages that begin after the campaign's end, companions.
+  ///
+  /// - Parameter now: UNIX seconds; `nil` where the job may have waited, or has begun.
+  public static func checkParts(
+    of campaign: Campaign, _ job: [UInt8], _ apps: JobApps, _ service: any PushService, now: Int?
+  ) throws(JobError) {
+    if let start = [now, campaign.sendAt.map { $0 / 1000 }].compactMap(\.self).max(),
+      let problem = campaign.problemOfStages(start: start)
+    {
+      throw problem
+    }
+    if let stages = campaign.stages, let now {
+      let start = max(now, (campaign.sendAt ?? 0) / 1000)
+      let rest = start + stages.leastDuration(isLocal: campaign.timing.localTime != nil)
+      let known = try findings(in: job, apps, service, at: start)
+      for finding in try findings(in: job, apps, service, at: rest)
+      where !known.contains(where: { $0.rule.id == finding.rule.id && $0.path == finding.path }) {
+        throw JobError(
+          field: finding.path, message: finding.message + " (when the last stage begins)", hint: finding.hint)
+      }
+    }
+    for type in campaign.also { _ = try companion(of: campaign, type, job, apps, service) }
+  }
+
+  /// What the rules for pushes find in a job that begins at a time, in UNIX seconds.
+  private static func findings(
+    in job: [UInt8], _ apps: JobApps, _ service: any PushService, at time: Int
+  ) throws(JobError) -> [Finding] {
+    guard let dated = try dated(parsed(job), job, apps, startingAt: time) else {
+      return service.findings(in: try parsed(job), job, now: time)
+    }
+    return service.findings(in: try parsed(dated), dated, now: time)
   }
 
   /// The companion of a campaign for a type of push.
