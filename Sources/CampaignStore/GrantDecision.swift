@@ -23,6 +23,11 @@ public struct GrantDecision: Sendable, Equatable {
   /// The number that the push puts on the app's icon; `nil` for none.
   public var badge: Int? { code == 0 || code >= Self.firstWithheld ? nil : Int(code) }
 
+  /// Decisions that stand one behind the other.
+  static func packed(_ decisions: some Sequence<GrantDecision>) -> [UInt8] {
+    decisions.flatMap { decision in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: decision.code >> UInt32($0)) } }
+  }
+
   /// Reads decisions that stand one behind the other.
   static func all(_ reply: RedisReply) -> [GrantDecision] {
     reply.withBytes { bytes in

@@ -138,7 +138,7 @@ extension CampaignStore {
     guard let (parent, wall) = Repetition.run(id), let (record, job) = try await campaignAndJob(parent),
       record.repetition?.lastRun == id, record.repetition?.isPending == true
     else { return nil }
-    let isLocal = try CampaignJob.timing(of: job)?.timing.localTime != nil
+    let isLocal = CampaignJob.timing(of: job)?.timing.localTime != nil
     return try CampaignJob.run(of: job, localTime: isLocal ? wall : nil)
   }
 

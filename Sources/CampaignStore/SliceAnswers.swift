@@ -80,8 +80,9 @@ public struct CommitRequest: Sendable {
   public enum Standing: Sendable {
     /// Everything up to this version: that after the last acknowledged commit.
     case acknowledged(SliceVersion)
-    /// Perhaps not what it had acknowledged: the commit replays that, up to this high-water mark. Nothing is granted.
-    case replay(granted: Int)
+    /// Perhaps not what it had acknowledged: the commit replays that, up to this high-water mark, with what was decided
+    /// about the targets below it, from the first on. Nothing is granted.
+    case replay(granted: Int, decisions: [GrantDecision] = [])
   }
 
   /// The name of the list of targets.

@@ -354,8 +354,8 @@ public struct SliceLedger: Sendable {
         arguments.append(request.seal)
         arguments.append("\(version.sequence) \(version.replays)")
         arguments.append(0)
-      case .replay(let granted):
-        arguments.append(0)
+      case .replay(let granted, let decisions):
+        arguments.append(GrantDecision.packed(decisions.prefix(granted)))
         arguments.append(request.resent)
         arguments.append(request.seal)
         arguments.append("" as StaticString)

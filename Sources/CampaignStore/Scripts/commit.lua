@@ -17,7 +17,8 @@
 -- It runs when memory is full: what it adds is bounded by the sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
--- ARGV 1 claim id, 2 lease ms, 3 credit, 4 resent, 5 seal,
+-- ARGV 1 claim id, 2 lease ms, 3 credit, in a replay decisions about the targets below the mark, u32 each, as far as
+--      they are known ('' for none), 4 resent, 5 seal,
 --      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
 --      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
 --      details, 11 app, 12 rules of what is counted for users ('' for nothing), 13... the records of each stretch, and
@@ -213,11 +214,24 @@ end
 if replay and sealed then
   local known = math.min(tonumber(ARGV[7]), count)
   if known > granted then
-    -- With the grants Redis lost what they counted for users.
-    for first = granted, rules and known - 1 or -1, 512 do
-      local indexes = {}
-      for index = first, math.min(first + 512, known) - 1 do indexes[#indexes + 1] = index end
-      take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], indexes), true, true)
+    -- With the grants Redis lost what was decided, and what they counted for users.
+    for first = granted, known - 1, 512 do
+      local indexes, told = {}, {}
+      for index = first, math.min(first + 512, known) - 1 do
+        local decision = #ARGV[3] >= index * 4 + 4 and struct.unpack('>I4', ARGV[3], index * 4 + 1) or 0
+        if decision >= withheld_from then
+          redis.call('HSET', KEYS[1], 'withheld', 1)
+          withhold(KEYS[2], index, ('\0'):rep(12), decision)
+        end
+        -- Who had departed was counted for nothing.
+        if rules and (decision < withheld_from or decision == withheld_from + 26) then
+          indexes[#indexes + 1] = index
+          told[#told + 1] = decision
+        end
+      end
+      if #indexes > 0 then
+        take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], indexes), true, told)
+      end
     end
     doubt = doubt + known - granted
     granted = known
@@ -393,16 +407,13 @@ if expected then
     end
     if #counted > 0 then
       local taken =
-        take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], counted), is_fresh, false)
+        take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], counted), is_fresh)
       for i = 1, #taken do decisions[place[i]] = taken[i] end
     end
     for i = 1, #indexes do
       if decisions[i] >= withheld_from then
         redis.call('HSET', KEYS[1], 'withheld', 1)
-        local record = is_fresh and ('\0'):rep(12) or records[i]
-        redis.call('SETRANGE', KEYS[2], indexes[i] * 12, record:sub(1, 2)
-          .. struct.pack('>I2', decisions[i] - withheld_from) .. record:sub(5, 5)
-          .. string.char(record:byte(6) + 64) .. record:sub(7))
+        withhold(KEYS[2], indexes[i], is_fresh and ('\0'):rep(12) or records[i], decisions[i])
       end
       decisions[i] = struct.pack('>I4', decisions[i])
     end

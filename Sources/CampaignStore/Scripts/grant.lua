@@ -156,6 +156,7 @@ local function read_counted(pressure, listed, rules, app, now, names)
         user.kept[#user.kept + 1] = campaigns:sub(at, at + campaign_size - 1)
         if campaigns:sub(at + 8, at + 15) == rules.campaign then
           user.place, user.when, user.holders = #user.kept, when, campaigns:byte(at + 16)
+          user.shown = struct.unpack('>I4', campaigns, at + 17)
         end
         local category = campaigns:sub(at + 4, at + 7)
         for k, cap in ipairs(rules.caps) do
@@ -189,49 +190,57 @@ local function write_counted(pressure, app, counted, names)
   if #gone > 0 then redis.call('HDEL', pressure, unpack(gone)) end
 end
 
--- Notes the campaign for a user: when, of which category, held by so many targets.
-local function note_campaign(user, rules, now, holders)
+-- Notes the campaign for a user: when, of which category, held by so many targets, which show this badge.
+local function note_campaign(user, rules, now, holders, shown)
   local category = holders > 0 and #rules.caps > 0 and rules.category or uncounted
   if not user.place then
     -- No more than fit; by the caps there are never as many.
     if #user.kept >= 255 then table.remove(user.kept, 1) end
     user.place = #user.kept + 1
   end
-  user.when, user.holders = now, holders
-  user.kept[user.place] = struct.pack('>I4', now) .. category .. rules.campaign .. string.char(holders)
+  user.when, user.holders, user.shown = now, holders, shown
+  user.kept[user.place] =
+    struct.pack('>I4', now) .. category .. rules.campaign .. string.char(holders) .. struct.pack('>I4', shown)
 end
 
 -- Whether the app has said a badge of its own since the campaign was noted.
 local function has_said_since(user) return struct.unpack('>I6', user.said) >= (user.when + 1) * 1000 end
 
+-- Raises a user's badge for the campaign; returns it.
+local function raise_badge(user, rules)
+  user.badge = math.min(user.badge + rules.step, 2147483647)
+  return rules.step > 0 and user.badge or 0
+end
+
 -- Counts at most 512 granted targets for their users, and returns a decision about each. The first target of a user
--- decides for all of them. `is_fresh`: they are granted for the first time; `is_told`: they had been granted before
--- Redis lost it, so no cap applies.
-local function take(pressure, listed, rules, app, now, names, is_fresh, is_told)
+-- decides for all of them: they show the same badge. `is_fresh`: they are granted for the first time. `told`: decisions
+-- about them from before Redis lost these, so no cap applies.
+local function take(pressure, listed, rules, app, now, names, is_fresh, told)
   local counted, known = read_counted(pressure, listed, rules, app, now, names)
   local decisions = {}
   for i = 1, #names do
-    local user, decision = counted[names[i]], 0
+    local user, decision, its_told = counted[names[i]], 0, told and told[i]
     if user then
       if not user.place then
-        local is_capped = false
+        local is_capped = its_told == withheld_from + 26
         for k, cap in ipairs(rules.caps) do
-          is_capped = is_capped or is_fresh and not is_told and (user.counts[k] or 0) >= cap.most
+          is_capped = is_capped or is_fresh and not told and (user.counts[k] or 0) >= cap.most
         end
-        if not is_capped then user.badge = math.min(user.badge + rules.step, 2147483647) end
-        note_campaign(user, rules, now, is_capped and 0 or 1)
+        local shown = 0
+        if its_told and not is_capped then
+          shown = its_told < withheld_from and its_told or 0
+          user.badge = math.max(user.badge, shown)
+        elseif not is_capped then
+          shown = raise_badge(user, rules)
+        end
+        note_campaign(user, rules, now, is_capped and 0 or 1, shown)
       elseif user.holders > 0 then
-        if rules.step > 0 and has_said_since(user) then
-          user.badge = math.min(user.badge + rules.step, 2147483647)
-          note_campaign(user, rules, now, user.holders)
+        if rules.step > 0 and not told and has_said_since(user) then
+          note_campaign(user, rules, now, user.holders, raise_badge(user, rules))
         end
-        if is_fresh then note_campaign(user, rules, user.when, math.min(user.holders + 1, 255)) end
+        if is_fresh then note_campaign(user, rules, user.when, math.min(user.holders + 1, 255), user.shown) end
       end
-      if user.holders == 0 then
-        decision = withheld_from + 26
-      elseif rules.step > 0 then
-        decision = user.badge
-      end
+      decision = user.holders == 0 and withheld_from + 26 or user.shown
     end
     decisions[i] = decision
   end
@@ -246,7 +255,7 @@ local function give_back(pressure, listed, rules, app, now, names)
   for i = 1, #names do
     local user = counted[names[i]]
     if user and user.place and user.holders > 1 then
-      note_campaign(user, rules, user.when, user.holders - 1)
+      note_campaign(user, rules, user.when, user.holders - 1, user.shown)
     elseif user and user.place and user.holders == 1 then
       if not has_said_since(user) then user.badge = math.max(0, user.badge - rules.step) end
       table.remove(user.kept, user.place)
@@ -254,4 +263,10 @@ local function give_back(pressure, listed, rules, app, now, names)
     end
   end
   write_counted(pressure, app, counted, known)
+end
+
+-- Writes into a record of the ledger with which outcome its target is withheld.
+local function withhold(ledger, index, record, decision)
+  redis.call('SETRANGE', ledger, index * 12, record:sub(1, 2) .. struct.pack('>I2', decision - withheld_from)
+    .. record:sub(5, 5) .. string.char(record:byte(6) + 64) .. record:sub(7))
 end

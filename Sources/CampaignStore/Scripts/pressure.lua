@@ -2,9 +2,9 @@
 -- A user's record has, for each app: u8 length and name, u32 badge, what the app last said of the badge (u48 when (ms),
 -- u32 which number), u8 number of campaigns, then for each campaign that came to the user lately u32 when (s), u32
 -- category, u64 campaign (digests of their names), u8 holders: the user's targets that were granted and have not ended
--- unsent. 0 holders: a cap kept the campaign from the user, so it counts for nothing.
+-- unsent, u32 the badge that these show. 0 holders: a cap kept the campaign from the user, so it counts for nothing.
 local nothing_said = ('\0'):rep(10)
-local campaign_size = 17
+local campaign_size = 21
 
 -- Returns what stands in front of an app's part of a record, its badge, its campaigns, what stands behind it, and what
 -- the app last said of its badge.

@@ -28,7 +28,7 @@ for i = 1, #indexes do
 end
 if #counted > 0 then
   local rules, now = read_rules(ARGV[3]), tonumber(time[1])
-  local taken = take(KEYS[5], KEYS[4], rules, ARGV[2], now, users_of(KEYS[2], counted), false, false)
+  local taken = take(KEYS[5], KEYS[4], rules, ARGV[2], now, users_of(KEYS[2], counted), false)
   for i = 1, #taken do decisions[place[i]] = taken[i] end
 end
 for i = 1, #decisions do decisions[i] = struct.pack('>I4', decisions[i]) end

@@ -9,6 +9,8 @@ struct FormerSlice {
   let granted: Int
   let ending: Closing?
   var journal: SliceJournal
+  /// What was decided about its granted targets.
+  let decisions: GrantDecisions
   /// `EventLoop.now` when it was let go of, or last told of again.
   var at: UInt64
   /// The server that has it is to be told again.
@@ -23,6 +25,7 @@ struct FormerSlice {
     granted = session.claim.granted
     ending = session.claim.ending
     journal = session.journal
+    decisions = session.decisions
     at = now
     isDue = session.claim.mustReplay
   }

@@ -4,7 +4,8 @@ import PushCore
 /// What was decided about the granted targets of a slice, by index. Takes no memory before a decision says more than that
 /// a target is sent.
 struct GrantDecisions {
-  private var decisions: [GrantDecision] = []
+  /// From the first target on; empty if every target is sent, and none with a badge of its own.
+  private(set) var decisions: [GrantDecision] = []
 
   subscript(index: Int) -> GrantDecision { index < decisions.count ? decisions[index] : .send }
 

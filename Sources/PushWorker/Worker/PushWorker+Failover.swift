@@ -163,7 +163,7 @@ extension PushWorker {
     slice.isDue = false
     try await control.addSlice(slice.ledger.slice)
     let isSealed = try await replay(
-      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal)
+      slice.ledger, seal: slice.seal, granted: slice.granted, slice.journal, slice.decisions)
     if isSealed, let ending = slice.ending {
       if case .claimed = try await slice.ledger.claim(worker: configuration.name),
         try await !end(slice.ledger, slice.context, ending)
@@ -272,7 +272,8 @@ extension PushWorker {
 
   private func tellAgain(_ session: SliceSession) async throws {
     let isSealed = try await replay(
-      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal)
+      session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal,
+      session.decisions)
     if !isSealed, isInGrace {
       // Whoever can seal them again needs the claim for it.
       try await session.ledger.unclaim()
@@ -285,11 +286,12 @@ extension PushWorker {
 
   /// - Returns: whether the slice is sealed under this seal.
   private func replay(
-    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal
+    _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal,
+    _ decisions: GrantDecisions
   ) async throws -> Bool {
     if breaks(.noReplay) { return true }
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: seal, standing: .replay(granted: granted))
+    let request = CommitRequest(seal: seal, standing: .replay(granted: granted, decisions: decisions.decisions))
     if try await !ledger.commit(&nothing, request).isSealed {
       // Ended long since: there is nothing to tell.
       guard let targets = journal.targets,

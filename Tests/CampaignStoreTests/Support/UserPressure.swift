@@ -12,6 +12,8 @@ struct UserPressure: Equatable {
     var campaign: [UInt8]
     /// Targets that hold it; 0 where a cap kept the campaign from the user.
     var holders = 1
+    /// The badge that these show.
+    var shown = 0
   }
 
   struct App: Equatable {
@@ -42,10 +44,11 @@ struct UserPressure: Equatable {
       let (said, saidBadge) = (number(6), number(4))
       let times = (0..<number(1)).map { _ in
         let at = number(4)
-        defer { rest = rest.dropFirst(13) }
+        defer { rest = rest.dropFirst(17) }
         return Time(
           at: at, category: Array(rest.prefix(4)), campaign: Array(rest.dropFirst(4).prefix(8)),
-          holders: Int(rest.dropFirst(12).first ?? 0))
+          holders: Int(rest.dropFirst(12).first ?? 0),
+          shown: rest.dropFirst(13).prefix(4).reduce(0) { $0 << 8 | Int($1) })
       }
       apps[app] = App(
         badge: badge, said: said, saidBadge: saidBadge, times: times.filter { $0.holders > 0 },
@@ -57,7 +60,7 @@ struct UserPressure: Equatable {
   var text: String {
     apps.sorted { $0.key < $1.key }.map { name, app in
       let times = (app.times + app.capped).map {
-        String(decoding: Hex.encode($0.category + $0.campaign), as: UTF8.self) + " \($0.holders)"
+        String(decoding: Hex.encode($0.category + $0.campaign), as: UTF8.self) + " \($0.holders) \($0.shown)"
       }
       return ([name, "badge \(app.badge)"] + times).joined(separator: ", ")
     }.joined(separator: "; ")
@@ -69,7 +72,7 @@ struct UserPressure: Equatable {
       (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
     }
     return bytes(app.utf8.count, 1) + Array(app.utf8) + bytes(badge, 4) + bytes(0, 10) + bytes(times.count, 1)
-      + times.flatMap { bytes($0.at, 4) + $0.category + $0.campaign + bytes($0.holders, 1) }
+      + times.flatMap { bytes($0.at, 4) + $0.category + $0.campaign + bytes($0.holders, 1) + bytes($0.shown, 4) }
   }
 }
 

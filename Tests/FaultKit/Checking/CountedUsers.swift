@@ -120,8 +120,8 @@ struct CountedUsers {
         _ = number(4)
         let category = number(4)
         let campaign = number(8)
-        // The user's targets that hold it; that nobody does is said of a campaign that counts for no cap.
-        _ = number(1)
+        // The user's targets that hold it (nobody does of a campaign that counts for no cap), and their badge.
+        _ = (number(1), number(4))
         // What counts for no cap is only kept for its number.
         if category != 0xFFFF_FFFF { times.append(campaign) }
       }
