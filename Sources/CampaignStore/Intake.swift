@@ -196,7 +196,9 @@ extension CampaignStore {
       for id in parts {
         guard let part = id.part else { continue }
         let isFirst = campaign.place(of: part.stage) == 0
-        fields = self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed) + [("of", id.whole)]
+        // A stage that has not begun has its partitions and definitions fixed when it does.
+        fields =
+          self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed && isFirst) + [("of", id.whole)]
         arguments.append(id.description)
         arguments.append(isFirst ? "sent" : "gated")
         arguments.append(2 * fields.count)

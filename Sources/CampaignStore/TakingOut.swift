@@ -58,13 +58,31 @@ extension CampaignStore {
       $0.append(Self.asideMemory)
     }
     guard try await run(pipeline)[0].integer == 1 else { return false }
-    if CampaignID(id).part != nil { try await end(id) }
+    if CampaignID(id).part != nil {
+      try await end(id)
+    } else {
+      // Without their campaign nobody knows what its parts say.
+      for part in try await listedParts(of: id) { _ = try await takeOut(campaign: part, reason: reason, hint: hint) }
+    }
     try await expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.asideMemory)
     pipeline.removeAll()
     pipeline.append("EXPIRE", keys.finished(id), Self.asideMemory)
     pipeline.append("EXPIRE", keys.timeline(id), Self.asideMemory)
     _ = try await run(pipeline)
     return true
+  }
+
+  /// The parts of a campaign by the list of all campaigns: its own record can't be read.
+  private func listedParts(of whole: String) async throws -> [String] {
+    var (parts, cursor): ([String], String) = ([], "0")
+    repeat {
+      var pipeline = RedisPipeline()
+      pipeline.append("ZSCAN", keys.all, cursor, "MATCH", "\(whole)\(CampaignID.separator)*", "COUNT", Self.batch)
+      let reply = try await run(pipeline)[0]
+      cursor = reply[0].string ?? "0"
+      parts += stride(from: 0, to: reply[1].count - 1, by: 2).compactMap { reply[1][$0].string }
+    } while cursor != "0"
+    return parts.filter { CampaignID($0).whole == whole && CampaignID($0).part != nil }
   }
 
   /// Whether a key that was damaged has been set aside.

@@ -67,6 +67,8 @@ struct CampaignPartsTests {
       try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a~1", "a~1.widgets"])
     #expect(try await world.command("LLEN", world.keys.campaigns).integer == 0)
     #expect(try await world.command("LLEN", world.keys.open("a~rest")).integer == 0)
+    // A stage that has not begun has its partitions and definitions fixed when it does.
+    #expect(record.parts.map(\.isNarrowed) == [true, true, false, false])
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages)
     let again = try await world.store.activate(
       CampaignJob.parse(job, .any(APNsService())), job: job, worker: "other", narrowed: true)
@@ -281,7 +283,7 @@ struct CampaignPartsTests {
     let record = try #require(try await world.store.campaign("a"))
     // Companions are reported apart.
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: 9, .rejected: 1])
-    #expect(record.counters.targets == 10 && record.slices == (4, 4))
+    #expect(record.counters.targets == 10 && record.slices.finished == record.slices.total)
     for id in ["a"] + record.partIDs {
       #expect(try #require(try await world.command("TTL", world.keys.campaign(id)).integer) > 0, "\(id)")
     }
@@ -323,6 +325,22 @@ struct CampaignPartsTests {
     try await end("a~rest", outcomes: [.rejected: 3], world)
     #expect(try await states("a", world) == [.failed, .failed, .failed])
     #expect(try await world.store.campaign("a")?.reason?.hasPrefix("none of its 6 pushes was accepted") == true)
+  }
+
+  /// A damaged campaign takes its parts with it, and a damaged part ends as failed.
+  @Test(arguments: Backend.wholeWay)
+  func whatIsDamagedIsTakenOut(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    for id in ["a", "b", "a.b"] { try await world.activate(id, Self.stages) }
+    try await world.command("DEL", world.keys.campaign("a"))
+    try await world.command("SET", world.keys.campaign("a"), "nonsense")
+    #expect(try await world.store.takeOut(campaign: "a", reason: "it is damaged", hint: ""))
+    let left = try await world.command("ZRANGE", world.keys.all, 0, -1).compactMap(\.string)
+    #expect(left.allSatisfy { ["b", "a.b"].contains(CampaignID($0).whole) } && left.count == 10)
+    #expect(try await world.command("EXISTS", world.keys.campaign("a~1")).integer == 0)
+    #expect(try await world.store.takeOut(campaign: "b~rest", reason: "it is damaged", hint: ""))
+    for part in ["b~1", "b~1.widgets", "b~rest.widgets"] { try await end(part, outcomes: [.accepted: 1], world) }
+    #expect(try await world.store.campaign("b")?.state == .failed)
   }
 
   // MARK: Control

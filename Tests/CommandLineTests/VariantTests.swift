@@ -40,6 +40,7 @@ struct VariantTests {
     let waiting = try await world.show("ab")
     #expect(waiting.object("winner")?.isNull("variant") == true && waiting.object("winner")?.text("by") == "opened")
     #expect(waiting.text("reason")?.hasPrefix("stage 1: no winner: 0 opened in all") == true)
+    #expect(waiting.object("gate")?.number("stage") == 1 && waiting.object("gate")?.isNull("opensAt") == false)
     #expect(waiting.objects("parts")?.map { $0.text("state") } == ["completed", "paused"])
     let unknown = try await world.run("campaign", "decide", "ab", "shrt")
     #expect(unknown.exit == .status(65) && unknown.standardError.contains("did you mean 'short'?"))
@@ -75,7 +76,7 @@ struct VariantTests {
     let text = try await world.succeed("campaign", "show", "ab")
     #expect(text.contains("variant plain") && text.contains("short, by ada"), "\(text)")
     let csv = try await world.succeed("results", "export", "ab", "--format", "csv")
-    #expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at,variant\r\n"), "\(csv.prefix(80))")
+    #expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at,variant,stage\r\n"), "\(csv.prefix(80))")
     let manifest = try JSONObject(await world.succeed("campaign", "manifest", "ab"))
     #expect(manifest.text("variants")?.count == 64, "\(manifest.names)")
   }

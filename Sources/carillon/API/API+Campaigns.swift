@@ -183,7 +183,7 @@ extension API {
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard let record = try await store.campaign(id) else { throw try await store.whereIs(id) }
     let service = try PushServices.known.named(record.service)
-    let variants = try await store.variants(of: id)
+    let groups = try await store.groups(of: id)
     return HTTPResponse(
       200,
       headers: [
@@ -191,7 +191,7 @@ extension API {
         ("Cache-Control", "no-store"), ("Content-Disposition", "attachment; filename=\"\(id).\(format.rawValue)\""),
       ],
       body: .stream { [wanted] writer in
-        var lines = ResultWriter(campaign: id, service: service, variants: variants, format: format)
+        var lines = ResultWriter(campaign: id, service: service, groups: groups, format: format)
         try await store.forEachResult(of: id) { results in
           for result in results where wanted.isEmpty || wanted.contains(result.outcome) { lines.append(result) }
           try await writer.write(lines.take())

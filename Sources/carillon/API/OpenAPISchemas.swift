@@ -62,6 +62,7 @@ enum OpenAPISchemas {
     "winner":{"type":"object","required":["variant","by","minimum"]},\
     "backend":{"type":"object","required":["share","since","reason"]},\
     "parts":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
+    "gate":{"type":"object","required":["stage","opensAt"]},\
     "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
     "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}
     """,

@@ -12,6 +12,8 @@ struct CampaignReport: JSONReport {
   var receipts: [ReceiptEvent.Kind: Int]?
   /// What became of its variants, where that was looked at; `nil` for none.
   var variants: VariantsReport?
+  /// The gate that its next stage waits at, where that was looked at; `nil` for none.
+  var gate: Gate?
   /// Its app's backend, where that is not well and it goes slower for it.
   var backend: BackendStanding?
   /// When it is looked at, in ms since the epoch.
@@ -19,6 +21,28 @@ struct CampaignReport: JSONReport {
 
   init(_ record: CampaignRecord) {
     self.record = record
+  }
+
+  /// The gate behind the stage that began last.
+  struct Gate {
+    /// The number of the stage before it.
+    let stage: Int
+    /// When it opens at the earliest, in ms since the epoch; `nil` while the stage has targets without an outcome.
+    let opensAt: Int?
+
+    /// - Returns: `nil` for a campaign whose rest has begun, or that has ended.
+    init?(_ record: CampaignRecord, _ stages: CampaignStages?) {
+      guard let stages, let place = record.stage, stages.all.indices.contains(place), record.finishedAt == nil,
+        !record.state.isFinal, record.stages.indices.contains(place)
+      else { return nil }
+      stage = place + 1
+      opensAt = record.stages[place].finishedAt.map { $0 + stages.all[place].wait * 1000 }
+    }
+
+    var text: String {
+      opensAt.map { "behind stage \(stage), opens at \(Timestamp.format(milliseconds: $0)) at the earliest" }
+        ?? "behind stage \(stage), which has targets without an outcome"
+    }
   }
 
   /// Targets that have an outcome.
@@ -110,6 +134,13 @@ struct CampaignReport: JSONReport {
         json.endObject()
       }
     }
+    if let gate {
+      json.name("gate")
+      json.beginObject()
+      json.member("stage", gate.stage)
+      json.member("opensAt", gate.opensAt.map(Timestamp.format(milliseconds:)))
+      json.endObject()
+    }
     if let receipts {
       json.name("receipts")
       json.beginObject()
@@ -173,6 +204,7 @@ struct CampaignReport: JSONReport {
       rows.append(
         (CampaignID(part.id).part?.isStage == true ? "stage" : "also", part.id + " " + part.state.rawValue + progress))
     }
+    if let gate { rows.append(("gate", gate.text)) }
     for kind in ReceiptEvent.Kind.allCases {
       if let count = receipts?[kind], count > 0 { rows.append((kind.rawValue, "\(count.grouped) users")) }
     }

@@ -9,27 +9,31 @@ struct ResultWriter {
   private let ids: PushID
   /// What its users were told; `nil` where all were told the same.
   private let variants: CampaignVariants?
+  /// The stages that its users are in; `nil` where there are none.
+  private let stages: CampaignStages?
   private var csv: CSVWriter?
   private var json = JSONWriter()
 
   /// - Parameters:
   ///   - campaign: its id.
   ///   - service: whose tokens it was sent to.
-  ///   - variants: what its users were told; `nil` where all were told the same.
+  ///   - groups: what its users were told and the stages that they are in; `nil` where that does not tell them apart.
   ///   - format: CSV begins with its header.
   ///   - spreadsheetSafe: see ``PushCore/CSVWriter``.
   init(
-    campaign: String, service: any PushService, variants: CampaignVariants? = nil,
-    format: DeviceRowReader.Format, spreadsheetSafe: Bool = false
+    campaign: String, service: any PushService,
+    groups: (variants: CampaignVariants?, stages: CampaignStages?) = (nil, nil), format: DeviceRowReader.Format,
+    spreadsheetSafe: Bool = false
   ) {
     self.campaign = campaign
     self.service = service
     ids = PushID(campaign: CampaignID(campaign).whole)
-    self.variants = variants
+    (variants, stages) = groups
     guard format == .csv else { return }
     var header = CSVWriter(spreadsheetSafe: spreadsheetSafe)
     let names = ["campaign", "user", "token", "outcome", "status", "reason", "apnsId", "at"]
-    for name in names + (variants == nil ? [] : ["variant"]) { header.cell(name) }
+    let more = (variants == nil ? [] : ["variant"]) + (stages == nil ? [] : ["stage"])
+    for name in names + more { header.cell(name) }
     header.endRecord()
     csv = header
   }
@@ -47,6 +51,10 @@ struct ResultWriter {
     if let variants {
       row.append(
         ("variant", result.variant.flatMap { variants.all.indices.contains($0) ? variants.all[$0].name : nil }))
+    }
+    if let stages {
+      let place = Array(result.user.utf8).withUnsafeBytes(stages.draw.place)
+      row.append(("stage", place < stages.all.count ? "\(place + 1)" : "\(CampaignPart(.rest))"))
     }
     return row
   }

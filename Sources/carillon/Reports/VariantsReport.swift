@@ -97,10 +97,12 @@ struct VariantsReport {
 }
 
 extension CampaignStore {
-  /// What users of a campaign were told; `nil` where all were told the same.
-  func variants(of id: String) async throws -> CampaignVariants? {
-    guard let (_, job) = try await campaignAndJob(id) else { return nil }
-    return CampaignJob.variants(of: job, campaign: CampaignID(id).whole)
+  /// What tells the users of a campaign apart: what they were told, and in which stage they are; `nil` where it does not.
+  func groups(of id: String) async throws -> (variants: CampaignVariants?, stages: CampaignStages?) {
+    guard let (record, job) = try await campaignAndJob(id), let service = PushServices.known[record.service],
+      let campaign = try? record.campaign(job, .any(service))
+    else { return (nil, nil) }
+    return (campaign.variants, campaign.stages)
   }
 
   /// Looks at what only the details of a campaign tell: whom it goes to, what users did with it, its variants.
@@ -108,9 +110,10 @@ extension CampaignStore {
     guard let (record, job) = try await campaignAndJob(report.record.id) else { return }
     report.audience = AudienceReport(of: record, job: job)
     report.receipts = try await receipts(of: report.record)
-    guard let service = PushServices.known[record.service],
-      let campaign = try? record.campaign(job, .any(service)), let variants = campaign.variants
+    guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
     else { return }
+    report.gate = CampaignReport.Gate(report.record, campaign.stages)
+    guard let variants = campaign.variants else { return }
     report.variants = VariantsReport(
       variants: variants, winner: campaign.stages?.all.compactMap(\.winner).first,
       counts: try await variantCounts(of: report.record, variants), decision: try await decision(of: campaign.whole))

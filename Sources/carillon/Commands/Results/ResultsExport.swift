@@ -53,7 +53,7 @@ extension ResultsCommand {
       }
       var writer = ResultWriter(
         campaign: id, service: try PushServices.known.named(record.service),
-        variants: try await store.variants(of: id), format: format, spreadsheetSafe: spreadsheetSafe)
+        groups: try await store.groups(of: id), format: format, spreadsheetSafe: spreadsheetSafe)
       var bar = ProgressBar("exporting", unit: "results", total: record.counters.targets)
       var read = 0
       try await store.forEachResult(of: id) { results in

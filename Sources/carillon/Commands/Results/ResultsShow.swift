@@ -43,7 +43,7 @@ extension ResultsCommand {
           hint: "the user may not be in the audience; see: carillon devices show \(user ?? "USER")")
       }
       var writer = ResultWriter(
-        campaign: id, service: service, variants: try await store.variants(of: id), format: .ndjson)
+        campaign: id, service: service, groups: try await store.groups(of: id), format: .ndjson)
       if global.json {
         for result in results { writer.append(result) }
         var output = StandardOutput()
