@@ -204,6 +204,7 @@ extension CampaignStore {
   private func state(_ rows: [Int], of batch: RegistrationBatch) async throws {
     var statements: [String: [UserAttributes.Statement]] = [:]
     for row in rows.sorted() where batch.rows[row].end > batch.rows[row].attributes {
+      if batch.rows[row].registeredAt == 0, batch.hasLaterAttributes(than: row) { continue }
       statements[batch.user(of: row), default: []].append(
         .init(
           change: .replacement(Array(batch.bytes[batch.rows[row].attributes..<batch.rows[row].end])),
@@ -371,6 +372,12 @@ extension CampaignStore {
 }
 
 extension RegistrationBatch {
+  /// Whether a later row has attributes of the same user: where no row has a time, the last one stands.
+  fileprivate func hasLaterAttributes(than row: Int) -> Bool {
+    let user = user(of: row)
+    return rows.indices[(row + 1)...].contains { rows[$0].end > rows[$0].attributes && self.user(of: $0) == user }
+  }
+
   /// What takes the tokens of rows out of the index of owners.
   fileprivate func removals(of rows: [Int]) -> [CampaignStore.DeviceEdit] {
     rows.map {

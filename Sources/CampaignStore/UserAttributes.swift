@@ -69,6 +69,11 @@ struct UserAttributes: Equatable {
   private mutating func replace(with json: [UInt8], at: Int) -> Bool {
     guard at >= replacedAt else { return false }
     let given = UserAttributes(stored: json).values
+    if at == replacedAt, at > 0 {
+      // As in `upsert.lua`: of two of the same time the one with the greater text stands.
+      let (known, new) = (Self.text(values.filter { times[$0.key] == nil }), Self.text(given))
+      guard known.lexicographicallyPrecedes(new) else { return known == new }
+    }
     replacedAt = at
     for name in Set(values.keys).union(given.keys).union(times.keys) {
       let time = times[name] ?? -1
@@ -102,6 +107,18 @@ struct UserAttributes: Equatable {
     values[name] = value
     times[name] = at
     return true
+  }
+
+  /// Values as an object, in the order of their names.
+  private static func text(_ values: [String: [UInt8]]) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+      writer.name(name)
+      writer.raw(value[...])
+    }
+    writer.endObject()
+    return writer.take()
   }
 
   /// Of two values of the same time: none, if one is none.

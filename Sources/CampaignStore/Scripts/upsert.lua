@@ -141,7 +141,8 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
   return #others > 0
 end
 
--- The attributes after a registration; nil when they stay. Those that were said one by one are merged by the caller.
+-- The attributes after a registration; nil when they stay. Those that were said one by one are merged by the caller. Of
+-- two registrations of the same time the one with the greater text stands; where there is no time (0), the later one.
 local function attributes_after(known, json, record)
   if json:sub(1, 5) == '{"":[' then return not known and json or nil, known ~= nil and known ~= json end
   local at = string.format('%.0f', registered_at(record, 1))
@@ -149,6 +150,10 @@ local function attributes_after(known, json, record)
     local known_at = known:match('^{"":%[(%d+)%][,}]')
     if not known_at then return nil, true end
     if known_at + 0 > at + 0 then return nil, false end
+    if known_at == at and at ~= '0' then
+      local text = '{"":[' .. at .. ']' .. (json == '{}' and '' or ',') .. json:sub(2)
+      return text > known and text or nil, false
+    end
   end
   return '{"":[' .. at .. ']' .. (json == '{}' and '' or ',') .. json:sub(2), false
 end

@@ -100,8 +100,14 @@ struct RegistryModel {
       registrations[token] = Registration(user: row.user, at: at, app: row.app ?? "", locale: row.locale ?? "")
     }
     if !row.attributes.isEmpty, at > erased[row.user] ?? -1, at >= wholes[row.user]?.at ?? -1 {
-      wholes[row.user] = (at, row.attributes)
+      // Of two of the same time the one with the greater text stands.
+      let (text, known) = (Self.text(row.attributes), wholes[row.user].map { Self.text($0.values) } ?? "")
+      if at > wholes[row.user]?.at ?? -1 || text > known { wholes[row.user] = (at, row.attributes) }
     }
+  }
+
+  private static func text(_ attributes: [String: String]) -> String {
+    String(decoding: DeviceRegistration.json(attributes), as: UTF8.self)
   }
 
   private static func greater(_ one: String?, _ other: String?) -> String? {
