@@ -6,7 +6,7 @@ import TestSupport
 /// A share of the users gets it first, while workers and Redis die: nobody of the rest gets anything before its gate has
 /// opened, and where the gate has paused the campaign not before a person says so.
 enum StageCases {
-  static let all = [killed, redisKilled, stands]
+  static let all = [killed, redisKilled, stands, cancelled]
 
   private static let window = 50
   private static let invariant = "the rest begins behind its gate, and everybody gets it once"
@@ -21,7 +21,7 @@ enum StageCases {
     var first: String { campaign.id + "~1" }
     var rest: String { campaign.id + "~rest" }
 
-    init(_ stage: Stage, redis: [String] = []) async throws {
+    init(_ stage: Stage, redis: [String] = [], end: String = "completed") async throws {
       let devices = stage.times(short: 800, full: 2000)
       world = try await stage.world {
         $0.partitions = 8
@@ -37,6 +37,7 @@ enum StageCases {
         $0.content = #""payload":{"aps":{"alert":"{{price|nothing}}"}}"#
         $0.more["stages"] = #"[{"share":0.4,"wait":"\#(Scene.wait)s","maxFailures":0.1}]"#
         $0.more["vars"] = "true"
+        $0.end = end
       }
       try await world.succeed("campaign", "vars", campaign.id, file)
     }
@@ -144,5 +145,35 @@ enum StageCases {
     let resumedAt = Int(Date().timeIntervalSince1970 * 1000)
     try await scene.world.succeed("campaign", "resume", scene.campaign.id)
     try await scene.finish(stage, resumedAt: resumedAt)
+  }
+
+  /// Workers die around a cancel: it ends every stage, wherever the campaign is.
+  static let cancelled = FaultCase(
+    "stages-and-cancel", faults: ["SIGKILL around the cancel of a campaign with stages"],
+    invariant: "a cancel ends every stage, and nothing is sent afterwards", bound: "window × kills"
+  ) { stage in
+    let scene = try await Scene(stage, end: "cancelled")
+    let fleet = try await Fleet(stage, scene.world, size: 3)
+    try await scene.begin()
+    try await scene.world.reached(20, of: scene.campaign)
+    // In the first stage, or while the rest waits at its gate.
+    await stage.elapse(milliseconds: 0...1500)
+    func kill() async throws {
+      if try await fleet.killOne() {
+        stage.fired("SIGKILL around the cancel of a campaign with stages", duplicates: window)
+      }
+    }
+    try await kill()
+    try await scene.world.succeed("campaign", "cancel", scene.campaign.id)
+    try await kill()
+    try await scene.world.ended(scene.campaign)
+    let sent = try scene.world.simulatorLog().requests.count
+    await stage.elapse(milliseconds: 3000...3500)
+    let more = try scene.world.simulatorLog().requests.count - sent
+    stage.require(more == 0, "\(more) were sent after the campaign had ended")
+    let states = try await scene.world.store.campaign(scene.campaign.id)?.parts.map(\.state) ?? []
+    stage.require(states.count == 2 && states.allSatisfy(\.isFinal), "its parts are \(states)")
+    stage.require(states.last == .cancelled, "the rest is \(states)")
+    try await stage.check(scene.world)
   }
 }
