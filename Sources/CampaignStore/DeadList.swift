@@ -19,6 +19,8 @@ public struct DeadJob: Sendable {
   public var job: [UInt8]
   /// The list that it is of, where it is no job, but an event.
   public var list: EventList?
+  /// The user whose device the job names, where it is that of one target; `nil` for any other.
+  public var user: String?
 
   /// Whether only the beginning of the job was kept, so that it can't be run from here.
   public var isCut: Bool { job.count < size }
@@ -37,6 +39,7 @@ public struct DeadJob: Sendable {
     job = fields["job"]?.bytes.map(Array.init) ?? []
     list = fields["list"]?.string.flatMap(EventList.init(rawValue:))
     size = fields["size"]?.integer ?? job.count
+    user = fields["user"]?.string
   }
 }
 
@@ -51,9 +54,12 @@ extension CampaignStore {
 
   /// Moves a job that can't be run to the dead list, and frees the id that may have been reserved for it.
   ///
+  /// - Parameter user: whose device the job names, where it is that of one target; nothing for any other.
   /// - Returns: what names it there.
   @discardableResult
-  public func deadLetter(_ job: [UInt8], reason: String, hint: String, worker: String) async throws -> String {
+  public func deadLetter(
+    _ job: [UInt8], reason: String, hint: String, worker: String, user: String = ""
+  ) async throws -> String {
     let id = JobOutline(job)?.id
     // What gives no id has none to free.
     let canonical = try id == nil ? [] : CampaignJob.canonical(job)
@@ -68,6 +74,7 @@ extension CampaignStore {
       $0.append(Self.deadJobSize)
       $0.append(canonical)
       $0.append(id ?? "")
+      $0.append(user)
     }
     return try await run(pipeline)[0].string ?? ""
   }

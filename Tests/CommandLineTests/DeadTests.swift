@@ -105,6 +105,30 @@ struct DeadTests {
     #expect(try await world.show("good").text("state") == "completed")
   }
 
+  /// The job of one target has that user's text: it goes neither to who has the device since, nor to who opted out.
+  @Test func targetWhoseUserIsGoneIsNotRetried() async throws {
+    let world = try await CarillonWorld()
+    try await world.importDevices(4)
+    for number in 0..<4 {
+      let token = CarillonWorld.token(number)
+      let job = CarillonWorld.job("sale.0.\(number)", audience: #"{"tokens":["\#(token)"]}"#)
+      try await world.server.command(
+        "xadd", "{\(world.namespace)}:dead", "*", "reason", "r", "hint", "h", "id", "sale.0.\(number)", "size",
+        String(job.utf8.count), "job", job, "user", "u\(number)")
+    }
+    try await world.succeed("suppression", "add", "news", "u0")
+    try await world.succeed("devices", "unregister", "--token", CarillonWorld.token(1))
+    try await world.succeed(
+      "devices", "register", "--user", "other", "--app", "news", "--token", CarillonWorld.token(2))
+    let output = try await world.run("dead", "retry", "--all")
+    #expect(output.exit == .status(1))
+    #expect(output.standardOutput.hasSuffix(" sale.0.3 is in the queue again\n"), "\(output.standardOutput)")
+    for number in 0..<3 {
+      #expect(output.standardError.contains("user 'u\(number)' has opted out or no longer has the"))
+    }
+    #expect(try await list(world).count == 3)
+  }
+
   /// As a worker leaves an event there whose app it does not know.
   @Test func eventThatWouldFailAgainStays() async throws {
     let world = try await CarillonWorld()

@@ -5,10 +5,15 @@
 -- under the id, be it of another type, stays.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 job, where an id can be read from it
 -- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 job in its canonical form,
---      7 id ('' where none can be read)
+--      7 id ('' where none can be read), 8 user whose device the job names ('' for none)
 -- `size` tells a job that was cut from a whole one.
 -- Returns the entry's key
 redis.call('LREM', KEYS[2], 1, ARGV[1])
 if KEYS[3] and redis.pcall('GET', KEYS[3]) == redis.sha1hex(ARGV[6]) then redis.call('DEL', KEYS[3]) end
-return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'reason', ARGV[2], 'hint', ARGV[3], 'id', ARGV[7],
-  'size', #ARGV[1], 'job', ARGV[1]:sub(1, tonumber(ARGV[5])))
+local fields = {'reason', ARGV[2], 'hint', ARGV[3], 'id', ARGV[7], 'size', #ARGV[1], 'job',
+  ARGV[1]:sub(1, tonumber(ARGV[5]))}
+if ARGV[8] ~= '' then
+  fields[#fields + 1] = 'user'
+  fields[#fields + 1] = ARGV[8]
+end
+return redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', unpack(fields))

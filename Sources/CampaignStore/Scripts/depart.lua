@@ -17,13 +17,19 @@ end
 -- Counts departures of users whose names are not remembered: after so many, every target is looked at.
 local function depart_unnamed(departures) redis.call('HINCRBY', departures, 'n', 101) end
 
--- Forgets the name of a user among the last.
+-- What stands for a user who was erased: '\0', u16 length and last byte of the id, and 20 hex digits of its SHA-1.
+local function erased_name(user)
+  return '\0' .. struct.pack('>I2', #user) .. user:sub(-1) .. redis.sha1hex(user):sub(1, 20)
+end
+
+-- Forgets the name of a user among the last, who is being erased.
 local function forget_departed(departures, user)
-  local known, places = redis.call('HGETALL', departures), {}
+  local known, fields = redis.call('HGETALL', departures), {}
   for i = 1, #known, 2 do
-    if known[i] ~= 'n' and known[i + 1] == user then places[#places + 1] = known[i] end
+    if known[i] ~= 'n' and known[i + 1] == user then
+      fields[#fields + 1] = known[i]
+      fields[#fields + 1] = erased_name(user)
+    end
   end
-  if #places == 0 then return end
-  redis.call('HDEL', departures, unpack(places))
-  depart_unnamed(departures)
+  if #fields > 0 then redis.call('HSET', departures, unpack(fields)) end
 end

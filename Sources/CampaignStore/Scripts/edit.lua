@@ -7,7 +7,7 @@
 -- ARGV five each, of at most 500 devices: user, raw token, 'remove' | 'prune' (not remembered) | 'erase' (nor is the
 --      user) | 'quarantine' | 'release', instant in ms, note for the quarantine
 -- Returns for each 1 when the device was changed, 2 when something newer stands, else 0
-local names, answer, marks, departed, erases = {}, {}, {}, {}, false
+local names, answer, marks, departed = {}, {}, {}, {}
 for i = 1, #ARGV, 5 do names[#names + 1] = ARGV[i] end
 read_devices(KEYS[1], names)
 for i = 1, #ARGV, 5 do
@@ -19,11 +19,7 @@ for i = 1, #ARGV, 5 do
   local is_erased = action == 'erase'
   if is_erased then action = 'prune' end
   local hit, is_newer = edit_device(KEYS[3], ARGV[i], ARGV[i + 1], action, instant, ARGV[i + 4])
-  if hit and is_erased then
-    erases = true
-  elseif hit and action == 'prune' then
-    departed[#departed + 1] = ARGV[i]
-  end
+  if hit and action == 'prune' then departed[#departed + 1] = is_erased and erased_name(ARGV[i]) or ARGV[i] end
   if mark then
     is_newer = is_newer or (redis.call('ZSCORE', KEYS[6], mark) or 0) + 0 > instant
     marks[#marks + 1] = instant
@@ -40,5 +36,4 @@ for i = 1, #gone do
 end
 retain(KEYS[7], kept)
 depart(KEYS[8], departed)
-if erases then depart_unnamed(KEYS[8]) end
 return answer

@@ -12,21 +12,26 @@ local function target_page(targets, number)
   return target_pages[number]
 end
 
--- Reads the users and tokens of a page.
+-- Reads the users of a page, and where each target begins.
 local function read_page(page)
   if page.users then return page end
-  local text, users, tokens, at = page.text, {}, {}, 1
+  local text, users, places, at = page.text, {}, {}, 1
   while at + 3 <= #text do
     local token, user = struct.unpack('>I2I2', text, at)
     local from = at + 4 + token % 32768
-    tokens[#tokens + 1] = text:sub(at + 4, from - 1)
+    places[#places + 1] = at
     at = from + user
     users[#users + 1] = text:sub(from, at - 1)
     -- The length of the token says whether the target has values.
     if token >= 32768 then at = at + 2 + struct.unpack('>I2', text, at) end
   end
-  page.users, page.tokens = users, tokens
+  page.users, page.places = users, places
   return page
+end
+
+local function token_of_target(page, place)
+  local at = page.places[place]
+  return page.text:sub(at + 4, at + 3 + struct.unpack('>I2', page.text, at) % 32768)
 end
 
 -- Returns the users of these targets, in order; '' for a raw token.
@@ -40,20 +45,34 @@ local function users_of(targets, indexes)
 end
 
 -- Returns which users have departed since the number of departures was `known`, as a set and a list; nil for none, true
--- where it is not known which.
+-- where it is not known which. Of those who were erased the set has digests, by length and last byte of the id.
 local function departed_since(departures, known)
   local number = (redis.call('HGET', departures, 'n') or 0) + 0
   known = tonumber(known or -1)
   if number == known then return nil end
   if known < 0 or known > number or number - known > 100 then return true end
-  local fields, set = {}, {}
+  local fields, set, erased = {}, {}, nil
   for i = known + 1, number do fields[#fields + 1] = i % 100 end
-  local users = redis.call('HMGET', departures, unpack(fields))
-  for i = 1, #users do
-    if not users[i] then return true end
-    set[users[i]] = true
+  local users = {}
+  for _, user in ipairs(redis.call('HMGET', departures, unpack(fields))) do
+    if not user then return true end
+    if user:byte() == 0 then
+      local kind = user:sub(2, 4)
+      erased = erased or {}
+      erased[kind] = erased[kind] or {}
+      erased[kind][user:sub(5)] = true
+    else
+      set[user] = true
+      users[#users + 1] = user
+    end
   end
-  return set, users
+  return {of = set, erased = erased}, users
+end
+
+local function has_departed(departed, user)
+  if departed == true or departed.of[user] then return true end
+  local digests = departed.erased and departed.erased[struct.pack('>I2', #user) .. user:sub(-1)]
+  return digests and digests[redis.sha1hex(user):sub(1, 20)]
 end
 
 -- Whether a user's devices have one of this token and app; a device without an app is of every app.
@@ -71,7 +90,7 @@ local function suspect(targets, first, last, departed, users, suspects)
   for number = math.floor(first / targets_of_page), math.floor(last / targets_of_page) do
     local page = target_page(targets, number)
     -- To look for a few names in the text is cheaper than to take it apart.
-    local has_any = departed == true or #users > 8
+    local has_any = departed == true or departed.erased or #users > 8
     if not has_any then
       for i = 1, #users do has_any = has_any or page.text:find(users[i], 1, true) ~= nil end
     end
@@ -80,7 +99,7 @@ local function suspect(targets, first, last, departed, users, suspects)
       local from = number * targets_of_page
       for index = math.max(first, from), math.min(last, from + #page.users - 1) do
         local user = page.users[index - from + 1]
-        if user ~= '' and (departed == true or departed[user]) then suspects[#suspects + 1] = index end
+        if user ~= '' and has_departed(departed, user) then suspects[#suspects + 1] = index end
       end
     end
   end
@@ -106,7 +125,8 @@ local function withheld_of(targets, devices, from_list, to_list, app, suspects)
   end
   for i = 1, #suspects do
     local index, user = suspects[i], place[of_target[i]]
-    local token = target_page(targets, math.floor(index / targets_of_page)).tokens[index % targets_of_page + 1]
+    local token =
+      token_of_target(target_page(targets, math.floor(index / targets_of_page)), index % targets_of_page + 1)
     if is_listed[user] then
       outcomes[index] = 27
     elseif not has_device(blobs[user] or '', token, app) then

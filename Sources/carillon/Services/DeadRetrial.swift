@@ -33,6 +33,7 @@ extension CampaignStore {
     }
     do {
       let campaign = try await CampaignJob.parse(resolve(dead.job), apps)
+      if let user = dead.user { try await checkTarget(of: campaign, user) }
       switch try await submit(dead.job, as: campaign, from: key) {
       case .new: return "\(campaign.id) is in the queue again"
       case .duplicate: return "\(campaign.id) was submitted again before: nothing changes"
@@ -43,6 +44,18 @@ extension CampaignStore {
       var error = CommandError(error)
       if error.code == .input || error.code == .conflict { error.message = "job \(key): \(error.message)" }
       throw error
+    }
+  }
+
+  /// Refuses the job of one target whose user no longer has the device or has opted out: its text may be that user's own.
+  private func checkTarget(of campaign: Campaign, _ user: String) async throws {
+    guard case .tokens(let tokens) = campaign.audience else { return }
+    let owners = try await owners(of: tokens, services.service(ofApp: campaign.app))
+    let lists = try await lists(of: user).suppression
+    guard owners.allSatisfy({ $0 == user }), !campaign.suppression.contains(where: lists.contains) else {
+      throw CommandError(
+        .failed, "user \(Excerpt.quoted(user)) has opted out or no longer has the device",
+        hint: "drop the job: carillon dead drop KEY")
     }
   }
 
