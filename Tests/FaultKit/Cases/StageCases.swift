@@ -6,7 +6,7 @@ import TestSupport
 /// A share of the users gets it first, while workers and Redis die: nobody of the rest gets anything before its gate has
 /// opened, and where the gate has paused the campaign not before a person says so.
 enum StageCases {
-  static let all = [killed, redisKilled, stands, cancelled]
+  static let all = [killed, redisKilled, stands, approved, cancelled]
 
   private static let window = 50
   private static let invariant = "the rest begins behind its gate, and everybody gets it once"
@@ -21,7 +21,11 @@ enum StageCases {
     var first: String { campaign.id + "~1" }
     var rest: String { campaign.id + "~rest" }
 
-    init(_ stage: Stage, redis: [String] = [], end: String = "completed") async throws {
+    /// - Parameter gate: the members of the stage that say when the rest begins.
+    init(
+      _ stage: Stage, redis: [String] = [], end: String = "completed",
+      gate: String = #""wait":"\#(Scene.wait)s","maxFailures":0.1"#
+    ) async throws {
       let devices = stage.times(short: 800, full: 2000)
       world = try await stage.world {
         $0.partitions = 8
@@ -35,7 +39,7 @@ enum StageCases {
       let file = try folder.write("values.ndjson", values.joined(separator: "\n"))
       campaign = FaultCampaign("story") {
         $0.content = #""payload":{"aps":{"alert":"{{price|nothing}}"}}"#
-        $0.more["stages"] = #"[{"share":0.4,"wait":"\#(Scene.wait)s","maxFailures":0.1}]"#
+        $0.more["stages"] = #"[{"share":0.4,\#(gate)}]"#
         $0.more["vars"] = "true"
         $0.end = end
       }
@@ -145,6 +149,39 @@ enum StageCases {
     let resumedAt = Int(Date().timeIntervalSince1970 * 1000)
     try await scene.world.succeed("campaign", "resume", scene.campaign.id)
     try await scene.finish(stage, resumedAt: resumedAt)
+  }
+
+  /// Workers die around an approval: the rest begins once, after it and not before.
+  static let approved = FaultCase(
+    "stages-and-approve", faults: ["SIGKILL around the approval of a campaign with stages"],
+    invariant: "the rest begins after the approval, and everybody gets it once", bound: "window × kills"
+  ) { stage in
+    let scene = try await Scene(stage, gate: #""approval":true"#)
+    let fleet = try await Fleet(stage, scene.world, size: 3)
+    func kill() async throws {
+      if try await fleet.killOne() {
+        stage.fired("SIGKILL around the approval of a campaign with stages", duplicates: window)
+      }
+    }
+    try await scene.begin()
+    try await scene.world.reached(20, of: scene.campaign)
+    try await kill()
+    try await until("the campaign is paused") {
+      try await scene.world.store.campaign(scene.campaign.id)?.state == .paused
+    }
+    let reason = try await scene.world.store.campaign(scene.campaign.id)?.reason ?? ""
+    stage.require(reason.contains("it needs approval"), "the campaign is paused because of “\(reason)”")
+    let sent = try scene.world.simulatorLog().requests.count
+    try await kill()
+    await stage.elapse(milliseconds: 500...1500)
+    let more = try scene.world.simulatorLog().requests.count - sent
+    stage.require(more == 0, "\(more) pushes were sent before the approval")
+    let approvedAt = Int(Date().timeIntervalSince1970 * 1000)
+    try await scene.world.succeed("campaign", "approve", scene.campaign.id, "--by", "grace")
+    try await kill()
+    await stage.elapse(milliseconds: 0...500)
+    try await kill()
+    try await scene.finish(stage, resumedAt: approvedAt)
   }
 
   /// Workers die around a cancel: it ends every stage, wherever the campaign is.

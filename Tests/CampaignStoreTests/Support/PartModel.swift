@@ -1,0 +1,349 @@
+@testable import CampaignStore
+import PushCore
+import TestSupport
+
+/// The expected state of a campaign with parts, by the rules of `Sources/CampaignStore/README.md`.
+///
+/// The model has one method for each call of the store. It knows neither Redis nor the scripts: the caller supplies what
+/// depends on time.
+struct PartModel {
+  /// The properties of a job on which parts depend.
+  struct Job {
+    /// The conditions of a gate.
+    struct Gate {
+      /// Whether the gate opens an hour after the end of its stage.
+      var waits: Bool
+      var needsApproval: Bool
+      /// Whether one refused push pauses the campaign.
+      var allowsNoFailure: Bool
+    }
+
+    /// One for each stage; the rest follows the last one.
+    var gates: [Gate]
+    var hasCompanion: Bool
+    /// Whether the campaign begins an hour after its activation.
+    var isScheduled: Bool
+    var needsApproval: Bool
+    static let submitter = "ada"
+
+    /// A random job with up to three stages.
+    init(using seed: inout Seed) {
+      func once(in number: Int) -> Bool { Int.random(in: 0..<number, using: &seed) == 0 }
+      hasCompanion = once(in: 2)
+      gates = (0..<Int.random(in: hasCompanion ? 0...3 : 1...3, using: &seed)).map { _ in
+        Gate(waits: once(in: 4), needsApproval: once(in: 4), allowsNoFailure: once(in: 2))
+      }
+      isScheduled = once(in: 3)
+      needsApproval = once(in: 4)
+    }
+
+    /// The members of the job, for ``TestStore/job(_:audience:_:)``.
+    func members(sendAt: Int) -> String {
+      var members = #","submittedBy":"\#(Self.submitter)""#
+      let stages = gates.map {
+        #"{"share":0.2\#($0.waits ? #","wait":"1h""# : "")\#($0.needsApproval ? #","approval":true"# : "")"#
+          + ($0.allowsNoFailure ? #","maxFailures":0}"# : "}")
+      }
+      if !stages.isEmpty { members += #","stages":[\#(stages.joined(separator: ","))]"# }
+      if hasCompanion { members += #","also":["widgets"]"# }
+      if isScheduled { members += #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""# }
+      return members
+    }
+  }
+
+  /// One part.
+  struct Part {
+    let name: String
+    /// The place of its stage.
+    let place: Int
+    let isStage: Bool
+    var state: CampaignState
+    var isGated: Bool
+    var hasBegun = false
+    var hasEnded = false
+    /// Whether an hour has passed since its end.
+    var isWaitOver = false
+    /// Partitions whose slices have ended.
+    var counted: Set<Int> = []
+    var accepted = 0
+    var refused = 0
+  }
+
+  /// The result of a look at a gate.
+  enum Verdict: Equatable {
+    case unfinished, wait, open
+    case pause(needsApproval: Bool)
+  }
+
+  /// When a gate is looked at next.
+  enum Look: String {
+    case now, later
+  }
+
+  let job: Job
+  private let partitions: [Int]
+  private(set) var parts: [Part]
+  private(set) var state: CampaignState
+  private(set) var hasEnded = false
+  private(set) var round = 0
+  private(set) var epoch = 0
+  private(set) var stage = 0
+  private(set) var gate: Look?
+  /// The states that webhooks hear of.
+  private(set) var changes: [CampaignState]
+  private var hasBegun = false
+  private var isDue: Bool
+  private var isPausedByWorker = false
+  private var verdict: Int?
+  private var overruled: Int?
+  private var approval: String?
+  private var approver: String?
+  /// Ended parts, or `campaign`, whose end nobody has handled because a worker died.
+  private(set) var unhandled: Set<String> = []
+
+  /// An activated campaign.
+  ///
+  /// - Parameter partitions: those in which it has slices.
+  init(_ job: Job, partitions: [Int]) {
+    (self.job, self.partitions) = (job, partitions)
+    isDue = !job.isScheduled
+    let begins: CampaignState = job.needsApproval ? .paused : job.isScheduled ? .scheduled : .active
+    state = begins
+    changes = [begins]
+    hasBegun = begins == .active
+    approval = job.needsApproval ? "needed" : nil
+    gate = job.gates.isEmpty ? nil : job.isScheduled ? .later : .now
+    parts = (0...job.gates.count).flatMap { place in
+      let stage = job.gates.isEmpty ? "main" : place < job.gates.count ? "\(place + 1)" : "rest"
+      return (job.hasCompanion ? ["", ".widgets"] : [""]).map { companion in
+        Part(
+          name: stage + companion, place: place, isStage: companion.isEmpty,
+          state: place == 0 || job.needsApproval ? begins : .waiting, isGated: place > 0,
+          hasBegun: place == 0 && begins == .active)
+      }
+    }
+  }
+
+  /// What the gate behind the present stage says now; `nil` where there is no gate.
+  var gateVerdict: Verdict? {
+    guard stage < job.gates.count, let part = parts.first(where: { $0.place == stage && $0.isStage }) else {
+      return nil
+    }
+    let gate = job.gates[stage]
+    guard part.hasEnded else { return .unfinished }
+    guard part.isWaitOver || !gate.waits else { return .wait }
+    if overruled == stage { return .open }
+    let isBad = gate.allowsNoFailure && (part.refused > 0 || part.accepted == 0)
+    return isBad || gate.needsApproval ? .pause(needsApproval: gate.needsApproval) : .open
+  }
+
+  // MARK: Calls
+
+  /// Pauses, resumes, approves or cancels.
+  ///
+  /// - Parameters:
+  ///   - person: `nil` for a worker.
+  ///   - known: the round that the worker has read; `nil` for any.
+  ///   - dies: whether the caller dies before it handles the parts that end by this.
+  mutating func control(
+    _ verb: ControlVerb, by person: String?, round known: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil,
+    dies: Bool = false
+  ) {
+    change(verb, by: person, round: known, gate: gate, dies: dies)
+    // Whoever calls next ends a cancelled campaign of which a worker died before it handled the last part.
+    guard state == .cancelled, !hasEnded, parts.allSatisfy(\.hasEnded) else { return }
+    end()
+    if dies { unhandled.insert("campaign") }
+  }
+
+  private mutating func change(
+    _ verb: ControlVerb, by person: String?, round known: Int?, gate: (place: Int, needsApproval: Bool)?, dies: Bool
+  ) {
+    if let known, round > known { return }
+    epoch += 1
+    switch verb {
+    case .pause where state == .active || state == .scheduled:
+      enter(.paused, by: person)
+      for place in parts.indices where !parts[place].state.isFinal { parts[place].state = .paused }
+      guard let gate else { return }
+      verdict = gate.place
+      if gate.needsApproval { approval = "needed" }
+    case .resume where state == .paused && approval != "needed": resume(by: person)
+    case .approve where state == .paused && approval == "needed":
+      guard let person, !person.isEmpty, person != Job.submitter else { return }
+      (approval, approver) = ("given", person)
+      resume(by: person)
+    case .cancel where !state.isFinal: cancel(by: person, dies: dies)
+    default: break
+    }
+  }
+
+  private mutating func enter(_ state: CampaignState, by person: String?) {
+    self.state = state
+    changes.append(state)
+    isPausedByWorker = state == .paused && person == nil
+  }
+
+  private mutating func resume(by person: String?) {
+    round += 1
+    enter(hasBegun || isDue ? .active : .scheduled, by: person)
+    hasBegun = state == .active
+    for place in parts.indices where parts[place].state == .paused {
+      let begins = parts[place].hasBegun || isDue
+      parts[place].state = parts[place].isGated ? .waiting : begins ? .active : .scheduled
+      parts[place].hasBegun = parts[place].state == .active || parts[place].hasBegun
+    }
+    if let verdict { overruled = verdict }
+    verdict = nil
+    if gate != nil { gate = .now }
+  }
+
+  private mutating func cancel(by person: String?, dies: Bool) {
+    enter(.cancelled, by: person)
+    var endsAny = false
+    for place in parts.indices where !parts[place].state.isFinal {
+      parts[place].state = .cancelled
+      parts[place].hasEnded = !parts[place].hasBegun
+      endsAny = endsAny || parts[place].hasEnded
+    }
+    if endsAny, !dies, gate != nil { gate = .now }
+  }
+
+  /// Ends a slice.
+  ///
+  /// - Parameter dies: whether the worker dies before it handles the end of the part.
+  mutating func finish(_ place: Int, _ partition: Int, accepted: Int, refused: Int, dies: Bool) {
+    guard parts[place].counted.insert(partition).inserted else { return }
+    parts[place].accepted += accepted
+    parts[place].refused += refused
+    guard parts[place].counted.count == partitions.count else { return }
+    if parts[place].state != .cancelled {
+      parts[place].state = Self.result(accepted: parts[place].accepted, refused: parts[place].refused)
+    }
+    parts[place].hasEnded = true
+    if dies { unhandled.insert(parts[place].name) } else { endPart(place) }
+  }
+
+  private static func result(accepted: Int, refused: Int) -> CampaignState {
+    refused > 0 && accepted == 0 ? .failed : .completed
+  }
+
+  /// Handles the end of a part.
+  mutating func endPart(_ place: Int) {
+    unhandled.remove(parts[place].name)
+    guard !hasEnded else {
+      unhandled.remove("campaign")
+      return
+    }
+    if gate != nil { gate = .now }
+    guard parts.allSatisfy(\.hasEnded) else { return }
+    if state != .cancelled {
+      let stages = parts.filter(\.isStage)
+      state = Self.result(
+        accepted: stages.reduce(0) { $0 + $1.accepted }, refused: stages.reduce(0) { $0 + $1.refused })
+      changes.append(state)
+    }
+    end()
+  }
+
+  private mutating func end() {
+    hasEnded = true
+    gate = nil
+  }
+
+  /// Begins a stage.
+  ///
+  /// - Returns: whether this call has begun it.
+  mutating func open(_ place: Int) -> Bool {
+    guard state == .active, place == stage + 1 else { return false }
+    stage = place
+    for index in parts.indices where parts[index].place == place {
+      (parts[index].state, parts[index].isGated, parts[index].hasBegun) = (.active, false, true)
+    }
+    (verdict, overruled) = (nil, nil)
+    gate = place < job.gates.count ? .now : nil
+    return true
+  }
+
+  /// Looks at the gate.
+  ///
+  /// - Parameter isCurrent: whether the gate is still due at the time that the caller knows.
+  /// - Returns: the verdict that was carried out; `nil` where the look is put off.
+  mutating func look(isCurrent: Bool) -> Verdict? {
+    func putOff(_ look: Look?) { if isCurrent { gate = look } }
+    guard !state.isFinal, let verdict = gateVerdict else {
+      putOff(nil)
+      return nil
+    }
+    guard state == .active else {
+      putOff(.later)
+      return nil
+    }
+    switch verdict {
+    case .unfinished, .wait:
+      putOff(.later)
+      return nil
+    case .pause(let needsApproval):
+      control(.pause, by: nil, round: round, gate: (stage, needsApproval))
+    case .open: return open(stage + 1) ? verdict : nil
+    }
+    return verdict
+  }
+
+  /// Begins parts whose time has come.
+  ///
+  /// - Returns: their names.
+  mutating func promote() -> Set<String> {
+    guard isDue else { return [] }
+    var begun: Set<String> = []
+    for place in parts.indices where parts[place].state == .scheduled {
+      (parts[place].state, parts[place].hasBegun) = (.active, true)
+      begun.insert(parts[place].name)
+    }
+    if state == .scheduled, !begun.isEmpty {
+      (state, hasBegun) = (.active, true)
+      changes.append(.active)
+    }
+    return begun
+  }
+
+  /// Restores the gate, and begins what is due.
+  mutating func repair() -> Set<String> {
+    if !state.isFinal, gate == nil { gate = .now }
+    return promote()
+  }
+
+  /// Redis loses when the gate is looked at.
+  mutating func loseGate() { gate = nil }
+
+  /// An hour passes.
+  mutating func letHourPass() {
+    isDue = true
+    if gate != nil { gate = .now }
+    for place in parts.indices where parts[place].hasEnded { parts[place].isWaitOver = true }
+  }
+
+  // MARK: What is to be seen
+
+  /// What Redis must say, by the names that a difference is reported with.
+  var facts: [String: String] {
+    var facts = [
+      "state": state.rawValue, "end": "\(hasEnded)", "round": "\(round)", "epoch": "\(epoch)", "stage": "\(stage)",
+      "verdict": verdict.map(String.init) ?? "-", "overruled": overruled.map(String.init) ?? "-",
+      "approval": "\(approval ?? "-") \(approver ?? "-")", "paused by worker": "\(isPausedByWorker)",
+      "gate": gate?.rawValue ?? "-",
+    ]
+    func list(_ names: some Sequence<String>) -> String { names.sorted().joined(separator: " ") }
+    let running = parts.filter { $0.hasBegun && !$0.hasEnded }
+    facts["lane"] = list(running.filter { $0.state != .paused }.map(\.name))
+    facts["running"] = list(running.map(\.name) + (hasBegun && !hasEnded ? ["campaign"] : []))
+    facts["schedule"] = list(parts.filter { $0.state == .scheduled }.map(\.name))
+    facts["unhandled ends"] = list(unhandled)
+    for part in parts {
+      let open = part.isGated || part.hasEnded ? [] : partitions.filter { !part.counted.contains($0) }
+      facts[part.name] =
+        "\(part.state) end \(part.hasEnded) gated \(part.isGated) round \(round) open \(list(open.map(String.init)))"
+    }
+    return facts
+  }
+}
