@@ -10,7 +10,7 @@
 -- which is never begun itself. What waits at a gate waits there again when it is resumed. One that needs approval is
 -- resumed only by being approved, and by somebody else than who submitted it. Who resumes or approves what a gate has
 -- paused overrules that verdict, and no other. A worker speaks of a round: what it found before the campaign was
--- resumed may have been mended, and changes nothing.
+-- resumed may have been mended, and changes nothing. Nor does the verdict of a gate that is open by now.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11... of each campaign, followed by its parts: campaign, open slices,
 --      guard trial, guard watch, objections, timeline
@@ -21,9 +21,10 @@
 -- An entry of the timeline is, apart by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. It keeps the last 200.
 -- Returns {epoch, then for each of them {state that follows, 1 when this call ended it else 0}, or {} when it is gone};
 --         false when the first is gone
-local first = redis.call('HMGET', KEYS[11], 'state', 'round')
+local first = redis.call('HMGET', KEYS[11], 'state', 'round', 'stage')
 if not first[1] then return false end
 local changes_nothing = ARGV[6] ~= '' and tonumber(first[2] or 0) > tonumber(ARGV[6])
+  or ARGV[7] ~= '' and tonumber(first[3] or 0) ~= tonumber(ARGV[7])
 local epoch = changes_nothing and tonumber(redis.call('GET', KEYS[5]) or 0) or redis.call('INCR', KEYS[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -160,6 +160,8 @@ struct PartModel {
     _ verb: ControlVerb, by person: String?, round known: Int?, gate: (place: Int, needsApproval: Bool)?, dies: Bool
   ) {
     if let known, round > known { return }
+    // The gate is open by now.
+    if let gate, gate.place != stage { return }
     epoch += 1
     switch verb {
     case .pause where state == .active || state == .scheduled:
