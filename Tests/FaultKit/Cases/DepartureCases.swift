@@ -86,7 +86,10 @@ enum DepartureCases {
         $0.redis = redis
       }
       let tokens = Set(world.tokens)
+      // Not to everybody: who gets a device of another is no target.
+      let users = world.tokens.indices.map { "\"u\($0)\"" }.joined(separator: ",")
       let campaign = FaultCampaign("slow") {
+        $0.audience = "{\"users\":[\(users)]}"
         $0.more["rate"] = "\(stage.times(short: 40, full: 60))"
         $0.mayBeUnknown = tokens
         $0.mayBeLeftOut = tokens
