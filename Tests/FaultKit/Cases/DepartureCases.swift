@@ -24,13 +24,13 @@ enum DepartureCases {
 
     init(_ world: FaultWorld) { self.world = world }
 
-    /// Has a user of each kind depart.
+    /// Has three users of each kind depart.
     mutating func add(_ stage: Stage) async throws {
-      for kind in 0..<4 {
+      for kind in 0..<12 {
         let left = world.tokens.indices.filter { times[$0] == nil }
         guard let number = stage.random(of: left), let token = APNsService().token(world.tokens[number]) else { return }
         let now = Int(Date().timeIntervalSince1970 * 1000)
-        switch kind {
+        switch kind % 4 {
         case 0: try await world.store.add(["u\(number)"], to: "~news")
         case 1:
           _ = try await world.store.unregister([token], of: APNsService(), at: now)
