@@ -57,7 +57,8 @@ local function departed_since(departures, known)
   for _, user in ipairs(redis.call('HMGET', departures, unpack(fields))) do
     if not user then return true end
     if user:byte() == 0 then
-      local kind = user:sub(2, 4)
+      local length, last = struct.unpack('>I2B', user, 2)
+      local kind = length * 256 + last
       erased = erased or {}
       erased[kind] = erased[kind] or {}
       erased[kind][user:sub(5)] = true
@@ -71,7 +72,7 @@ end
 
 local function has_departed(departed, user)
   if departed == true or departed.of[user] then return true end
-  local digests = departed.erased and departed.erased[struct.pack('>I2', #user) .. user:sub(-1)]
+  local digests = departed.erased and departed.erased[#user * 256 + user:byte(-1)]
   return digests and digests[redis.sha1hex(user):sub(1, 20)]
 end
 
