@@ -5,7 +5,7 @@ import TestSupport
 extension FaultCase {
   /// How often a mutant may be lucky, and how often a campaign may be over before its fault comes, as on a machine with
   /// much else to do.
-  private static let mostTries = 4
+  private static let mostTries = 10
 
   /// Plays the case: until its faults have fired, and a mutant until the checker has objected.
   ///
