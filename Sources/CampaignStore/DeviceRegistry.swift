@@ -17,19 +17,19 @@ extension CampaignStore {
       .map { $0 == .changed }
   }
 
-  /// A statement that nobody has a token.
+  /// A statement that a token has no owner.
   struct TokenRemoval {
     var token: OwnedToken
     /// ms since the epoch.
     var at: Int
   }
 
-  /// What became of a statement.
+  /// The effect of a statement.
   enum Effect {
     case changed
     /// Nothing changed: it was so already.
     case none
-    /// Nothing changed, because something newer stands.
+    /// The statement changed nothing, because a newer one applies.
     case superseded
   }
 

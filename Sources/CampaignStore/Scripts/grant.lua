@@ -106,8 +106,8 @@ local function suspect(targets, first, last, departed, users, suspects)
   end
 end
 
--- Returns by index with which outcome those of at most 1,024 targets are withheld that are invalid: 27 (opted out), 28
--- (device gone). `lists` are the keys from that place on to another.
+-- Checks at most 1,024 targets. Returns the outcomes of the invalid ones by index: 27 (opted out), 28 (device gone).
+-- KEYS[from_list] to KEYS[to_list] are the suppression lists that apply.
 local function withheld_of(targets, devices, from_list, to_list, app, suspects)
   local outcomes, users, place = {}, {}, {}
   if #suspects == 0 then return outcomes end
