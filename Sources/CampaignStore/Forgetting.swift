@@ -41,9 +41,10 @@ extension CampaignStore {
   /// - Parameter instant: ms since the epoch, at most Redis' clock; what was said later stays. `nil` for now.
   func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
     var forgotten = Forgotten()
-    // First what would bring the user into a campaign. From then on nothing older is entered.
-    (forgotten.segments, forgotten.suppression) = try await lists(of: user)
-    let instant = try await erase(user, at: instant)
+    let lists = try await userLists()
+    (forgotten.segments, forgotten.suppression) = try await self.lists(of: user)
+    // First the segments, which would bring the user into a campaign. From then on nothing older is entered.
+    let instant = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
     let devices = try await self.user(user)?.devices ?? []
     let removals = devices.map {
       DeviceEdit(user: user, token: OwnedToken($0.token, $0.service), action: .erase, instant: instant)
@@ -51,6 +52,8 @@ extension CampaignStore {
     // The record goes last: whoever repeats this finds the tokens there.
     try await unbind(removals)
     forgotten.devices = try await apply(removals).count { $0 == .changed }
+    // Only now the suppression lists: a user on none of them must have no device to which a sealed target can be sent.
+    _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     forgotten.campaigns = try await forget(user, devices)
     forgotten.feedback = try await forgetFeedback(of: user)
     return forgotten
@@ -58,10 +61,10 @@ extension CampaignStore {
 
   /// Removes what is known of a user besides devices, and remembers that.
   ///
+  /// - Parameter names: The segments and suppression lists from which the user is taken.
   /// - Returns: when the user was erased.
-  private func erase(_ user: String, at instant: Int?) async throws -> Int {
+  private func erase(_ user: String, from names: [String], at instant: Int?) async throws -> Int {
     let partition = Partition.of(user: user, count: keys.partitions)
-    let names = try await userLists()
     var instant = instant
     for start in stride(from: 0, to: max(1, names.count), by: Self.listsAtOnce) {
       let page = names[min(start, names.count)..<min(start + Self.listsAtOnce, names.count)]
@@ -70,7 +73,7 @@ extension CampaignStore {
         StoreScripts.eraseUser,
         keys: [
           keys.erased(partition), keys.attributes(partition), keys.pressure(partition), keys.retained(partition),
-          keys.users(partition), keys.departures(partition),
+          keys.users(partition),
         ] + page.flatMap { [keys.segment(partition, $0), keys.stated(partition, $0)] }
       ) {
         $0.append(user)
