@@ -91,7 +91,7 @@ public struct Keyspace: Sendable {
   /// Set: campaigns that have begun and not ended, paused ones too.
   var running: String { control + "running" }
   /// Sorted set: campaigns that are scheduled, by when they begin.
-  var schedule: String { control + "schedule" }
+  public var schedule: String { control + "schedule" }
   /// Sorted set: campaigns with a stage that has not begun, by when its gate is looked at next.
   var gates: String { control + "gates" }
   /// Number: the control epoch, which every pause, resume and cancel raises.

@@ -27,8 +27,8 @@ extension CampaignStore {
 
   /// Begins what is due of those of these campaigns that are repeated.
   ///
-  /// - Returns: those that are; and the campaigns that this call has made, which are yet to be taken in.
-  func beginRuns(of ids: [String]) async throws -> (repeated: Set<String>, begun: [String]) {
+  /// - Returns: the campaigns that this call has made, which are yet to be taken in.
+  func beginRuns(of ids: [String]) async throws -> [String] {
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HEXISTS", keys.campaign(id), "repeat") }
     let repeated = zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
@@ -36,7 +36,7 @@ extension CampaignStore {
     for id in repeated {
       if let run = try await beginRun(of: id) { begun.append(run) }
     }
-    return (Set(repeated), begun)
+    return begun
   }
 
   /// - Returns: the id of the campaign that this call has made.

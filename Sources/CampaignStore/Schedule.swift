@@ -22,19 +22,16 @@ extension CampaignStore {
   ///
   /// - Parameter ids: the campaigns.
   /// - Returns: the campaigns that this call has begun, or made of those that are repeated.
-  public func promote(_ all: [String]) async throws -> [String] {
-    guard !all.isEmpty else { return [] }
-    let ids: [String]
-    var runs: Result<[String], any Error> = .success([])
+  public func promote(_ ids: [String]) async throws -> [String] {
+    guard !ids.isEmpty else { return [] }
+    let runs: Result<[String], any Error>
     do {
-      let (repeated, begun) = try await beginRuns(of: all)
-      ids = all.filter { !repeated.contains($0) }
-      runs = .success(begun)
+      runs = .success(try await beginRuns(of: ids))
     } catch {
-      // What can't be repeated holds up nothing else; what is repeated is not begun by what follows.
-      ids = all
+      // What can't be repeated holds up nothing else.
       runs = .failure(error)
     }
+    // Repeated campaigns are among them: one that has ended leaves the schedule, and none is begun.
     var pipeline = RedisPipeline()
     for (id, lane) in zip(ids, try await lanes(of: ids)) {
       pipeline.script(
@@ -50,7 +47,7 @@ extension CampaignStore {
         $0.append(CampaignID(id).whole)
       }
     }
-    let begun = ids.isEmpty ? [] : zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
+    let begun = zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
     return begun + (try runs.get())
   }
 

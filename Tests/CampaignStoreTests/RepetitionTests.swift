@@ -67,6 +67,18 @@ struct RepetitionTests {
     #expect(try await world.command("ZSCORE", world.keys.schedule, "digest").string == record.sendAt.map(String.init))
   }
 
+  /// A recurring campaign that has ended leaves the schedule, whatever put it there.
+  @Test(arguments: Backend.wholeWay)
+  func endedCampaignLeavesTheSchedule(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await activate(world)
+    try await world.store.control("digest", .cancel)
+    try await world.command("ZADD", world.keys.schedule, 1, "digest")
+    #expect(try await world.store.promote(world.store.chores("w", timeout: 1000).scheduled) == [])
+    #expect(try await world.command("ZSCORE", world.keys.schedule, "digest").isNull)
+    #expect(try await jobs(world).isEmpty)
+  }
+
   @Test(arguments: Backend.wholeWay)
   func eightWorkersBeginARunOnceAndWhatWasMissedOnce(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

@@ -8,7 +8,8 @@ public enum FaultCases {
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
     + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
     + NeighbourCases.all + RateCases.all + CountedCases.all + OwnTimeCases.all + DepartureCases.all + StageCases.all
-    + VariantCases.all + UpgradeCases.all + AlertCases.all + EventCases.all + StoreCases.all + ClusterCases.all
+    + RecurringCases.all + VariantCases.all + UpgradeCases.all + AlertCases.all + EventCases.all + StoreCases.all
+    + ClusterCases.all
     + SentinelCases.all + MutantCases.all
 
   /// One of each way in which things break, and every mutant: what can be played in three minutes.
@@ -18,7 +19,7 @@ public enum FaultCases {
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment",
       "isolation-killed", "rate-and-kill", "counted-and-kill", "own-time-and-kill", "departures-and-kill",
-      "stages-and-kill",
+      "stages-and-kill", "recurring-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",
       "cluster-slot-moved",
     ]

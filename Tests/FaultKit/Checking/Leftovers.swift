@@ -3,8 +3,8 @@ import TestSupport
 
 /// What campaigns that have ended leave in Redis: only what is meant to stay.
 ///
-/// Dead workers are removed, and their lists emptied, only after a lease, so it is waited for. The lists of targets that
-/// they had not sealed expire by themselves.
+/// Dead workers are removed, and their lists emptied, only after a lease, so this waits for it. Lists of targets that were
+/// not sealed, and token buckets, expire by themselves.
 struct Leftovers {
   let world: FaultWorld
 
@@ -53,7 +53,8 @@ struct Leftovers {
       if words.count == 1 ? plain.contains(words[0]) : words.first.map(named.contains) ?? false {
         if words.count == 2, words[0] == "slice", campaigns.contains(words[1]) { left += try await faults(of: key) }
       } else {
-        let mayExpire = words.first == "building"
+        // A worker that stood still may have asked for permits of a campaign that had ended.
+        let mayExpire = words.first == "building" || words.first == "rate"
         if mayExpire, try await expires(key) { continue }
         left.append(key)
       }

@@ -223,6 +223,9 @@ public final class FaultWorld: Sendable {
     contents.withLock { $0.campaigns.append(campaign) }
   }
 
+  /// Submits a job that is no campaign to be checked.
+  func submit(job: String) async throws { try await world.succeed("campaign", "submit", "-", input: job) }
+
   /// Submits a job past the command line, as a producer in another language does.
   public func push(_ campaign: FaultCampaign) async throws {
     let more = campaign.members.map { #","\#($0)":\#($1)"# }.sorted().joined()

@@ -1,0 +1,100 @@
+import CampaignStore
+import Foundation
+import Redis
+import TestSupport
+
+/// A recurring campaign while workers die: each run begins once, and control of the campaign reaches the run.
+enum RecurringCases {
+  static let all = [killed]
+
+  private static let window = 50
+  private static let fault = "SIGKILL around a run of a recurring campaign"
+  private static let id = "digest"
+
+  static let killed = FaultCase(
+    "recurring-and-kill", faults: [fault],
+    invariant: "a run begins once, pause, resume and cancel reach its stages, and everybody gets it once",
+    bound: "window × kills"
+  ) { stage in
+    let world = try await stage.world {
+      $0.partitions = 8
+      $0.window = window
+      $0.devices = stage.times(short: 600, full: 2000)
+      $0.simulator = ["--latency", "200ms"]
+    }
+    let fleet = try await Fleet(stage, world, size: 3)
+    func kill() async throws {
+      if try await fleet.killOne() { stage.fired(fault, duplicates: window) }
+    }
+    // Only this case makes it due.
+    let job = CarillonWorld.job(
+      id, app: "news", audience: #"{"segment":"*"}"#, content: #""payload":{"aps":{"alert":"hi"}}"#,
+      more: #","repeat":{"cron":"0 0 1 1 *"},"stages":[{"share":0.4,"wait":"1s"}]"#)
+    try await world.submit(job: job)
+    try await until("the campaign is scheduled") { try await world.store.campaign(id)?.state == .scheduled }
+
+    let first = try await beginRun(world, minutesAgo: 5, kill)
+    try await world.reached(20, of: first)
+    try await kill()
+    try await world.succeed("campaign", "pause", id)
+    try await kill()
+    try await expectSilence(world, stage, "after the pause")
+    try await world.succeed("campaign", "resume", id)
+    try await kill()
+    try await world.ended(first)
+    world.expect(first)
+
+    var second = try await beginRun(world, minutesAgo: 2, kill)
+    second.end = "cancelled"
+    try await world.reached(20, of: second)
+    // In the first stage, at its gate or in the rest.
+    await stage.elapse(milliseconds: 0...1500)
+    try await kill()
+    try await world.succeed("campaign", "cancel", id)
+    try await kill()
+    try await world.ended(second)
+    try await expectSilence(world, stage, "after the cancel")
+    world.expect(second)
+
+    let record = try await world.store.campaign(id)
+    stage.require(record?.state == .cancelled, "the recurring campaign is \(record?.state.rawValue ?? "gone")")
+    stage.require(record?.repetition?.runs == 2, "it began \(record?.repetition?.runs ?? 0) runs")
+    // Something puts it back into the schedule: it leaves, and begins nothing.
+    try await world.redis.command("ZADD", world.store.keys.schedule, 1, id).get()
+    try await until("the ended campaign leaves the schedule") {
+      try await world.redis.command("ZSCORE", world.store.keys.schedule, id).get().isNull
+    }
+    let runs = try await world.store.campaign(id)?.repetition?.runs
+    stage.require(runs == 2, "it began \(runs ?? 0) runs, one of them after its cancel")
+    try await stage.check(world)
+  }
+
+  /// Makes a run due, while workers die, and waits until it is a campaign.
+  private static func beginRun(
+    _ world: FaultWorld, minutesAgo: Int, _ kill: () async throws -> Void
+  ) async throws -> FaultCampaign {
+    let last = try await world.store.campaign(id)?.repetition?.lastRun
+    let due = (Int(Date().timeIntervalSince1970) - 60 * minutesAgo) * 1000
+    try await kill()
+    try await world.redis.command("HSET", "{\(world.store.keys.namespace)}:campaign:\(id)", "sendAt", due).get()
+    try await world.redis.command("ZADD", world.store.keys.schedule, due, id).get()
+    try await kill()
+    var run: String?
+    try await until("the run is a campaign") {
+      run = try await world.store.campaign(id)?.repetition?.lastRun
+      guard let run, run != last else { return false }
+      return try await world.store.campaign(run) != nil
+    }
+    return FaultCampaign(run ?? "")
+  }
+
+  /// Nothing is sent any more.
+  private static func expectSilence(_ world: FaultWorld, _ stage: Stage, _ when: String) async throws {
+    // Pushes that were under way take 200 ms.
+    await stage.elapse(milliseconds: 500...700)
+    let sent = try world.simulatorLog().requests.count
+    await stage.elapse(milliseconds: 1500...2000)
+    let more = try world.simulatorLog().requests.count - sent
+    stage.require(more == 0, "\(more) pushes were sent \(when)")
+  }
+}
