@@ -146,7 +146,8 @@ extension CampaignStore {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Begins a stage again whose beginning Redis has lost, at the time at which it had begun.
+  /// Begins a stage again whose beginning Redis has lost, at the time at which it had begun. Stages before it that Redis
+  /// has lost as well begin with it: without them the campaign would come to no end.
   ///
   /// - Parameters:
   ///   - part: a part of that stage.
@@ -155,13 +156,17 @@ extension CampaignStore {
   public func restoreStage(of part: Campaign, job: [UInt8], start: Int) async throws {
     guard let stage = part.part?.stage, part.place(of: stage) > 0 else { return }
     guard try await campaign(part.id)?.isGated == true else { return }
+    var pipeline = RedisPipeline()
+    pipeline.append("HGET", keys.campaign(part.whole), "stage")
+    let begun = try await run(pipeline)[0].integer ?? 0
     let whole: Campaign
     do {
       whole = try CampaignJob.parse(job, .any(services.service(ofApp: part.app)), as: part.whole)
     } catch {
       throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }
-    _ = try await openGate(
-      behind: part.place(of: stage) - 1, of: whole, job, start: start, winner: part.variant, isAgain: true)
+    for place in begun..<max(begun, part.place(of: stage)) {
+      _ = try await openGate(behind: place, of: whole, job, start: start, winner: part.variant, isAgain: true)
+    }
   }
 }

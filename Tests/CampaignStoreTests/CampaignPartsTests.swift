@@ -174,6 +174,21 @@ struct CampaignPartsTests {
     #expect(try await world.store.campaign("a")?.stage == 1)
   }
 
+  /// Redis has lost that two stages had begun, and a worker knows of the later one only: both begin again.
+  @Test(arguments: Backend.allCases)
+  func stagesBeforeARestoredOneBeginWithIt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", Self.now)
+    let (_, job) = try #require(try await world.store.campaignAndJob("a"))
+    let part = try CampaignJob.part(CampaignID("a~rest"), of: job, .any(APNsService()), start: 5_000)
+    try await world.store.restoreStage(of: part, job: job, start: 5_000_000)
+    #expect(try await world.store.campaign("a")?.stage == 2)
+    for id in ["a~2", "a~rest"] {
+      let part = try #require(try await world.store.campaign(id))
+      #expect(!part.isGated && part.state == .active && part.start == 5_000_000, "\(id)")
+    }
+  }
+
   @Test(arguments: Backend.wholeWay)
   func verdictPausesAndAResumeOverrulesThatOneAlone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

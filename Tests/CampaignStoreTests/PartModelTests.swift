@@ -10,7 +10,7 @@ import Testing
 /// Campaigns with parts under random schedules of calls: after each call Redis says what ``PartModel`` says.
 ///
 /// Calls come from several callers: they are repeated, as if the reply was lost; they come late, with what was true before;
-/// and some callers die between two steps. `Tests/LedgerModel/README.md` lists the mutants of scripts that this finds.
+/// some callers die between two steps, and Redis loses its last writes. `Tests/LedgerModel/README.md` lists the mutants of scripts that this finds.
 struct PartModelTests {
   private static let steps = 60
   private static let schedules = 40
@@ -25,7 +25,9 @@ struct PartModelTests {
     case end(part: Int)
     case look(dueAt: Int)
     case open(stage: Int)
-    case activate, promote, repair, hourPasses, loseGate
+    /// A worker that has sent pushes of a stage tells Redis again that it had begun.
+    case restore(stage: Int)
+    case activate, promote, repair, hourPasses, loseGate, redisFalls
   }
 
   /// What Redis says after a call.
@@ -54,6 +56,11 @@ struct PartModelTests {
     var sight = Sight()
     /// Calls that were made, and calls that a worker was about to make.
     var calls: [Call] = []
+    /// What Redis falls back to, with what the model said then.
+    private var snapshot: (values: [(key: String, value: [UInt8])], model: PartModel)?
+    private var hasFallen = false
+    /// When the stages began that workers have sent pushes of, by place.
+    private var starts: [Int: Int] = [:]
 
     init(on backend: Backend, _ seed: inout Seed) async throws {
       world = try await TestStore(on: backend, partitions: 2)
@@ -123,6 +130,21 @@ struct PartModelTests {
           campaign, job: job, digest: String(repeating: "0", count: 40), partitions: partitions, start: 1, worker: "x",
           narrowed: true, approval: approval)
         return answer == .duplicate ? nil : "activate answered \(answer)"
+      case .restore(let stage):
+        guard let start = starts[stage], let place = model.parts.firstIndex(where: { $0.place == stage }) else { break }
+        let part = try CampaignJob.part(
+          CampaignID(ids[place]), of: job, .any(APNsService()), start: start / 1000, variant: nil)
+        let isLost = model.parts[place].isGated && (model.state == .active || model.state == .paused)
+        try await store.restoreStage(of: part, job: job, start: start)
+        model.restore(stage)
+        let began = try await world.command("HGET", world.keys.campaign(ids[place]), "start").integer
+        return isLost && began != start ? "the stage began at \(began ?? 0), not at \(start)" : nil
+      case .redisFalls:
+        guard let snapshot else { break }
+        try await bringBack(snapshot.values)
+        model = snapshot.model
+        hasFallen = true
+        sight = try await look()
       case .promote:
         let begun = try await store.promote(ids)
         return names(begun) == model.promote() ? nil : "promote began \(begun)"
@@ -150,7 +172,35 @@ struct PartModelTests {
       do { try await StoreSteps.$beforeEach.withValue(step, operation: body) } catch is Death {}
     }
 
+    // MARK: Losing writes
+
+    /// Takes note of what Redis may fall back to.
+    mutating func remember() async throws {
+      var values: [(String, [UInt8])] = []
+      for key in try await keysThere() {
+        if let value = try await world.command("DUMP", key).bytes { values.append((key, Array(value))) }
+      }
+      snapshot = (values, model)
+    }
+
+    private func bringBack(_ values: [(key: String, value: [UInt8])]) async throws {
+      for key in try await keysThere() { try await world.command("DEL", key) }
+      for (key, value) in values { try await world.command("RESTORE", key, 0, value) }
+    }
+
+    private func keysThere() async throws -> [String] {
+      try await world.command("KEYS", "*\(world.keys.namespace)*").compactMap(\.string)
+    }
+
+    /// The last stage that workers know to have begun, and Redis does not.
+    var lost: Int? {
+      guard model.state == .active || model.state == .paused else { return nil }
+      return starts.keys.max().flatMap { $0 > model.stage ? $0 : nil }
+    }
+
     private mutating func letHourPass() async throws {
+      // Redis falls back by seconds.
+      snapshot = nil
       let keys = world.keys
       var pipeline = RedisPipeline()
       for (part, id) in zip(model.parts, ids) {
@@ -234,6 +284,8 @@ struct PartModelTests {
       for (part, (new, old)) in zip(model.parts, zip(now.parts, was.parts)) where part.place > 0 {
         if old.start != nil { require(new.start == old.start, "\(part.name) has begun twice") }
         guard old.isGated, !new.isGated else { continue }
+        // What has begun before Redis fell begins again, whatever else Redis has lost.
+        if hasFallen { continue }
         let before = zip(model.parts, was.parts).filter { $0.0.place == part.place - 1 && $0.0.isStage }
         require(before.allSatisfy { $1.finishedAt != nil }, "\(part.name) has begun before the stage before it ended")
         require(was.state == .active, "\(part.name) has begun in a campaign that was not active")
@@ -254,6 +306,9 @@ struct PartModelTests {
       }
       wrong += broken(now, after: sight)
       sight = now
+      for (part, seen) in zip(model.parts, now.parts) where part.place > 0 && !seen.isGated {
+        starts[part.place] = seen.start.flatMap { Int($0) }
+      }
       return wrong
     }
 
@@ -261,8 +316,26 @@ struct PartModelTests {
 
     /// The call that a worker or person makes next, or one from before.
     mutating func choose(_ seed: inout Seed) -> Call? {
+      if let lost, Bool.random(using: &seed) { return .restore(stage: lost) }
+      // A stage that has just begun is what a fall may take back.
+      if let snapshot, snapshot.model.stage < model.stage, Int.random(in: 0..<4, using: &seed) == 0 {
+        return .redisFalls
+      }
+      guard let call = chooseAny(&seed) else { return nil }
+      // Nobody has a slice of a part that has not begun, or, where Redis has forgotten what was counted, of one that has
+      // ended without it.
+      if case .finish(let part, _, _, _, _) = call {
+        if model.parts[part].isGated || hasFallen && model.parts[part].hasEnded { return nil }
+      }
+      if case .end(let part) = call, model.parts[part].isGated { return nil }
+      return call
+    }
+
+    private mutating func chooseAny(_ seed: inout Seed) -> Call? {
       noteLateCalls()
-      switch Int.random(in: 0..<60, using: &seed) {
+      switch Int.random(in: 0..<62, using: &seed) {
+      case 60: return snapshot == nil ? nil : .redisFalls
+      case 61: return starts.keys.randomElement(using: &seed).map { .restore(stage: $0) }
       case 0..<22: return finishing(&seed)
       case 22..<30: return .look(dueAt: sight.gateDueAt ?? 1)
       case 30..<38:
@@ -318,6 +391,7 @@ struct PartModelTests {
       if model.state == .paused {
         return .person(model.facts["approval"]?.hasPrefix("needed") == true ? .approve : .resume, id: Run.id, by: "bob")
       }
+      if let lost { return .restore(stage: lost) }
       if let call = finishing(&seed) { return call }
       if model.state == .scheduled || model.parts.contains(where: { $0.state == .scheduled }) {
         return calls.last.map { if case .hourPasses = $0 { true } else { false } } == true ? .promote : .hourPasses
@@ -336,6 +410,8 @@ struct PartModelTests {
       var stepsAfterEnd = 5
       for _ in 0..<Self.steps where wrong.isEmpty && stepsAfterEnd > 0 {
         if run.model.hasEnded { stepsAfterEnd -= 1 }
+        // The keys of several nodes can't be put back at once.
+        if backend != .nodes, Int.random(in: 0..<6, using: &seed) == 0 { try await run.remember() }
         if let call = run.choose(&seed) { wrong = try await run.step(call) }
       }
       for _ in 0..<100 where wrong.isEmpty && !(run.model.hasEnded && run.model.unhandled.isEmpty) {

@@ -267,6 +267,18 @@ struct PartModel {
     return true
   }
 
+  /// Begins a stage again whose beginning Redis has lost, with those before it that it has lost as well.
+  mutating func restore(_ place: Int) {
+    guard state == .active || state == .paused, place > stage else { return }
+    for index in parts.indices where parts[index].isGated && parts[index].place <= place {
+      (parts[index].state, parts[index].isGated) = (state, false)
+      parts[index].hasBegun = state == .active
+    }
+    stage = place
+    (verdict, overruled) = (nil, nil)
+    gate = place < job.gates.count ? .now : nil
+  }
+
   /// Looks at the gate.
   ///
   /// - Parameter isCurrent: whether the gate is still due at the time that the caller knows.
