@@ -77,30 +77,59 @@ struct PackedGrantRules: Sendable {
 
 extension SliceLedger {
   /// The most targets that one call decides about.
-  private static let decisionsAtOnce = 512
+  private static let decisionsAtOnce = 256
 
-  /// Decides about granted targets in doubt before they are sent again.
+  /// Decides again about granted targets: those whose users may have departed, and those in doubt.
   ///
   /// - Parameters:
-  ///   - indexes: of the targets.
-  ///   - seal: the name of their list.
+  ///   - targets: The targets as they were sealed.
+  ///   - seal: The name of their list.
   /// - Returns: a decision about each; `nil` when the slice is not sealed under that name.
-  public func regrant(_ indexes: [Int], seal: [UInt8]) async throws -> [GrantDecision]? {
+  public func regrant(_ targets: [SealedTarget], seal: [UInt8]) async throws -> [GrantDecision]? {
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: indexes.count, by: Self.decisionsAtOnce) {
-      var packed: [UInt8] = []
-      for index in indexes[start..<min(start + Self.decisionsAtOnce, indexes.count)] {
-        for shift in [24, 16, 8, 0] { packed.append(UInt8(truncatingIfNeeded: index >> shift)) }
-      }
+    for start in stride(from: 0, to: targets.count, by: Self.decisionsAtOnce) {
       pipeline.script(StoreScripts.regrant, keys: regrantKeys) {
         $0.append(seal)
         $0.append(rules.app)
         $0.append(rules.counting)
-        $0.append(packed)
+        for target in targets[start..<min(start + Self.decisionsAtOnce, targets.count)] { target.write(to: &$0) }
       }
     }
     let decisions = try await store.run(pipeline).flatMap(GrantDecision.all)
-    return decisions.count == indexes.count ? decisions : nil
+    return decisions.count == targets.count ? decisions : nil
+  }
+}
+
+/// A target as it stands in its slice's list.
+public struct SealedTarget: Sendable {
+  /// Its place in the slice.
+  public let index: Int
+  /// The raw token.
+  public let token: ArraySlice<UInt8>
+  /// The user's id in UTF-8; nothing for a raw token of a job.
+  public let user: ArraySlice<UInt8>
+
+  func write(to arguments: inout RedisArguments) {
+    arguments.append(index)
+    arguments.append(token)
+    arguments.append(user)
+  }
+}
+
+extension TargetChunk {
+  /// Returns the target at a position, counted from ``first``.
+  public func target(_ position: Int) -> SealedTarget {
+    SealedTarget(index: first + position, token: token(position), user: user(position))
+  }
+
+  /// Calls `body` with the bytes of each of these users, by position.
+  public func forEachUser(_ positions: Range<Int>, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
+    bytes.withUnsafeBytes { bytes in
+      for position in positions {
+        let place = places[position]
+        body(position, UnsafeRawBufferPointer(rebasing: bytes[Int(place.user)..<Int(place.end)]))
+      }
+    }
   }
 }
 

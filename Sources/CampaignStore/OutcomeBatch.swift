@@ -169,8 +169,10 @@ public struct OutcomeBatch: Sendable {
   ///   - service: whose tokens and reasons these are.
   ///   - names: what the notices of the slice begin with, see ``DeviceNotice/Head``.
   ///   - rules: by which targets of the slice are granted.
+  ///   - request: what is asked for with the outcomes.
   func write(
-    to arguments: inout RedisArguments, of service: any PushService, names: [UInt8], rules: PackedGrantRules
+    to arguments: inout RedisArguments, of service: any PushService, names: [UInt8], rules: PackedGrantRules,
+    _ request: CommitRequest
   ) {
     let (heads, stretches) = stretches()
     arguments.append(names)
@@ -178,6 +180,9 @@ public struct OutcomeBatch: Sendable {
     arguments.append(packedDetails())
     arguments.append(rules.app)
     arguments.append(rules.counting)
+    if let number = request.departures { arguments.append(number) } else { arguments.append("" as StaticString) }
+    arguments.append(request.suspects.count)
+    for suspect in request.suspects { suspect.write(to: &arguments) }
     withUnsafeTemporaryAllocation(byteCount: entries.count * LedgerRecord.size, alignment: 1) { buffer in
       let records = buffer.bindMemory(to: UInt8.self)
       for (place, entry) in entries.enumerated() {

@@ -93,13 +93,18 @@ public struct CommitRequest: Sendable {
   public var credit: Int
   /// How many targets in doubt are being sent again because of this claim.
   public var resent: Int
+  /// The number of departures that the worker has taken account of; `nil` for the number from before the expansion.
+  public var departures: Int?
+  /// Those of the targets that may be granted next whose users may have departed: they are checked when they are granted.
+  public var suspects: [SealedTarget] = []
 
   /// Memberwise.
-  public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0) {
+  public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0, departures: Int? = nil) {
     self.seal = seal
     self.standing = standing
     self.credit = credit
     self.resent = resent
+    self.departures = departures
   }
 }
 
@@ -127,6 +132,13 @@ public struct CommitAnswer: Sendable {
   public var firstDecisions: [GrantDecision] = []
   /// Decisions about the retries, in order; empty likewise.
   public var retryDecisions: [GrantDecision] = []
+  /// Those of the checked targets that were granted and must not be sent.
+  public var withheld: [(index: Int, decision: GrantDecision)] = []
+  /// The users who have departed since the number of departures in the request; `nil` when nothing has changed.
+  ///
+  /// Their targets must be checked by ``SliceLedger/regrant(_:seal:)`` before they are sent, unless they were
+  /// among the suspects of the request.
+  public var departures: DepartureNews?
 }
 
 /// How a slice is closed.

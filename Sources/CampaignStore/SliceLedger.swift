@@ -65,7 +65,7 @@ public struct SliceLedger: Sendable {
   }
 
   var regrantKeys: [[UInt8]] {
-    [sliceKey, targets, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
+    [sliceKey, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
   }
 
   /// Claims the slice.
@@ -310,7 +310,7 @@ public struct SliceLedger: Sendable {
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
-    guard reply.count == 13 else { throw await store.inspect(slice) }
+    guard reply.count == 16 else { throw await store.inspect(slice) }
     let overruling = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
     }
@@ -336,7 +336,18 @@ public struct SliceLedger: Sendable {
       inDoubt: try await number(reply[3], upTo: StoredHash.mostTargets),
       waiting: try await number(reply[4], upTo: StoredHash.mostTargets),
       later: try await number(reply[10], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
-      retries: retries, firstDecisions: GrantDecision.all(reply[11]), retryDecisions: GrantDecision.all(reply[12]))
+      retries: retries, firstDecisions: GrantDecision.all(reply[11]), retryDecisions: GrantDecision.all(reply[12]),
+      withheld: Self.withheld(reply[15]), departures: DepartureNews(number: reply[13], users: reply[14]))
+  }
+
+  /// Reads which of the checked targets are withheld.
+  private static func withheld(_ reply: RedisReply) -> [(index: Int, decision: GrantDecision)] {
+    reply.withBytes { bytes in
+      stride(from: 0, to: bytes.count - 4, by: 5).map { at in
+        let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }
+        return (index, GrantDecision(withheldAs: Outcome(rawValue: bytes[at + 4]) ?? .deviceGone))
+      }
+    }
   }
 
   /// ms that a target can wait for: a year, far above what any service says in `Retry-After` and what a job's time allows.
@@ -361,7 +372,7 @@ public struct SliceLedger: Sendable {
         arguments.append("" as StaticString)
         arguments.append(granted)
       }
-      outcomes.write(to: &arguments, of: service, names: names, rules: rules)
+      outcomes.write(to: &arguments, of: service, names: names, rules: rules, request)
     }
   }
 

@@ -61,7 +61,7 @@ enum StoreScripts {
   static let putInForce = script(
     "putinforce", PackageResources.putinforce_lua, ordersStatements: true, notesDepartures: true)
   static let eraseUser = script(
-    "eraseuser", PackageResources.eraseuser_lua, countsUsers: true, ordersStatements: true, notesDepartures: true)
+    "eraseuser", PackageResources.eraseuser_lua, countsUsers: true, ordersStatements: true)
   static let forget = script("forget", PackageResources.forget_lua, ordersStatements: true)
   static let reached = script("reached", PackageResources.reached_lua, derivesOutcomes: true)
   static let rights = script("rights", PackageResources.rights_lua)
@@ -74,14 +74,14 @@ enum StoreScripts {
   static let expire = script("expire", PackageResources.expire_lua)
   static let removeWorker = script("removeworker", PackageResources.removeworker_lua)
 
-  static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true)
+  static let claim = script("claim", PackageResources.claim_lua, looksAtSlice: true, notesDepartures: true)
   static let seal = script("seal", PackageResources.seal_lua)
   static let commit = script(
     "commit", PackageResources.commit_lua, editsDevices: true, looksAtSlice: true, countsUsers: true,
     derivesOutcomes: true, notesDepartures: true, grantsTargets: true)
   static let regrant = script(
     "regrant", PackageResources.regrant_lua, editsDevices: true, countsUsers: true, derivesOutcomes: true,
-    grantsTargets: true)
+    notesDepartures: true, grantsTargets: true)
   static let overrule = script("overrule", PackageResources.overrule_lua)
   static let bisect = script("bisect", PackageResources.bisect_lua)
   static let unclaim = script("unclaim", PackageResources.unclaim_lua)

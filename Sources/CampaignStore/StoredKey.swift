@@ -74,10 +74,10 @@ struct StoredKey {
     case "reasons", "results", "values": ("hash", slice, nil)
     case "audience", "delivered", "opened", "dismissed": ("set", slice, nil)
     case "users", "segment", "importing": ("set", .partition(partition), nil)
-    case "devices", "attributes", "pressure", "owner", "moving", "quarantine", "departures":
+    case "devices", "attributes", "pressure", "owner", "moving", "quarantine":
       ("hash", .partition(partition), nil)
     case "removals", "erased", "retained", "stated": ("zset", .partition(partition), nil)
-    case "taken": ("string", .partition(partition), nil)
+    case "taken", "departures": ("string", .partition(partition), nil)
     case "outbox": ("list", .partition(partition), nil)
     default: nil
     }

@@ -410,6 +410,21 @@ struct CapTests {
     }
   }
 
+  /// A cancel ends what a cap had withheld as cancelled, and what may have been sent as unknown.
+  @Test(arguments: Backend.allCases)
+  func cancelTellsWithheldTargetsFromThoseInDoubt(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.registerUsers(0..<10)
+    let rules = GrantRules(app: "news", caps: [FrequencyCap(most: 1, seconds: Self.day)], memory: Self.day)
+    let before = try await world.activate("x", audience: #"{"users":["u1","u4","u7"]}"#)
+    let first = try await world.claimed("x", rules: rules).ledger
+    _ = try await grant(first, try #require(try await world.expand(first, before)))
+    let ledger = try await sealed("a", in: world, rules)
+    #expect(try await ledger.commit(credit: 10).firstDecisions.count { $0.withheld == .capped } == 3)
+    let counters = try #require(try await ledger.close(.cancel).counters)
+    #expect(counters.outcomes == [.unknown: 7, .cancelled: 3])
+  }
+
   /// Redis loses grants and what they counted: the replay brings the same decisions, and each user counts once.
   @Test(arguments: Backend.allCases)
   func replayCountsAgainWhatRedisLost(on backend: Backend) async throws {

@@ -23,8 +23,8 @@ struct DepartureTests {
 
   private func sealed(_ id: String, in world: TestStore, rules: GrantRules = rules) async throws -> SliceLedger {
     let campaign = try await world.activate(id)
-    let ledger = try await world.claimed(id, rules: rules).ledger
-    _ = try await world.expand(ledger, campaign)
+    let (ledger, standing) = try await world.claimed(id, rules: rules)
+    _ = try await world.expand(ledger, campaign, departures: standing.departures)
     return ledger
   }
 
@@ -33,6 +33,63 @@ struct DepartureTests {
     let chunk = try await ledger.targets(from: 0, count: count)
     return Dictionary(
       uniqueKeysWithValues: (0..<chunk.count).map { (String(decoding: chunk.user($0), as: UTF8.self), $0) })
+  }
+
+  /// Grants targets as a worker does: targets of users who may have departed are checked before they are sent.
+  private struct Granter {
+    let ledger: SliceLedger
+    /// The name of the list of targets.
+    let seal: [UInt8]
+    private(set) var number: Int?
+    private var departed: Set<UInt32> = []
+    private var isAnybody = false
+    /// How many targets were checked by the commit that granted them, and how many behind it.
+    private(set) var checked = (before: 0, behind: 0)
+
+    init(_ ledger: SliceLedger, seal: [UInt8]? = nil) {
+      self.ledger = ledger
+      self.seal = seal ?? ledger.claim
+    }
+
+    /// Returns the decision about each granted target.
+    mutating func grant(_ records: [Int: LedgerRecord] = [:], credit: Int) async throws -> [Int: GrantDecision] {
+      let before = try await ledger.commit().granted
+      let next = try await suspects(among: before..<(before + credit))
+      let answer = try await ledger.commit(records, credit: credit, departures: number, suspects: next)
+      return try await take(answer, from: before, checked: next)
+    }
+
+    mutating func take(
+      _ answer: CommitAnswer, from before: Int, checked known: [SealedTarget] = []
+    ) async throws -> [Int: GrantDecision] {
+      if let news = answer.departures {
+        number = news.number
+        if let users = news.users { departed.formUnion(users) } else { isAnybody = true }
+      }
+      let indexes = Array(before..<answer.granted) + answer.retries.map(\.index)
+      var decisions = Dictionary(uniqueKeysWithValues: indexes.map { ($0, GrantDecision.send) })
+      for (index, decision) in zip(before..., answer.firstDecisions) { decisions[index] = decision }
+      for (index, decision) in answer.withheld { decisions[index] = decision }
+      checked.before += known.count { $0.index < answer.granted }
+      let rest = try await suspects(among: indexes).filter { suspect in !known.contains { $0.index == suspect.index } }
+      checked.behind += rest.count
+      guard !rest.isEmpty else { return decisions }
+      let answers = try #require(try await ledger.regrant(rest, seal: seal))
+      for (suspect, decision) in zip(rest, answers) { decisions[suspect.index] = decision }
+      return decisions
+    }
+
+    private func suspects(among indexes: some Sequence<Int>) async throws -> [SealedTarget] {
+      var suspects: [SealedTarget] = []
+      for index in indexes {
+        let chunk = try await ledger.targets(from: index, count: 1)
+        guard chunk.count > 0 else { break }
+        let user = chunk.user(0)
+        guard !user.isEmpty, isAnybody || departed.contains(UserFingerprint.of(user)) else { continue }
+        suspects.append(chunk.target(0))
+      }
+      return suspects
+    }
   }
 
   /// Everything that makes a target invalid, each said of one user.
@@ -104,13 +161,14 @@ struct DepartureTests {
     let index = try #require(try await indexes(ledger, 40)["u7"])
     if departure == .prune { try await world.endLease("other") }
     try await departure.say(in: world)
-    let decisions = try await ledger.commit(credit: 40).firstDecisions
+    var granter = Granter(ledger)
+    let decisions = try await granter.grant(credit: 40)
     #expect(decisions.count == 40)
-    for (place, decision) in decisions.enumerated() {
+    for (place, decision) in decisions {
       #expect(decision == (place == index ? .init(withheldAs: departure.outcome) : .send), "\(place)")
     }
-    // Whoever takes over finds it in the ledger.
-    #expect(try await ledger.record(index).withheld == departure.outcome)
+    // A replaced list says of nobody who is new on it.
+    #expect(granter.checked == (0, departure == .replacedList ? 40 : 1))
   }
 
   /// The same for a retry, and for what is sent again after a takeover.
@@ -121,17 +179,16 @@ struct DepartureTests {
     if departure == .prune { _ = try await sealed("other", in: world) }
     let ledger = try await sealed("a", in: world)
     let index = try #require(try await indexes(ledger, 40)["u7"])
-    #expect(try await ledger.commit(credit: 40).firstDecisions.isEmpty)
+    var granter = Granter(ledger)
+    #expect(try await granter.grant(credit: 40).values.allSatisfy { $0 == .send } && granter.checked == (0, 0))
     try await ledger.commit([index: .waiting(), (index + 1) % 40: .waiting()])
     if departure == .prune { try await world.endLease("other") }
     try await departure.say(in: world)
     let seal = ledger.claim
     let doubt = try #require(try await ledger.regrant([index, (index + 1) % 40], seal: seal))
     #expect(doubt == [.init(withheldAs: departure.outcome), .send])
-    let answer = try await ledger.commit(credit: 2)
-    let retries = Dictionary(uniqueKeysWithValues: zip(answer.retries.map(\.index), answer.retryDecisions))
+    let retries = try await granter.grant(credit: 2)
     #expect(retries == [index: .init(withheldAs: departure.outcome), (index + 1) % 40: .send])
-    #expect(try await ledger.record(index).withheld == departure.outcome)
     // It ends like any other target.
     try await ledger.commit([index: .terminal(departure.outcome, attempt: 1)])
     #expect(try await ledger.record(index).state == .terminal(departure.outcome))
@@ -143,50 +200,90 @@ struct DepartureTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<400)
     let ledger = try await sealed("a", in: world)
-    #expect(try await ledger.commit(credit: 100).firstDecisions.isEmpty)
+    var granter = Granter(ledger)
+    _ = try await granter.grant(credit: 100)
     // In a segment, on another app's list, and who is back.
     try await world.store.add(["u1"], to: "fans")
     try await world.store.add(["u2"], to: "~shop")
     try await world.store.add(["u3"], to: "~news")
     _ = try await world.store.remove(["u3"], from: "~news")
-    let decisions = try await ledger.commit(credit: 100).firstDecisions
-    #expect(decisions == Array(repeating: .send, count: 100))
+    let decisions = try await granter.grant(credit: 300)
+    #expect(decisions.count == 300 && decisions.values.allSatisfy { $0 == .send } && granter.checked.behind <= 2)
   }
 
   /// More departures than are remembered, in one step or in many: everybody is looked at.
-  @Test(arguments: [1, 30, 101, 350])
+  @Test(arguments: [1, 30, 512, 513, 1100])
   func anyNumberOfDeparturesIsFound(count: Int) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
-    try await world.registerUsers(0..<400)
+    try await world.registerUsers(0..<1200)
+    // Departures from before leave the ring where it begins anew in the middle.
+    try await world.store.add((0..<200).map { "before\($0)" }, to: "~news")
     let ledger = try await sealed("a", in: world)
-    let place = try await indexes(ledger, 400)
-    let gone = Set((0..<count).map { "u\($0)" })
-    for user in gone { try await world.store.add([user], to: "~news") }
+    let place = try await indexes(ledger, 1200)
+    let gone = (0..<count).map { "u\($0)" }
+    for start in stride(from: 0, to: count, by: 70) {
+      try await world.store.add(Array(gone[start..<min(start + 70, count)]), to: "~news")
+    }
+    var granter = Granter(ledger)
     var withheld: Set<Int> = []
-    for start in stride(from: 0, to: 400, by: 80) {
-      for (offset, decision) in try await ledger.commit(credit: 80).firstDecisions.enumerated()
-      where decision.withheld == .optedOut { withheld.insert(start + offset) }
+    for _ in 0..<15 {
+      for (index, decision) in try await granter.grant(credit: 80) where decision.withheld == .optedOut {
+        withheld.insert(index)
+      }
     }
     #expect(withheld == Set(gone.compactMap { place[$0] }))
+    #expect(granter.checked.before + granter.checked.behind == (count > 512 ? 1200 : count))
+    // Only the first grant did not know of them.
+    #expect(granter.checked.behind <= 80)
   }
 
-  /// A slice's own prunes make none of its other targets invalid, and cost no look at them.
+  /// The worker names targets for the credit that it asks for; what is not granted is not decided about.
+  @Test func onlyGrantedTargetsAreDecidedAbout() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await registerUsers(0..<20, in: world)
+    let ledger = try await sealed("a", in: world)
+    try await world.store.add((0..<20).map { "u\($0)" }, to: "~news")
+    let chunk = try await ledger.targets(from: 0, count: 20)
+    let answer = try await ledger.commit(credit: 5, suspects: (0..<20).map(chunk.target))
+    #expect(answer.withheld.map(\.index) == Array(0..<5))
+    #expect(answer.withheld.allSatisfy { $0.decision == .init(withheldAs: .optedOut) })
+    // Nor what was granted before.
+    let next = try await ledger.commit(credit: 5, suspects: (0..<20).map(chunk.target))
+    #expect(next.withheld.map(\.index) == Array(5..<10))
+  }
+
+  /// A slice's own prunes make none of its other targets invalid, and cost no look at them, not at those of the same user.
   @Test func ownPruneIsNoReasonToLook() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
-    try await world.registerUsers(0..<300)
+    try await world.store.register(
+      (0..<300).map { DeviceRegistration(user: "u\($0 % 150)", device: TestStore.device($0)) })
     let ledger = try await sealed("a", in: world)
     let chunk = try await ledger.targets(from: 0, count: 300)
-    try await ledger.commit(credit: 100)
-    for index in 0..<40 {
+    var granter = Granter(ledger)
+    _ = try await granter.grant(credit: 100)
+    // The first target of a user is pruned, and the other one waits.
+    for index in stride(from: 0, to: 40, by: 2) {
+      #expect(chunk.user(index) == chunk.user(index + 1))
       var batch = OutcomeBatch()
       batch.append(.unregistered, chunk, index, .prune, reason: "Unregistered")
-      #expect(try await ledger.commit(&batch, credit: 2).firstDecisions.isEmpty)
+      batch.append(.waiting(), at: index + 1)
+      let before = try await ledger.commit().granted
+      let answer = try await ledger.commit(&batch, credit: index < 20 ? index % 3 : 0, departures: granter.number)
+      _ = try await granter.take(answer, from: before)
     }
-    // A user of another slice's who leaves is seen all the same.
-    try await world.store.add([String(decoding: chunk.user(250), as: UTF8.self)], to: "~news")
-    let first = try await ledger.commit().granted
-    let decisions = try await ledger.commit(credit: 300).firstDecisions
-    #expect(decisions[250 - first].withheld == .optedOut && decisions.count { $0.withheld != nil } == 1)
+    #expect(granter.checked == (0, 0))
+    #expect(
+      try await world.command("GETRANGE", world.keys.departures(0), 0, 5).bytes.map(Array.init) == [0, 0, 0, 0, 0, 20])
+    // A new owner need not look at them either.
+    try await world.endLease("a")
+    var heir = Granter(try await world.claimed("a", rules: Self.rules).ledger, seal: ledger.claim)
+    // Another slice's user who leaves is seen all the same.
+    let user = chunk.user(250)
+    try await world.store.add([String(decoding: user, as: UTF8.self)], to: "~news")
+    let decisions = try await heir.grant(credit: 300)
+    let left = decisions.keys.filter { chunk.user($0) == user }
+    #expect(left.contains(250) && Set(left) == Set(decisions.keys.filter { decisions[$0]?.withheld == .optedOut }))
+    #expect(heir.checked == (0, left.count))
   }
 
   /// A worker that was away, and whose targets Redis has lost with the departures: everything is looked at.
@@ -201,8 +298,9 @@ struct DepartureTests {
     try await world.command("DEL", world.keys.slice(0, of: "a"), world.keys.targets(0, "a"), world.keys.departures(0))
     _ = try await ledger.claim(worker: "w")
     #expect(try await world.store.restore(targets, of: ledger))
-    let decisions = try await ledger.commit(credit: 50).firstDecisions
-    #expect(decisions.count { $0.withheld == .optedOut } == 1 && decisions.count == 50)
+    var granter = Granter(ledger)
+    let decisions = try await granter.grant(credit: 50)
+    #expect(decisions.values.count { $0.withheld == .optedOut } == 1 && granter.checked == (0, 50))
   }
 
   /// Raw tokens are of nobody whom Carillon knows.
@@ -211,6 +309,45 @@ struct DepartureTests {
     try await world.registerUsers(0..<10)
     let ledger = try await world.sealed("a", count: 10)
     _ = try await world.store.unregister([TestStore.deviceToken(3)], of: TestStore.service, at: 5000)
-    #expect(try await ledger.commit(credit: 10).firstDecisions == Array(repeating: .send, count: 10))
+    var granter = Granter(ledger)
+    #expect(try await granter.grant(credit: 10).values.allSatisfy { $0 == .send } && granter.checked == (0, 0))
+    let decisions = try await ledger.regrant([3], seal: ledger.claim)
+    #expect(decisions == [.send])
+  }
+
+  /// The script and the worker compute the same fingerprint.
+  @Test func fingerprintIsThatOfTheScript() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    let users = ["", "a", "u7", "foobar", "\u{1F468}\u{200D}\u{1F469}", String(repeating: "\u{FF}z", count: 100)]
+    // RFC-like vectors of the FNV draft, section 5.
+    #expect(UserFingerprint.of("".utf8) == 0x811c_9dc5 && UserFingerprint.of("a".utf8) == 0xe40c_292c)
+    #expect(UserFingerprint.of("foobar".utf8) == 0xbf9c_f968)
+    try await world.store.add(Array(users.dropFirst()), to: "~news")
+    let stored = try await world.command("GETRANGE", world.keys.departures(0), 6, -1).bytes.map { Array($0) } ?? []
+    let prints = stride(from: 0, to: stored.count, by: 4).map { at in
+      stored[at..<(at + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    }
+    #expect(Set(prints) == Set(users.dropFirst().map { UserFingerprint.of($0.utf8) }))
+  }
+
+  /// A user who opted out and is erased is never on no list with a device still there: whatever is granted meanwhile is
+  /// checked against the one or the other.
+  @Test func erasureTakesDevicesBeforeTheListsOfOptOuts() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await registerUsers(0..<3, in: world)
+    try await world.store.add(["u1"], to: "~news")
+    let owner = world.keys.owner(0)
+    let owners = try #require(try await world.command("DUMP", owner).bytes.map { Array($0) })
+    try await world.command("DEL", owner)
+    try await world.command("SET", owner, "damaged")
+    await #expect(throws: (any Error).self) { try await world.store.forget("u1") }
+    #expect(try await world.store.user("u1")?.devices.count == 1)
+    #expect(try await world.store.lists(of: "u1").suppression == [SuppressionList(app: "news")])
+    // Whoever repeats it finds all that is left.
+    try await world.command("DEL", owner)
+    try await world.command("RESTORE", owner, 0, owners)
+    _ = try await world.store.forget("u1")
+    #expect(try await world.store.user("u1") == nil)
+    #expect(try await world.store.lists(of: "u1").suppression.isEmpty)
   }
 }

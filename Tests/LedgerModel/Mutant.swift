@@ -31,18 +31,10 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case staleFailureCounts
   /// A retry is granted without what is known of the attempts before it.
   case grantForgetsAmbiguity
-  /// Targets that are granted for the first time are not checked for departures.
-  case grantsUnchecked
-  /// Retries are not checked for departures.
-  case retriesUnchecked
-  /// Targets in doubt are not checked for departures before they are sent again.
-  case resendsUnchecked
   /// A departure does not raise the number of departures.
   case departureNotCounted
   /// The seal notes how many have departed by then, and not before the expansion.
   case departuresNotedAtSeal
-  /// A cancel counts what was withheld as unknown.
-  case cancelForgetsWithheld
   /// A closed slice is added to the totals whenever somebody finishes it.
   case bitIgnored
   /// A finished slice is opened again.
@@ -75,8 +67,16 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case resendForgetsDoubt
   /// Records that attempts were used up though one of them was ambiguous.
   case exhaustionForgetsAmbiguity
-  /// Whoever takes a slice over does not see that a target was withheld.
-  case withheldIgnored
+  /// Targets that are granted for the first time are not checked for departures.
+  case grantsUnchecked
+  /// Retries are not checked for departures.
+  case retriesUnchecked
+  /// Targets in doubt are not checked for departures before they are sent again.
+  case resendsUnchecked
+  /// A worker forgets who has departed when it hears of others.
+  case departuresForgotten
+  /// A worker goes by the number of departures that it knew before Redis fell.
+  case knownAfterFall
   /// A seal that is restored has the number of departures that it had.
   case restoredSealTrusted
   /// Forgets its journal.

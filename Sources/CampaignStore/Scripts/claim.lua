@@ -56,4 +56,4 @@ local claims = redis.call('HINCRBY', KEYS[1], 'claims', 1)
 return {'claimed', phase, tonumber(slice[4] or 0), tonumber(slice[5] or 0), tonumber(slice[6] or 0),
   tonumber(slice[7] or 0), claims, now, slice[8] or '', seq, replays, deaths,
   slice[11] or '', later, slice[15] or '',
-  tonumber(redis.call('HGET', KEYS[4], 'n') or 0)}
+  count_departures(KEYS[4])}

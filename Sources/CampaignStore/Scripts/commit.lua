@@ -7,10 +7,13 @@
 -- A target is granted only to the owner of the claim, and in doubt until it is answered; a stale owner's other outcomes
 -- count, but it is given nothing. Before the seal there is nothing to merge or grant: then this only renews the lease.
 -- Where targets have times of their own (see `seal`), only those are granted whose time has come by Redis' clock.
--- A target is granted only if its user still has the device and is on no list that applies, and, in a campaign that
--- counts for its users, only if no cap keeps it from them (`grant.lua`). Any other is withheld: its record has the
+-- A target is sent only if its user still has the device and is on no list that applies. The worker says which of the
+-- targets that are granted next are to be checked. It learns in the same step which users have departed since it was
+-- told last (`depart.lua`), and has `regrant` check their targets before they are sent. A prune makes no other target
+-- of this slice invalid.
+-- In a campaign that counts for its users, a target that a cap keeps from its user is withheld: its record has the
 -- outcome as its status, and the history says so; its owner, or the next one, records that outcome. A target that ends
--- without a push gives back in the same step what it took. A prune makes no other target of this slice invalid.
+-- without a push gives back in the same step what it took.
 -- Whose sequence and number of replays are not the stored ones is given nothing either: Redis has lost commits, or
 -- somebody else has replayed what it had lost. A replay repeats what Redis had acknowledged; it is accepted from a
 -- stale owner too. Outcomes under another seal are of another list of targets, and are dropped.
@@ -21,8 +24,10 @@
 --      they are known ('' for none), 4 resent, 5 seal,
 --      6 'sequence replays' as last acknowledged ('' for a replay), 7 high-water mark as last acknowledged, in a
 --      replay (else 0), 8 names of service, app and campaign, each u8 length and text, 9 heads of stretches, 10
---      details, 11 app, 12 rules of what is counted for users ('' for nothing), 13... the records of each stretch, and
---      behind those lines in the order of the records they are of, two each: token's text, line
+--      details, 11 app, 12 rules of what is counted for users ('' for nothing), 13 number of departures that the worker
+--      has taken account of ('' for the slice's own), 14 number of targets to check, 15... three each: index, token,
+--      user, then the records of each stretch, and behind those lines in the order of the records they are of, two
+--      each: token's text, line
 -- Records come in stretches of neighbours, sorted by index. The head of one is: index of its first record u32, their
 -- number u16, how many have details u16, u8 which have a result line (0 none, 1 all, 2 all but accepted ones), u8
 -- number of different outcomes, for each outcome its state u8 and number u16. A stretch has either terminal records
@@ -40,7 +45,9 @@
 --          none), retries as index u32, attempt u8, history u8, sequence and replays that were stored, u32 indexes of
 --          targets that have an acceptance here and another outcome in the ledger, which stands, targets whose time
 --          has yet to come (the next retry is then the next of them, if that is nearer), decisions about the targets
---          granted for the first time and about the retries ('' where each is 0)}
+--          granted for the first time and about the retries ('' where each is 0), number of departures that is taken
+--          account of now (-1: as before), fingerprints of the users who have departed since
+--          ARGV 13 (false: not all are known), checked targets that must not be sent as index u32, outcome u8}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
@@ -53,7 +60,7 @@ if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 local owner, sealed, replay = slice[1] == ARGV[1], phase == 'sealed', ARGV[6] == ''
 local is_stale = not owner and not replay
 if sealed and (slice[7] or '') ~= ARGV[5] then
-  return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0, '', ''}
+  return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0, '', '', -1, '', ''}
 end
 local moved, settled, restored, overruling = {}, false, replay, {}
 local rules = ARGV[12] ~= '' and read_rules(ARGV[12])
@@ -137,7 +144,7 @@ local function settle(n)
   count_by(action == 1 and 'quarantined' or 'pruned', 1)
 end
 
-local stretches, stretch_count = {}, 0
+local stretches, stretch_count, behind_suspects = {}, 0, 14 + 3 * ARGV[14]
 do
   local heads, at, lines, detail = ARGV[9], 1, 0, 1
   while at <= #heads do
@@ -145,7 +152,7 @@ do
     at = tally + outcomes * 3
     stretch_count = stretch_count + 1
     local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
-      records = ARGV[12 + stretch_count], line = lines, detail = detail}
+      records = ARGV[behind_suspects + stretch_count], line = lines, detail = detail}
     stretch.lines = has_lines > 0 and number or 0
     for place = tally, at - 1, 3 do
       local state, its_number = struct.unpack('>BI2', heads, place)
@@ -161,7 +168,7 @@ do
     stretch.is_whole = outcomes > 0 and first + number <= count
     if first < count then stretches[#stretches + 1] = stretch end
   end
-  for _, stretch in ipairs(stretches) do stretch.line = 13 + stretch_count + stretch.line end
+  for _, stretch in ipairs(stretches) do stretch.line = behind_suspects + 1 + stretch_count + stretch.line end
 end
 
 local counted_to = 0
@@ -325,12 +332,16 @@ while i <= #mixed do
 end
 write_lines()
 write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10])
+local departed = (slice[15] or -1) + 0
+local known = ARGV[13] == '' and departed or ARGV[13] + 0
+local departures, departed_users = -1, ''
 if #pruned > 0 then
-  local was_known = (redis.call('HGET', KEYS[13], 'n') or 0) + 0 == (slice[15] or -1) + 0
+  local before = count_departures(KEYS[13])
   depart(KEYS[13], pruned)
-  if was_known then
-    slice[15] = slice[15] + #pruned
-    redis.call('HSET', KEYS[1], 'departed', slice[15])
+  if before == departed then redis.call('HSET', KEYS[1], 'departed', departed + #pruned) end
+  if before == known then
+    known = known + #pruned
+    departures = known
   end
 end
 for first = 1, #unsent, 512 do
@@ -364,16 +375,13 @@ if sealed and slice[14] then
   end
 end
 
-local retries, fresh_decisions, retry_decisions = {}, {}, {}
+local retries, fresh_decisions, retry_decisions, withheld = {}, {}, {}, {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
   local credit = tonumber(ARGV[3])
-  local departed, departed_users
-  if credit > 0 then departed, departed_users = departed_since(KEYS[13], slice[15]) end
-  local decides = credit > 0 and (departed or rules)
-  -- To look at a target costs more than to grant it.
-  if decides then credit = math.min(credit, 512) end
-  local again, records, suspects = {}, {}, {}
+  -- To count a target for its user costs more than to grant it.
+  if rules then credit = math.min(credit, 512) end
+  local again, records = {}, {}
   if credit > 0 and waiting > 0 then
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.min(credit, 500))) do
       local index = tonumber(member)
@@ -386,39 +394,44 @@ if expected then
       redis.call('ZREM', KEYS[3], member)
       retries[#retries + 1] = struct.pack('>I4BB', index, attempt, record:byte(6))
       waiting, doubt, credit = waiting - 1, doubt + 1, credit - 1
-      again[#again + 1], records[#records + 1] = index, record
-      if departed then suspect(KEYS[14], index, index, departed, departed_users, suspects) end
+      if rules then again[#again + 1], records[#records + 1] = index, record end
     end
   end
   local first, fresh = granted, math.max(0, math.min(credit, ready - granted))
   granted, doubt = granted + fresh, doubt + fresh
-  if departed and fresh > 0 then suspect(KEYS[14], first, granted - 1, departed, departed_users, suspects) end
-  local withheld = withheld_of(KEYS[14], KEYS[6], 15, #KEYS, ARGV[11], suspects)
+  if fresh > 0 or #retries > 0 then
+    departures = count_departures(KEYS[13])
+    departed_users = departed_since(KEYS[13], departures, known)
+  end
 
-  -- Counts those that are not withheld, and writes of the others with which outcome they are.
-  local function decide(indexes, is_fresh, decisions)
-    local counted, place = {}, {}
-    for i = 1, #indexes do
-      decisions[i] = withheld[indexes[i]] and withheld_from + withheld[indexes[i]] or 0
-      if rules and decisions[i] == 0 then
-        counted[#counted + 1] = indexes[i]
-        place[#place + 1] = i
-      end
-    end
-    if #counted > 0 then
-      local taken =
-        take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), users_of(KEYS[14], counted), is_fresh)
-      for i = 1, #taken do decisions[place[i]] = taken[i] end
-    end
-    for i = 1, #indexes do
-      if decisions[i] >= withheld_from then
-        redis.call('HSET', KEYS[1], 'withheld', 1)
-        withhold(KEYS[2], indexes[i], is_fresh and ('\0'):rep(12) or records[i], decisions[i])
-      end
-      decisions[i] = struct.pack('>I4', decisions[i])
+  local checked, users, tokens = {}, {}, {}
+  for at = 15, behind_suspects, 3 do
+    local index = ARGV[at] + 0
+    if index >= first and index < granted then
+      checked[#checked + 1], tokens[#tokens + 1], users[#users + 1] = index, ARGV[at + 1], ARGV[at + 2]
     end
   end
-  if decides then
+  if #checked > 0 then
+    local outcomes = withheld_of(KEYS[6], 15, #KEYS, ARGV[11], users, tokens)
+    for i, index in ipairs(checked) do
+      if outcomes[i] then withheld[#withheld + 1] = struct.pack('>I4B', index, outcomes[i]) end
+    end
+  end
+
+  if rules then
+    -- Counts targets for their users, and writes of those that a cap keeps from them that they are withheld.
+    local function decide(indexes, is_fresh, decisions)
+      if #indexes == 0 then return end
+      local names = users_of(KEYS[14], indexes)
+      local taken = take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), names, is_fresh)
+      for i = 1, #indexes do
+        if taken[i] >= withheld_from then
+          redis.call('HSET', KEYS[1], 'withheld', 1)
+          withhold(KEYS[2], indexes[i], is_fresh and ('\0'):rep(12) or records[i], taken[i])
+        end
+        decisions[i] = struct.pack('>I4', taken[i])
+      end
+    end
     local indexes = {}
     for index = first, granted - 1 do indexes[#indexes + 1] = index end
     decide(indexes, true, fresh_decisions)
@@ -459,4 +472,4 @@ end
 if ready_at and (due < 0 or ready_at - now < due) then due = math.max(0, ready_at - now) end
 return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays,
   table.concat(overruling), math.max(0, count - math.max(ready, granted)), table.concat(fresh_decisions),
-  table.concat(retry_decisions)}
+  table.concat(retry_decisions), departures, departed_users, table.concat(withheld)}

@@ -16,10 +16,9 @@ for i = 1, #ARGV, 5 do
     action = 'prune'
     if instant > 0 then mark = removal('d', ARGV[i], ARGV[i + 1]) end
   end
-  local is_erased = action == 'erase'
-  if is_erased then action = 'prune' end
+  if action == 'erase' then action = 'prune' end
   local hit, is_newer = edit_device(KEYS[3], ARGV[i], ARGV[i + 1], action, instant, ARGV[i + 4])
-  if hit and action == 'prune' then departed[#departed + 1] = is_erased and erased_name(ARGV[i]) or ARGV[i] end
+  if hit and action == 'prune' then departed[#departed + 1] = ARGV[i] end
   if mark then
     is_newer = is_newer or (redis.call('ZSCORE', KEYS[6], mark) or 0) + 0 > instant
     marks[#marks + 1] = instant

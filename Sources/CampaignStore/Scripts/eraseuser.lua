@@ -2,8 +2,8 @@
 -- eraseuser: erases what a partition knows of a user besides devices.
 -- Keeps: of the user only a digest stays, with the time of the erasure: what was said before it and arrives later
 -- changes nothing. What was said later stays.
--- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, 6 departures, then two each, of at most 100: a list of
---      users, its times
+-- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, then two each, of at most 100: a list of users, its
+--      times
 -- ARGV 1 user, 2 when the user was erased (ms; '' for now)
 -- Returns that time
 local user, at = ARGV[1], tonumber(ARGV[2]) or clock()
@@ -51,8 +51,7 @@ end
 replace(2, later_attributes)
 replace(3, later_pressure)
 if not keeps then redis.call('ZREM', KEYS[4], user) end
-forget_departed(KEYS[6], user)
-for i = 7, #KEYS, 2 do
+for i = 6, #KEYS, 2 do
   if (redis.call('ZSCORE', KEYS[i + 1], user) or -1) + 0 <= at then
     redis.call('SREM', KEYS[i], user)
     redis.call('ZREM', KEYS[i + 1], user)

@@ -1,7 +1,7 @@
 -- Shared by the scripts that grant targets or end them; the loader puts it in front of them, behind
 -- `device.lua`, `pressure.lua` and `outcome.lua`.
--- Between its seal and its grant a target may become invalid: its user opts out, or no longer has the device. A slice
--- has the number of departures (`depart.lua`) from before its expansion. Targets are checked only where it has risen.
+-- Between its seal and its grant a target may become invalid: its user opts out, or no longer has the device. A worker
+-- learns with each grant whose users have departed (`depart.lua`), and has `regrant` check their targets.
 -- A decision about a target is u32: 0, the badge of its push, or 0xFFFFFF00 and the outcome with which it is withheld.
 local withheld_from, targets_of_page = 4294967040, 128
 
@@ -12,26 +12,20 @@ local function target_page(targets, number)
   return target_pages[number]
 end
 
--- Reads the users of a page, and where each target begins.
+-- Reads the users of a page.
 local function read_page(page)
   if page.users then return page end
-  local text, users, places, at = page.text, {}, {}, 1
+  local text, users, at = page.text, {}, 1
   while at + 3 <= #text do
     local token, user = struct.unpack('>I2I2', text, at)
     local from = at + 4 + token % 32768
-    places[#places + 1] = at
     at = from + user
     users[#users + 1] = text:sub(from, at - 1)
     -- The length of the token says whether the target has values.
     if token >= 32768 then at = at + 2 + struct.unpack('>I2', text, at) end
   end
-  page.users, page.places = users, places
+  page.users = users
   return page
-end
-
-local function token_of_target(page, place)
-  local at = page.places[place]
-  return page.text:sub(at + 4, at + 3 + struct.unpack('>I2', page.text, at) % 32768)
 end
 
 -- Returns the users of these targets, in order; '' for a raw token.
@@ -44,38 +38,6 @@ local function users_of(targets, indexes)
   return users
 end
 
--- Returns which users have departed since the number of departures was `known`, as a set and a list; nil for none, true
--- where it is not known which. Of those who were erased the set has digests, by length and last byte of the id.
-local function departed_since(departures, known)
-  local number = (redis.call('HGET', departures, 'n') or 0) + 0
-  known = tonumber(known or -1)
-  if number == known then return nil end
-  if known < 0 or known > number or number - known > 100 then return true end
-  local fields, set, erased = {}, {}, nil
-  for i = known + 1, number do fields[#fields + 1] = i % 100 end
-  local users = {}
-  for _, user in ipairs(redis.call('HMGET', departures, unpack(fields))) do
-    if not user then return true end
-    if user:byte() == 0 then
-      local length, last = struct.unpack('>I2B', user, 2)
-      local kind = length * 256 + last
-      erased = erased or {}
-      erased[kind] = erased[kind] or {}
-      erased[kind][user:sub(5)] = true
-    else
-      set[user] = true
-      users[#users + 1] = user
-    end
-  end
-  return {of = set, erased = erased}, users
-end
-
-local function has_departed(departed, user)
-  if departed == true or departed.of[user] then return true end
-  local digests = departed.erased and departed.erased[#user * 256 + user:byte(-1)]
-  return digests and digests[redis.sha1hex(user):sub(1, 20)]
-end
-
 -- Whether a user's devices have one of this token and app; a device without an app is of every app.
 local function has_device(blob, token, app)
   local at = find_device(blob, token)
@@ -86,52 +48,29 @@ local function has_device(blob, token, app)
   return its_app == '' or its_app == app
 end
 
--- Adds those of the targets from `first` to `last` to `suspects` whose users have departed.
-local function suspect(targets, first, last, departed, users, suspects)
-  for number = math.floor(first / targets_of_page), math.floor(last / targets_of_page) do
-    local page = target_page(targets, number)
-    -- To look for a few names in the text is cheaper than to take it apart.
-    local has_any = departed == true or departed.erased or #users > 8
-    if not has_any then
-      for i = 1, #users do has_any = has_any or page.text:find(users[i], 1, true) ~= nil end
-    end
-    if has_any then
-      read_page(page)
-      local from = number * targets_of_page
-      for index = math.max(first, from), math.min(last, from + #page.users - 1) do
-        local user = page.users[index - from + 1]
-        if user ~= '' and has_departed(departed, user) then suspects[#suspects + 1] = index end
-      end
+-- Checks targets by their users and tokens. Returns for each the outcome with which it is withheld: 27 (opted out), 28
+-- (device gone) or false. KEYS[from_list] to KEYS[to_list] are the suppression lists that apply. A raw token has no
+-- user, and is always valid.
+local function withheld_of(devices, from_list, to_list, app, users, tokens)
+  local outcomes, names, place = {}, {}, {}
+  for _, user in ipairs(users) do
+    if user ~= '' and not place[user] then
+      names[#names + 1] = user
+      place[user] = #names
     end
   end
-end
-
--- Checks at most 1,024 targets. Returns the outcomes of the invalid ones by index: 27 (opted out), 28 (device gone).
--- KEYS[from_list] to KEYS[to_list] are the suppression lists that apply.
-local function withheld_of(targets, devices, from_list, to_list, app, suspects)
-  local outcomes, users, place = {}, {}, {}
-  if #suspects == 0 then return outcomes end
-  local of_target = users_of(targets, suspects)
-  for i = 1, #suspects do
-    local user = of_target[i]
-    if not place[user] then
-      users[#users + 1] = user
-      place[user] = #users
-    end
-  end
-  local blobs, is_listed = redis.call('HMGET', devices, unpack(users)), {}
+  if #names == 0 then return outcomes end
+  local blobs, is_listed = redis.call('HMGET', devices, unpack(names)), {}
   for list = from_list, to_list do
-    local answers = redis.call('SMISMEMBER', KEYS[list], unpack(users))
+    local answers = redis.call('SMISMEMBER', KEYS[list], unpack(names))
     for i = 1, #answers do is_listed[i] = is_listed[i] or answers[i] == 1 end
   end
-  for i = 1, #suspects do
-    local index, user = suspects[i], place[of_target[i]]
-    local token =
-      token_of_target(target_page(targets, math.floor(index / targets_of_page)), index % targets_of_page + 1)
-    if is_listed[user] then
-      outcomes[index] = 27
-    elseif not has_device(blobs[user] or '', token, app) then
-      outcomes[index] = 28
+  for i, user in ipairs(users) do
+    local its_place = place[user]
+    if its_place and is_listed[its_place] then
+      outcomes[i] = 27
+    elseif its_place and not has_device(blobs[its_place] or '', tokens[i], app) then
+      outcomes[i] = 28
     end
   end
   return outcomes

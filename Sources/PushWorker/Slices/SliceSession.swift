@@ -35,6 +35,8 @@ final class SliceSession {
   private(set) var times: SliceTimes?
   /// What was decided about its granted targets.
   var decisions = GrantDecisions()
+  /// The users whose targets are checked before they are sent.
+  var departed = DepartedUsers()
   /// What it is woken by: of its own, or that of the bunch that it is driven with.
   private(set) var bell = Bell()
   /// Which bunch it is driven with; `nil` for none.
@@ -75,6 +77,7 @@ final class SliceSession {
   /// Takes note of what a claim brought.
   func adopt(_ standing: SliceStanding) {
     claim.departures = standing.departures
+    departed.forgetNumber()
     guard standing.isSealed else { return }
     claim.version = standing.version
     if isReady {
@@ -212,19 +215,65 @@ final class SliceSession {
     }
   }
 
-  /// Why targets in doubt can't be sent again yet.
+  /// Why granted targets can't be sent yet.
   private struct NotSealed: Error, CustomStringConvertible {
-    var description: String { "its targets in doubt could not be checked: Redis has forgotten its seal" }
+    var description: String { "its granted targets could not be checked: Redis has forgotten its seal" }
   }
 
-  /// Decides about targets in doubt, before they are sent again. What was withheld when it was granted stays so.
-  func regrant(_ targets: [GrantedTarget], isolation: isolated (any Actor)? = #isolation) async throws {
-    let asked = targets.map(\.index).filter { decisions[$0].withheld == nil }
+  /// Those of the targets that a commit may grant whose users may have departed, as far as the targets are here.
+  func suspects(within credit: Int) -> [SealedTarget] {
+    let next = claim.granted..<min(claim.granted + credit, count ?? 0)
+    guard !departed.isEmpty, !next.isEmpty, targets.missing(next) == nil else { return [] }
+    return suspects(among: next).compactMap { index in
+      targets.place(of: index).map { $0.chunk.target($0.position) }
+    }
+  }
+
+  /// Which of these targets, in their order, have users who may have departed; those that are not here are left out.
+  private func suspects(among indexes: some Collection<Int>) -> [Int] {
+    var suspects: [Int] = []
+    var rest = indexes[...]
+    // Targets of one chunk, one behind the other.
+    while let first = rest.first, let (chunk, position) = targets.place(of: first) {
+      let most = min(rest.count, chunk.count - position)
+      guard most > 0 else { break }
+      let run = rest.prefix(most).enumerated().prefix { $0.element == first + $0.offset }.count
+      chunk.forEachUser(position..<(position + run)) { position, user in
+        if departed.mayInclude(user) { suspects.append(chunk.first + position) }
+      }
+      rest = rest.dropFirst(run)
+    }
+    return suspects
+  }
+
+  /// Checks those of newly granted targets whose users may have departed.
+  ///
+  /// - Parameter checked: those that were checked when they were granted.
+  func check(
+    _ granted: [GrantedTarget], except checked: [SealedTarget], isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    guard !departed.isEmpty else { return }
+    let indexes = granted.map(\.index)
+    try await load(indexes)
+    let known = Set(checked.map(\.index))
+    try await regrant(suspects(among: indexes).filter { !known.contains($0) })
+  }
+
+  /// Decides again about granted targets. What was withheld when it was granted stays so.
+  func regrant(
+    _ indexes: [Int], isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    let asked = indexes.compactMap { index -> SealedTarget? in
+      guard decisions[index].withheld == nil, let (chunk, position) = targets.place(of: index),
+        position < chunk.count
+      else { return nil }
+      return chunk.target(position)
+    }
     guard !asked.isEmpty else { return }
     guard let answers = try await ledger.regrant(asked, seal: claim.seal) else {
       claim.mustReplay = true
       throw NotSealed()
     }
-    for (index, decision) in zip(asked, answers) { decisions.note(decision, index, of: count ?? 0) }
+    for (target, decision) in zip(asked, answers) { decisions.note(decision, target.index, of: count ?? 0) }
   }
 }

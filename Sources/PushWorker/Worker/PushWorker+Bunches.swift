@@ -197,7 +197,9 @@ extension PushWorker {
         switch nextStep(of: session, demand, now) {
         case .wait: waiting.append(session)
         case .commit(let credit) where session.mayCommitAtOnce(credit):
-          steps.append((session, beginCommit(session, credit: credit)))
+          var commit = beginCommit(session, credit: credit)
+          commit.request.suspects = session.suspects(within: commit.credit)
+          steps.append((session, commit))
         case .finish: steps.append((session, nil))
         default: leave(session, &group)
         }

@@ -7,7 +7,7 @@ extension PushWorker {
   /// A commit that was written down, and of which Redis has not been heard yet.
   struct CommitUnderWay {
     var batch: OutcomeBatch
-    let request: CommitRequest
+    var request: CommitRequest
     /// When it was written down, monotonic ns: its lease begins no earlier.
     let at: UInt64
     /// Lent to the slice for it.
@@ -21,6 +21,7 @@ extension PushWorker {
       if commit.credit > 0, session.claim.granted < (session.count ?? 0) {
         try await session.load(
           session.claim.granted..<min(session.claim.granted + commit.credit, (session.count ?? 0)))
+        commit.request.suspects = session.suspects(within: commit.credit)
       }
       answer = try await session.ledger.commit(&commit.batch, commit.request)
     } catch {
@@ -44,7 +45,7 @@ extension PushWorker {
       batch: batch,
       request: CommitRequest(
         seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: credit,
-        resent: session.doubt.resent), at: now)
+        resent: session.doubt.resent, departures: session.departed.number), at: now)
   }
 
   /// Nobody knows what became of a commit.
@@ -106,12 +107,22 @@ extension PushWorker {
       if breaks(.creditIgnored) { session.claim.granted = min((session.count ?? 0), session.claim.granted + 64) }
       giveBack(credit - (session.claim.granted - before) - answer.retries.count, of: session)
       session.decisions.note(answer.firstDecisions, from: before, of: sealed)
+      for (index, decision) in answer.withheld { session.decisions.note(decision, index, of: sealed) }
       for (target, decision) in zip(answer.retries, answer.retryDecisions) {
         session.decisions.note(decision, target.index, of: sealed)
       }
       // In one call: who can't read targets gives back the credit of all of them.
       let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
-      if !targets.isEmpty { try await send(session, targets) }
+      session.departed.note(answer.departures)
+      guard !targets.isEmpty else { return }
+      do {
+        try await session.check(targets, except: commit.request.suspects)
+      } catch {
+        // They are granted: whoever looks for what is in doubt finds them, and checks them again.
+        giveBack(targets.count, of: session)
+        throw error
+      }
+      try await send(session, targets)
     }
   }
 
@@ -184,7 +195,9 @@ extension PushWorker {
     defer { session.context.settle(spent: count, sent: spent) }
     do {
       try await session.load(targets.map(\.index))
-      if resends || !session.doubt.isInherited { try await session.regrant(targets) }
+      if resends || !session.doubt.isInherited {
+        try await session.regrant(targets.map(\.index))
+      }
     } catch {
       giveBack(count, of: session)
       throw error

@@ -34,30 +34,41 @@ extension LedgerRecord {
 extension SliceLedger {
   /// Commits as an owner who has heard of everything so far.
   func commit(
-    _ batch: inout OutcomeBatch, credit: Int, resent: Int = 0
+    _ batch: inout OutcomeBatch, credit: Int, resent: Int = 0, departures: Int? = nil, suspects: [SealedTarget] = []
   ) async throws -> CommitAnswer {
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", store.keys.slice(slice.partition, of: slice.campaign), "seal", "seq", "replays")
     let known = try await store.run(pipeline)[0]
     let version = SliceVersion(sequence: known[1].integer ?? 0, replays: known[2].integer ?? 0)
-    return try await commit(
-      &batch,
-      CommitRequest(
-        seal: Array(known[0].bytes ?? []), standing: .acknowledged(version), credit: credit, resent: resent))
+    var request = CommitRequest(
+      seal: Array(known[0].bytes ?? []), standing: .acknowledged(version), credit: credit, resent: resent,
+      departures: departures)
+    request.suspects = suspects
+    return try await commit(&batch, request)
   }
 
   /// Commits records that concern nothing but the ledger.
   @discardableResult
-  func commit(_ records: [Int: LedgerRecord] = [:], credit: Int = 0, resent: Int = 0) async throws -> CommitAnswer {
+  func commit(
+    _ records: [Int: LedgerRecord] = [:], credit: Int = 0, resent: Int = 0, departures: Int? = nil,
+    suspects: [SealedTarget] = []
+  ) async throws -> CommitAnswer {
     var batch = OutcomeBatch()
     for (index, record) in records { batch.append(record, at: index) }
-    return try await commit(&batch, credit: credit, resent: resent)
+    return try await commit(
+      &batch, credit: credit, resent: resent, departures: departures, suspects: suspects)
   }
 
   /// Commits one outcome for each of a range of targets.
   @discardableResult
   func commit(_ outcome: Outcome, _ indexes: Range<Int>, credit: Int = 0) async throws -> CommitAnswer {
     try await commit(Dictionary(uniqueKeysWithValues: indexes.map { ($0, .terminal(outcome)) }), credit: credit)
+  }
+
+  /// Decides again about targets, by their indexes.
+  func regrant(_ indexes: [Int], seal: [UInt8]) async throws -> [GrantDecision]? {
+    let chunk = try await targets(from: 0, count: (indexes.max() ?? 0) + 1)
+    return try await regrant(indexes.map(chunk.target), seal: seal)
   }
 
   func record(_ index: Int) async throws -> LedgerRecord {

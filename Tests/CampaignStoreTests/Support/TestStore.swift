@@ -205,8 +205,8 @@ struct TestStore {
     return (ledger, try await ledger.targets(from: 0, count: count))
   }
 
-  func expand(_ ledger: SliceLedger, _ campaign: Campaign) async throws -> Int? {
+  func expand(_ ledger: SliceLedger, _ campaign: Campaign, departures: Int = 0) async throws -> Int? {
     let filter = Self.filter(of: campaign)
-    return try await store.expand(ledger, of: campaign, filter: filter)?.count
+    return try await store.expand(ledger, of: campaign, filter: filter, departures: departures)?.count
   }
 }

@@ -23,7 +23,7 @@ extension TraceReplayer {
     ] + Ending.allCases.map { Int(slice.tally[$0.place]) }
   }
 
-  /// State, attempt and, of a target without an outcome of its own, its history and, if it is withheld, as what.
+  /// State, attempt and, of a target without an outcome of its own, its history and status.
   private func ledgerBytes(_ slice: SliceState) -> [UInt8] {
     (0..<slice.count).flatMap { index in
       let record = Self.record(slice, index)
@@ -32,12 +32,10 @@ extension TraceReplayer {
   }
 
   private static func record(_ slice: SliceState, _ index: Int) -> [UInt8] {
-    var history = AttemptHistory(isAmbiguous: slice.ambiguous.contains(index))
-    history.isWithheld = slice.withheld.contains(index)
+    let history = AttemptHistory(isAmbiguous: slice.ambiguous.contains(index))
     var bytes: [UInt8] = []
     LedgerRecord(
-      state: LedgerRecord.State(code: slice.state[index]) ?? .granted, attempt: slice.attempt[index], history: history,
-      status: history.isWithheld ? UInt16(Outcome.deviceGone.rawValue) : 0
+      state: LedgerRecord.State(code: slice.state[index]) ?? .granted, attempt: slice.attempt[index], history: history
     ).write(to: &bytes)
     return bytes
   }
@@ -93,7 +91,7 @@ extension TraceReplayer {
       let reply = try await test.command("LRANGE", test.keys.targets(number, Self.id), 0, -1)
       targets = reply.flatMap { Array($0.bytes ?? []) }
     }
-    let departures = try await test.command("HGET", test.keys.departures(number), "n").integer ?? 0
+    let departures = try await test.command("GETRANGE", test.keys.departures(number), 0, 5).bytes ?? []
     var gone: [Int] = []
     for target in 0..<self.targets {
       let user = Self.user(number, UInt8(target))
@@ -101,7 +99,8 @@ extension TraceReplayer {
     }
     return describe(
       text["phase"] ?? "none", text["claim"] ?? "", text["seal"] ?? "", Self.numbers.map { numbers[$0] ?? 0 }, bytes,
-      retry.compactMap(\.string).sorted(), targets, "\(text["departed"] ?? "") of \(departures) without \(gone)")
+      retry.compactMap(\.string).sorted(), targets,
+      "\(text["departed"] ?? "") of \(departures.reduce(0) { $0 << 8 | Int($1) }) without \(gone)")
   }
 
   private func describe(
@@ -213,7 +212,16 @@ extension TraceReplayer {
       try device.write(to: &record)
       try await test.command("HSET", keys.devices(number), Self.user(number, target), record)
     }
-    if slice.departures > 0 { try await test.command("HSET", keys.departures(number), "n", slice.departures) }
+    guard slice.departures > 0 else { return }
+    func bytes(_ value: Int, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - $0))) }
+    }
+    try await test.command("SETRANGE", keys.departures(number), 0, bytes(slice.departures, 6))
+    for target in slice.gone {
+      let place = 6 + (Int(slice.departedAt[target]) - 1) * 4
+      let print = bytes(Int(Self.fingerprint(number, UInt8(target))), 4)
+      try await test.command("SETRANGE", keys.departures(number), place, print)
+    }
   }
 
   private mutating func load(slice number: Int, now: Int) async throws {
@@ -235,7 +243,6 @@ extension TraceReplayer {
         "HSET", key, "seal", claimText(slice.seal, number), "format", TargetPage.formatVersion)
     }
     if slice.phase == .sealed { try await test.command("HSET", key, "departed", slice.departed) }
-    if !slice.withheld.isEmpty { try await test.command("HSET", key, "withheld", 1) }
     for (field, value) in zip(Self.numbers, values(slice)) where value != 0 {
       try await test.command("HSET", key, field, value)
     }

@@ -113,11 +113,10 @@ struct TraceReplayer {
       try expect((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")
     case .commit, .replay: try await commit(call, reply)
     case .regrant:
-      let asked = Array(call.indexes)
       let seal = call.seal == 0 ? [] : ledger(call.seal, call.slice).claim
-      let decisions = try await ledger(call.claim, call.slice).regrant(asked, seal: seal)
+      let decisions = try await ledger(call.claim, call.slice).regrant(targets(of: call), seal: seal)
       try expect((decisions != nil) == (reply.result == .done), "regrant: \(decisions.map { "\($0)" } ?? "-")")
-      try compare(zip(asked, decisions ?? []).map { ($0, $1) }, reply)
+      try compare(zip(call.indexes, decisions ?? []).map { ($0, $1) }, reply)
     case .depart: try await depart(call)
     case .unclaim: try await ledger(call.claim, call.slice).unclaim()
     case .close:
@@ -165,20 +164,39 @@ struct TraceReplayer {
       call.kind == .replay
       ? .replay(granted: call.highWater)
       : .acknowledged(SliceVersion(sequence: call.seq, replays: call.replays))
-    let answer = try await ledger(call.claim, call.slice).commit(
-      &batch, CommitRequest(seal: seal, standing: standing, credit: call.credit, resent: call.resent)
-    )
+    var request = CommitRequest(
+      seal: seal, standing: standing, credit: call.credit, resent: call.resent,
+      departures: call.departures == -2 ? nil : call.departures)
+    request.suspects = targets(of: call)
+    let answer = try await ledger(call.claim, call.slice).commit(&batch, request)
     guard reply.result == .done else { return try expect(!answer.isSealed, "commit: \(answer)") }
     try expect(answer.isOwner == reply.isOwner && answer.granted == reply.granted, "commit: \(answer)")
     let retries = answer.retries.map(\.index).sorted()
     let granted = Array(reply.records.indexes)
-    let first = reply.granted - reply.fresh
-    let decisions =
-      answer.firstDecisions.enumerated().map { (first + $0.offset, $0.element) }
-      + zip(answer.retries.map(\.index), answer.retryDecisions).map { ($0, $1) }
-    try compare(decisions, reply)
+    try expect(answer.firstDecisions.isEmpty && answer.retryDecisions.isEmpty, "commit: \(answer)")
+    try compare(answer.withheld, reply)
+    try compare(answer.departures, reply, of: call.slice)
     try expect(retries == granted, "retries \(retries), expected \(granted), after \(call), answered \(answer)")
   }
+
+  /// The targets that a call has checked.
+  private func targets(of call: StoreCall) -> [SealedTarget] {
+    call.indexes.map { index in
+      let number = model.slices[call.slice].order[index]
+      return SealedTarget(
+        index: index, token: Self.token(call.slice, number)[...], user: Array(Self.user(call.slice, number).utf8)[...])
+    }
+  }
+
+  /// A commit tells who has departed since the worker was told last.
+  private func compare(_ news: DepartureNews?, _ reply: StoreReply, of slice: Int) throws {
+    let users = reply.isAnybody ? nil : Set(reply.news.map { Self.fingerprint(slice, UInt8($0)) })
+    try expect(
+      news?.number ?? -1 == reply.departures && (news == nil || news?.users.map(Set.init) == users),
+      "departures \(news.map { "\($0)" } ?? "-"), expected \(reply.departures) \(Array(reply.news))")
+  }
+
+  static func fingerprint(_ slice: Int, _ target: UInt8) -> UInt32 { UserFingerprint.of(user(slice, target).utf8) }
 
   /// Who is withheld is who has lost the device.
   private func compare(_ decisions: [(index: Int, decision: GrantDecision)], _ reply: StoreReply) throws {

@@ -31,9 +31,6 @@ extension World {
     if waiting != slice.waiting || waiting != slice.retry.count {
       return "\(slice.waiting) waiting, \(waiting) by its records, \(slice.retry.count) in the retry set"
     }
-    for index in slice.withheld where slice.state[index] != RecordState.granted || index >= slice.granted {
-      return "index \(index) is withheld and not granted"
-    }
     if tally != slice.tally { return "outcomes \(slice.tally), \(tally) by its records" }
     return nil
   }
@@ -93,7 +90,7 @@ extension World {
     if before.claim != 0, before.lease > now { fail("slice \(call.slice): two live owners") }
     guard slice.phase == .sealed, slice.doubt > 0 else { return }
     takeovers += 1
-    for index in 0..<slice.granted where slice.state[index] == RecordState.granted && !slice.withheld.contains(index) {
+    for index in 0..<slice.granted where slice.state[index] == RecordState.granted {
       apns.excused[Self.target(call.slice, Int(slice.order[index]))] += 1
     }
   }

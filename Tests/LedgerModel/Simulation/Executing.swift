@@ -91,7 +91,8 @@ extension World {
     case .commit, .replay:
       "\(reply.result) owner \(reply.isOwner) expected \(reply.isExpected) seq \(reply.seq)/\(reply.replays) "
         + "H \(reply.granted) fresh \(reply.fresh) doubt \(reply.doubt) waiting \(reply.waiting) "
-        + "retries \(Array(reply.records.indexes)) withheld \(Array(reply.withheld))"
+        + "retries \(Array(reply.records.indexes)) withheld \(Array(reply.withheld)) "
+        + "departed \(reply.departures) \(Array(reply.news))"
     case .regrant: "\(reply.result) withheld \(Array(reply.withheld))"
     case .claim:
       "\(reply.result) \(reply.phase) H \(reply.granted) doubt \(reply.doubt) seq \(reply.seq)/\(reply.replays) "

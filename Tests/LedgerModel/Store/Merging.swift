@@ -5,6 +5,7 @@ extension SliceState {
     let isReplay = call.kind == .replay
     let isOwner = claim != 0 && claim == call.claim
     reply.phase = phase
+    reply.departures = -1
     let isOurs = phase == .sealed && (seal == call.seal || rules.breaks(.sealNotChecked))
     guard isOurs else {
       reply.result = phase == .none || phase == .expanding ? .unsealed : .refused
@@ -44,7 +45,7 @@ extension SliceState {
       lease = now + Rules.lease
     }
     if reply.isExpected || rules.breaks(.noFence) && !isReplay {
-      grant(call.credit, behind: call.records.indexes, now, rules, &reply)
+      grant(call, now, rules, &reply)
     }
     if reply.isExpected || !isOwner { resent += call.resent }
     reply.seq = seq
@@ -89,7 +90,6 @@ extension SliceState {
     }
     state[index] = new
     attempt[index] = number
-    withheld.remove(index)
     if row.ambiguous.contains(index), new < 16 { ambiguous.insert(index) }
     if let ending = Ending(rawValue: new) {
       tally[ending.place] += 1
@@ -105,16 +105,15 @@ extension SliceState {
   }
 
   /// Retries that are due first, earliest first, then targets never granted. A tick is many milliseconds: what came with
-  /// this very commit is behind what else is due in it. Whoever has departed is granted all the same, and withheld.
-  private mutating func grant(
-    _ asked: Int, behind new: SmallSet, _ now: Int, _ rules: Rules, _ reply: inout StoreReply
-  ) {
-    var credit = asked
-    let isChecked = departed != departures
+  /// this very commit is behind what else is due in it. Whoever has departed is granted all the same: the worker is told.
+  private mutating func grant(_ call: StoreCall, _ now: Int, _ rules: Rules, _ reply: inout StoreReply) {
+    var credit = call.credit
     while credit > 0 {
       var next = -1
       for index in retry where due[index] <= now && !reply.records.indexes.contains(index) {
-        let isBefore = next >= 0 && due[index] == due[next] && new.contains(next) && !new.contains(index)
+        let isBefore =
+          next >= 0 && due[index] == due[next] && call.records.indexes.contains(next)
+          && !call.records.indexes.contains(index)
         if next < 0 || due[index] < due[next] || isBefore { next = index }
       }
       guard next >= 0 else { break }
@@ -125,23 +124,21 @@ extension SliceState {
       attempt[next] += 1
       let isAmbiguous = ambiguous.contains(next) && !rules.breaks(.grantForgetsAmbiguity)
       reply.records.set(next, RecordState.granted, attempt: attempt[next], isAmbiguous: isAmbiguous)
-      withhold(next, isChecked && !rules.breaks(.retriesUnchecked), &reply)
+      if hasDeparted(next) { reply.departed.insert(next) }
       credit -= 1
     }
     reply.fresh = max(0, min(credit, count - granted))
-    for index in granted..<(granted + reply.fresh) {
-      withhold(index, isChecked && !rules.breaks(.grantsUnchecked), &reply)
+    for index in granted..<(granted + reply.fresh) where hasDeparted(index) {
+      reply.departed.insert(index)
+      if call.indexes.contains(index) { reply.withheld.insert(index) }
     }
     granted += reply.fresh
     doubt += reply.fresh
-  }
-
-  /// Looks whether the user of a target that is being granted has departed.
-  private mutating func withhold(_ index: Int, _ isChecked: Bool, _ reply: inout StoreReply) {
-    guard hasDeparted(index) else { return }
-    reply.departed.insert(index)
-    guard isChecked else { return }
-    withheld.insert(index)
-    reply.withheld.insert(index)
+    guard reply.fresh > 0 || !reply.records.indexes.isEmpty else { return }
+    let known = call.departures == -2 ? departed : call.departures
+    reply.departures = departures
+    reply.isAnybody = known < 0 || known > departures
+    guard !reply.isAnybody else { return }
+    for target in gone where Int(departedAt[target]) > known { reply.news.insert(target) }
   }
 }

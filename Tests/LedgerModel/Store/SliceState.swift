@@ -41,13 +41,12 @@ public struct SliceState: Equatable, Sendable {
   /// Targets by ``Ending``.
   public internal(set) var tally = SIMD8<Int16>()
   public internal(set) var resent = 0
-  /// Targets, by number, whose users have departed, and how many departures that took.
+  /// Targets, by number, whose users have departed, how many departures that took, and the number of each.
   public internal(set) var gone = SmallSet()
   public internal(set) var departures = 0
+  public internal(set) var departedAt = SIMD8<UInt8>()
   /// The number of departures that the seal noted; -1 where it is not known.
   public internal(set) var departed = 0
-  /// Granted targets that are not to be sent.
-  public internal(set) var withheld = SmallSet()
 
   /// Where, behind the endings, a closed slice's other counters stand.
   public static let targetsPlace = 6
@@ -143,8 +142,7 @@ public struct SliceState: Equatable, Sendable {
       if call.cancels {
         if phase == .expanding { count = 0 }
         // What waits stands in `retry`, and nothing else does.
-        var unknown = doubt + (rules.breaks(.cancelForgetsAmbiguity) ? 0 : retry.intersection(ambiguous).count)
-        if !rules.breaks(.cancelForgetsWithheld) { unknown -= withheld.subtracting(ambiguous).count }
+        let unknown = doubt + (rules.breaks(.cancelForgetsAmbiguity) ? 0 : retry.intersection(ambiguous).count)
         tally[Ending.unknown.place] += Int16(unknown)
         tally[Ending.cancelled.place] += Int16(count - granted + doubt + waiting - unknown)
         phase = .cancelled
@@ -172,12 +170,13 @@ public struct SliceState: Equatable, Sendable {
   mutating func depart(_ target: Int, rules: Rules) {
     gone.insert(target)
     if !rules.breaks(.departureNotCounted) { departures += 1 }
+    departedAt[target] = UInt8(departures)
   }
 
   /// Whether the user of a target has departed.
   func hasDeparted(_ index: Int) -> Bool { gone.contains(Int(order[index])) }
 
-  /// Decides about targets in doubt, whoever asks.
+  /// Decides again about granted targets, whoever asks.
   func regrant(_ call: StoreCall, rules: Rules) -> StoreReply {
     var reply = StoreReply()
     guard phase == .sealed, seal == call.seal else {
@@ -186,7 +185,7 @@ public struct SliceState: Equatable, Sendable {
     }
     for index in call.indexes where index < count && hasDeparted(index) {
       reply.departed.insert(index)
-      if departed != departures, !rules.breaks(.resendsUnchecked) { reply.withheld.insert(index) }
+      if departed != departures { reply.withheld.insert(index) }
     }
     return reply
   }
@@ -201,7 +200,7 @@ public struct SliceState: Equatable, Sendable {
   public func ending(of index: Int) -> Ending? {
     if let ending = Ending(rawValue: state[index]) { return ending }
     guard phase == .cancelled else { return nil }
-    let isInDoubt = state[index] == RecordState.granted && index < granted && !withheld.contains(index)
+    let isInDoubt = state[index] == RecordState.granted && index < granted
     return ambiguous.contains(index) || isInDoubt ? .unknown : .cancelled
   }
 }

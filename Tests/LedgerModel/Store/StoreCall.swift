@@ -77,9 +77,10 @@ public struct StoreCall: Sendable {
   /// With `append`: the targets.
   public internal(set) var order = SIMD8<UInt8>()
   public internal(set) var count = 0
-  /// With `seal`: how many had departed before the expansion; -1 when a seal is restored.
+  /// With `seal`: how many had departed before the expansion; -1 when a seal is restored. With `commit`: how many the
+  /// worker has taken account of; -2 for as many as the seal noted.
   public internal(set) var departures = 0
-  /// With `regrant`: targets in doubt.
+  /// With `regrant`: which targets. With `commit`: which of those that may be granted are to be checked.
   public internal(set) var indexes = SmallSet()
   /// With `depart`: whose user departs.
   public internal(set) var target = 0
@@ -124,12 +125,16 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var ticks = -1
   /// Retries granted, or records read.
   public internal(set) var records = RecordRow()
-  /// Of the targets that are granted, asked about or read: those that are not to be sent.
+  /// Of the targets that are checked: those that are not to be sent.
   public internal(set) var withheld = SmallSet()
   /// Of the targets that are granted or asked about: those whose users have departed. No script says so; the checks go by it.
   public internal(set) var departed = SmallSet()
-  /// How many users have departed from the partition.
+  /// How many users have departed from the partition; of a commit that granted nothing -1.
   public internal(set) var departures = 0
+  /// Of a commit: the targets, by number, whose users have departed since as many as the worker knew of, and whether it may
+  /// be any.
+  public internal(set) var news = SmallSet()
+  public internal(set) var isAnybody = false
   public internal(set) var order = SIMD8<UInt8>()
   public internal(set) var state = ControlState.Campaign.absent
   public internal(set) var tally = SIMD8<Int16>()

@@ -29,7 +29,6 @@ public struct StoreState: Sendable {
         reply.records.set(
           index, slice.state[index], attempt: slice.attempt[index], isAmbiguous: slice.ambiguous.contains(index))
       }
-      reply.withheld = slice.withheld.intersection(reply.records.indexes)
     case .unclaim: reply = slices[call.slice].unclaim(call)
     case .close: reply = slices[call.slice].close(call, rules: rules)
     case .finish: reply = control.finish(call, rules: rules)

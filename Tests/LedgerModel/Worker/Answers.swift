@@ -98,10 +98,8 @@ extension World {
       permits[place][position][index] = attempt + 1
       barred[place][position].insert(index)
       if reply.records.ambiguous.contains(index) { run.ambiguous.insert(index) } else { run.ambiguous.remove(index) }
-      let isWithheld = reply.withheld.contains(index)
-      if isWithheld { run.withheld.insert(index) } else { run.withheld.remove(index) }
       // What was granted in an answer that got lost was never sent; its credit is still lent.
-      if !run.inherits, run.limbo > 0, !isWithheld {
+      if !run.inherits, run.limbo > 0 {
         run.limbo -= 1
         run.attempt[index] = attempt
         if run.intent == .send {
@@ -113,7 +111,7 @@ extension World {
       } else {
         run.doubt.insert(index)
         run.doubtAttempt[index] = attempt
-        if !isWithheld { excuse(target(of: run, index), from: place, claimed: run.claimedAt) }
+        excuse(target(of: run, index), from: place, claimed: run.claimedAt)
       }
     }
     let limbo = run.limbo
@@ -197,6 +195,12 @@ extension World {
 
   /// Takes what a commit has granted.
   private mutating func accept(_ place: Int, _ position: Int, _ reply: StoreReply, _ sent: Run) {
+    if reply.departures >= 0 {
+      workers[place].runs[position].known = reply.departures
+      if reply.isAnybody { workers[place].runs[position].isAnybody = true }
+      if rules.breaks(.departuresForgotten) { workers[place].runs[position].departed = SmallSet() }
+      workers[place].runs[position].departed = workers[place].runs[position].departed.union(reply.news)
+    }
     for index in reply.records.indexes {
       workers[place].runs[position].attempt[index] = reply.records.attempt[index]
       if reply.records.ambiguous.contains(index) {
@@ -204,13 +208,13 @@ extension World {
       } else {
         workers[place].runs[position].ambiguous.remove(index)
       }
-      take(place, position, index, reply)
+      take(place, position, index, reply, isUnchecked: rules.breaks(.retriesUnchecked))
     }
     var first = reply.granted - reply.fresh
     if rules.breaks(.noReconcile) || rules.breaks(.raisedUnseen) { first = sent.granted }
     for index in first..<max(first, reply.granted) where !workers[place].runs[position].inHand.contains(index) {
       workers[place].runs[position].attempt[index] = 0
-      take(place, position, index, reply)
+      take(place, position, index, reply, isUnchecked: rules.breaks(.grantsUnchecked))
     }
     for index in (reply.granted - reply.fresh)..<reply.granted { permits[place][position][index] = 1 }
     for index in reply.records.indexes { permits[place][position][index] = reply.records.attempt[index] + 1 }
@@ -219,7 +223,9 @@ extension World {
     }
   }
 
-  private mutating func take(_ place: Int, _ position: Int, _ index: Int, _ reply: StoreReply) {
+  private mutating func take(
+    _ place: Int, _ position: Int, _ index: Int, _ reply: StoreReply, isUnchecked: Bool
+  ) {
     if reply.departed.contains(index) {
       barred[place][position].insert(index)
     } else {
@@ -228,7 +234,14 @@ extension World {
     if reply.withheld.contains(index) { return workers[place].withhold(position, index) }
     workers[place].runs[position].unsent.insert(index)
     // Whoever has been told to stop meanwhile does not send it.
-    if workers[place].runs[position].intent != .send { workers[place].settle(position, index) }
+    guard workers[place].runs[position].intent == .send else { return workers[place].settle(position, index) }
+    let run = workers[place].runs[position]
+    let wasChecked = run.call.indexes.contains(index) && !reply.records.indexes.contains(index)
+    if run.mayHaveDeparted(index), !wasChecked, !isUnchecked {
+      workers[place].runs[position].unchecked.insert(index)
+    } else {
+      workers[place].runs[position].unchecked.remove(index)
+    }
   }
 
   private mutating func closed(_ place: Int, _ position: Int, _ reply: StoreReply) {

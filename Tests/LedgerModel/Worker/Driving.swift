@@ -147,30 +147,25 @@ extension World {
     return true
   }
 
-  /// Targets in doubt are sent again, or nobody knows, as the campaign wants it. What was withheld when it was granted was
-  /// never sent.
+  /// Targets in doubt are sent again, or nobody knows, as the campaign wants it.
   private mutating func resend(_ place: Int, _ position: Int, _ number: Int) {
     let run = workers[place].runs[position]
     var chosen = SmallSet()
     for index in run.doubt where chosen.count < number { chosen.insert(index) }
-    let withheld = rules.breaks(.withheldIgnored) ? SmallSet() : chosen.intersection(run.withheld)
     let isOver = rules.skips && !rules.breaks(.skipResends)
-    let asked = chosen.subtracting(run.withheld)
     var departed = SmallSet()
-    if !isOver, !asked.isEmpty {
-      guard let reply = regrant(place, position, asked) else { return }
+    if !isOver {
+      guard let reply = regrant(place, position, chosen) else { return }
       // Another has closed it.
       guard reply.result == .done else { return commit(place, position, credit: 0) }
-      departed = reply.withheld
+      if !rules.breaks(.resendsUnchecked) { departed = reply.withheld }
     }
     for index in chosen {
       workers[place].runs[position].doubt.remove(index)
       workers[place].lend(1, position)
       workers[place].runs[position].attempt[index] = run.doubtAttempt[index]
       if !isOver { workers[place].runs[position].resent += 1 }
-      if withheld.contains(index) {
-        workers[place].withhold(position, index)
-      } else if isOver {
+      if isOver {
         workers[place].record(position, index, Ending.unknown.rawValue)
       } else {
         if !rules.breaks(.resendForgetsDoubt) { workers[place].runs[position].ambiguous.insert(index) }
@@ -184,11 +179,10 @@ extension World {
     if isTraced { note("worker \(place) slice \(run.slice): \(number) of those in doubt again") }
   }
 
-  /// Asks about targets that were granted in an answer that got lost: they were certainly not sent.
+  /// Asks about granted targets that were certainly not sent.
   mutating func checkUnsent(_ place: Int, _ position: Int) {
-    guard let reply = regrant(place, position, workers[place].runs[position].unchecked), reply.result == .done else {
-      return
-    }
+    let unchecked = workers[place].runs[position].unchecked
+    guard let reply = regrant(place, position, unchecked), reply.result == .done else { return }
     workers[place].runs[position].unchecked = SmallSet()
     for index in reply.withheld {
       workers[place].runs[position].unsent.remove(index)
@@ -218,6 +212,11 @@ extension World {
     call.replays = run.replays
     call.credit = credit
     call.resent = run.resent
+    call.departures = run.known
+    for index in run.granted..<min(run.granted + credit, run.count)
+    where !rules.breaks(.grantsUnchecked) && run.mayHaveDeparted(index) {
+      call.indexes.insert(index)
+    }
     call.records = run.pending
     run.asked = credit
     run.batch = run.pending.indexes

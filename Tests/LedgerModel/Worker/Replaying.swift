@@ -63,6 +63,7 @@ extension World {
       workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
     }
     for position in 0..<4 {
+      if !rules.breaks(.knownAfterFall) { workers[place].runs[position].known = -2 }
       // Another may have sealed it, and Redis may have lost that.
       if [.append, .seal].contains(workers[place].runs[position].stage), !rules.breaks(.sealsAfterFall) {
         workers[place].discard(position)

@@ -30,6 +30,11 @@ struct Run: Sendable {
   var count = 0
   /// How many had departed from the partition when it was claimed.
   var departures = 0
+  /// How many departures it has taken account of since (-2: as many as the seal noted), the targets, by number, whose users
+  /// these were, and whether it may be any.
+  var known = -2
+  var departed = SmallSet()
+  var isAnybody = false
   var granted = 0
   /// Credit of the worker's window that this slice holds.
   var credit = 0
@@ -39,7 +44,7 @@ struct Run: Sendable {
   var asked = 0
   /// Granted and not handed to APNs.
   var unsent = SmallSet()
-  /// Of them: granted in an answer that got lost, and to be asked about before they are sent.
+  /// Of them: to be asked about before they are sent, as their users may have departed.
   var unchecked = SmallSet()
   /// Handed over and not answered, and what will come of each.
   var underWay = SmallSet()
@@ -53,8 +58,6 @@ struct Run: Sendable {
   /// Inherited: granted, and perhaps sent, by somebody else.
   var doubt = SmallSet()
   var doubtAttempt = SIMD8<UInt8>()
-  /// Of them: withheld when they were granted.
-  var withheld = SmallSet()
   var resent = 0
   var resentInCall = 0
   var waiting = 0
@@ -71,6 +74,9 @@ struct Run: Sendable {
   var transit = Transit.none
   var call = StoreCall(.look)
   var reply = StoreReply()
+
+  /// Whether the user of a target may have departed.
+  func mayHaveDeparted(_ index: Int) -> Bool { isAnybody || departed.contains(Int(order[index])) }
 
   /// What the worker knows to be its own to answer for.
   var inHand: SmallSet { unsent.union(underWay).union(pending.indexes) }

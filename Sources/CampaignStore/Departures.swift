@@ -1,0 +1,35 @@
+import Redis
+
+/// The users of a partition who have lost a device or entered a suppression list since an earlier time.
+public struct DepartureNews: Sendable, Equatable {
+  /// The number of departures so far.
+  public var number: Int
+  /// The fingerprints of the users, see ``UserFingerprint``; `nil` when there are more than the store remembers.
+  public var users: [UInt32]?
+
+  /// Memberwise.
+  public init(number: Int, users: [UInt32]?) {
+    self.number = number
+    self.users = users
+  }
+
+  /// Reads the last two parts of a commit's answer; `nil` when the number stays as it was.
+  init?(number: RedisReply, users: RedisReply) {
+    guard let number = number.integer, number >= 0 else { return nil }
+    self.number = number
+    guard let bytes = users.bytes else { return }
+    self.users = stride(from: 0, to: bytes.count - 3, by: 4).map { at in
+      bytes[(bytes.startIndex + at)..<(bytes.startIndex + at + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+  }
+}
+
+/// A hash of a user's id, small enough to be kept for each departure. Two users may have the same one.
+public enum UserFingerprint {
+  /// Returns the 32-bit FNV-1a hash of an id in UTF-8, as `fingerprint` in `Scripts/depart.lua` computes it.
+  public static func of(_ user: some Sequence<UInt8>) -> UInt32 {
+    var hash: UInt32 = 0x811c_9dc5
+    for byte in user { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+    return hash
+  }
+}

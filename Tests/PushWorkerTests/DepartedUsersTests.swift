@@ -1,0 +1,49 @@
+import CampaignStore
+@testable import PushWorker
+import Testing
+
+/// Which targets a worker has checked before it sends them.
+struct DepartedUsersTests {
+  private func fingerprint(_ user: String) -> UInt32 { UserFingerprint.of(user.utf8) }
+
+  @Test func onlyUsersWhoMayHaveDepartedAreChecked() {
+    var departed = DepartedUsers()
+    #expect(departed.isEmpty && departed.number == nil)
+    departed.note(nil)
+    #expect(departed.isEmpty && departed.number == nil)
+    departed.note(DepartureNews(number: 7, users: []))
+    #expect(departed.isEmpty && departed.number == 7)
+    departed.note(DepartureNews(number: 8, users: [fingerprint("ada")]))
+    departed.note(DepartureNews(number: 9, users: [fingerprint("bob")]))
+    #expect(!departed.isEmpty && departed.number == 9)
+    #expect(departed.mayInclude(Array("ada".utf8)) && departed.mayInclude(Array("bob".utf8)))
+    #expect(!departed.mayInclude(Array("eve".utf8)) && !departed.mayInclude([]))
+  }
+
+  /// More than the store remembers: everybody, but no raw token.
+  @Test func everybodyIsCheckedWhenTheStoreDoesNotKnow() {
+    var departed = DepartedUsers()
+    departed.note(DepartureNews(number: 2000, users: nil))
+    #expect(!departed.isEmpty && departed.number == 2000)
+    #expect(departed.mayInclude(Array("eve".utf8)) && !departed.mayInclude([]))
+  }
+
+  /// The memory is bounded.
+  @Test func everybodyIsCheckedWhenTooManyHaveDeparted() {
+    var departed = DepartedUsers()
+    for number in 0..<(DepartedUsers.most / 512) {
+      departed.note(DepartureNews(number: number, users: (0..<512).map { UInt32(number * 512 + $0) }))
+    }
+    #expect(!departed.mayInclude(Array("eve".utf8)))
+    departed.note(DepartureNews(number: 20_000, users: [fingerprint("ada")]))
+    #expect(departed.mayInclude(Array("eve".utf8)))
+  }
+
+  /// A fall of Redis may have taken departures with it: who was known stays known.
+  @Test func theNumberIsForgottenAndTheUsersAreNot() {
+    var departed = DepartedUsers()
+    departed.note(DepartureNews(number: 3, users: [fingerprint("ada")]))
+    departed.forgetNumber()
+    #expect(departed.number == nil && departed.mayInclude(Array("ada".utf8)))
+  }
+}
