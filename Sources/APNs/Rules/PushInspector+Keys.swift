@@ -3,7 +3,7 @@ internal import PushCore
 /// Every key that Apple defines: its type, its range, and whether it still means anything.
 extension PushInspector {
   mutating func checkKeys(_ aps: [JSONValue.Member]) {
-    for member in aps {
+    for member in aps where !isFull {
       let place = path("aps.\(Excerpt.bare(member.name))")
       guard let shape = APSKey.aps[member.name] else {
         reportUnknown(member.name, at: place)
@@ -87,7 +87,7 @@ extension PushInspector {
 
   private mutating func checkStrings(_ elements: [JSONValue], at place: String) -> Bool {
     var areStrings = true
-    for (index, element) in elements.enumerated() {
+    for (index, element) in elements.enumerated() where !isFull {
       if case .string = element.kind { continue }
       if case .null = element.kind { continue }
       areStrings = false
@@ -113,7 +113,7 @@ extension PushInspector {
 
   private mutating func checkAlertKeys(_ alert: [JSONValue.Member], at place: String) {
     let isActivity = draft.pushType == .liveactivity
-    for member in alert {
+    for member in alert where !isFull {
       let inner = "\(place).\(Excerpt.bare(member.name))"
       // A Live Activity's title and body may be dictionaries, and its sound stands in the alert.
       if isActivity, member.name == "title" || member.name == "body", case .object(let keys) = member.value.kind {
@@ -154,7 +154,7 @@ extension PushInspector {
 
   private mutating func check(_ members: [JSONValue.Member], have keys: [String: APSKey.Shape], at place: String) {
     let name = place.split(separator: ".").last.map(String.init) ?? ""
-    for member in members {
+    for member in members where !isFull {
       let inner = "\(place).\(Excerpt.bare(member.name))"
       if let shape = keys[member.name] {
         _ = check(member.value, is: shape, at: inner)

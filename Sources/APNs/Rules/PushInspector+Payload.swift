@@ -63,7 +63,7 @@ extension PushInspector {
     case .mdm: checkManagement(members)
     case .voip, .complication, .fileprovider, .location, .pushtotalk: break
     }
-    for member in aps where !isOfType(member.name) {
+    for member in aps where !isFull && !isOfType(member.name) {
       report(
         .keyOfOtherType, path("aps.\(member.name)"), "is not read with push type \(draft.pushType.rawValue)",
         hint: member.name == "url-args"
@@ -163,7 +163,7 @@ extension PushInspector {
   }
 
   private mutating func checkOutside(_ members: [JSONValue.Member]) {
-    for member in members {
+    for member in members where !isFull {
       if member.name.lowercased().hasPrefix("apns-") {
         report(
           .headerInside, path(member.name), "a header's name in the payload: APNs does not read it there",
@@ -183,9 +183,13 @@ extension PushInspector {
     switch value.kind {
     case .null: report(.null, path, "is null", hint: "leave the key out")
     case .object(let members):
-      for member in members { reportNulls(in: member.value, path: "\(path).\(Excerpt.bare(member.name))") }
+      for member in members where !isFull {
+        reportNulls(in: member.value, path: "\(path).\(Excerpt.bare(member.name))")
+      }
     case .array(let elements):
-      for (index, element) in elements.enumerated() { reportNulls(in: element, path: "\(path)[\(index)]") }
+      for (index, element) in elements.enumerated() where !isFull {
+        reportNulls(in: element, path: "\(path)[\(index)]")
+      }
     case .string, .number, .bool: break
     }
   }

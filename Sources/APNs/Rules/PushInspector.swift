@@ -21,20 +21,34 @@ struct PushInspector {
   /// Every rule that the push of a job breaks in any of its languages: what the payload itself breaks is said once.
   static func findings(in drafts: [PushDraft], now: Int? = nil) -> [Finding] {
     guard let first = drafts.first else { return [] }
-    let own = findings(in: first, now: now)
-    return drafts.dropFirst().reduce(into: own) { all, draft in
-      var inspector = PushInspector(draft: draft, now: now)
-      inspector.checkPayload()
-      all += inspector.findings.filter { finding in
-        !own.contains {
-          $0.rule.id == finding.rule.id
-            && $0.path.dropFirst(first.path.count) == finding.path.dropFirst(draft.path.count)
-        }
+    /// A finding by its rule and its place below the payload.
+    struct Key: Hashable {
+      var rule: String
+      var place: [UInt8]
+
+      init(_ finding: Finding, in draft: PushDraft) {
+        rule = finding.rule.id
+        place = Array(finding.path.utf8.dropFirst(draft.path.utf8.count))
       }
     }
+    var all = findings(in: first, now: now)
+    let own = Set(all.map { Key($0, in: first) })
+    for draft in drafts.dropFirst() where all.count < mostFindings {
+      var inspector = PushInspector(draft: draft, now: now)
+      inspector.checkPayload()
+      all += inspector.findings.filter { !own.contains(Key($0, in: draft)) }
+    }
+    return Array(all.prefix(mostFindings))
   }
 
+  /// The most findings about one file: whoever mends these runs the check again.
+  static let mostFindings = 100
+
+  /// Whether there are as many findings as are told: what follows is not looked at.
+  var isFull: Bool { findings.count >= Self.mostFindings }
+
   mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
+    guard !isFull else { return }
     findings.append(Finding(rule, path, message, hint: hint))
   }
 

@@ -31,8 +31,10 @@ public struct PushLint: Sendable {
   public var sizes: [Size] = []
   /// What a job tells different users; `nil` when all are told the same.
   public var variants: CampaignVariants?
-  /// What was found, in the order of the text.
+  /// What was found, in the order of the text; at most ``mostFindings``.
   public var findings: [Finding] = []
+  /// The most findings about one file: whoever mends these runs the check again.
+  public static let mostFindings = PushInspector.mostFindings
 
   private init(kind: Kind) { self.kind = kind }
 
@@ -99,12 +101,14 @@ public struct PushLint: Sendable {
       // Of several languages or variants the largest: what fits in that fits in all.
       if let most = drafts.map(\.size).max() { for index in sizes.indices { sizes[index].bytes = most } }
     }
+    let lines = TextLines(bytes)
     for index in findings.indices {
-      findings[index].position = TextPosition(of: root.offset(of: findings[index].path), in: bytes)
+      findings[index].position = lines.position(of: root.offset(of: findings[index].path))
     }
-    findings += Self.repeats(in: root, path: "", bytes)
+    Self.findRepeats(in: root, path: "", lines, &findings)
     let order = { (finding: Finding) in (finding.position?.line ?? 0, finding.position?.column ?? 0) }
     findings.sort { order($0) < order($1) }
+    findings.removeLast(max(0, findings.count - Self.mostFindings))
   }
 
   /// The findings of one severity.
@@ -229,28 +233,28 @@ public struct PushLint: Sendable {
     }
   }
 
-  private static func repeats(in value: JSONValue, path: String, _ bytes: [UInt8]) -> [Finding] {
-    var findings: [Finding] = []
+  private static func findRepeats(
+    in value: JSONValue, path: String, _ lines: TextLines, _ findings: inout [Finding]
+  ) {
     switch value.kind {
     case .object(let members):
       var seen: Set<String> = []
-      for member in members {
+      for member in members where findings.count < 2 * mostFindings {
         let place = (path.isEmpty ? "" : path + ".") + Excerpt.bare(member.name)
         if !seen.insert(member.name).inserted {
           findings.append(
             Finding(
               .duplicateKey, place, "stands in the object twice: which of them counts is up to chance",
-              hint: "leave one of them", position: TextPosition(of: member.nameRange.lowerBound, in: bytes)))
+              hint: "leave one of them", position: lines.position(of: member.nameRange.lowerBound)))
         }
-        findings += repeats(in: member.value, path: place, bytes)
+        findRepeats(in: member.value, path: place, lines, &findings)
       }
     case .array(let elements):
-      for (index, element) in elements.enumerated() {
-        findings += repeats(in: element, path: "\(path)[\(index)]", bytes)
+      for (index, element) in elements.enumerated() where findings.count < 2 * mostFindings {
+        findRepeats(in: element, path: "\(path)[\(index)]", lines, &findings)
       }
     case .string, .number, .bool, .null: break
     }
-    return findings
   }
 }
 

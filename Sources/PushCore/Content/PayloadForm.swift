@@ -59,17 +59,18 @@ struct PayloadReader {
     self.campaign = campaign
   }
 
-  /// The payload itself, and then one form for each language.
+  /// The payload itself, and then one form for each language. Sizes are those with every value at its fallback.
   mutating func forms(of source: ContentSource) throws(JobError) -> [PayloadForm] {
     uniqueKey = source.uniqueKey
     campaignKey = source.campaignKey
     if !source.languages.isEmpty || uniqueKey != nil || campaignKey != nil { isPersonal = true }
+    try checkSize(source.payload, path: source.path)
     var forms = [try form(source, nil, source.payload, path: source.path)]
     for language in source.languages {
+      for patch in language.patches { try checkSize(patch, path: language.path) }
       let value = language.patches.reduce(source.payload) { MergePatch.apply($1, to: $0) }
       forms.append(try form(source, language.tag, value, path: language.path))
     }
-    measure(&forms)
     if source.trimmed != nil, !forms.contains(where: \.template.canShorten) { throw source.nothingToShorten }
     return forms
   }
@@ -82,32 +83,28 @@ struct PayloadReader {
     return PayloadForm(locale: locale, path: path, value: value, template: template)
   }
 
-  /// Makes sizes those with what the job says of its recipients: of each form the largest, as nobody knows here who reads
-  /// which language.
-  private func measure(_ forms: inout [PayloadForm]) {
+  /// Makes the sizes of forms those with the values that the job gives its recipients.
+  func measure(_ forms: inout [PayloadForm]) {
     guard !values.isEmpty, let audience, case .object(let members) = audience.kind,
       let recipients = try? JobRecipient.all(JobFields(members))
     else { return }
     let content = PersonalContent(values: values, forms: forms.map(PersonalContent.Form.init))
-    var user = PersonalContent.User(content)
-    var sealed: [UInt8] = []
-    for recipient in recipients {
-      guard let json = recipient.values else { continue }
-      for number in forms.indices {
-        sealed.removeAll(keepingCapacity: true)
-        bytes.withUnsafeBytes { bytes in
-          content.find(
-            &user, values: UnsafeRawBufferPointer(rebasing: bytes[json.range]), attributes: .init(start: nil, count: 0))
-          Array((forms[number].locale ?? "").utf8).withUnsafeBytes {
-            content.writeValues(of: &user, locale: $0, to: &sealed)
-          }
-        }
-        let known = TargetValues(sealed[...])
-        let size = forms[number].template.shortestSize { known[$0]?.count }
-        guard size > forms[number].size else { continue }
-        (forms[number].size, forms[number].largestFor) = (size, recipient.user)
-      }
-    }
+    RecipientSizes(content, in: bytes, of: recipients).measure(&forms)
+  }
+
+  // MARK: Bounds
+
+  /// The most bytes of a payload, or of what differs in one language, without white space. No push service takes a third of
+  /// that; the bound keeps the work of a job with many languages and variants small.
+  static let mostBytes = 16_384
+
+  private func checkSize(_ value: JSONValue, path: String) throws(JobError) {
+    guard value.range.count > Self.mostBytes else { return }
+    let size = JSONValue.minified(bytes[value.range]).count
+    guard size > Self.mostBytes else { return }
+    throw JobError(
+      field: path, message: "has \(size) bytes, and no push can have more than \(Self.mostBytes)",
+      hint: "send an id, and let the app fetch the rest")
   }
 
   // MARK: Templates

@@ -62,12 +62,18 @@ public struct PayloadTemplate: Sendable, Equatable {
   var shortestSize: Int { shortestSize { _ in nil } }
 
   /// - Parameter length: bytes of the value at a place; `nil` for its fallback.
-  func size(_ length: (Int) -> Int?) -> Int {
+  func size(_ length: (Int) -> Int?) -> Int { size { place, fallback in length(place) ?? fallback } }
+
+  /// - Parameter length: bytes of the value at a place, which has a fallback of so many.
+  private func size(_ length: (Int, Int) -> Int) -> Int {
     rest.count + pieces.reduce(0) { $0 + $1.literal.count + bytes(of: $1, length) }
   }
 
   /// The least that shortening leaves of a size.
-  func shortestSize(_ length: (Int) -> Int?) -> Int {
+  func shortestSize(_ length: (Int) -> Int?) -> Int { shortestSize { place, fallback in length(place) ?? fallback } }
+
+  /// - Parameter length: bytes of the value at a place, which has a fallback of so many.
+  func shortestSize(_ length: (Int, Int) -> Int) -> Int {
     let size = size(length)
     guard let begin = pieces.firstIndex(where: { $0.slot == .textBegins }),
       let end = pieces.firstIndex(where: { $0.slot == .textEnds })
@@ -76,9 +82,9 @@ public struct PayloadTemplate: Sendable, Equatable {
     return size - text + min(text, Self.ellipsis.count)
   }
 
-  private func bytes(of piece: Piece, _ length: (Int) -> Int?) -> Int {
+  private func bytes(of piece: Piece, _ length: (Int, Int) -> Int) -> Int {
     switch piece.slot {
-    case .value(let place): length(place) ?? piece.fallback.count
+    case .value(let place): length(place, piece.fallback.count)
     case .id: Self.idLength
     case .badge: Self.badgeLength
     case .textBegins, .textEnds: 0

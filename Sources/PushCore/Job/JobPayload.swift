@@ -56,14 +56,14 @@ extension PayloadForm {
   /// - Parameter bytes: the text that the job stands in.
   /// - Throws: what is wrong with `payload`, `localized`, `uniqueKey`, `campaignKey`, `trim` or `variants` by itself.
   public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadForm] {
-    try byVariant(of: job, in: bytes).flatMap(\.forms)
+    try byVariant(of: job, in: bytes, measures: true).flatMap(\.forms)
   }
 
   /// The variants of a job that say the same as another before them: where each stands, and the name of the other.
   public static func repeated(
     in job: [JSONValue.Member], _ bytes: [UInt8]
   ) throws(JobError) -> [(path: String, name: String)] {
-    let variants = try byVariant(of: job, in: bytes)
+    let variants = try byVariant(of: job, in: bytes, measures: false)
     return variants.indices.dropFirst().compactMap { index in
       let same = variants[..<index].first { other in
         other.forms.elementsEqual(variants[index].forms) { $0.locale == $1.locale && $0.template == $1.template }
@@ -72,9 +72,10 @@ extension PayloadForm {
     }
   }
 
+  /// - Parameter measures: Whether sizes are those with the values of the job's recipients.
   /// - Returns: for each variant its name and its forms; of a job without any one without a name.
   private static func byVariant(
-    of job: [JSONValue.Member], in bytes: [UInt8]
+    of job: [JSONValue.Member], in bytes: [UInt8], measures: Bool
   ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
     let fields = JobFields(job)
     var id = (try? fields.string("id")) ?? ""
@@ -85,6 +86,14 @@ extension PayloadForm {
     var all: [(name: String, forms: [PayloadForm])] = []
     for (index, source) in try ContentSource.all(of: fields, variants).enumerated() {
       all.append((variants.isEmpty ? "" : variants[index].variant.name, try reader.forms(of: source)))
+    }
+    guard measures else { return all }
+    // All at once: each recipient's values are looked up once.
+    var forms = all.flatMap(\.forms)
+    reader.measure(&forms)
+    for index in all.indices {
+      all[index].forms = Array(forms.prefix(all[index].forms.count))
+      forms.removeFirst(all[index].forms.count)
     }
     return all
   }

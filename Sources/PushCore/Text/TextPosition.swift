@@ -5,6 +5,8 @@ public struct TextPosition: Sendable, Equatable, CustomStringConvertible {
   /// From 1, in bytes.
   public var column: Int
 
+  init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
+
   /// - Parameters:
   ///   - offset: of a byte of the text, or of its end.
   ///   - bytes: the text.
@@ -15,4 +17,24 @@ public struct TextPosition: Sendable, Equatable, CustomStringConvertible {
   }
 
   public var description: String { "line \(line), column \(column)" }
+}
+
+/// Where the lines of a text begin: for the positions of many places, in one pass over the text.
+public struct TextLines: Sendable {
+  private let starts: [Int]
+
+  /// - Parameter bytes: the text.
+  public init(_ bytes: [UInt8]) {
+    starts = [0] + bytes.indices.filter { bytes[$0] == 0x0A }.map { $0 + 1 }
+  }
+
+  /// Returns the position of a byte of the text, or of its end.
+  public func position(of offset: Int) -> TextPosition {
+    var (low, high) = (0, starts.count)
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if starts[middle] <= offset { low = middle } else { high = middle }
+    }
+    return TextPosition(line: low + 1, column: offset - starts[low] + 1)
+  }
 }

@@ -1,0 +1,124 @@
+/// The sizes of a job's forms with the values that the job gives its recipients.
+///
+/// Nobody knows here which recipient reads which language, so the size of a form is the largest that it has for any
+/// recipient. Looking at every form for every recipient is exact, and takes their product. Where that is too much, the longest
+/// of all recipients' values stands for each value: the size is never too small then, and the work is bounded by the
+/// length of the job.
+struct RecipientSizes {
+  /// The most lengths that are added up for exact sizes: some 20 ms.
+  var mostSteps = 2_000_000
+  /// The most values that are formatted: some 100 ms.
+  var mostFormatted = 200_000
+  /// Bytes by which a formatted value may be longer than in another language, beside twice its own length.
+  private static let formatSlack = 48
+
+  private let content: PersonalContent
+  private let bytes: [UInt8]
+  private let recipients: [(user: String, values: JSONValue)]
+
+  /// - Parameters:
+  ///   - content: The values that the forms ask for.
+  ///   - bytes: The text of the job.
+  ///   - recipients: The recipients of the job. Those without values are left out.
+  init(_ content: PersonalContent, in bytes: [UInt8], of recipients: [JobRecipient]) {
+    self.content = content
+    self.bytes = bytes
+    self.recipients = recipients.compactMap { recipient in recipient.values.map { (recipient.user, $0) } }
+  }
+
+  /// Raises the sizes of forms to those with the recipients' values.
+  func measure(_ forms: inout [PayloadForm]) {
+    guard !recipients.isEmpty else { return }
+    let conventions = Conventions(forms, usesFormats: content.values.contains { $0.format != nil })
+    let steps = recipients.count * forms.reduce(0) { $0 + $1.template.pieces.count }
+    if steps <= mostSteps,
+      recipients.count * conventions.locales.count * content.values.count <= mostFormatted
+    {
+      measureEach(&forms, conventions)
+    } else {
+      bound(&forms, conventions)
+    }
+  }
+
+  /// The languages of the forms, each as often as numbers and dates are written in another way.
+  private struct Conventions {
+    /// A language for each way.
+    private(set) var locales: [[UInt8]] = []
+    /// For each form the place of its language in ``locales``.
+    private(set) var places: [Int] = []
+
+    init(_ forms: [PayloadForm], usesFormats: Bool) {
+      guard usesFormats else {
+        locales = [[]]
+        places = Array(repeating: 0, count: forms.count)
+        return
+      }
+      var known: [Int: Int] = [:]
+      for form in forms {
+        let locale = Array((form.locale ?? "").utf8)
+        let way = locale.withUnsafeBytes { LocaleConvention.place(for: $0) } ?? -1
+        if known[way] == nil {
+          known[way] = locales.count
+          locales.append(locale)
+        }
+        places.append(known[way] ?? 0)
+      }
+    }
+  }
+
+  /// Calls `body` for each recipient with the lengths of its values in these languages; `nil` for a value that is missing.
+  private func forEachRecipient(_ locales: ArraySlice<[UInt8]>, _ body: (Int, [[Int?]]) -> Void) {
+    var user = PersonalContent.User(content)
+    var sealed: [UInt8] = []
+    for (number, recipient) in recipients.enumerated() {
+      var lengths: [[Int?]] = []
+      bytes.withUnsafeBytes { bytes in
+        let values = UnsafeRawBufferPointer(rebasing: bytes[recipient.values.range])
+        content.find(&user, values: values, attributes: .init(start: nil, count: 0))
+        for locale in locales {
+          sealed.removeAll(keepingCapacity: true)
+          locale.withUnsafeBytes { content.writeValues(of: &user, locale: $0, to: &sealed) }
+          var cursor = TargetValues(sealed[...]).values
+          lengths.append(content.values.indices.map { _ in cursor.next()?.count })
+        }
+      }
+      body(number, lengths)
+    }
+  }
+
+  private func measureEach(_ forms: inout [PayloadForm], _ conventions: Conventions) {
+    forEachRecipient(conventions.locales[...]) { recipient, lengths in
+      for index in forms.indices {
+        let known = lengths[conventions.places[index]]
+        let size = forms[index].template.shortestSize { known[$0] }
+        guard size > forms[index].size else { continue }
+        (forms[index].size, forms[index].largestFor) = (size, recipients[recipient].user)
+      }
+    }
+  }
+
+  private func bound(_ forms: inout [PayloadForm], _ conventions: Conventions) {
+    let most = max(1, mostFormatted / (recipients.count * max(1, content.values.count)))
+    let locales = conventions.locales.prefix(most)
+    var longest = Array(repeating: 0, count: content.values.count)
+    var isMissing = Array(repeating: false, count: content.values.count)
+    forEachRecipient(locales) { _, lengths in
+      for known in lengths {
+        for place in known.indices {
+          if let length = known[place] { longest[place] = max(longest[place], length) } else { isMissing[place] = true }
+        }
+      }
+    }
+    if locales.count < conventions.locales.count {
+      for place in longest.indices where content.values[place].format != nil {
+        longest[place] = 2 * longest[place] + Self.formatSlack
+      }
+    }
+    for index in forms.indices {
+      let size = forms[index].template.shortestSize { place, fallback in
+        max(longest[place], isMissing[place] ? fallback : 0)
+      }
+      forms[index].size = max(forms[index].size, size)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import APNs
+import PushCore
+import Testing
+
+/// A file with more mistakes than anybody reads at once.
+struct LintBoundTests {
+  @Test func atMostAHundredFindingsAreTold() throws {
+    let names = (0..<16_000).map { "\"alrt\($0)\":null" }.joined(separator: ",\n")
+    let text = "{\"aps\":{\"alert\":\"hi\",\n\(names)}}"
+    let lint = try PushLint(Array(text.utf8))
+    #expect(lint.findings.count == PushLint.mostFindings)
+    // The first ones, each at its place.
+    for finding in lint.findings {
+      let position = try #require(finding.position)
+      #expect(position.line < 110 && (position.line == 1 || position.column == 1), "\(finding.path) \(position)")
+    }
+  }
+
+  @Test func positionsAreThoseOfTheText() {
+    let bytes = Array("a\nbc\n\n\ndef".utf8)
+    let lines = TextLines(bytes)
+    for offset in 0...bytes.count { #expect(lines.position(of: offset) == TextPosition(of: offset, in: bytes)) }
+    #expect(TextLines([]).position(of: 0) == TextPosition(of: 0, in: []))
+  }
+
+  /// What every language says wrongly is told once, and others up to the bound.
+  @Test func languagesShareTheBound() throws {
+    let languages = (0..<200).map { "\"x\($0)\":{\"aps\":{\"alrt\":\"a\",\"soond\":\"b\"}}" }.joined(separator: ",")
+    let job =
+      "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"payload\":{\"aps\":{\"alrt\":\"a\"}},"
+      + "\"localized\":{\(languages)}}"
+    let lint = try PushLint(Array(job.utf8))
+    #expect(lint.findings.count <= PushLint.mostFindings)
+    #expect(lint.findings.count { $0.path.hasSuffix("alrt") } == 1)
+  }
+}

@@ -1,0 +1,123 @@
+import APNs
+import Glibc
+@testable import PushCore
+import TestSupport
+import Testing
+
+/// The sizes of a job's forms with the values of its recipients, and the work that a job takes.
+struct RecipientSizesTests {
+  /// A job with so many recipients, languages and variants, of which every text has placeholders.
+  private static func job(recipients: Int, languages: Int, variants: Int, using seed: inout Seed) -> [UInt8] {
+    let texts = ["{{price}}", "{{price:number.2|none}}", "{{city|far away}}", "{{when:date.long|soon}} {{city}}"]
+    func text() -> String {
+      (0..<Int.random(in: 1...3, using: &seed)).map { _ in texts.randomElement(using: &seed) ?? "" }.joined()
+    }
+    let users = (0..<recipients).map { number in
+      var values: [String] = []
+      if Bool.random(using: &seed) { values.append("\"price\":\(Int.random(in: 0...9_999_999, using: &seed))") }
+      if Bool.random(using: &seed) {
+        values.append("\"city\":\"\(String(repeating: "x", count: Int.random(in: 0...40, using: &seed)))\"")
+      }
+      if Bool.random(using: &seed) { values.append("\"when\":\"2026-12-01T09:00:00\"") }
+      return "{\"user\":\"u\(number)\",\"vars\":{\(values.joined(separator: ","))}}"
+    }
+    let letters = "abcdefghijklmnopqrstuvwxyz"
+    let tags =
+      ["de", "en", "ar", "hi", "fr-CH", "sv", "ja", "pt-BR"] + letters.flatMap { a in letters.map { "q\(a)\($0)" } }
+    func localized() -> String {
+      (0..<languages).map { "\"\(tags[$0])\":{\"aps\":{\"alert\":\"\(text())\"}}" }
+        .joined(separator: ",")
+    }
+    let each = (0..<variants).map {
+      "{\"name\":\"v\($0)\",\"payload\":{\"aps\":{\"alert\":\"\(text())\"}},\"localized\":{\(localized())}}"
+    }
+    let content =
+      variants > 0
+      ? "\"variants\":[\(each.joined(separator: ","))]"
+      : "\"payload\":{\"aps\":{\"alert\":\"\(text())\"}},\"localized\":{\(localized())}"
+    return Array(
+      "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"users\":[\(users.joined(separator: ","))]},\(content)}".utf8)
+  }
+
+  private static func members(of job: [UInt8]) throws -> [JSONValue.Member] {
+    guard case .object(let members) = try JSONValue(parsing: job, maximumDepth: 32).kind else { return [] }
+    return members
+  }
+
+  /// The bound is never below the exact size, which is that of the largest push.
+  @Test func boundIsNeverTooSmall() throws {
+    var seed = Seed("boundIsNeverTooSmall")
+    for _ in 0..<60 {
+      let job = Self.job(
+        recipients: Int.random(in: 1...12, using: &seed), languages: Int.random(in: 0...8, using: &seed), variants: 0,
+        using: &seed)
+      let fields = try JobFields(Self.members(of: job))
+      var reader = PayloadReader(in: job, audience: fields.value("audience"))
+      let forms = try reader.forms(of: ContentSource(fields))
+      let content = PersonalContent(values: reader.values, forms: forms.map(PersonalContent.Form.init))
+      guard case .object(let audience)? = fields.value("audience")?.kind else { continue }
+      let recipients = try #require(try JobRecipient.all(JobFields(audience)))
+      var (exact, bound, coarse) = (forms, forms, forms)
+      var sizes = RecipientSizes(content, in: job, of: recipients)
+      sizes.measure(&exact)
+      sizes.mostSteps = 0
+      sizes.measure(&bound)
+      sizes.mostFormatted = 0
+      sizes.measure(&coarse)
+      for index in forms.indices {
+        #expect(exact[index].size <= bound[index].size && bound[index].size <= coarse[index].size)
+        #expect((exact[index].largestFor == nil) == (exact[index].size == forms[index].size))
+      }
+    }
+  }
+
+  /// CPU time of this thread, in seconds.
+  private static func measure(_ body: () throws -> Void) rethrows -> Double {
+    func now() -> Double {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+    let start = now()
+    try body()
+    return now() - start
+  }
+
+  /// A job that is four times as large takes about four times as long, not sixteen times. What was measured together: the
+  /// parser, the sizes and the rules, as a worker has them.
+  @Test(arguments: [(40, 2, 8), (400, 60, 2), (1500, 15, 1)])
+  func workOfAJobGrowsWithItsLength(recipients: Int, languages: Int, variants: Int) throws {
+    var seed = Seed("workOfAJobGrowsWithItsLength")
+    let variants = variants == 1 ? 0 : variants
+    func time(_ factor: Int) throws -> (seconds: Double, bytes: Int) {
+      let job = Self.job(
+        recipients: recipients * factor, languages: languages * factor, variants: variants, using: &seed)
+      let seconds = try Self.measure { _ = try CampaignJob.examine(job, .any(APNsService())) }
+      return (seconds, job.count)
+    }
+    _ = try time(1)
+    let (small, large) = (try time(1), try time(4))
+    let growth = (large.seconds / small.seconds) / (Double(large.bytes) / Double(small.bytes))
+    #expect(growth < 2.5, "\(small) \(large)")
+  }
+
+  @Test func payloadThatNoServiceTakesIsRefused() throws {
+    let text = String(repeating: "x", count: 17_000)
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"\#(text)"}}}"#
+    do {
+      _ = try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
+      Issue.record("it was accepted")
+    } catch {
+      #expect(error.field == "payload" && error.message == "has 17020 bytes, and no push can have more than 16384")
+    }
+    let patch =
+      #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"#
+      + #""localized":{"de":{"aps":{"alert":"\#(text)"}}}}"#
+    do {
+      _ = try CampaignJob.parse(Array(patch.utf8), .any(APNsService()))
+      Issue.record("it was accepted")
+    } catch {
+      #expect(error.field == "localized.de")
+    }
+  }
+}
