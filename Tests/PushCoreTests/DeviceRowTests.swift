@@ -244,6 +244,18 @@ struct DeviceRowWriterTests {
     #expect(writer.count == 0)
   }
 
+  @Test func spreadsheetsGetNothingThatMisleads() {
+    var csv = CSVWriter(spreadsheetSafe: true)
+    csv.cell("a\u{202E}b\u{1B}c")
+    csv.cell("two\nlines")
+    csv.endRecord()
+    #expect(String(decoding: csv.bytes, as: UTF8.self) == "a\u{FFFD}b\u{FFFD}c,\"two\nlines\"\r\n")
+    // An export that is read back keeps every byte.
+    var plain = CSVWriter()
+    plain.cell("a\u{202E}b")
+    #expect(String(decoding: plain.bytes, as: UTF8.self) == "a\u{202E}b")
+  }
+
   @Test func spreadsheetsGetNoFormulas() {
     var csv = CSVWriter(spreadsheetSafe: true)
     for cell in ["=1+1", "+1", "-1", "@x", "a=b", "", "=\",\""] { csv.cell(cell) }

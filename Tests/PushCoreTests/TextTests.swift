@@ -121,5 +121,8 @@ struct NamesTests {
   @Test func excerptsAreShortAndHarmless() {
     #expect(Excerpt.quoted("a\u{1B}[31mb\n") == "'a\u{FFFD}[31mb\u{FFFD}'")
     #expect(Excerpt.quoted(String(repeating: "x", count: 1000)).count == 51)
+    // What looks like "userexe.pdf" is another name (UAX #9).
+    #expect(Excerpt.quoted("a\u{202E}b\u{2066}c\u{200F}d") == "'a\u{FFFD}b\u{FFFD}c\u{FFFD}d'")
+    #expect(Excerpt.harmless("a\u{202E}b") == "a\u{FFFD}b" && Excerpt.harmless("שלום") == "שלום")
   }
 }

@@ -2,7 +2,8 @@
 public struct CSVWriter: Sendable {
   /// What has been written so far.
   public private(set) var bytes: [UInt8] = []
-  /// Whether cells that a spreadsheet would run as a formula get an apostrophe in front.
+  /// Whether cells that a spreadsheet would run as a formula get an apostrophe in front, and characters are replaced by
+  /// which a cell would read as another, see ``Excerpt/harmless(_:)``. Line breaks and tabs stay.
   public let spreadsheetSafe: Bool
   private var needsComma = false
 
@@ -21,7 +22,8 @@ public struct CSVWriter: Sendable {
   public mutating func cell(_ text: String?) {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
-    guard let text, let first = text.utf8.first else { return }
+    guard var text, let first = text.utf8.first else { return }
+    if spreadsheetSafe { text = Self.harmless(text) }
     let isFormula = spreadsheetSafe && "=+-@\t\r".utf8.contains(first)
     let needsQuotes = text.utf8.contains(where: ",\"\n\r".utf8.contains)
     if needsQuotes { bytes.append(UInt8(ascii: "\"")) }
@@ -35,6 +37,16 @@ public struct CSVWriter: Sendable {
     } else {
       bytes.append(contentsOf: text.utf8)
     }
+  }
+
+  private static func harmless(_ text: String) -> String {
+    let stays: Set<Unicode.Scalar> = ["\t", "\r", "\n"]
+    guard text.unicodeScalars.contains(where: { Excerpt.misleads($0) && !stays.contains($0) }) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      result.unicodeScalars.append(Excerpt.misleads(scalar) && !stays.contains(scalar) ? "\u{FFFD}" : scalar)
+    }
+    return result
   }
 
   /// One more cell with a number.

@@ -1,6 +1,6 @@
 /// Text of somebody else's, made fit for a message of ours.
 public enum Excerpt {
-  /// The text in single quotes: at most 48 characters of it, control characters (which could drive a terminal) replaced.
+  /// The text in single quotes: at most 48 characters of it, characters replaced that could mislead, see ``misleads(_:)``.
   public static func quoted(_ text: some StringProtocol) -> String {
     var shown = "'"
     var count = 0
@@ -9,22 +9,33 @@ public enum Excerpt {
         shown += "…"
         break
       }
-      shown.unicodeScalars.append(isControl(scalar) ? "\u{FFFD}" : scalar)
+      shown.unicodeScalars.append(misleads(scalar) ? "\u{FFFD}" : scalar)
       count += 1
     }
     return shown + "'"
   }
 
-  /// The whole text on one line, control characters replaced.
+  /// The whole text on one line, characters replaced that could mislead, see ``misleads(_:)``.
   public static func harmless(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    guard text.unicodeScalars.contains(where: misleads) else { return text }
     var result = ""
-    for scalar in text.unicodeScalars { result.unicodeScalars.append(isControl(scalar) ? "\u{FFFD}" : scalar) }
+    for scalar in text.unicodeScalars { result.unicodeScalars.append(misleads(scalar) ? "\u{FFFD}" : scalar) }
     return result
   }
 
   /// The same without the quotes: a name of the producer's in a path.
   public static func bare(_ text: some StringProtocol) -> String { String(quoted(text).dropFirst().dropLast()) }
+
+  /// Whether a person may read something else than what is there: a control character can drive a terminal, and a
+  /// bidirectional control character changes the order in which the characters around it are shown.
+  ///
+  /// Source: Unicode Standard Annex #9, section 2, "Directional Formatting Characters".
+  static func misleads(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x061C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+    default: isControl(scalar)
+    }
+  }
 
   /// C0, DEL, C1, and the line and paragraph separators.
   public static func isControl(_ scalar: Unicode.Scalar) -> Bool {
