@@ -15,6 +15,8 @@ public enum HTTPExchange {
     public var headers: [Header]
     /// `nil` sends none.
     public var body: [UInt8]?
+    /// Whether the answer ends with its headers: then nothing of its body is read, however long that is.
+    public var endsAtHeaders = false
 
     /// Memberwise.
     public init(method: String, path: String, headers: [Header], body: [UInt8]? = nil) {
@@ -34,7 +36,7 @@ public enum HTTPExchange {
     public var status: UInt16
     /// Every header, in the order of the answer.
     public var headers: [Header]
-    /// The body, of which the first 64 kB are kept.
+    /// The body, of which at most the first 64 kB are read.
     public var body: [UInt8]
 
     /// - Parameters:

@@ -1,48 +1,34 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// An HTTP proxy that tunnels (CONNECT) for those who know its login, on threads of its own.
 final class ConnectProxy: Sendable {
-  let port: UInt16
-  private let listener: Int32
-  private let login: String
+  private let server: RawServer
   /// What it was asked for, and how it answered.
-  private let log = Mutex<[String]>([])
+  private let log: Log
+
+  private final class Log: Sendable {
+    let requests = Mutex<[String]>([])
+  }
+
+  var port: UInt16 { server.port }
 
   /// - Parameter login: `user:password`.
   init(login: String) throws {
-    self.login = login
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 16) == 0 && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard status else { throw POSIXError(.EADDRNOTAVAIL) }
-    self.listener = listener
-    port = UInt16(bigEndian: address.sin_port)
-    Thread.detachNewThread { [self] in
-      while true {
-        let client = accept(listener, nil, nil)
-        guard client >= 0 else { return }
-        Thread.detachNewThread { [self] in serve(client) }
-      }
-    }
+    let log = Log()
+    self.log = log
+    server = try RawServer { Self.serve($0, login, log) }
   }
 
   /// The requests so far: method, target and the status that was answered.
-  var requests: [String] { log.withLock { $0 } }
+  var requests: [String] { log.requests.withLock { $0 } }
 
-  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+  func stop() { server.stop() }
 
-  private func serve(_ client: Int32) {
-    defer { close(client) }
-    while let head = readHead(client) {
+  private static func serve(_ client: Int32, _ login: String, _ log: Log) {
+    while let head = RawServer.readHead(of: client) {
       let lines = head.split(separator: "\r\n")
       let words = lines.first?.split(separator: " ") ?? []
       guard words.count == 3, words[0] == "CONNECT",
@@ -50,19 +36,18 @@ final class ConnectProxy: Sendable {
       else { return }
       let wanted = "Proxy-Authorization: Basic \(Data(login.utf8).base64EncodedString())"
       guard lines.contains(where: { $0 == wanted }) else {
-        log.withLock { $0.append("CONNECT \(words[1]) 407") }
-        put(
-          client,
+        log.requests.withLock { $0.append("CONNECT \(words[1]) 407") }
+        _ = RawServer.write(
           "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"test\"\r\n"
-            + "Content-Length: 0\r\n\r\n")
+            + "Content-Length: 0\r\n\r\n", to: client)
         continue
       }
-      log.withLock { $0.append("CONNECT \(words[1]) 200") }
+      log.requests.withLock { $0.append("CONNECT \(words[1]) 200") }
       return tunnel(client, to: port)
     }
   }
 
-  private func tunnel(_ client: Int32, to port: UInt16) {
+  private static func tunnel(_ client: Int32, to port: UInt16) {
     let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(server) }
     var address = sockaddr_in()
@@ -75,13 +60,13 @@ final class ConnectProxy: Sendable {
       }
     }
     guard status == 0 else { return }
-    put(client, "HTTP/1.1 200 Connection established\r\n\r\n")
+    _ = RawServer.write("HTTP/1.1 200 Connection established\r\n\r\n", to: client)
     let back = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-      Self.copy(from: server, to: client)
+      copy(from: server, to: client)
       back.signal()
     }
-    Self.copy(from: client, to: server)
+    copy(from: client, to: server)
     back.wait()
   }
 
@@ -93,19 +78,5 @@ final class ConnectProxy: Sendable {
     }
     shutdown(source, Int32(SHUT_RDWR))
     shutdown(target, Int32(SHUT_RDWR))
-  }
-
-  private func readHead(_ client: Int32) -> String? {
-    var bytes: [UInt8] = []
-    var byte: UInt8 = 0
-    while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
-      guard recv(client, &byte, 1, 0) == 1 else { return nil }
-      bytes.append(byte)
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private func put(_ client: Int32, _ text: String) {
-    _ = send(client, text, text.utf8.count, Int32(MSG_NOSIGNAL))
   }
 }

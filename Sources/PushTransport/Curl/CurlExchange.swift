@@ -34,7 +34,7 @@ struct CurlExchange: Sendable {
     defer { curl_easy_cleanup(easy) }
     guard let list = headerList() else { return .failure(Self.noMemory) }
     defer { curl_slist_free_all(list) }
-    let answer = Answer(body: request.body ?? [])
+    let answer = Answer(body: request.body ?? [], endsAtHeaders: request.endsAtHeaders)
     let identity = identity.map { CurlIdentity($0) }
     defer { withExtendedLifetime(identity) {} }
     var errorText = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -50,7 +50,7 @@ struct CurlExchange: Sendable {
         return (code, status)
       }
     }
-    guard code == CURLE_OK else {
+    guard code == CURLE_OK || code == CURLE_WRITE_ERROR && answer.isComplete else {
       let detail = String(decoding: errorText.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
       if answer.refusedAddress {
         return .failure(
@@ -123,10 +123,15 @@ struct CurlExchange: Sendable {
 
   /// What libcurl's callbacks read from and write to; touched within `curl_easy_perform` only, on its thread.
   fileprivate final class Answer {
-    /// What a proxy writes beyond this is dropped.
+    /// Bytes of a body after which nothing more is read.
     private static let maximumBody = 1 << 16
 
     let toSend: [UInt8]
+    private let endsAtHeaders: Bool
+    /// Whether enough was read. libcurl ends the transfer with `CURLE_WRITE_ERROR` then, because a callback took less than
+    /// it was given (CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION).
+    private(set) var isComplete = false
+    private var status = 0
     private(set) var sent = 0
     private(set) var wasRead = false
     /// Whether an address was refused.
@@ -134,7 +139,7 @@ struct CurlExchange: Sendable {
     private(set) var headers: [HTTPExchange.Header] = []
     private(set) var body: [UInt8] = []
 
-    init(body: [UInt8]) { toSend = body }
+    init(body: [UInt8], endsAtHeaders: Bool) { (toSend, self.endsAtHeaders) = (body, endsAtHeaders) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
       if wasRead, sent == toSend.count, sent > 0 { return Int(CURL_READFUNC_ABORT) }
@@ -145,20 +150,30 @@ struct CurlExchange: Sendable {
       return count
     }
 
-    func takeHeader(_ bytes: UnsafeRawBufferPointer) {
+    /// - Returns: whether the transfer goes on.
+    func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Bool {
       let line = String(decoding: bytes, as: UTF8.self)
       // A status line begins another answer: those of a proxy and 1xx come first.
       if line.hasPrefix("HTTP/") {
         headers = []
-        return
+        status = line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return true
       }
-      guard let colon = line.firstIndex(of: ":") else { return }
+      guard let colon = line.firstIndex(of: ":") else {
+        // The empty line behind the headers; behind those of 1xx another answer follows.
+        isComplete = endsAtHeaders && status >= 200 && line.allSatisfy(\.isNewline)
+        return !isComplete
+      }
       let value = line[line.index(after: colon)...].drop { $0 == " " }
       headers.append(.init(line[..<colon].lowercased(), String(value.prefix { !$0.isNewline })))
+      return true
     }
 
-    func takeBody(_ bytes: UnsafeRawBufferPointer) {
+    /// - Returns: whether the transfer goes on.
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
       body += bytes.prefix(Self.maximumBody - body.count)
+      isComplete = body.count == Self.maximumBody
+      return !isComplete
     }
   }
 }
@@ -195,26 +210,22 @@ private func giveBody(
 /// CURLOPT_SEEKFUNCTION: with this answer libcurl gives up instead of sending the body again.
 private func refuseRewind(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
 
-/// CURLOPT_HEADERFUNCTION: one complete header line; must claim to have taken all of it.
+/// CURLOPT_HEADERFUNCTION: one complete header line; whoever claims to have taken less ends the transfer.
 private func takeHeader(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
-  if let data {
-    Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
-      $0.takeHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
-    }
+  guard let data else { return size * count }
+  return Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.takeHeader(UnsafeRawBufferPointer(start: buffer, count: size * count)) ? size * count : 0
   }
-  return size * count
 }
 
-/// CURLOPT_WRITEFUNCTION: must claim to have taken everything, or libcurl fails the transfer.
+/// CURLOPT_WRITEFUNCTION: whoever claims to have taken less than everything ends the transfer.
 private func takeBody(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
-  if let data {
-    Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
-      $0.takeBody(UnsafeRawBufferPointer(start: buffer, count: size * count))
-    }
+  guard let data else { return size * count }
+  return Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef {
+    $0.takeBody(UnsafeRawBufferPointer(start: buffer, count: size * count)) ? size * count : 0
   }
-  return size * count
 }

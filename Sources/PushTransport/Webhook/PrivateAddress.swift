@@ -21,9 +21,11 @@ enum PrivateAddress {
   ]
 
   private static let v6: [(prefix: [UInt8], bits: Int)] = [
-    // Unspecified, loopback, and all that is left of IPv4-compatible ones.
+    // Unspecified, loopback, and all that is left of IPv4-compatible ones; 64:ff9b:1::/48 is for a network's own
+    // translation (RFC 8215).
     ([0, 0, 0, 0, 0, 0, 0, 0], 64), ([0x01, 0, 0, 0, 0, 0, 0, 0], 64), ([0x20, 0x01, 0x0D, 0xB8], 32),
-    ([0x20, 0x01, 0, 0], 32), ([0x3F, 0xFF], 20), ([0x5F], 16), ([0xFC], 7), ([0xFE, 0x80], 10), ([0xFE, 0xC0], 10),
+    ([0x20, 0x01, 0, 0], 32), ([0, 0x64, 0xFF, 0x9B, 0, 1], 48), ([0x3F, 0xFF], 20), ([0x5F], 16), ([0xFC], 7),
+    ([0xFE, 0x80], 10), ([0xFE, 0xC0], 10),
     ([0xFF], 8),
   ]
 

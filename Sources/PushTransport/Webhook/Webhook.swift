@@ -59,13 +59,15 @@ public struct Webhook: Sendable, Equatable {
   ///   - timestamp: UNIX seconds.
   /// - Returns: why it was not taken; `nil` when it was.
   public func deliver(event: String, body: [UInt8], timestamp: Int) async -> String? {
-    let request = HTTPExchange.Request(
+    var request = HTTPExchange.Request(
       method: "POST", path: "",
       headers: [
         .init("content-type", "application/json"), .init("user-agent", "carillon"),
         .init("carillon-event", event), .init("carillon-timestamp", "\(timestamp)"),
         .init("carillon-signature", signature(of: body, timestamp: timestamp)),
       ], body: body)
+    // Its status says everything; a body may have no end.
+    request.endsAtHeaders = true
     do throws(HTTPExchange.Failure) {
       let answer = try await HTTPExchange.perform(
         request, at: PushEndpoint(verbatim: url, trustRoots: trustRoots), connectTimeout: Self.connectTimeout,

@@ -1,0 +1,61 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import PushTransport
+
+/// A webhook's answer ends with its headers: its receiver can't hold it up with a body, nor fill the memory.
+@Suite(.timeLimit(.minutes(1)))
+struct WebhookAnswerTests {
+  private func webhook(_ server: RawServer) -> Webhook {
+    Webhook(name: "w", url: "http://127.0.0.1:\(server.port)/", secret: [1], allowsPrivate: true)
+  }
+
+  /// A body without end, and one that is announced and never comes.
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n",
+    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+  ])
+  func answerEndsWithItsHeaders(head: String) async throws {
+    let server = try RawServer { client in
+      guard RawServer.readHead(of: client) != nil, RawServer.write(head, to: client) else { return }
+      if head.contains("chunked") {
+        let chunk = "10000\r\n" + String(repeating: "x", count: 1 << 16) + "\r\n"
+        while RawServer.write(chunk, to: client) {}
+      } else {
+        // Until the other end has gone.
+        var byte: UInt8 = 0
+        while recv(client, &byte, 1, 0) == 1 {}
+      }
+    }
+    defer { server.stop() }
+    // Otherwise this fails by its time-out.
+    #expect(await webhook(server).deliver(event: "1-0", body: Array("{}".utf8), timestamp: 1) == nil)
+  }
+
+  @Test func refusalIsToldThoughItsBodyHasNoEnd() async throws {
+    let server = try RawServer { client in
+      guard RawServer.readHead(of: client) != nil else { return }
+      var isOpen = RawServer.write("HTTP/1.1 503 Busy\r\ntransfer-encoding: chunked\r\n\r\n", to: client)
+      while isOpen { isOpen = RawServer.write("4\r\nbusy\r\n", to: client) }
+    }
+    defer { server.stop() }
+    #expect(await webhook(server).deliver(event: "1-0", body: [], timestamp: 1) == "status 503")
+  }
+
+  /// Whoever reads the body gets the first 64 kB of it.
+  @Test func bodyIsReadUpToItsBound() async throws {
+    let server = try RawServer { client in
+      guard RawServer.readHead(of: client) != nil else { return }
+      var isOpen = RawServer.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", to: client)
+      let chunk = "10000\r\n" + String(repeating: "x", count: 1 << 16) + "\r\n"
+      while isOpen { isOpen = RawServer.write(chunk, to: client) }
+    }
+    defer { server.stop() }
+    let response = try await HTTPExchange.perform(
+      .init(method: "GET", path: "", headers: []),
+      at: PushEndpoint(verbatim: "http://127.0.0.1:\(server.port)/", trustRoots: nil),
+      reach: .direct)
+    #expect(response.status == 200 && response.body == Array(repeating: UInt8(ascii: "x"), count: 1 << 16))
+  }
+}
